@@ -77,7 +77,7 @@ measure_rank(
 
 struct schedule_cost *
 schedule_cost(const void *owner, const struct schedule *s, struct diag *diag,
-	enum schedule_transfers how, const struct schedule_stage *stage)
+	enum schedule_waits how, const struct schedule_stage *stage)
 {
 	struct schedule_graph *g = graph_verified(NULL, s, diag, how);
 

@@ -31,9 +31,22 @@ graph_create(const void *owner, const struct schedule *s)
 	return g;
 }
 
+char *
+graph_text(const struct schedule_graph *g, int i)
+{
+	return schedule_action_text(g, g->action[i]);
+}
+
+char *
+graph_where(const struct schedule_graph *g, int i)
+{
+	return text_print(
+		g, "rank %d, cell %d: '%s'", g->rank[i], g->action[i]->cell, graph_text(g, i));
+}
+
 /* Are sends and receives nodes of messages? */
 static bool
-is_transfer(enum schedule_kind k)
+is_message(enum schedule_kind k)
 {
 	return k >= SCHEDULE_SEND_F && k <= SCHEDULE_RECV_B;
 }
@@ -59,9 +72,8 @@ join_messages(struct schedule_graph *g)
 	}
 }
 
-/* The node that makes what the action reads, or -1. */
-static int
-value_of(const struct schedule_graph *g, int i)
+int
+graph_value(const struct schedule_graph *g, int i)
 {
 	const struct schedule_action *a = g->action[i];
 	const bool backward = a->kind == SCHEDULE_INPUT || a->kind == SCHEDULE_BACKWARD;
@@ -79,7 +91,7 @@ value_of(const struct schedule_graph *g, int i)
 }
 
 static void
-find_waits(struct schedule_graph *g, enum schedule_transfers how)
+find_waits(struct schedule_graph *g, enum schedule_waits how)
 {
 	int *last = NEW_ARRAY(g, int, g->s->nranks); /* of the queue to each rank, for one rank */
 	int before = -1;
@@ -95,9 +107,9 @@ find_waits(struct schedule_graph *g, enum schedule_transfers how)
 		}
 		const int node = g->node[i];
 		struct schedule_node *w = &g->wait[node];
-		if (!is_transfer(g->action[i]->kind)) {
+		if (!is_message(g->action[i]->kind)) {
 			w->wait[WAIT_ORDER] = before;
-			w->wait[WAIT_VALUE] = value_of(g, i);
+			w->wait[WAIT_VALUE] = graph_value(g, i);
 			before = node;
 			continue;
 		}
@@ -154,7 +166,7 @@ find_order(struct schedule_graph *g)
 }
 
 bool
-graph_finish(struct schedule_graph *g, enum schedule_transfers how)
+graph_finish(struct schedule_graph *g, enum schedule_waits how)
 {
 	join_messages(g);
 	find_waits(g, how);

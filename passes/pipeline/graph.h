@@ -47,11 +47,18 @@ struct schedule_graph {
 };
 
 /* The graph of a schedule, after the checks of schedule_verify; NULL, reported, if one fails. */
-struct schedule_graph *graph_verified(const void *owner, const struct schedule *s,
-	struct diag *diag, enum schedule_transfers how);
+struct schedule_graph *graph_verified(
+	const void *owner, const struct schedule *s, struct diag *diag, enum schedule_waits how);
 
 /* The actions of a schedule by number, without places and waits. */
 struct schedule_graph *graph_create(const void *owner, const struct schedule *s);
+
+/* "2F0"; "rank 1, cell 4: '2F0'"; owned by the graph. */
+char *graph_text(const struct schedule_graph *g, int i);
+char *graph_where(const struct schedule_graph *g, int i);
+
+/* Reports the cycle as a deadlock, with a note for each wait but the first. */
+void graph_report_cycle(const struct schedule_graph *g, struct diag *diag);
 
 /* The number of the action of that kind, of which there are places, or -1. */
 static inline int
@@ -68,10 +75,13 @@ graph_backward(const struct schedule_graph *g, int stage, int step)
 	return i < 0 ? graph_at(g, SCHEDULE_BACKWARD, stage, step) : i;
 }
 
+/* The action that makes what action i reads from another stage, or its message; -1: none. */
+int graph_value(const struct schedule_graph *g, int i);
+
 /*
  * Fills in waits, and the order or a cycle. The schedule must be complete, as schedule_verify checks
  * before. False: there is a cycle.
  */
-bool graph_finish(struct schedule_graph *g, enum schedule_transfers how);
+bool graph_finish(struct schedule_graph *g, enum schedule_waits how);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sends and receives for a schedule: see schedule.h. */
+/* Sends and receives for a schedule, and idle cells for one that runs in lockstep: see schedule.h. */
 #include "passes/pipeline/graph.h"
 
 #include "ir/base/alloc.h"
@@ -8,12 +8,15 @@
 struct lowering {
 	const struct schedule *s;
 	struct schedule *to;
-	bool *forward, *backward; /* has the action been placed? by stage * nsteps + micro-batch */
-	int *at;                  /* of each rank: its next action */
-	bool join;
+	int *forward,
+		*backward; /* the cell after that of F, and of I or B; 0: not placed yet. By stage * nsteps +
+				    micro-batch */
+	int *at;           /* of each rank: its next action */
+	bool join;  /* I and W to B */
+	bool align; /* idle cells rather than sends and receives */
 };
 
-static bool *
+static int *
 placed(const struct lowering *l, const struct schedule_action *a)
 {
 	const int64_t i = (int64_t)a->stage * l->s->nsteps + a->step;
@@ -58,6 +61,21 @@ cell_ready(const struct lowering *l, const struct schedule_action *a, int n)
 			return false;
 	}
 	return true;
+}
+
+/* The cell of `rank` where it can run in lockstep: after all that it waits for. */
+static int
+find_cell(const struct lowering *l, const struct schedule_rank *rank,
+	const struct schedule_action *a, int n)
+{
+	int cell = rank->n ? rank->action[rank->n - 1].cell + 1 : 0;
+
+	for (int i = 0; i < n; i++) {
+		const struct schedule_action other = neighbour(l, &a[i], -1);
+		if (other.stage >= 0 && *placed(l, &other) > cell)
+			cell = *placed(l, &other);
+	}
+	return cell;
 }
 
 static void
@@ -109,6 +127,9 @@ place_cell(struct lowering *l, int r)
 	const struct schedule_action *next = skip_idle(a + n, end);
 	const bool whole = l->join && is_whole(a, next);
 	const struct schedule_rank *to = &l->to->rank[r];
+	const int cell = find_cell(l, to, a, n);
+	while (l->align && (to->n ? to->action[to->n - 1].cell + 1 : 0) < cell)
+		schedule_add(l->to, r, SCHEDULE_IDLE, 0, -1);
 	for (int i = 0; i < n; i++) {
 		schedule_add(
 			l->to, r, whole ? SCHEDULE_BACKWARD : a[i].kind, a[i].stage, a[i].step);
@@ -117,9 +138,9 @@ place_cell(struct lowering *l, int r)
 		if (i)
 			to->action[to->n - 1].cell--;
 		if (placed(l, &a[i]))
-			*placed(l, &a[i]) = true;
+			*placed(l, &a[i]) = cell + 1;
 	}
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && !l->align; i++)
 		send(l, &a[i]);
 	l->at[r] = (int)((whole ? next + 1 : a + n) - rank->action);
 	return true;
@@ -151,20 +172,21 @@ place_all(struct lowering *l, struct diag *diag)
 	return true;
 }
 
-struct schedule *
-schedule_lower(const void *owner, const struct schedule *s, struct diag *diag, bool join)
+static struct schedule *
+lower(const void *owner, const struct schedule *s, struct diag *diag, bool join, bool align)
 {
-	if (schedule_has_transfers(s)) {
+	if (schedule_has_messages(s)) {
 		diag_error(diag, LOC_NONE, "this schedule has sends and receives already");
 		return NULL;
 	}
 	if (!schedule_verify(s, diag, SCHEDULE_QUEUED))
 		return NULL;
-	struct lowering l = {.s = s, .join = join, .to = schedule_create(owner, s->nranks)};
+	struct lowering l = {.s = s, .join = join, .align = align};
+	l.to = schedule_create(owner, s->nranks);
 	const int64_t n = (int64_t)s->nstages * s->nsteps;
 	void *scratch = alloc_scratch(l.to);
-	l.forward = ZERO_ARRAY(scratch, bool, n);
-	l.backward = ZERO_ARRAY(scratch, bool, n);
+	l.forward = ZERO_ARRAY(scratch, int, n);
+	l.backward = ZERO_ARRAY(scratch, int, n);
 	l.at = ZERO_ARRAY(scratch, int, s->nranks);
 	const bool good = place_all(&l, diag);
 	talloc_free(scratch);
@@ -174,4 +196,16 @@ schedule_lower(const void *owner, const struct schedule *s, struct diag *diag, b
 	}
 	talloc_free(l.to);
 	return NULL;
+}
+
+struct schedule *
+schedule_lower(const void *owner, const struct schedule *s, struct diag *diag, bool join)
+{
+	return lower(owner, s, diag, join, false);
+}
+
+struct schedule *
+schedule_align(const void *owner, const struct schedule *s, struct diag *diag)
+{
+	return lower(owner, s, diag, false, true);
 }

@@ -26,7 +26,7 @@ struct limit {
 };
 
 struct row {
-	int chunks; /* stages of a rank; 0: as asked for */
+	int per_rank; /* stages of a rank; 0: as asked for */
 	enum list_place place;
 	bool split, rounds, waits;
 	struct limit live;    /* what a rank keeps, in stages of a micro-batch; n: ranks after it */
@@ -35,26 +35,26 @@ struct row {
 };
 
 static const struct row rows[SCHEDULE_NNAMES] = {
-	[SCHEDULE_GPIPE] = {.chunks = 1},
-	[SCHEDULE_1F1B] = {.chunks = 1, .flight = {0, 1, 1, 1}},
+	[SCHEDULE_GPIPE] = {.per_rank = 1},
+	[SCHEDULE_1F1B] = {.per_rank = 1, .flight = {0, 1, 1, 1}},
 	/* Each further stage of a rank keeps a round: make_row. */
 	[SCHEDULE_INTERLEAVED] = {.rounds = true, .waits = true, .live = {0, 2, 1, 1}},
-	[SCHEDULE_ZB1P] = {.chunks = 1,
+	[SCHEDULE_ZB1P] = {.per_rank = 1,
 		.split = true,
 		.live = {1, 0, 0, 1},
 		.flight = {0, 1, 1, 1},
 		.backlog = {0, 1, 1, 1}},
-	[SCHEDULE_ZB2P] = {.chunks = 1,
+	[SCHEDULE_ZB2P] = {.per_rank = 1,
 		.split = true,
 		.live = {2, 0, -1, 1},
 		.flight = {0, 2, 1, 1},
 		.backlog = {0, 2, 1, 1}},
-	[SCHEDULE_ZBV] = {.chunks = 2,
+	[SCHEDULE_ZBV] = {.per_rank = 2,
 		.place = LIST_V,
 		.split = true,
 		.live = {2, 0, 0, 1},
 		.backlog = {0, 0, 1, 1}},
-	[SCHEDULE_VHALF] = {.chunks = 2,
+	[SCHEDULE_VHALF] = {.per_rank = 2,
 		.place = LIST_V,
 		.split = true,
 		.live = {1, 0, 2, 1},
@@ -75,9 +75,9 @@ schedule_name_text(enum schedule_name name)
 }
 
 int
-schedule_chunks(enum schedule_name name)
+schedule_per_rank(enum schedule_name name)
 {
-	return rows[name].chunks;
+	return rows[name].per_rank;
 }
 
 static int
@@ -87,10 +87,10 @@ evaluate(struct limit l, int nranks, int n)
 }
 
 static struct schedule *
-make_row(const void *owner, const struct row *row, int nranks, int chunks, int nsteps)
+make_row(const void *owner, const struct row *row, int nranks, int per_rank, int nsteps)
 {
 	void *scratch = alloc_scratch(NULL);
-	const int nstages = nranks * chunks;
+	const int nstages = nranks * per_rank;
 	struct schedule_stage *stage = NEW_ARRAY(scratch, struct schedule_stage, nstages);
 	double *live = NEW_ARRAY(scratch, double, nranks);
 	int *flight = NEW_ARRAY(scratch, int, nstages), *backlog = NEW_ARRAY(scratch, int, nranks);
@@ -103,8 +103,8 @@ make_row(const void *owner, const struct row *row, int nranks, int chunks, int n
 	}
 	for (int r = 0; r < nranks; r++) {
 		live[r] = evaluate(row->live, nranks, nranks - 1 - r);
-		if (!row->chunks)
-			live[r] += (chunks - 1) * nranks;
+		if (!row->per_rank)
+			live[r] += (per_rank - 1) * nranks;
 		backlog[r] = evaluate(row->backlog, nranks, r);
 	}
 	double shortest, makespan;
@@ -126,23 +126,24 @@ make_row(const void *owner, const struct row *row, int nranks, int chunks, int n
 }
 
 struct schedule *
-schedule_make(const void *owner, struct diag *diag, enum schedule_name name, int nranks, int chunks,
-	int nsteps)
+schedule_make(const void *owner, struct diag *diag, enum schedule_name name, int nranks,
+	int per_rank, int nsteps)
 {
 	const struct row *row = &rows[name];
 
-	if (!chunks)
-		chunks = row->chunks ? row->chunks : 2;
-	if (row->chunks && chunks != row->chunks) {
+	if (!per_rank)
+		per_rank = row->per_rank ? row->per_rank : 2;
+	if (row->per_rank && per_rank != row->per_rank) {
 		diag_error(diag, LOC_NONE, "schedule %s has %d stage%s on each rank, not %d",
-			schedule_name_text(name), row->chunks, row->chunks == 1 ? "" : "s", chunks);
+			schedule_name_text(name), row->per_rank, row->per_rank == 1 ? "" : "s",
+			per_rank);
 		return NULL;
 	}
-	if ((double)nranks * chunks * nsteps > SCHEDULE_CELLS_MOST / 3.0) {
+	if ((double)nranks * per_rank * nsteps > SCHEDULE_CELLS_MOST / 3.0) {
 		diag_error(diag, LOC_NONE,
 			"%d stages of %d micro-batches are too many: a schedule has at most %d cells",
-			nranks * chunks, nsteps, SCHEDULE_CELLS_MOST);
+			nranks * per_rank, nsteps, SCHEDULE_CELLS_MOST);
 		return NULL;
 	}
-	return make_row(owner, row, nranks, chunks, nsteps);
+	return make_row(owner, row, nranks, per_rank, nsteps);
 }

@@ -73,7 +73,7 @@ struct schedule {
 bool schedule_computes(enum schedule_kind kind);
 
 /* Has the schedule sends or receives? */
-bool schedule_has_transfers(const struct schedule *s);
+bool schedule_has_messages(const struct schedule *s);
 
 /* "2F0", as in the text; owned by `owner`. */
 char *schedule_action_text(const void *owner, const struct schedule_action *a);
@@ -96,7 +96,7 @@ void schedule_finish(struct schedule *s);
 /*
  * How sends and receives of a schedule that has them wait for each other.
  */
-enum schedule_transfers {
+enum schedule_waits {
 	/* The messages between two ranks, in both directions, form one queue: the k-th of one must be the
 	 * k-th of the other. Ranks compute meanwhile. This is NCCL with a communicator of its own. */
 	SCHEDULE_QUEUED,
@@ -104,6 +104,9 @@ enum schedule_transfers {
 	SCHEDULE_TAGGED,
 	/* A rank waits in each send and each receive until both ranks are there: MPI_Ssend. */
 	SCHEDULE_BLOCKING,
+	/* Without sends and receives: ranks run their k-th cells at the same time, then exchange what those
+	 * have made. PipelineScheduleMulti of PyTorch, which hangs if an idle cell is missing. */
+	SCHEDULE_LOCKSTEP,
 };
 
 /*
@@ -116,10 +119,11 @@ enum schedule_transfers {
  *     after the action that makes the value, a receive before the one that reads it
  *   - no rank waits for itself through others: F waits for F of the stage before, B and I for B or I of
  *     the stage after. The message of a deadlock has a note for each action of the cycle
+ *   - in lockstep: what an action waits for is in an earlier cell
  *
  * Any number of micro-batches is fine, also fewer than ranks.
  */
-bool schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_transfers how);
+bool schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_waits how);
 
 /*
  * The same schedule with sends and receives, as torch.distributed.pipelining makes them: a send right
@@ -130,6 +134,12 @@ bool schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_
  */
 struct schedule *schedule_lower(
 	const void *owner, const struct schedule *s, struct diag *diag, bool join);
+
+/*
+ * The same schedule with idle cells, so that it runs in lockstep, in the fewest cells; idle cells that it
+ * has are left out before. NULL, reported, as of schedule_lower.
+ */
+struct schedule *schedule_align(const void *owner, const struct schedule *s, struct diag *diag);
 
 /* What a stage takes, in any unit of time and any of memory. */
 struct schedule_stage {
@@ -161,7 +171,7 @@ struct schedule_cost {
  * are SCHEDULE_BLOCKING. `stage` has what each stage takes. NULL, reported: it fails schedule_verify.
  */
 struct schedule_cost *schedule_cost(const void *owner, const struct schedule *s, struct diag *diag,
-	enum schedule_transfers how, const struct schedule_stage *stage);
+	enum schedule_waits how, const struct schedule_stage *stage);
 
 /*
  * What each of nstages stages takes if a model of n pieces takes `piece`: a stage has several of them,
@@ -191,20 +201,20 @@ enum schedule_name {
 const char *schedule_name_text(enum schedule_name name);
 
 /* Stages of each rank in a schedule of that name; 0: any number. */
-int schedule_chunks(enum schedule_name name);
+int schedule_per_rank(enum schedule_name name);
 
 /*
- * A schedule by its name, for nranks ranks with `chunks` stages each (0: as many as it has; interleaved
+ * A schedule by its name, for nranks ranks with `per_rank` stages each (0: as many as it has; interleaved
  * has 2) and nsteps micro-batches. It does not depend on what stages take. NULL, reported: it does not
  * have that many stages, or it would have more than SCHEDULE_CELLS_MOST cells.
  */
 struct schedule *schedule_make(const void *owner, struct diag *diag, enum schedule_name name,
-	int nranks, int chunks, int nsteps);
+	int nranks, int per_rank, int nsteps);
 
 /* What schedule_search is asked for. */
 struct schedule_request {
 	int nranks, nsteps;
-	int chunks; /* stages of each rank; 0: as many as give the shortest time, 1 or 2 */
+	int per_rank; /* stages of each rank; 0: as many as give the shortest time, 1 or 2 */
 	const struct schedule_stage *piece; /* of the model, in order: see schedule_divide */
 	int npieces;                        /* a multiple of nranks */
 	double memory;                      /* the most that a rank may keep; infinite: no limit */
@@ -213,7 +223,7 @@ struct schedule_request {
 struct schedule_found {
 	struct schedule *schedule; /* owned by the owner of this */
 	double makespan;
-	double bound; /* no schedule of these stages is shorter */
+	double bound; /* no schedule is shorter with the placements that it tries */
 	enum schedule_name
 		named; /* the best of those that have a name and fit, or SCHEDULE_NNAMES */
 	double named_makespan;

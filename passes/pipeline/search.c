@@ -2,7 +2,7 @@
  * The search for a schedule: see schedule.h. Candidates are the schedules that have a name and settings
  * of the list scheduler, for each way to place stages on ranks; the shortest are improved by exchanges.
  */
-#include "passes/pipeline/order.h"
+#include "passes/pipeline/sequence.h"
 
 #include "ir/base/vec.h"
 
@@ -20,19 +20,26 @@ enum {
 struct search {
 	const struct schedule_request *request;
 	void *scratch;
-	struct order *kept[KEPT]; /* shortest first */
+	struct sequence *kept[KEPT]; /* shortest first */
 	double makespan[KEPT];
 	int nkept;
 	int64_t work;
 	struct schedule_found *found;
 };
 
-/* Ways to place stages. */
+/* Ways to place stages: one on each rank, or several. */
 static const struct {
-	int chunks;
+	bool several;
 	enum list_place place;
-} places[] = {{1, LIST_LOOP}, {2, LIST_V}, {2, LIST_LOOP}};
+} places[] = {{false, LIST_LOOP}, {true, LIST_V}, {true, LIST_LOOP}};
 enum { PLACES = sizeof places / sizeof *places };
+
+/* Where a rank has several stages, it has as many as asked for, or 2. */
+static int
+several(const struct schedule_request *q)
+{
+	return q->per_rank ? q->per_rank : 2;
+}
 
 /* --- bounds --- */
 
@@ -92,27 +99,27 @@ consider(
 		c->kept[k] = c->kept[k - 1];
 		c->makespan[k] = c->makespan[k - 1];
 	}
-	c->kept[i] = order_create(c->scratch, shape, c->request->memory, s);
+	c->kept[i] = sequence_create(c->scratch, shape, c->request->memory, s);
 	c->makespan[i] = makespan;
 }
 
 /* A shape and its stages, owned by `owner`; those of all places have the same number of ranks. */
 static struct list_shape
-make_shape(const void *owner, const struct search *c, int chunks, enum list_place place)
+make_shape(const void *owner, const struct search *c, int per_rank, enum list_place place)
 {
 	const struct schedule_request *q = c->request;
-	const int nstages = q->nranks * chunks;
+	const int nstages = q->nranks * per_rank;
 
 	return (struct list_shape){q->nranks, nstages, q->nsteps, place, true,
 		schedule_divide(owner, q->piece, q->npieces, nstages)};
 }
 
 static bool
-divides(const struct search *c, int chunks)
+divides(const struct search *c, int per_rank)
 {
-	const int nstages = c->request->nranks * chunks;
+	const int nstages = c->request->nranks * per_rank;
 
-	if (c->request->chunks && c->request->chunks != chunks)
+	if (c->request->per_rank && c->request->per_rank != per_rank)
 		return false;
 	return nstages % c->request->npieces == 0 || c->request->npieces % nstages == 0;
 }
@@ -123,14 +130,14 @@ try_names(struct search *c, struct diag *diag)
 {
 	for (int i = 0; i < SCHEDULE_NNAMES; i++) {
 		const enum schedule_name name = (enum schedule_name)i;
-		const int own = schedule_chunks(name);
-		const int chunks = own ? own : c->request->chunks ? c->request->chunks : 2;
-		if (!divides(c, chunks))
+		const int own = schedule_per_rank(name);
+		const int per_rank = own ? own : several(c->request);
+		if (!divides(c, per_rank))
 			continue;
-		const struct list_shape shape = make_shape(c->scratch, c, chunks,
+		const struct list_shape shape = make_shape(c->scratch, c, per_rank,
 			name == SCHEDULE_ZBV || name == SCHEDULE_VHALF ? LIST_V : LIST_LOOP);
 		struct schedule *s = schedule_make(
-			c->scratch, diag, name, c->request->nranks, chunks, c->request->nsteps);
+			c->scratch, diag, name, c->request->nranks, per_rank, c->request->nsteps);
 		struct schedule_cost *cost =
 			s ? schedule_cost(c->scratch, s, diag, SCHEDULE_QUEUED, shape.stage) : NULL;
 		if (!cost || cost->peak > c->request->memory * (1 + 1e-9))
@@ -212,18 +219,18 @@ static void
 improve(struct search *c)
 {
 	struct schedule_found *found = c->found;
-	struct order *best = NULL;
+	struct sequence *best = NULL;
 
 	for (int i = 0; i < c->nkept; i++) {
-		struct order *o = c->kept[i];
+		struct sequence *o = c->kept[i];
 		if (best && best->makespan <= found->bound * (1 + 1e-9))
 			break;
-		order_improve(o, EXCHANGE_WORK / KEPT, find_bound(&o->shape), (uint64_t)i);
+		sequence_improve(o, EXCHANGE_WORK / KEPT, find_bound(&o->shape), (uint64_t)i);
 		if (!best || o->makespan < best->makespan)
 			best = o;
 	}
 	found->makespan = best->makespan;
-	found->schedule = order_schedule(found, best);
+	found->schedule = sequence_schedule(found, best);
 }
 
 static bool
@@ -234,16 +241,16 @@ check_request(const struct schedule_request *q, struct diag *diag)
 			q->npieces, q->nranks);
 		return false;
 	}
-	const int chunks = q->chunks ? q->chunks : 2, nstages = q->nranks * chunks;
-	if (q->chunks && nstages % q->npieces && q->npieces % nstages) {
+	const int per_rank = several(q), nstages = q->nranks * per_rank;
+	if (q->per_rank && nstages % q->npieces && q->npieces % nstages) {
 		diag_error(diag, LOC_NONE, "%d pieces cannot be divided evenly into %d stages",
 			q->npieces, nstages);
 		return false;
 	}
-	if ((double)q->nranks * chunks * q->nsteps > SCHEDULE_CELLS_MOST / 3.0) {
+	if ((double)q->nranks * per_rank * q->nsteps > SCHEDULE_CELLS_MOST / 3.0) {
 		diag_error(diag, LOC_NONE,
 			"%d stages of %d micro-batches are too many: a schedule has at most %d cells",
-			q->nranks * chunks, q->nsteps, SCHEDULE_CELLS_MOST);
+			q->nranks * per_rank, q->nsteps, SCHEDULE_CELLS_MOST);
 		return false;
 	}
 	return true;
@@ -260,10 +267,11 @@ schedule_search(const void *owner, struct diag *diag, const struct schedule_requ
 	c.found->named_makespan = c.found->bound = INFINITY;
 	try_names(&c, diag);
 	for (int i = 0; i < PLACES; i++) {
-		if (!divides(&c, places[i].chunks))
+		const int per_rank = places[i].several ? several(request) : 1;
+		if (!divides(&c, per_rank) || (places[i].several && per_rank == 1))
 			continue;
 		const struct list_shape shape =
-			make_shape(c.scratch, &c, places[i].chunks, places[i].place);
+			make_shape(c.scratch, &c, per_rank, places[i].place);
 		c.found->bound = fmin(c.found->bound, find_bound(&shape));
 		try_settings(&c, &shape);
 	}

@@ -25,7 +25,7 @@ schedule_computes(enum schedule_kind kind)
 }
 
 bool
-schedule_has_transfers(const struct schedule *s)
+schedule_has_messages(const struct schedule *s)
 {
 	for (int r = 0; r < s->nranks; r++)
 		for (int i = 0; i < s->rank[r].n; i++) {

@@ -4,7 +4,6 @@
 #include "ir/base/sort.h"
 #include "ir/base/vec.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <talloc.h>
 
@@ -21,24 +20,6 @@ struct checker {
 	bool good;
 };
 
-/* "rank 1, cell 4: '1I0'" */
-static char *
-where(const struct checker *c, int i)
-{
-	const struct schedule_action *a = c->g->action[i];
-	char *text = schedule_action_text(NULL, a);
-	char *all = text_print(c->g, "rank %d, cell %d: '%s'", c->g->rank[i], a->cell, text);
-
-	talloc_free(text);
-	return all;
-}
-
-static char *
-text_of(const struct checker *c, int i)
-{
-	return schedule_action_text(c->g, c->g->action[i]);
-}
-
 /* An error at an action, "rank 1, cell 4: '1I0' ..."; the rest is a clause. */
 static void __attribute__((format(printf, 3, 4)))
 error_at(struct checker *c, int i, const char *format, ...)
@@ -47,8 +28,8 @@ error_at(struct checker *c, int i, const char *format, ...)
 	va_start(ap, format);
 	char *clause = text_vprint(c->g, format, ap);
 	va_end(ap);
-	VEC_PUSH(
-		c->g, &c->error, (struct error){i, text_print(c->g, "%s %s", where(c, i), clause)});
+	VEC_PUSH(c->g, &c->error,
+		(struct error){i, text_print(c->g, "%s %s", graph_where(c->g, i), clause)});
 	c->good = false;
 }
 
@@ -145,7 +126,7 @@ before(struct checker *c, int first, int second, const char *why)
 {
 	if (first < second)
 		return true;
-	error_at(c, second, "comes before '%s' (cell %d): %s", text_of(c, first),
+	error_at(c, second, "comes before '%s' (cell %d): %s", graph_text(c->g, first),
 		c->g->action[first]->cell, why);
 	return false;
 }
@@ -160,7 +141,7 @@ check_backward(struct checker *c, int stage, int step)
 
 	if (b >= 0 && (i >= 0 || w >= 0)) {
 		error_at(c, b, "and '%s' (cell %d) compute the same gradients",
-			text_of(c, i >= 0 ? i : w), c->g->action[i >= 0 ? i : w]->cell);
+			graph_text(c->g, i >= 0 ? i : w), c->g->action[i >= 0 ? i : w]->cell);
 		return;
 	}
 	if (b < 0 && i < 0 && w < 0)
@@ -177,7 +158,7 @@ check_backward(struct checker *c, int stage, int step)
 
 /* A value that goes from one stage to the next: F forwards, or I and B backwards. */
 static void
-check_transfer(struct checker *c, bool forward, int stage, int step)
+check_message(struct checker *c, bool forward, int stage, int step)
 {
 	const int other = forward ? stage + 1 : stage - 1;
 	const enum schedule_kind send_kind = forward ? SCHEDULE_SEND_F : SCHEDULE_SEND_B;
@@ -214,7 +195,7 @@ check_transfer(struct checker *c, bool forward, int stage, int step)
 		before(c, receive, used, "it reads what that receives");
 }
 
-/* Receives that no transfer has: the first stage receives no activations, the last no gradients. */
+/* Receives of nothing that is sent: the first stage receives no activations, the last no gradients. */
 static void
 check_ends(struct checker *c, int step)
 {
@@ -227,114 +208,36 @@ check_ends(struct checker *c, int step)
 		error_at(c, last, "is of the last stage, which receives no gradients");
 }
 
-/* --- deadlocks --- */
+/* --- lockstep --- */
 
-/* What node `i` waits for by its wait `k`: the action on the rank where it waits. */
-static int
-side(const struct schedule_graph *g, int node, int rank)
-{
-	return g->receive[node] >= 0 && g->rank[node] != rank ? g->receive[node] : node;
-}
-
-static int
-wait_rank(const struct schedule_graph *g, int node, int k)
-{
-	return g->receive[node] >= 0 && (k == WAIT_RECEIVER || k == WAIT_RECEIVER_QUEUE)
-		       ? g->rank[g->receive[node]]
-		       : g->rank[node];
-}
-
-static int
-wait_kind(const struct schedule_graph *g, int node, int on)
-{
-	int k = 0;
-
-	while (g->wait[node].wait[k] != on)
-		k++;
-	return k;
-}
-
-static bool
-by_order(const struct schedule_graph *g, int node, int k)
-{
-	return k == WAIT_ORDER || (g->receive[node] >= 0 && k == WAIT_RECEIVER);
-}
-
-/* Of the cycle's entry `i`, which wait it is. */
-static int
-cycle_wait(const struct schedule_graph *g, int i)
-{
-	return wait_kind(g, g->cycle[i], g->cycle[(i + 1) % g->ncycle]);
-}
-
-static bool
-continues(const struct schedule_graph *g, int i)
-{
-	const int next = (i + 1) % g->ncycle;
-	const int k = cycle_wait(g, i), l = cycle_wait(g, next);
-
-	return by_order(g, g->cycle[i], k) && by_order(g, g->cycle[next], l) &&
-	       wait_rank(g, g->cycle[i], k) == wait_rank(g, g->cycle[next], l);
-}
-
-/* The entry at which to begin: where a run of one rank's order begins, on the first rank, in its first
- * cell. */
-static int
-cycle_start(const struct schedule_graph *g)
-{
-	int start = 0, best = INT_MAX;
-
-	for (int i = 0; i < g->ncycle; i++) {
-		const int k = cycle_wait(g, i), node = g->cycle[i];
-		if (g->ncycle > 1 && continues(g, (i + g->ncycle - 1) % g->ncycle))
-			continue;
-		/* Where a rank waits for another one rather than for itself, if there is such a place. */
-		const int at =
-			side(g, node, wait_rank(g, node, k)) + (by_order(g, node, k) ? g->n : 0);
-		if (at < best) {
-			start = i;
-			best = at;
-		}
-	}
-	return start;
-}
-
+/* The first cell is enough: later ones are too early because it is. */
 static void
-report_deadlock(struct checker *c)
+check_cells(struct checker *c)
 {
 	const struct schedule_graph *g = c->g;
-	const int start = cycle_start(g);
+	int first = -1;
 
-	for (int done = 0; done < g->ncycle; done++) {
-		int i = (start + done) % g->ncycle;
-		const int node = g->cycle[i], k = cycle_wait(g, i), rank = wait_rank(g, node, k);
-		while (done + 1 < g->ncycle && continues(g, i)) {
-			i = (i + 1) % g->ncycle;
-			done++;
-		}
-		const int on = g->cycle[(i + 1) % g->ncycle];
-		const int a = side(g, node, rank);
-		/* A value comes from another rank: the side of the message that is here is the receive. */
-		const int b = side(g, on, rank);
-		const char *how = by_order(g, node, k) ? "comes after"
-				  : g->receive[node] < 0
-					  ? "waits for"
-					  : "is queued, between these two ranks, after";
-		char *text = text_print(c->g, "%s %s '%s' (rank %d, cell %d)", where(c, a), how,
-			text_of(c, b), g->rank[b], g->action[b]->cell);
-		if (!done || node == g->cycle[start])
-			diag_error(c->diag, g->action[a]->loc, "deadlock: %s", text);
-		else
-			diag_note(c->diag, g->action[a]->loc, "%s", text);
+	for (int i = 0; i < g->n; i++) {
+		const int from = graph_value(g, i);
+		if (from >= 0 && g->rank[from] != g->rank[i] &&
+			g->action[from]->cell >= g->action[i]->cell &&
+			(first < 0 || g->action[i]->cell < g->action[first]->cell))
+			first = i;
 	}
-	c->good = false;
+	if (first < 0)
+		return;
+	const int from = graph_value(g, first);
+	error_at(c, first,
+		"needs '%s', which rank %d runs in cell %d: in lockstep it has to be in a later cell; "
+		"dopt-schedule align adds idle cells",
+		graph_text(c->g, from), g->rank[from], g->action[from]->cell);
 }
 
 /* --- all of it --- */
 
 /* Each check relies on those before. */
 static bool
-check(struct checker *c, enum schedule_transfers how)
+check(struct checker *c, enum schedule_waits how)
 {
 	const struct schedule *s = c->s;
 
@@ -345,25 +248,34 @@ check(struct checker *c, enum schedule_transfers how)
 	find_places(c);
 	if (!report(c))
 		return false;
-	const bool transfers = schedule_has_transfers(s);
+	const bool messages = schedule_has_messages(s);
 	for (int stage = 0; stage < s->nstages; stage++)
 		for (int step = 0; step < s->nsteps; step++)
 			check_backward(c, stage, step);
-	for (int step = 0; step < s->nsteps && c->good && transfers; step++) {
+	for (int step = 0; step < s->nsteps && c->good && messages; step++) {
 		check_ends(c, step);
 		for (int stage = 0; stage < s->nstages; stage++) {
-			check_transfer(c, true, stage, step);
-			check_transfer(c, false, stage, step);
+			check_message(c, true, stage, step);
+			check_message(c, false, stage, step);
 		}
 	}
-	if (report(c) && !graph_finish(c->g, how))
-		report_deadlock(c);
-	return c->good;
+	if (messages && how == SCHEDULE_LOCKSTEP) {
+		diag_error(c->diag, LOC_NONE,
+			"a schedule with sends and receives does not run in lockstep");
+		c->good = false;
+	}
+	if (report(c) && !graph_finish(c->g, how)) {
+		graph_report_cycle(c->g, c->diag);
+		c->good = false;
+	}
+	if (c->good && how == SCHEDULE_LOCKSTEP)
+		check_cells(c);
+	return report(c);
 }
 
 struct schedule_graph *
 graph_verified(
-	const void *owner, const struct schedule *s, struct diag *diag, enum schedule_transfers how)
+	const void *owner, const struct schedule *s, struct diag *diag, enum schedule_waits how)
 {
 	struct checker c = {.diag = diag, .g = graph_create(owner, s), .s = s, .good = true};
 
@@ -374,7 +286,7 @@ graph_verified(
 }
 
 bool
-schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_transfers how)
+schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_waits how)
 {
 	struct schedule_graph *g = graph_verified(NULL, s, diag, how);
 

@@ -29,8 +29,8 @@ enum { MOST = SCHEDULE_MOST - 1 };
 struct tool {
 	struct diag *diag;
 	const char *output, *svg, *times, *live, *message, *limit;
-	int64_t ranks, chunks, steps;
-	int schedule, transfers; /* enum schedule_name, enum schedule_transfers */
+	int64_t ranks, per_rank, steps;
+	int schedule, waits; /* enum schedule_name, enum schedule_waits */
 	double kept, memory;
 	bool help, join;
 	struct driver_list file;
@@ -174,11 +174,11 @@ verify(struct tool *t)
 {
 	const struct schedule *s = read_file(t);
 
-	if (!s || !schedule_verify(s, t->diag, (enum schedule_transfers)t->transfers))
+	if (!s || !schedule_verify(s, t->diag, (enum schedule_waits)t->waits))
 		return DRIVER_INPUT;
 	print_shape(t, s);
 	printf(": complete and free of deadlocks%s\n",
-		schedule_has_transfers(s) ? "" : " (without sends and receives)");
+		schedule_has_messages(s) ? "" : " (without sends and receives)");
 	return DRIVER_OK;
 }
 
@@ -208,7 +208,7 @@ show(struct tool *t, const struct schedule *s, bool print)
 	if (!stage)
 		return DRIVER_USAGE;
 	const struct schedule_cost *c =
-		schedule_cost(t, s, t->diag, (enum schedule_transfers)t->transfers, stage);
+		schedule_cost(t, s, t->diag, (enum schedule_waits)t->waits, stage);
 	if (!c)
 		return DRIVER_INPUT;
 	if (print)
@@ -261,7 +261,7 @@ static bool
 has_shape(const struct tool *t)
 {
 	return in_range("ranks", t->ranks, 1) && in_range("steps", t->steps, 1) &&
-	       in_range("chunks", t->chunks, 0);
+	       in_range("per-rank", t->per_rank, 0);
 }
 
 static enum driver_exit
@@ -274,7 +274,7 @@ make(struct tool *t)
 	if (!has_shape(t))
 		return DRIVER_USAGE;
 	return write_schedule(t, schedule_make(t, t->diag, (enum schedule_name)t->schedule,
-					 (int)t->ranks, (int)t->chunks, (int)t->steps));
+					 (int)t->ranks, (int)t->per_rank, (int)t->steps));
 }
 
 static enum driver_exit
@@ -289,7 +289,7 @@ search(struct tool *t)
 		return DRIVER_USAGE;
 	}
 	const struct schedule_request request = {
-		(int)t->ranks, (int)t->steps, (int)t->chunks, t->piece, t->npieces, t->memory};
+		(int)t->ranks, (int)t->steps, (int)t->per_rank, t->piece, t->npieces, t->memory};
 	struct schedule_found *f = schedule_search(t, t->diag, &request);
 	if (!f)
 		return DRIVER_INPUT;
@@ -297,8 +297,7 @@ search(struct tool *t)
 	if (exit != DRIVER_OK)
 		return exit;
 	FILE *out = t->output && strcmp(t->output, "-") ? stdout : stderr;
-	fprintf(out, "makespan %.6g; no schedule of these stages is below %.6g\n", f->makespan,
-		f->bound);
+	fprintf(out, "makespan %.6g, bound %.6g\n", f->makespan, f->bound);
 	if (f->named != SCHEDULE_NNAMES)
 		fprintf(out, "best named schedule that fits: %s, %.6g\n",
 			schedule_name_text(f->named), f->named_makespan);
@@ -314,6 +313,14 @@ convert(struct tool *t)
 }
 
 static enum driver_exit
+align(struct tool *t)
+{
+	const struct schedule *s = read_file(t);
+
+	return s ? write_schedule(t, schedule_align(t, s, t->diag)) : DRIVER_INPUT;
+}
+
+static enum driver_exit
 lower(struct tool *t)
 {
 	const struct schedule *s = read_file(t);
@@ -324,34 +331,36 @@ lower(struct tool *t)
 #define FIELD(field) offsetof(struct tool, field)
 #define AT(field) .at = FIELD(field)
 
-static const struct choice transfers[] = {
+static const struct choice waits[] = {
 	CHOICE_ROW(SCHEDULE_QUEUED, "queued") CHOICE_ROW(SCHEDULE_TAGGED, "tagged")
-		CHOICE_ROW(SCHEDULE_BLOCKING, "blocking"){.name = NULL},
+		CHOICE_ROW(SCHEDULE_BLOCKING, "blocking")
+			CHOICE_ROW(SCHEDULE_LOCKSTEP, "lockstep"){.name = NULL},
 };
 
 static const struct flag flags[] = {
 	{"Options", .kind = FLAG_GROUP},
 	{"o", "FILE",
-		"make, search, convert, lower: write to FILE atomically (temporary file, then rename); -: standard "
+		"make, search, convert, align, lower: write to FILE atomically (temporary file, then rename); -: standard "
 		"output",
 		FLAG_TEXT, AT(output)},
-	{"svg", "FILE", "cost, make, search, convert, lower: draw the schedule to FILE", FLAG_TEXT,
-		AT(svg)},
-	{"transfers", NULL,
+	{"svg", "FILE", "cost, make, search, convert, align, lower: draw the schedule to FILE",
+		FLAG_TEXT, AT(svg)},
+	{"waits", NULL,
 		"verify, cost: how sends and receives wait. queued: messages between two ranks, in both "
 		"directions, form one queue (an NCCL communicator for each pair; default); "
 		"tagged: each message finds its receive (MPI_Isend, MPI_Irecv); blocking: a rank waits "
-		"in each send and receive (MPI_Ssend, MPI_Recv)",
-		FLAG_CHOICE, AT(transfers), .choice = transfers},
+		"in each send and receive (MPI_Ssend, MPI_Recv); lockstep: ranks run their k-th cells at "
+		"the same time (PipelineScheduleMulti of PyTorch)",
+		FLAG_CHOICE, AT(waits), .choice = waits},
 	{"Schedules", .kind = FLAG_GROUP},
 	{"schedule", NULL, "make: the schedule", FLAG_CHOICE, AT(schedule),
 		.choice = CHOICES(SCHEDULE_NAMES)},
 	{"ranks", "N", "make, search: number of ranks", FLAG_INT, AT(ranks)},
 	{"steps", "N", "make, search: number of micro-batches", FLAG_INT, AT(steps)},
-	{"chunks", "N",
+	{"per-rank", "N",
 		"make, search: stages of each rank (default: make: 2 for interleaved, others have 1 or 2; "
 		"search: what is shortest, 1 or 2)",
-		FLAG_INT, AT(chunks)},
+		FLAG_INT, AT(per_rank)},
 	{"join", "0|1",
 		"lower: an I directly before its W becomes a B, as in PyTorch; the stage before then "
 		"waits for both (default: 1)",
@@ -390,6 +399,8 @@ static const struct command commands[] = {
 	{"convert", "FILE",
 		"write the schedule as it is read, without spaces and with one kind of line end", 1,
 		1, convert},
+	{"align", "FILE", "write the schedule with idle cells, so that it runs in lockstep", 1, 1,
+		align},
 	{"lower", "FILE", "write the schedule with sends and receives", 1, 1, lower},
 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char transfers[] =
+static const char messages[] =
 	"0UNSHARD,0F0,0SEND_F0,0F1,0SEND_F1,0RECV_B0,0B0,0RECV_B1,0I1,0W1,0RESHARD,0REDUCE_GRAD\n"
 	"1RECV_F0,1F0,1RECV_F1,1B0,1SEND_B0,1F1,1I1,1SEND_B1,1W1\n";
 static const char overlapped[] = "0F0,3F0,3B0,0F1,(3F1;0B0)OVERLAP_F_B,3B1,0B1\n"
@@ -19,7 +19,7 @@ add_seeds(struct fuzz *f)
 {
 	fuzz_add_folder(f, "passes/pipeline/Inputs", ".csv");
 	for (int i = 0; i < 8; i++) { /* small ones are read oftener */
-		fuzz_add_seed(f, transfers, strlen(transfers));
+		fuzz_add_seed(f, messages, strlen(messages));
 		fuzz_add_seed(f, overlapped, strlen(overlapped));
 	}
 }

@@ -372,7 +372,7 @@ use_schedule(struct diag *d, const struct schedule *s)
 	const struct schedule_cost *c = schedule_cost(stage, s, d, SCHEDULE_TAGGED, stage);
 	HOLDS(c != NULL && isfinite(c->makespan) && c->peak >= 1);
 	const struct schedule *with =
-		schedule_has_transfers(s) ? NULL : schedule_lower(stage, s, d, true);
+		schedule_has_messages(s) ? NULL : schedule_lower(stage, s, d, true);
 	HOLDS(!with || schedule_verify(with, d, SCHEDULE_BLOCKING));
 	talloc_free(stage);
 }

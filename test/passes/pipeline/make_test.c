@@ -24,7 +24,7 @@ enum { RANKS = 8 };
 /* A schedule's formulas; times of all ranks are equal. */
 struct claim {
 	enum schedule_name name;
-	int chunks;
+	int per_rank;
 	int least,
 		multiple; /* micro-batches that it holds for: least * p - less and more, so many at once */
 	int less;
@@ -102,23 +102,23 @@ static const struct claim claims[] = {
 static void
 check_claim(void *owner, const struct claim *c, int p, int m, const double *t)
 {
-	struct schedule *s = schedule_make(owner, diag_create(owner), c->name, p, c->chunks, m);
+	struct schedule *s = schedule_make(owner, diag_create(owner), c->name, p, c->per_rank, m);
 	assert_non_null(s);
 	const struct schedule_cost *cost = cost_of(owner, s, t[0], t[1], t[2]);
 	assert_non_null(cost);
-	const double bubble = c->bubble(p, t[0], t[1], t[2], c->chunks);
+	const double bubble = c->bubble(p, t[0], t[1], t[2], c->per_rank);
 	double peak = 0;
 	if (fabs(cost->bubble - bubble) > 1e-9)
 		fail_msg("%s, %d ranks, %d stages each, %d micro-batches: bubble %g, not %g",
-			schedule_name_text(c->name), p, c->chunks, m, cost->bubble, bubble);
+			schedule_name_text(c->name), p, c->per_rank, m, cost->bubble, bubble);
 	for (int r = 0; r < p; r++) {
-		const double most = c->peak(p, m, p - 1 - r, c->chunks);
+		const double most = c->peak(p, m, p - 1 - r, c->per_rank);
 		peak = fmax(peak, most);
 		if (cost->rank[r].peak > most + 1e-9)
 			fail_msg(
 				"%s, %d ranks, %d stages each, %d micro-batches: rank %d keeps %g, not %g",
-				schedule_name_text(c->name), p, c->chunks, m, r, cost->rank[r].peak,
-				most);
+				schedule_name_text(c->name), p, c->per_rank, m, r,
+				cost->rank[r].peak, most);
 	}
 	assert_true(fabs(cost->peak - peak) < 1e-9);
 }

@@ -41,9 +41,12 @@ check_search(void *owner, const struct schedule_request *q)
 	assert_true(c->peak <= q->memory * (1 + 1e-9));
 	assert_true(f->makespan >= f->bound * (1 - 1e-9));
 	for (int i = 0; i < SCHEDULE_NNAMES; i++) {
-		const int chunks = schedule_chunks((enum schedule_name)i);
+		const int own = schedule_per_rank((enum schedule_name)i);
+		const int per_rank = own ? own : q->per_rank ? q->per_rank : 2;
+		if (q->per_rank && per_rank != q->per_rank)
+			continue;
 		struct schedule *s = schedule_make(
-			owner, diag, (enum schedule_name)i, q->nranks, chunks, q->nsteps);
+			owner, diag, (enum schedule_name)i, q->nranks, per_rank, q->nsteps);
 		const struct schedule_cost *other = schedule_cost(owner, s, diag, SCHEDULE_QUEUED,
 			schedule_divide(owner, q->piece, q->npieces, s->nstages));
 		if (other->peak <= q->memory * (1 + 1e-9))
@@ -81,18 +84,19 @@ named_schedules_are_beaten(void **state)
 static void
 unequal_stages_and_messages(void **state)
 {
-	for (uint64_t seed = 0; seed < 12; seed++) {
+	for (uint64_t seed = 0; seed < 16; seed++) {
 		void *scratch = talloc_new(*state);
 		uint64_t draw = seed;
-		const int p = 2 + (int)mix64_below(&draw, 4), m = 1 + (int)mix64_below(&draw, 12);
-		const int n = p * (1 + (int)mix64_below(&draw, 2));
+		const int p = 1 + (int)mix64_below(&draw, 5), m = 1 + (int)mix64_below(&draw, 12);
+		const int n = seed < 12 ? p * (1 + (int)mix64_below(&draw, 2)) : p;
 		struct schedule_stage piece[10];
 		for (int i = 0; i < n; i++)
 			piece[i] = (struct schedule_stage){1 + mix64_below(&draw, 5),
 				1 + mix64_below(&draw, 5), mix64_below(&draw, 5),
 				mix64_below(&draw, 3) * 0.25, 1 + mix64_below(&draw, 2) * 0.5,
 				mix64_below(&draw, 3) * 0.5};
-		const struct schedule_request q = {p, m, 0, piece, n,
+		const struct schedule_request q = {p, m, seed < 12 ? 0 : (int)(seed - 12) + 1,
+			piece, n,
 			mix64_below(&draw, 2) ? INFINITY : 2. * n * (1 + mix64_below(&draw, 2))};
 		check_search(scratch, &q);
 		/* Every time the same. */

@@ -77,7 +77,7 @@ bad_cells_are_refused(void **state)
 		assert_null(read_text(*state, texts[i]));
 }
 
-/* --- ranks that run a schedule without transfers --- */
+/* --- ranks that run a schedule without messages --- */
 
 struct run {
 	const struct schedule *s;
@@ -263,7 +263,7 @@ struct queue {
 struct traffic {
 	struct run r;
 	const int *rank_of;
-	enum schedule_transfers how;
+	enum schedule_waits how;
 	struct message *message; /* stage, step, and F or B, of the sender */
 	struct queue queue[4][4];
 };
@@ -297,7 +297,7 @@ advance(struct traffic *t, int a, int b)
 }
 
 static int
-run_transfer(struct traffic *t, const struct schedule_action *a, int rank, const int *at)
+run_message(struct traffic *t, const struct schedule_action *a, int rank, const int *at)
 {
 	const bool send = a->kind == SCHEDULE_SEND_F || a->kind == SCHEDULE_SEND_B;
 	int peer;
@@ -332,7 +332,7 @@ run_any(struct traffic *t, const struct schedule_action *a, int rank, const int 
 	int peer;
 
 	if (!schedule_computes(a->kind))
-		return run_transfer(t, a, rank, at);
+		return run_message(t, a, rank, at);
 	const struct message *m = a->kind == SCHEDULE_WEIGHT ? NULL : message_of(t, a, &peer);
 	if (m && !m->received)
 		return -1;
@@ -341,7 +341,7 @@ run_any(struct traffic *t, const struct schedule_action *a, int rank, const int 
 
 /* The schedule runs to its end, and every message arrives. */
 static bool
-runs_with_transfers(const struct schedule *s, const int *rank_of, enum schedule_transfers how)
+runs_with_messages(const struct schedule *s, const int *rank_of, enum schedule_waits how)
 {
 	const size_t n = (size_t)(s->nstages * s->nsteps);
 	struct traffic *t = calloc(1, sizeof *t);
@@ -380,7 +380,7 @@ runs_with_transfers(const struct schedule *s, const int *rank_of, enum schedule_
 }
 
 static void
-verdicts_of_transfers_are_those_of_running(void **state)
+verdicts_of_messages_are_those_of_running(void **state)
 {
 	int valid[3] = {0}, deadlocks[3] = {0};
 
@@ -396,11 +396,11 @@ verdicts_of_transfers_are_those_of_running(void **state)
 		for (int how = SCHEDULE_QUEUED; how <= SCHEDULE_BLOCKING; how++) {
 			char *first = NULL;
 			const bool verdict = schedule_verify(
-				with, quiet(scratch, &first), (enum schedule_transfers)how);
-			/* Of one rank nothing is sent: it is verified as a schedule without transfers. */
-			const bool run = schedule_has_transfers(with)
-						 ? runs_with_transfers(with, d.rank_of,
-							   (enum schedule_transfers)how)
+				with, quiet(scratch, &first), (enum schedule_waits)how);
+			/* Of one rank nothing is sent: it is verified as a schedule without messages. */
+			const bool run = schedule_has_messages(with)
+						 ? runs_with_messages(with, d.rank_of,
+							   (enum schedule_waits)how)
 						 : runs(with);
 			assert_int_equal(verdict, run);
 			assert_true(n || verdict);
@@ -419,7 +419,7 @@ verdicts_of_transfers_are_those_of_running(void **state)
 
 /* Where messages take no time, sends and receives change no time. */
 static void
-transfers_keep_the_makespan(void **state)
+messages_keep_the_makespan(void **state)
 {
 	for (uint64_t seed = 0; seed < 300; seed++) {
 		void *scratch = talloc_new(*state);
@@ -446,6 +446,85 @@ transfers_keep_the_makespan(void **state)
 	}
 }
 
+/* --- in lockstep --- */
+
+/* Runs cell after cell; what an action waits for was done before its cell. */
+static bool
+runs_in_lockstep(const struct schedule *s)
+{
+	struct run r = {s, calloc((size_t)(s->nstages * s->nsteps * 3), 1)};
+	struct run before = {s, calloc((size_t)(s->nstages * s->nsteps * 3), 1)};
+	bool good = runs(s);
+	int longest = 0;
+
+	for (int rank = 0; rank < s->nranks; rank++)
+		if (s->rank[rank].n > longest)
+			longest = s->rank[rank].n;
+	for (int cell = 0; cell < longest && good; cell++) {
+		memcpy(before.done, r.done, (size_t)(s->nstages * s->nsteps * 3));
+		for (int rank = 0; rank < s->nranks; rank++)
+			if (cell < s->rank[rank].n)
+				good &= run_action(&before, &s->rank[rank].action[cell]) == 1;
+		/* Not seen by other ranks in this cell: done one by one on a copy, then all at once. */
+		for (int rank = 0; rank < s->nranks; rank++)
+			if (cell < s->rank[rank].n) {
+				struct run alone = {
+					s, calloc((size_t)(s->nstages * s->nsteps * 3), 1)};
+				memcpy(alone.done, r.done, (size_t)(s->nstages * s->nsteps * 3));
+				good &= run_action(&alone, &s->rank[rank].action[cell]) == 1;
+				free(alone.done);
+			}
+		memcpy(r.done, before.done, (size_t)(s->nstages * s->nsteps * 3));
+	}
+	free(r.done);
+	free(before.done);
+	return good;
+}
+
+static void
+lockstep_is_what_running_says(void **state)
+{
+	int valid = 0, broken = 0;
+
+	for (uint64_t seed = 0; seed < 1500; seed++) {
+		void *scratch = talloc_new(*state);
+		struct diag *diag = quiet(scratch, NULL);
+		struct draw d = draw_shape(seed);
+		struct schedule *s = draw_schedule(scratch, &d);
+		struct schedule *aligned = schedule_align(scratch, s, diag);
+		assert_non_null(aligned);
+		assert_true(schedule_verify(aligned, diag, SCHEDULE_LOCKSTEP));
+		assert_true(runs_in_lockstep(aligned));
+		/* It has as many cells as the longest way takes with all times 1. */
+		struct schedule_stage *one = NEW_ARRAY(scratch, struct schedule_stage, d.nstages);
+		for (int i = 0; i < d.nstages; i++)
+			one[i] = (struct schedule_stage){1, 1, 1, 0, 1, 1};
+		bool whole = false;
+		for (int r = 0; r < s->nranks; r++)
+			for (int i = 0; i < s->rank[r].n; i++)
+				whole |= s->rank[r].action[i].kind == SCHEDULE_BACKWARD;
+		int cells = 0;
+		for (int r = 0; r < aligned->nranks; r++)
+			if (aligned->rank[r].n > cells)
+				cells = aligned->rank[r].n;
+		if (!whole)
+			assert_true(
+				cells ==
+				schedule_cost(scratch, s, diag, SCHEDULE_TAGGED, one)->makespan);
+		if (mix64_below(&d.seed, 2))
+			swap_cells(aligned, &d.seed);
+		for (int r = 0; r < aligned->nranks; r++)
+			for (int i = 0; i < aligned->rank[r].n; i++)
+				aligned->rank[r].action[i].cell = i;
+		const bool verdict = schedule_verify(aligned, diag, SCHEDULE_LOCKSTEP);
+		assert_int_equal(verdict, runs_in_lockstep(aligned));
+		valid += verdict;
+		broken += !verdict;
+		talloc_free(scratch);
+	}
+	assert_true(valid > 500 && broken > 300);
+}
+
 int
 main(void)
 {
@@ -455,9 +534,11 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 			verdicts_are_those_of_running, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(
-			verdicts_of_transfers_are_those_of_running, make_scratch, free_scratch),
+			verdicts_of_messages_are_those_of_running, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(
-			transfers_keep_the_makespan, make_scratch, free_scratch),
+			messages_keep_the_makespan, make_scratch, free_scratch),
+		cmocka_unit_test_setup_teardown(
+			lockstep_is_what_running_says, make_scratch, free_scratch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,9 @@
 /*
- * Exchanges in a schedule: see order.h. The time of a schedule is the length of a longest path, so that
+ * Exchanges in a schedule: see sequence.h. The time of a schedule is the length of a longest path, so that
  * only changes on such a path make it shorter: an action on it moves before the one ahead of it on its
  * rank, or further. What is not worse is kept, so that the search crosses plateaus.
  */
-#include "passes/pipeline/order.h"
+#include "passes/pipeline/sequence.h"
 
 #include "ir/base/mix.h"
 #include "ir/base/vec.h"
@@ -21,7 +21,7 @@ enum {
 };
 
 struct improver {
-	struct order *o;
+	struct sequence *o;
 	double *finish; /* of each action; -1: not yet */
 	int *cause;     /* the action whose end it starts at; -1: none */
 	int *rank_of;   /* of each stage */
@@ -35,11 +35,11 @@ struct improver {
 	uint64_t seed;
 };
 
-struct order *
-order_create(
+struct sequence *
+sequence_create(
 	const void *owner, const struct list_shape *shape, double memory, const struct schedule *s)
 {
-	struct order *o = NEW(owner, struct order);
+	struct sequence *o = NEW(owner, struct sequence);
 	int n = 0;
 
 	o->shape = *shape;
@@ -67,7 +67,7 @@ order_create(
 }
 
 struct schedule *
-order_schedule(const void *owner, const struct order *o)
+sequence_schedule(const void *owner, const struct sequence *o)
 {
 	static const enum schedule_kind kinds[] = {
 		SCHEDULE_FORWARD, SCHEDULE_INPUT, SCHEDULE_WEIGHT};
@@ -86,13 +86,13 @@ order_schedule(const void *owner, const struct order *o)
 /* --- simulation --- */
 
 static int
-stage_of(const struct order *o, int a)
+stage_of(const struct sequence *o, int a)
 {
 	return a / KINDS / o->shape.nsteps;
 }
 
 static double
-time_of(const struct order *o, int a)
+time_of(const struct sequence *o, int a)
 {
 	const struct schedule_stage *t = &o->shape.stage[stage_of(o, a)];
 
@@ -101,7 +101,7 @@ time_of(const struct order *o, int a)
 
 /* The action of another stage that it waits for, or -1. */
 static int
-source_of(const struct order *o, int a)
+source_of(const struct sequence *o, int a)
 {
 	const int step = o->shape.nsteps * KINDS, stage = stage_of(o, a);
 
@@ -132,7 +132,7 @@ look_at(struct improver *m, int rank, int *end)
 static bool
 run(struct improver *m, int rank, int *end)
 {
-	const struct order *o = m->o;
+	const struct sequence *o = m->o;
 	const int i = m->at[rank], a = o->action[i], source = source_of(o, a);
 	double start = 0;
 
@@ -161,7 +161,7 @@ run(struct improver *m, int rank, int *end)
 static double
 simulate(struct improver *m)
 {
-	const struct order *o = m->o;
+	const struct sequence *o = m->o;
 	int begin = 0, end = 0;
 	double makespan = 0;
 
@@ -190,7 +190,7 @@ simulate(struct improver *m)
 
 /* Does a rank keep no more than it may, and is each F before its I, and I before its W? */
 static bool
-fits(const struct order *o, int rank)
+fits(const struct sequence *o, int rank)
 {
 	double live = 0;
 
@@ -213,7 +213,7 @@ fits(const struct order *o, int rank)
 static void
 find_path(struct improver *m)
 {
-	const struct order *o = m->o;
+	const struct sequence *o = m->o;
 	int a = -1;
 
 	m->npath = 0;
@@ -243,7 +243,7 @@ move(int *action, int from, int to)
 
 /* May the action move from one position to another, past none of its own micro-batch and stage? */
 static bool
-may_move(const struct order *o, int from, int to)
+may_move(const struct sequence *o, int from, int to)
 {
 	const int step = to < from ? -1 : 1;
 
@@ -254,7 +254,7 @@ may_move(const struct order *o, int from, int to)
 }
 
 static int
-rank_at(const struct order *o, int position)
+rank_at(const struct sequence *o, int position)
 {
 	int r = 0;
 
@@ -267,7 +267,7 @@ rank_at(const struct order *o, int position)
 static bool
 draw_move(struct improver *m, int *rank, int *from, int *to)
 {
-	const struct order *o = m->o;
+	const struct sequence *o = m->o;
 	const int i = m->path[mix64_below(&m->seed, (uint32_t)m->npath)];
 	const int distance = mix64_below(&m->seed, 2) ? 1 : 1 + (int)mix64_below(&m->seed, REACH);
 	const bool ahead = mix64_below(&m->seed, 2);
@@ -279,7 +279,7 @@ draw_move(struct improver *m, int *rank, int *from, int *to)
 }
 
 void
-order_improve(struct order *o, int64_t work, double bound, uint64_t seed)
+sequence_improve(struct sequence *o, int64_t work, double bound, uint64_t seed)
 {
 	void *scratch = alloc_scratch(NULL);
 	const int nranks = o->shape.nranks;
