@@ -65,7 +65,16 @@ storage_is_updated(const struct ir_use *u)
 	return u->op->code == OP_update && u == &u->op->operand[0];
 }
 
-/* A new buffer; returns its number. */
+/* The home of a tensor of that type; of what several results of an op need. */
+static inline int32_t
+storage_home(const struct storage *s, const struct ir_type *t)
+{
+	return s->home_axis >= 0 && t->axis[s->home_axis].kind == IR_SINGLE
+		       ? t->axis[s->home_axis].order
+		       : -1;
+}
+
+/* A new buffer, in all homes; returns its number. */
 int32_t storage_add(struct storage_build *b, struct storage_buffer buffer);
 
 /* The moment at which the end of a collective or of a copy is waited for at the latest. */

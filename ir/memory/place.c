@@ -30,7 +30,7 @@ enum place_limit {
 				 above what lives in steps of layers: so time stays linear */
 	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
 				 Counted, not timed: offsets do not depend on how fast this is. */
-	PLACE_GAP = 500, /* all of that is spent while the end is 1 / PLACE_GAP or more above
+	PLACE_GAP = 500,      /* all of that is spent while the end is 1 / PLACE_GAP or more above
 				 what lives, and less in proportion below: less can be gained */
 };
 
@@ -90,7 +90,8 @@ struct placer {
 	struct VEC(struct bar) bar;
 	uint32_t *first, *last; /* moments, numbered among those at which a room begins */
 	uint32_t moments;
-	struct span_tree *taken;
+	struct span_tree **taken; /* [homes] */
+	uint32_t homes;
 	uint64_t *best;           /* offsets */
 	uint64_t best_end, bound; /* no end is smaller */
 	uint64_t enough;          /* nor need it be */
@@ -148,18 +149,31 @@ by_start(const void *x, const void *y)
 	return a->free_from < b->free_from ? -1 : a->free_from > b->free_from;
 }
 
+/* The homes of an item: [*first, end). */
+static uint32_t
+homes_of(const struct placer *p, const struct item *it, uint32_t *first)
+{
+	const int32_t home = p->room[it->first].home;
+
+	*first = home < 0 ? 0 : (uint32_t)home;
+	return home < 0 ? p->homes : *first + 1;
+}
+
 /* Where a row starts: in the smallest gap between bars, the lowest of several; else behind all. */
 static uint64_t
 fit_row(struct placer *p, const struct item *it)
 {
 	uint64_t at = 0;
+	uint32_t first, end_home = homes_of(p, it, &first);
 
 	p->bar.n = 0;
 	for (uint32_t k = it->first; k < it->first + it->n; k++) {
-		uint32_t ntaken;
-		const struct span *taken =
-			span_tree_taken(p->taken, p->first[k], p->last[k], &ntaken);
-		add_bars(p, taken, ntaken, at, p->room[k].bytes);
+		for (uint32_t h = first; h < end_home; h++) {
+			uint32_t ntaken;
+			const struct span *taken =
+				span_tree_taken(p->taken[h], p->first[k], p->last[k], &ntaken);
+			add_bars(p, taken, ntaken, at, p->room[k].bytes);
+		}
 		at += p->room[k].bytes;
 	}
 	if (p->bar.n)
@@ -181,11 +195,12 @@ static uint64_t
 fit(struct placer *p, const struct item *it)
 {
 	const uint32_t k = it->first;
-	uint32_t ntaken;
+	uint32_t ntaken, home;
 
-	if (it->n > 1)
+	if (homes_of(p, it, &home) - home > 1 || it->n > 1)
 		return fit_row(p, it);
-	const struct span *taken = span_tree_taken(p->taken, p->first[k], p->last[k], &ntaken);
+	const struct span *taken =
+		span_tree_taken(p->taken[home], p->first[k], p->last[k], &ntaken);
 	return best_fit(taken, ntaken, p->room[k].bytes);
 }
 
@@ -193,9 +208,13 @@ fit(struct placer *p, const struct item *it)
 static uint64_t
 take(struct placer *p, const struct item *it, uint64_t at)
 {
+	uint32_t first, end_home = homes_of(p, it, &first);
+
 	for (uint32_t k = it->first; k < it->first + it->n; k++) {
 		p->room[k].offset = at;
-		span_tree_take(p->taken, p->first[k], p->last[k], at, at + p->room[k].bytes);
+		for (uint32_t h = first; h < end_home; h++)
+			span_tree_take(
+				p->taken[h], p->first[k], p->last[k], at, at + p->room[k].bytes);
 		at += p->room[k].bytes;
 	}
 	return at;
@@ -210,7 +229,8 @@ place_in_order(struct placer *p, struct try *t, uint64_t limit)
 {
 	t->end = 0;
 	t->highest = 0;
-	span_tree_clear(p->taken);
+	for (uint32_t h = 0; h < p->homes; h++)
+		span_tree_clear(p->taken[h]);
 	for (uint32_t i = 0; i < p->n && t->end < limit; i++) {
 		const struct item *it = &p->item[t->key[i].index];
 		const uint64_t end = take(p, it, fit(p, it));
@@ -379,14 +399,35 @@ place_in_orders(struct placer *p)
 {
 	make_items(p);
 	number_moments(p);
-	p->taken = span_tree_create(p, p->moments);
+	p->taken = ARRAY_NEW(p, struct span_tree *, p->homes);
+	for (uint32_t h = 0; h < p->homes; h++)
+		p->taken[h] = span_tree_create(p, p->moments);
 	p->best = ARRAY_ZERO(p, uint64_t, p->nrooms);
 	try_orders(p);
 	improve_all(p);
 }
 
+/* The most that lives at one moment in one home. */
+static uint64_t
+most_in_homes(const struct placer *p)
+{
+	struct storage_room *here = ARRAY_NEW(NULL, struct storage_room, p->nrooms);
+	uint64_t most = 0;
+
+	for (uint32_t h = 0; h < p->homes; h++) {
+		uint32_t n = 0;
+		for (uint32_t i = 0; i < p->nrooms; i++)
+			if (p->room[i].home < 0 || p->room[i].home == (int32_t)h)
+				here[n++] = p->room[i];
+		const uint64_t live = storage_live(here, n, NULL);
+		most = live > most ? live : most;
+	}
+	array_free(here);
+	return most;
+}
+
 uint64_t
-storage_place(struct storage_room *room, uint32_t n, uint64_t enough)
+storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough)
 {
 	if (!n)
 		return 0;
@@ -394,7 +435,8 @@ storage_place(struct storage_room *room, uint32_t n, uint64_t enough)
 	uint64_t *swept = ARRAY_NEW(p, uint64_t, n), swept_end = 0;
 	p->room = room;
 	p->nrooms = n;
-	p->bound = storage_live(room, n, NULL);
+	p->homes = homes;
+	p->bound = most_in_homes(p);
 	p->enough = enough;
 	p->best_end = UINT64_MAX;
 	if (enough >= p->bound)

@@ -1,6 +1,6 @@
 /*
- * Offsets for rooms that live for a while, so that no two that live at one time share a byte and
- * the whole is small: storage.h places buffers so.
+ * Offsets for rooms that live for a while, so that no two that live at one time and in one home share a
+ * byte and the whole is small: storage.h places buffers so.
  */
 #ifndef IR_STORAGE_PLACE_H
 #define IR_STORAGE_PLACE_H
@@ -13,15 +13,16 @@ struct storage_room {
 	uint64_t offset;      /* from 0 on: what storage_place finds */
 	int32_t row; /* rooms with the same number follow each other in the array and lie one behind
 			the other; 0: by itself */
+	int32_t home; /* rooms of different homes do not meet; -1: in all homes. That of a row is one */
 };
 
 /*
  * Gives every room its offset; returns the end of the last one. The same rooms get the same
  * offsets. Time: n log^2 n where rooms that live long lie side by side, as they do in steps;
  * n^2 log n at worst. A number of tries that falls with n makes the end smaller, until it is no more
- * than `enough`; 0: as small as they make it.
+ * than `enough`; 0: as small as they make it. Homes are 0 ... homes - 1, at least one.
  */
-uint64_t storage_place(struct storage_room *room, uint32_t n, uint64_t enough);
+uint64_t storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough);
 
 /* Offsets of the rooms by a sweep over time, which takes little; returns the end of the last one. Those that storage_place
  * finds end no higher. */

@@ -146,6 +146,10 @@ message_in_place(const struct storage_build *b, const struct ir_op *op, int r)
 		return false;
 	const struct ir_value *from = ir_operand(op, r);
 	const struct storage_value *lies = value_of(b, from);
+	const int32_t here = storage_home(b->s, from->type),
+		      there = storage_home(b->s, op->result[r].type);
+	if (here >= 0 && there >= 0 && here != there)
+		return false; /* so that each has a home */
 	if (lies->buffer < 0 || lies->time != slot_axes(b, &op->result[r]))
 		return false;
 	for (int i = 0; i < op->noperands; i++)
@@ -268,6 +272,9 @@ put(struct storage_build *b, const struct ir_value *v, int32_t buffer, uint32_t 
 	x->stride = stride;
 	if (buffer < 0)
 		return;
+	const int32_t home = storage_home(b->s, v->type);
+	struct storage_buffer *in = &b->s->buffer[buffer];
+	in->home = !b->newest.at[buffer] || in->home == home ? home : -1;
 	x->next = b->newest.at[buffer] ? b->s->value[b->newest.at[buffer] - 1].value : NULL;
 	b->newest.at[buffer] = storage_number(b->s, v) + 1;
 }
@@ -311,7 +318,8 @@ put_results(struct storage_build *b, const struct ir_op *op)
 	}
 	for (int r = 0; r < op->nresults; r++) {
 		const struct ir_value *v = &op->result[r];
-		const bool shares = storage_is(b, op, STORAGE_IS_VIEW) || message_in_place(b, op, r);
+		const bool shares =
+			storage_is(b, op, STORAGE_IS_VIEW) || message_in_place(b, op, r);
 		if (shares) {
 			const struct storage_value *with = value_of(b, ir_operand(op, r));
 			put(b, v, with->buffer, with->time, with->stride);
@@ -323,6 +331,35 @@ put_results(struct storage_build *b, const struct ir_op *op)
 			put_own(b, v);
 		}
 	}
+}
+
+static void
+have_everywhere(struct storage_build *b, const struct ir_value *v)
+{
+	const int32_t buffer = value_of(b, v)->buffer;
+
+	if (buffer >= 0)
+		b->s->buffer[buffer].home = -1;
+}
+
+/* Devices do an op with all of its results or not at all, a message that is not along the axis likewise. */
+static void
+join_homes(struct storage_build *b, const struct ir_op *op)
+{
+	const bool message = storage_is(b, op, STORAGE_IS_MESSAGE);
+	bool differ = false;
+
+	if (b->s->home_axis < 0 ||
+		!(message || storage_is(b, op, STORAGE_IS_KERNEL | STORAGE_IS_COPY)) ||
+		(message && ir_attr_int(op, "axis", 0) == b->s->home_axis))
+		return;
+	for (int r = 1; r < op->nresults; r++)
+		differ |= storage_home(b->s, op->result[r].type) !=
+			  storage_home(b->s, op->result[0].type);
+	for (int r = 0; r < op->nresults && differ; r++)
+		have_everywhere(b, &op->result[r]);
+	for (int i = 0; i < op->noperands && differ; i++)
+		have_everywhere(b, ir_operand(op, i));
 }
 
 void
@@ -337,4 +374,6 @@ storage_share(struct storage_build *b)
 	for (uint32_t i = 0; i < o->n; i++)
 		if (role_of(o->op[i]) == STORAGE_TEMP)
 			put_results(b, o->op[i]);
+	for (uint32_t i = 0; i < o->n; i++)
+		join_homes(b, o->op[i]);
 }

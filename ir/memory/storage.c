@@ -54,6 +54,7 @@ storage_add(struct storage_build *b, struct storage_buffer buffer)
 	struct storage *s = b->s;
 
 	buffer.first = buffer.last = -1;
+	buffer.home = -1;
 	VEC_PUSH(s, &b->buffer, buffer);
 	VEC_PUSH(b, &b->newest, 0);
 	VEC_PUSH(b, &b->loop, STORAGE_NO_LOOP);
@@ -89,12 +90,12 @@ storage_classify(const struct storage_build *b, const struct ir_op *op)
 			    !op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED |
 					       TRAIT_PARALLEL | TRAIT_CALLS | TRAIT_COPY);
 
-	return storage_kernel_of(b, op)->is = (uint8_t)(STORAGE_IS_KNOWN |
-		       (view ? STORAGE_IS_VIEW : 0) |
-		       (storage_is_message(m, op) ? STORAGE_IS_MESSAGE : 0) |
-		       (storage_is_copy(op) ? STORAGE_IS_COPY : 0) |
-		       (storage_is_row(m, op) ? STORAGE_IS_ROW : 0) |
-		       (kernel ? STORAGE_IS_KERNEL : 0));
+	return storage_kernel_of(b, op)->is =
+		       (uint8_t)(STORAGE_IS_KNOWN | (view ? STORAGE_IS_VIEW : 0) |
+				 (storage_is_message(m, op) ? STORAGE_IS_MESSAGE : 0) |
+				 (storage_is_copy(op) ? STORAGE_IS_COPY : 0) |
+				 (storage_is_row(m, op) ? STORAGE_IS_ROW : 0) |
+				 (kernel ? STORAGE_IS_KERNEL : 0));
 }
 
 static bool
@@ -117,15 +118,30 @@ scratch_of(struct storage_build *b, const struct ir_op *op)
 	return k->scratch;
 }
 
+/* Only devices that hold a result compute it. */
+static int32_t
+home_of_results(const struct storage *s, const struct ir_op *op)
+{
+	const int32_t home = storage_home(s, op->result[0].type);
+
+	for (int r = 1; r < op->nresults; r++)
+		if (storage_home(s, op->result[r].type) != home)
+			return -1;
+	return home;
+}
+
 static void
 add_scratch(struct storage_build *b, const struct ir_op *op)
 {
 	const uint64_t bytes = scratch_of(b, op);
 
-	if (bytes)
-		b->s->extra[op->id] = storage_add(
-			b, (struct storage_buffer){
-				   .use = STORAGE_SCRATCH, .op = op, .bytes = bytes, .slots = 1});
+	if (!bytes)
+		return;
+	const int32_t at = storage_add(
+		b, (struct storage_buffer){
+			   .use = STORAGE_SCRATCH, .op = op, .bytes = bytes, .slots = 1});
+	b->s->extra[op->id] = at;
+	b->s->buffer[at].home = home_of_results(b->s, op);
 }
 
 static void
@@ -141,6 +157,7 @@ add_copy(struct storage_build *b, const struct ir_op *op, const struct ir_value 
 						     .memory = (enum ir_memory)v->type->memory,
 						     .bytes = bytes,
 						     .slots = 1});
+	b->s->buffer[b->s->extra[op->id]].home = storage_home(b->s, v->type);
 }
 
 /* Is what lies in the param's buffer at the end of the step another value than v, which lies there
@@ -247,7 +264,8 @@ lives_always(const struct storage_buffer *b)
 	return b->role == STORAGE_PERSISTENT || b->role == STORAGE_INPUT;
 }
 
-/* Params, states and inputs of that memory live always: they come first, in the order of the text. */
+/* Params, states and inputs of that memory live always: they come first, in the order of the text. Those of
+ * a home are rooms as others, from the begin of the step to its end. */
 static struct arena_plan
 plan_arena(const void *owner, struct storage *s, enum ir_memory memory)
 {
@@ -257,7 +275,7 @@ plan_arena(const void *owner, struct storage *s, enum ir_memory memory)
 		struct storage_buffer *b = &s->buffer[i];
 		if (b->memory != memory)
 			continue;
-		if (lives_always(b)) {
+		if (lives_always(b) && b->home < 0) {
 			b->offset = p.persistent;
 			p.persistent += storage_bytes(s, b);
 		} else if (b->first >= 0) {
@@ -269,10 +287,16 @@ plan_arena(const void *owner, struct storage *s, enum ir_memory memory)
 	p.room = ARRAY_NEW(owner, struct storage_room, p.n + 1);
 	for (uint32_t i = 0; i < p.n; i++) {
 		const struct storage_buffer *b = &s->buffer[p.rest[i].buffer];
-		p.room[i] = (struct storage_room){
-			storage_bytes(s, b), (uint32_t)b->first, (uint32_t)b->last, 0, b->row};
+		p.room[i] = (struct storage_room){storage_bytes(s, b), (uint32_t)b->first,
+			(uint32_t)b->last, 0, b->row, b->home};
 	}
 	return p;
+}
+
+static uint32_t
+homes(const struct storage *s)
+{
+	return s->home_axis < 0 ? 1 : (uint32_t)s->module->axis[s->home_axis].size;
 }
 
 static uint64_t
@@ -280,8 +304,8 @@ place(struct storage *s, enum ir_memory memory, uint64_t enough)
 {
 	void *scratch = alloc_scratch(NULL);
 	const struct arena_plan p = plan_arena(scratch, s, memory);
-	const uint64_t end =
-		storage_place(p.room, p.n, enough > p.persistent ? enough - p.persistent : 0);
+	const uint64_t end = storage_place(
+		p.room, p.n, homes(s), enough > p.persistent ? enough - p.persistent : 0);
 
 	for (uint32_t i = 0; i < p.n; i++)
 		s->buffer[p.rest[i].buffer].offset = p.persistent + p.room[i].offset;
@@ -302,7 +326,7 @@ storage_find_offsets(struct storage *s, uint64_t enough)
 	s->host_bytes = place(s, IR_HOST, enough);
 }
 
-/* Bytes that live at each moment in an arena. */
+/* Bytes that live at each moment in an arena, on devices of s->home. */
 static uint64_t *
 live_in(const void *owner, const struct storage *s, enum ir_memory memory, uint64_t *persistent)
 {
@@ -313,7 +337,8 @@ live_in(const void *owner, const struct storage *s, enum ir_memory memory, uint6
 	*persistent = 0;
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		const struct storage_buffer *b = &s->buffer[i];
-		if (b->memory != memory || (b->first < 0 && !lives_always(b)))
+		if (b->memory != memory || (b->first < 0 && !lives_always(b)) ||
+			!storage_counts(s, b))
 			continue;
 		const uint64_t bytes = storage_bytes(s, b);
 		live[lives_always(b) ? 0 : b->first] += bytes;
@@ -345,9 +370,27 @@ has_host(const struct storage *s)
 	return false;
 }
 
+/* The first home of those in which most lives in device memory. */
+static int32_t
+fullest_home(struct storage *s)
+{
+	uint64_t most = 0, persistent;
+	int32_t full = 0;
+
+	for (s->home = 0; s->home < (int32_t)homes(s); s->home++) {
+		uint64_t *live = live_in(NULL, s, IR_DEVICE, &persistent);
+		const uint64_t peak = live[peak_of(s, live)];
+		full = peak > most ? s->home : full;
+		most = peak > most ? peak : most;
+		array_free(live);
+	}
+	return full;
+}
+
 static void
 find_live(struct storage *s)
 {
+	s->home = s->home_axis < 0 ? -1 : fullest_home(s);
 	s->live = live_in(s, s, IR_DEVICE, &s->persistent_bytes);
 	s->live_at = peak_of(s, s->live);
 	s->live_bytes = s->live[s->live_at];
@@ -358,6 +401,21 @@ find_live(struct storage *s)
 	}
 	s->arena_bytes = s->live_bytes;
 	s->host_bytes = s->host_live_bytes;
+}
+
+/* The first device axis on which a value is on some devices alone; -1: there is none. */
+static int
+find_home_axis(const struct ir_module *m, const struct ir_func *main)
+{
+	for (int a = 0; a < m->naxes; a++) {
+		if (m->axis[a].time || m->axis[a].size == 1)
+			continue;
+		IR_FOR_OPS (op, &main->body)
+			for (int r = 0; r < op->nresults; r++)
+				if (op->result[r].type->axis[a].kind == IR_SINGLE)
+					return a;
+	}
+	return -1;
 }
 
 struct storage_known *
@@ -385,6 +443,7 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	s->align = target->align;
 	s->outside_arena = target->outside_arena;
 	s->sought = UINT64_MAX;
+	s->home_axis = find_home_axis(m, main);
 	s->order = issue_create(s, m, &main->body);
 	b->s = s;
 	b->target = target;

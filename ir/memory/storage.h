@@ -5,12 +5,14 @@
  *
  *     @main -- issue.h --> positions -- sharing --> buffers -- live ranges --> offsets --> arena
  *
- * All devices run the same program with the same arena, so one storage is valid for all. Values
+ * All devices run the same program with the same arena, so one storage is valid for all. What only
+ * devices with one coordinate on an axis have, as the stages of a pipeline do, may lie where others
+ * have something else: a buffer has a *home*. The arena is as large as the largest home needs. Values
  * whose type says @host are in a second arena, that of a device's share of its host's memory.
  *
  * Sharing
  *  - a view (reshape ...) shares the buffer of its operand; so does the result of an allreduce,
- *    reduce, replicate or send, if its operand has no later reader;
+ *    reduce, replicate or send, if its operand has no later reader, unless each has a home of its own;
  *  - the operands of an allreduce of several tensors are placed contiguously in a bucket (here: a
  *    row), so that it is one message without packing. Operands that cannot be computed in the
  *    bucket (storage_is_packed) are copied into it when the collective is posted; the results are
@@ -67,7 +69,8 @@ struct storage_buffer {
 	uint64_t offset;     /* into the arena of its memory */
 	int32_t first, last; /* moments of its life, both included; first -1: never used, and has no
 				place */
-	int32_t row; /* buffers with the same number lie one behind the other; 0: by itself */
+	int32_t row;  /* buffers with the same number lie one behind the other; 0: by itself */
+	int32_t home; /* the devices that use it, by their coordinate on home_axis; -1: all do */
 };
 
 /* Where a value lies. Slot s of it starts at offset(buffer) + s * stride bytes. */
@@ -88,7 +91,7 @@ struct storage_target {
 		struct arena *a, const struct ir_op *op);
 	struct storage_workspace {
 		uint64_t least, most;
-	} workspace;       /* bytes, part of the scratch of a convolution that a library computes:
+	} workspace; /* bytes, part of the scratch of a convolution that a library computes:
 			      what its shape needs, but not less and not more than these */
 	uint64_t outside_arena; /* bytes that the runtime allocates itself, for libraries */
 	bool bands;        /* its matrix products leave out what does not count: ir/loops/band/ */
@@ -112,8 +115,12 @@ struct storage {
 	int32_t *extra;   /* by op->id: buffer of a kernel's scratch, of the copy that an output or
 			   an update makes; -1: none */
 	int32_t stage;    /* buffer, or -1 */
+	int home_axis;    /* the first device axis on which values are single; -1: there is none */
+	int32_t home; /* of the devices on which most lives, which the figures below are of; -1 with
+			  home_axis */
 	uint64_t align;
-	uint64_t sought; /* arenas of that size were sought when offsets were found; UINT64_MAX: none were */
+	uint64_t
+		sought; /* arenas of that size were sought when offsets were found; UINT64_MAX: none were */
 	/* Of the device's arena: */
 	uint64_t arena_bytes;
 	uint64_t persistent_bytes; /* of these: params, states and inputs */
@@ -183,6 +190,13 @@ static inline uint64_t
 storage_in_use(const struct storage *s)
 {
 	return s->live_bytes + s->outside_arena;
+}
+
+/* Is the buffer one of the devices on which most lives? */
+static inline bool
+storage_counts(const struct storage *s, const struct storage_buffer *b)
+{
+	return b->home < 0 || b->home == s->home;
 }
 
 /* The number of a value, or STORAGE_NONE; the entry of one of @main. */

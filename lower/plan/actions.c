@@ -17,14 +17,14 @@ value_number(const struct lower_plan *p, const struct ir_value *v)
 	return (int32_t)(lower_value_of(p, v) - p->value);
 }
 
-/* Only places that hold a result compute it. */
+/* Only places that hold a result compute it. Along the axis `but` (-1: none) all take part. */
 static struct lower_guard
-guard_of(const struct ir_module *m, const struct ir_op *op)
+guard_but(const struct ir_module *m, const struct ir_op *op, int but)
 {
 	struct lower_guard g = {0};
 
 	for (int a = 0; a < m->naxes; a++) {
-		bool all = op->nresults > 0 && !m->axis[a].time;
+		bool all = op->nresults > 0 && !m->axis[a].time && a != but;
 		for (int r = 0; r < op->nresults && all; r++)
 			all = op->result[r].type->axis[a].kind == IR_SINGLE &&
 			      op->result[r].type->axis[a].order ==
@@ -34,6 +34,26 @@ guard_of(const struct ir_module *m, const struct ir_op *op)
 		g.axis[g.n] = (uint8_t)a;
 		g.place[g.n++] = op->result[0].type->axis[a].order;
 	}
+	return g;
+}
+
+static struct lower_guard
+guard_of(const struct ir_module *m, const struct ir_op *op)
+{
+	return guard_but(m, op, -1);
+}
+
+/* Only places that hold the value copy it. */
+static struct lower_guard
+guard_of_value(const struct ir_module *m, const struct ir_value *v)
+{
+	struct lower_guard g = {0};
+
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time && v->type->axis[a].kind == IR_SINGLE) {
+			g.axis[g.n] = (uint8_t)a;
+			g.place[g.n++] = v->type->axis[a].order;
+		}
 	return g;
 }
 
@@ -245,7 +265,9 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 		add_packs(b, op);
 	c->row = p->nrows;
 	p->nrows += (int32_t)issue_turns(p->module, c->time);
-	plan_add_action(p, LOWER_POST, op, moment_of(b, op))->coll = p->ncolls++;
+	struct lower_action *a = plan_add_action(p, LOWER_POST, op, moment_of(b, op));
+	a->coll = p->ncolls++;
+	a->guard = guard_but(p->module, op, axis);
 }
 
 /* An offload or reload: each operand is copied on its own. */
@@ -271,7 +293,9 @@ add_transfer(struct plan_build *b, const struct ir_op *op)
 		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
 	}
 	p->ntransfers += (int)issue_turns(p->module, c->time) * c->nbufs;
-	plan_add_action(p, LOWER_POST, op, moment_of(b, op))->coll = p->ncolls++;
+	struct lower_action *a = plan_add_action(p, LOWER_POST, op, moment_of(b, op));
+	a->coll = p->ncolls++;
+	a->guard = guard_of(p->module, op);
 }
 
 static void
@@ -304,7 +328,7 @@ add_output(struct plan_build *b, const struct ir_op *op)
 
 	if (copy >= 0)
 		add_copy(p, op, moment_of(b, op), value_number(p, v), plan_add_value(p, NULL, copy),
-			whole_copy(p->module, v->type), (struct lower_guard){0});
+			whole_copy(p->module, v->type), guard_of_value(p->module, v));
 }
 
 static void
@@ -348,14 +372,14 @@ add_updates(struct plan_build *b)
 			const int32_t through = p->storage->extra[op->id],
 				      end = (int32_t)(2 * b->order->n + 1);
 			const struct lower_copy c = whole_copy(p->module, param->type);
+			const struct lower_guard guard = guard_of_value(p->module, param);
 			int32_t *t = &between[b->order->position[op->id]];
 			if (pass == 0 && through >= 0) {
 				*t = plan_add_value(p, NULL, through);
-				add_copy(p, op, end, value_number(p, new), *t, c,
-					(struct lower_guard){0});
+				add_copy(p, op, end, value_number(p, new), *t, c, guard);
 			} else if (pass == 1) {
 				add_copy(p, op, end, through >= 0 ? *t : value_number(p, new),
-					value_number(p, param), c, (struct lower_guard){0});
+					value_number(p, param), c, guard);
 			}
 		}
 	}

@@ -90,6 +90,19 @@ bool check_is_collective(const struct ir_module *m, const struct ir_op *op);
 /* Where a buffer begins: host memory has addresses of its own, beyond those of the arena. */
 uint64_t check_address(const struct storage_buffer *b);
 
+/* Ranks of one home, see storage.h, have the same buffers. How many homes there are; is a buffer there? */
+static inline int32_t
+check_homes(const struct lower_plan *p)
+{
+	return p->storage->home_axis < 0 ? 1 : p->module->axis[p->storage->home_axis].size;
+}
+
+static inline bool
+check_here(const struct storage_buffer *b, int32_t home)
+{
+	return b->home < 0 || b->home == home;
+}
+
 /* Is the op computed by a kernel? */
 bool check_is_kernel(const struct ir_module *m, const struct ir_op *op);
 

@@ -126,8 +126,9 @@ check_needless(struct walk *w, const struct lower_action *a)
 {
 	const struct ir_module *m = w->c->p->module;
 
-	for (int x = 0; x < m->naxes && a->op->nresults; x++) {
-		const struct ir_type *t = a->op->result[0].type;
+	for (int x = 0; x < m->naxes; x++) {
+		const struct ir_type *t =
+			a->op->nresults ? a->op->result[0].type : ir_operand_type(a->op, 0);
 		bool guarded = false, all = !m->axis[x].time && t->axis[x].kind == IR_SINGLE;
 		for (int r = 1; r < a->op->nresults && all; r++)
 			all = holds(a->op->result[r].type, x, t->axis[x].order);
@@ -302,6 +303,57 @@ check_pack(struct walk *w, const struct lower_action *a)
 		check_whole(w, a, a->op->result[r].type);
 }
 
+/* The guard has no condition on the axis, or the one that the coordinate is `place`. */
+static bool
+guard_is(const struct lower_guard *g, int axis, int place)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->n; i++)
+		if (g->axis[i] == axis) {
+			n++;
+			if (g->place[i] != place)
+				return false;
+		}
+	return n == (place >= 0);
+}
+
+/* The coordinate on the axis of all who hold results of the op; -1: they have several. */
+static int
+common_place(const struct ir_module *m, const struct ir_op *op, int axis)
+{
+	for (int r = 0; r < op->nresults; r++)
+		if (m->axis[axis].time ||
+			!holds(op->result[r].type, axis, op->result[0].type->axis[axis].order))
+			return -1;
+	return op->result[0].type->axis[axis].order;
+}
+
+/*
+ * Along its axis all ranks take part in a collective, or those that do would wait for the others. On
+ * another axis those do that hold its results, whole rows of its axis: for others their bytes are
+ * free for something else.
+ */
+static void
+check_post_guard(struct walk *w, const struct lower_action *a)
+{
+	const struct lower_coll *coll = &w->c->p->coll[a->coll];
+	const struct ir_module *m = w->c->p->module;
+
+	for (int x = 0; x < m->naxes; x++) {
+		if (!coll->transfer && x == coll->axis && !guard_is(&a->guard, x, -1))
+			FAULT(w->c, a->op,
+				"only some ranks post this %s; the others would wait forever",
+				check_op_name(a->op));
+		else if ((coll->transfer || x != coll->axis) &&
+			 !guard_is(&a->guard, x, common_place(m, a->op, x)))
+			FAULT(w->c, a->op,
+				"the ranks that post this %s are not those of axis %s that hold its "
+				"results",
+				check_op_name(a->op), m->axis[x].name);
+	}
+}
+
 static void
 check_post(struct walk *w, const struct lower_action *a)
 {
@@ -309,6 +361,7 @@ check_post(struct walk *w, const struct lower_action *a)
 		FAULT(w->c, a->op, "%s is a different collective", check_op_name(a->op));
 		return;
 	}
+	check_post_guard(w, a);
 	if (a->kind == LOWER_POST)
 		for (int r = 0; r < a->op->nresults; r++)
 			make(w, a, check_number(w->c->p, &a->op->result[r]));

@@ -2,10 +2,11 @@
  * Collectives and transfers: each field against the types of its op, and that no set of ranks can
  * wait for each other for ever. docs/checking.md has the argument; what it needs is checked here:
  *
- *  - all ranks run one list of actions, and no post, wait or loop has a guard (check_shape.c), so
- *    that all ranks post the same collectives in one order: that of the list, loops unrolled;
- *  - a collective is on a device axis, so that the ranks that meet in it are a row of that axis,
- *    and all of them have it at the same number of that order;
+ *  - all ranks run one list of actions, and post collectives in one order, that of the list, loops
+ *    unrolled; those that leave out some leave out the same in a whole row (check_actions.c), as
+ *    guards say nothing of the axis of the collective;
+ *  - a collective is on a device axis, so that the ranks that meet in it are a row of that axis. Of all that
+ *    are not complete the first in that order can go on: its row has nothing before it;
  *  - who sends and who receives are ranks of the row, the same for all of it.
  */
 #include "lower/plan/check.h"

@@ -8,7 +8,8 @@
  *     POST    reads its sources and takes its results, until its WAIT
  *
  * A value is right on all ranks that hold it or on none: check_actions.c has seen that whoever
- * holds it does the action that makes it. So one run stands for all ranks. Loop bodies run twice:
+ * holds it does the action that makes it. So one run stands for all ranks of a home (storage.h), who
+ * have the same buffers. Loop bodies run twice:
  * what the first run leaves is what every later one finds, because the last writer of a byte is the
  * same one each time (docs/checking.md). What only the last iteration does is done in the last run.
  */
@@ -28,7 +29,8 @@ run_kernel(struct model *m)
 
 	for (int j = 0; j < op->noperands; j++) {
 		const int32_t v = check_number(m->c->p, ir_operand(op, j));
-		model_touch(m, p->value[v].buffer, TOUCH_READ, v, j);
+		if (p->value[v].buffer >= 0 && check_here(&p->buffer[p->value[v].buffer], m->home))
+			model_touch(m, p->value[v].buffer, TOUCH_READ, v, j);
 	}
 	for (int r = 0; r < op->nresults; r++) {
 		const int32_t v = check_number(m->c->p, &op->result[r]);
@@ -94,6 +96,15 @@ run_move(struct model *m)
 	m->state[to].sums = part;
 }
 
+/* Do the ranks at work send entry `value` to others, or receive it? */
+static bool
+takes_part(const struct model *m, int32_t value)
+{
+	const struct ir_value *v = m->c->p->value[value].value;
+
+	return !v || model_holds(m, v->type);
+}
+
 static void
 run_post(struct model *m)
 {
@@ -101,21 +112,29 @@ run_post(struct model *m)
 	const struct lower_coll *coll = &p->coll[m->a->coll];
 
 	for (int k = 0; k < coll->nbufs; k++) {
-		model_touch(m, p->value[coll->buf[k].src].buffer, TOUCH_READ, coll->buf[k].src, k);
-		model_touch(m, p->value[coll->buf[k].dst].buffer, TOUCH_WRITE, coll->buf[k].dst, k);
+		const struct lower_coll_buf *x = &coll->buf[k];
+		if (takes_part(m, x->src))
+			model_touch(m, p->value[x->src].buffer, TOUCH_READ, x->src, k);
+		if (takes_part(m, x->dst))
+			model_touch(m, p->value[x->dst].buffer, TOUCH_WRITE, x->dst, k);
 	}
 	model_check_touches(m);
 	/* In a row the operand was made or copied where the result will be. */
 	for (int k = 0; k < coll->nbufs; k++)
-		model_read_buffer(m, check_number(m->c->p, ir_operand(coll->op, k)),
-			p->value[coll->buf[k].src].buffer);
+		if (takes_part(m, coll->buf[k].src))
+			model_read_buffer(m, check_number(m->c->p, ir_operand(coll->op, k)),
+				p->value[coll->buf[k].src].buffer);
 	for (int k = 0; k < coll->nbufs; k++)
-		model_write_buffer(m, p->value[coll->buf[k].dst].buffer, NONE);
+		if (takes_part(m, coll->buf[k].dst))
+			model_write_buffer(m, p->value[coll->buf[k].dst].buffer, NONE);
 	for (int k = 0; k < coll->nbufs; k++) {
 		struct model_buffer *src = &m->state[p->value[coll->buf[k].src].buffer];
-		src->readers++;
-		src->user = m->a->coll;
-		m->state[p->value[coll->buf[k].dst].buffer].writer = m->a->coll;
+		if (takes_part(m, coll->buf[k].src)) {
+			src->readers++;
+			src->user = m->a->coll;
+		}
+		if (takes_part(m, coll->buf[k].dst))
+			m->state[p->value[coll->buf[k].dst].buffer].writer = m->a->coll;
 	}
 	m->posted[m->a->coll] = m->loop;
 }
@@ -141,13 +160,29 @@ run_wait(struct model *m)
 	for (int k = 0; k < coll->nbufs; k++) {
 		const int32_t from = p->value[coll->buf[k].src].buffer,
 			      to = p->value[coll->buf[k].dst].buffer;
-		model_check_life(m, from);
+		if (takes_part(m, coll->buf[k].src)) {
+			model_check_life(m, from);
+			m->state[from].readers--;
+		}
+		if (!takes_part(m, coll->buf[k].dst))
+			continue;
 		model_check_life(m, to);
-		m->state[from].readers--;
 		m->state[to].writer = NONE;
 		m->state[to].holds = m->c->root[coll->buf[k].dst];
 		m->state[to].loop = loop;
 	}
+}
+
+/* Do the ranks at work do the action, as far as their home says? */
+static bool
+is_done_here(const struct model *m)
+{
+	const struct lower_guard *g = &m->a->guard;
+
+	for (int i = 0; i < g->n; i++)
+		if (g->axis[i] == m->c->p->storage->home_axis && g->place[i] != m->home)
+			return false;
+	return true;
 }
 
 static void
@@ -155,7 +190,7 @@ run_action(struct model *m, int at)
 {
 	m->at = at;
 	m->a = &m->c->p->action[at];
-	if (m->a->last && !m->last)
+	if ((m->a->last && !m->last) || !is_done_here(m))
 		return;
 	switch (m->a->kind) {
 	case LOWER_KERNEL: run_kernel(m); break;
@@ -254,6 +289,11 @@ check_end(struct model *m)
 	if (stage >= 0)
 		byte_map_set(m->map, m->state[stage].range, stage);
 	IR_FOR_OPS (op, &p->main->body) {
+		const struct ir_type *t = op->nresults    ? op->result[0].type
+					  : op->noperands ? ir_operand_type(op, 0)
+							  : NULL;
+		if (t && !model_holds(m, t))
+			continue;
 		if (output[op->id] != NONE)
 			expect_at_end(m, op, output[op->id],
 				m->c->root[check_number(m->c->p, ir_operand(op, 0))]);
@@ -279,7 +319,8 @@ find_ranges(struct model *m)
 	m->map = byte_map_create(m->scratch, offset, 2 * (uint32_t)p->nbuffers);
 	for (int i = 0; i < p->nbuffers; i++)
 		m->state[i] = (struct model_buffer){
-			.range = byte_map_range(m->map, offset[2 * i], offset[2 * i + 1]),
+			.range = byte_map_range(m->map, offset[2 * i],
+				offset[2 * i + check_here(&p->buffer[i], m->home)]),
 			.holds = NONE,
 			.writer = NONE,
 			.loop = NONE};
@@ -297,7 +338,8 @@ start(struct model *m)
 	for (int i = 0; i < p->ncolls; i++)
 		m->posted[i] = NOT_POSTED;
 	IR_FOR_OPS (op, &p->main->body) {
-		if (op->code != OP_input && !op_is(op, TRAIT_PERSISTENT))
+		if ((op->code != OP_input && !op_is(op, TRAIT_PERSISTENT)) ||
+			!model_holds(m, op->result[0].type))
 			continue;
 		const int32_t v = check_number(m->c->p, &op->result[0]), b = p->value[v].buffer;
 		byte_map_set(m->map, m->state[b].range, b);
@@ -305,10 +347,10 @@ start(struct model *m)
 	}
 }
 
-void
-check_memory(struct check *c)
+static void
+run_home(struct check *c, int32_t home)
 {
-	struct model m = {.c = c, .scratch = alloc_scratch(NULL), .loop = NONE};
+	struct model m = {.c = c, .scratch = alloc_scratch(NULL), .loop = NONE, .home = home};
 
 	start(&m);
 	for (int i = 0; i < c->p->nactions; i++)
@@ -318,4 +360,12 @@ check_memory(struct check *c)
 			run_action(&m, i);
 	check_end(&m);
 	talloc_free(m.scratch);
+}
+
+/* What is wrong in one home is mostly wrong in all. */
+void
+check_memory(struct check *c)
+{
+	for (int32_t home = 0; home < check_homes(c->p) && (home == 0 || !c->faults); home++)
+		run_home(c, home);
 }

@@ -23,6 +23,14 @@ model_coll_name(const struct model *m, int32_t coll)
 	return check_op_name(m->c->p->coll[coll].op);
 }
 
+bool
+model_holds(const struct model *m, const struct ir_type *t)
+{
+	const int axis = m->c->p->storage->home_axis;
+
+	return axis < 0 || t->axis[axis].kind != IR_SINGLE || t->axis[axis].order == m->home;
+}
+
 /* --- lives ------------------------------------------------------------------------------------ */
 
 void
@@ -30,6 +38,9 @@ model_check_life(struct model *m, int32_t buffer)
 {
 	const struct storage_buffer *b = &m->c->p->buffer[buffer];
 
+	if (!check_here(b, m->home))
+		FAULT(m->c, m->a->op, "action %d uses buffer %d (%%%s) on ranks that do not have it",
+			m->at, buffer, model_buffer_name(m, buffer));
 	if (m->a->at < b->first || m->a->at > b->last)
 		FAULT(m->c, m->a->op,
 			"action %d, at time %d, uses buffer %d (%%%s) "
@@ -233,7 +244,7 @@ model_read_value(struct model *m, int32_t value)
 {
 	const struct lower_value *v = &m->c->p->value[value];
 
-	if (v->buffer >= 0)
+	if (v->buffer >= 0 && (!v->value || model_holds(m, v->value->type)))
 		model_read_buffer(m, v->value ? value : NONE, v->buffer);
 }
 

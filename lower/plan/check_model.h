@@ -27,6 +27,7 @@ struct model {
 	void *scratch; /* owns what is below */
 	struct byte_map *map;
 	struct model_buffer *state; /* [nbuffers] */
+	int32_t home;       /* of the ranks at work: coordinate on storage.home_axis */
 	int32_t *posted;    /* [ncolls] loop that has posted it, until its wait; else NOT_POSTED */
 	int32_t loop;       /* the loop at work, by its action, or NONE */
 	int32_t begin, end; /* moments of its first and last op */
@@ -53,7 +54,10 @@ const char *model_buffer_name(const struct model *m, int32_t buffer);
 const char *model_value_name(const struct model *m, int32_t value);
 const char *model_coll_name(const struct model *m, int32_t coll);
 
-/* The action uses the buffer: it must be within its live range. */
+/* Do the ranks at work hold a tensor of that type? */
+bool model_holds(const struct model *m, const struct ir_type *t);
+
+/* The action uses the buffer: the ranks at work must have it, and it must be within its live range. */
 void model_check_life(struct model *m, int32_t buffer);
 
 /* The same for what an iteration finds as another one, or the step before the loop, has left it. */

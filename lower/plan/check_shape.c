@@ -12,8 +12,8 @@ static const struct fields {
 	[LOWER_COPY] = {.op = true, .guard = true, .kernel = true, .move = true, .copy = true},
 	[LOWER_ADD] = {.op = true, .guard = true, .over = true, .kernel = true, .move = true},
 	[LOWER_PACK] = {.op = true, .guard = true, .move = true, .copy = true},
-	[LOWER_POST] = {.op = true, .coll = true},
-	[LOWER_WAIT] = {.op = true, .coll = true},
+	[LOWER_POST] = {.op = true, .guard = true, .coll = true},
+	[LOWER_WAIT] = {.op = true, .guard = true, .coll = true},
 	[LOWER_LOOP] = {.over = true},
 	[LOWER_END] = {.over = true},
 };
@@ -163,8 +163,7 @@ shape_action(struct check *c, int i)
 		return;
 	}
 	if (a->guard.n && !f->guard)
-		FAULT(c, a->op, "only some ranks post this %s; the others would wait forever",
-			check_op_name(a->kind == LOWER_POST ? a->op : NULL));
+		FAULT(c, a->op, "only some ranks go through the loop of action %d", i);
 	shape_guard(c, a);
 	if (a->kind != LOWER_KERNEL)
 		return;
@@ -211,6 +210,10 @@ check_shape(struct check *c)
 {
 	const struct lower_plan *p = c->p;
 
+	if (p->storage->home_axis < -1 || p->storage->home_axis >= p->module->naxes ||
+		(p->storage->home_axis >= 0 && p->module->axis[p->storage->home_axis].time))
+		FAULT(c, NULL, "homes are along axis %d, which is no axis of devices",
+			p->storage->home_axis);
 	if (p->buffer != p->storage->buffer || p->nbuffers != (int)p->storage->nbuffers ||
 		p->storage->stage < -1 || p->storage->stage >= p->nbuffers || p->nvalues < 0 ||
 		p->nactions < 0 || p->ncolls < 0) {

@@ -44,6 +44,29 @@ end_of(const struct storage_buffer *b)
 	return b->offset + size_of(b);
 }
 
+/* Do all ranks that hold a tensor of that type have the buffer? */
+static bool
+fits_home(const struct lower_plan *p, const struct storage_buffer *b, const struct ir_type *t)
+{
+	const int axis = p->storage->home_axis;
+
+	return b->home == -1 ||
+	       (axis >= 0 && t->axis[axis].kind == IR_SINGLE && t->axis[axis].order == b->home);
+}
+
+/* Do all ranks that do the action that uses what is no value have it? */
+static bool
+fits_user(const struct lower_plan *p, const struct storage_buffer *b, const struct user *u)
+{
+	bool fits = b->home == -1 || u->use != STORAGE_STAGE;
+
+	if (u->use == STORAGE_COPY && u->value)
+		fits &= fits_home(p, b, u->value->type);
+	for (int r = 0; u->use == STORAGE_SCRATCH && r < u->op->nresults; r++)
+		fits &= fits_home(p, b, u->op->result[r].type);
+	return fits;
+}
+
 /* An entry for a value. */
 static void
 check_value(struct check *c, const struct lower_value *v)
@@ -63,6 +86,10 @@ check_value(struct check *c, const struct lower_value *v)
 		FAULT(c, op,
 			"buffer %d (%%%s) has %" PRIu64 " bytes, but a value in it has %" PRIu64,
 			v->buffer, check_buffer_name(c->p, v->buffer), b->bytes, bytes);
+	if (!fits_home(c->p, b, v->value->type))
+		FAULT(c, op,
+			"buffer %d (%%%s) is not in memory of all ranks that hold a value in it",
+			v->buffer, check_buffer_name(c->p, v->buffer));
 	if (b->memory != v->value->type->memory)
 		FAULT(c, op, "buffer %d (%%%s) is in another memory than a value in it", v->buffer,
 			check_buffer_name(c->p, v->buffer));
@@ -190,7 +217,7 @@ check_user(struct check *c, int32_t i, const struct user *u)
 			c->p->value[check_number(c->p, v)].value == v &&
 			c->p->value[check_number(c->p, v)].buffer == i;
 	else
-		fits &= v == u->value && b->op == u->op && b->slots == 1 &&
+		fits &= fits_user(c->p, b, u) && v == u->value && b->op == u->op && b->slots == 1 &&
 			b->memory == (v ? (enum ir_memory)v->type->memory : IR_DEVICE);
 	if (!fits)
 		FAULT(c, u->op, "the role of buffer %d does not match its users", i);
@@ -248,9 +275,10 @@ by_first(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Buffers in the order in which their lives begin: who begins finds nobody alive in its bytes. */
+/* Buffers in the order in which their lives begin: who begins finds nobody alive in its bytes. On ranks
+ * of one home. */
 static void
-check_lives(struct check *c)
+check_lives(struct check *c, int32_t home)
 {
 	const struct lower_plan *p = c->p;
 	const size_t room = 2 * (size_t)p->nbuffers + 1;
@@ -262,7 +290,7 @@ check_lives(struct check *c)
 
 	for (int i = 0; i < p->nbuffers; i++) {
 		const struct storage_buffer *b = &p->buffer[i];
-		if (b->first < 0)
+		if (b->first < 0 || !check_here(b, home))
 			continue;
 		check_place(c, i);
 		offset[2 * n] = check_address(b);
@@ -328,7 +356,8 @@ check_values(struct check *c)
 		else
 			FAULT(c, NULL, "buffer %d is unused", i);
 	check_scratch(c);
-	check_lives(c);
+	for (int32_t home = 0; home < check_homes(c->p); home++)
+		check_lives(c, home);
 	check_arena(c, IR_DEVICE, p->arena_bytes, "the arena");
 	check_arena(c, IR_HOST, p->host_bytes, "host memory");
 	array_free(user);

@@ -163,11 +163,12 @@ struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *
  *    overlap;
  *  - between POST and WAIT the operands of a collective or transfer are not written and its
  *    results not accessed;
- *  - there is no deadlock: all ranks post the same collectives in one order;
+ *  - there is no deadlock: all ranks of a row post the same collectives in one order;
  *  - every field follows from the types of the ops, and every op is done;
  *  - what a matrix product leaves out adds nothing, or nobody depends on it.
  * docs/checking.md has the proofs. Reports every error at its op and returns false. Takes
- * O(n log n) for n actions, operands and buffers, independent of the number of ranks.
+ * O(n log n) for n actions, operands and buffers and each home (storage.h), independent of the
+ * number of ranks.
  */
 bool lower_check(const struct lower_plan *p);
 

@@ -19,6 +19,7 @@ struct waiter {
 	struct lower_access *list, *other;
 	struct awaited awaited; /* of the operand at hand */
 	int *pending;           /* collectives on their way */
+	struct lower_guard *guard; /* [ncolls] of their posts */
 	int npending, loop_start;
 	const struct lower_action *loop; /* the one that is open, or NULL */
 };
@@ -45,6 +46,7 @@ wait_for(struct waiter *w, int at, int32_t before)
 			.op = w->p->coll[w->pending[at]].op,
 			.last = posted_last(w, &w->p->coll[w->pending[at]]),
 			.coll = w->pending[at],
+			.guard = w->guard[w->pending[at]],
 			.kernel = -1,
 			.src = -1,
 			.dst = -1,
@@ -130,8 +132,10 @@ walk(struct waiter *w, const struct lower_action *a)
 	wait_before_row(w, a);
 	wait_before(w, a);
 	ARRAY_PUSH(w->p, w->out, w->nout, *a);
-	if (a->kind == LOWER_POST)
+	if (a->kind == LOWER_POST) {
+		w->guard[a->coll] = a->guard;
 		w->pending[w->npending++] = a->coll;
+	}
 }
 
 void
@@ -145,6 +149,7 @@ plan_waits(struct plan_build *b)
 	w.list = ARRAY_NEW(scratch, struct lower_access, room);
 	w.other = ARRAY_NEW(scratch, struct lower_access, room);
 	w.pending = ARRAY_NEW(scratch, int, (size_t)b->p->ncolls + 1);
+	w.guard = ARRAY_NEW(scratch, struct lower_guard, (size_t)b->p->ncolls + 1);
 	for (int i = 0; i < b->p->nactions; i++)
 		walk(&w, &b->p->action[i]);
 	while (w.npending)

@@ -2,6 +2,7 @@
 #include "passes/fuse/fuse.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/vec.h"
 #include "ir/numbering.h"
 #include "ir/ops/alike.h"
 #include "passes/fuse/role.h"
@@ -25,6 +26,7 @@ struct fuse_table {
 	uint32_t *first;         /* [nops + 1] operands of op i: first[i] to first[i + 1] - 1 */
 	struct operand *operand; /* [first[nops]] */
 	uint32_t *region;        /* [nops] barriers before op i */
+	uint32_t *place;         /* [nops] which devices compute op i, as a number */
 };
 
 /* ---- the table ---- */
@@ -104,6 +106,39 @@ fill_regions(struct fuse_table *t, const struct ir_numbering *ops)
 	}
 }
 
+static bool
+same_place(const struct ir_module *m, const struct ir_type *x, const struct ir_type *y)
+{
+	for (int a = 0; a < m->naxes; a++) {
+		const bool one = x->axis[a].kind == IR_SINGLE, other = y->axis[a].kind == IR_SINGLE;
+		if (!m->axis[a].time &&
+			(one != other || (one && x->axis[a].order != y->axis[a].order)))
+			return false;
+	}
+	return true;
+}
+
+/* The numbers of the sets of devices that hold results, in the order in which they come: as many as there are
+ * stages of a pipeline. */
+static void
+fill_places(struct fuse_table *t, const struct ir_module *m, const struct ir_numbering *ops)
+{
+	struct VEC(const struct ir_type *) type = {0};
+	void *scratch = alloc_scratch(NULL);
+
+	for (uint32_t i = 0; i < ops->n; i++) {
+		const struct ir_op *op = ops->op[i];
+		int64_t place = 0;
+		while (op->nresults && place < type.n &&
+			!same_place(m, type.at[place], op->result[0].type))
+			place++;
+		if (op->nresults && place == type.n)
+			VEC_PUSH(scratch, &type, op->result[0].type);
+		t->place[i] = (uint32_t)place;
+	}
+	talloc_free(scratch);
+}
+
 struct fuse_table *
 fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_block *b,
 	const struct alike *alike)
@@ -118,6 +153,8 @@ fuse_table_create(const void *owner, const struct ir_module *m, const struct ir_
 	t->region = ARRAY_NEW(t, uint32_t, t->nops + 1u);
 	fill_operands(t, ops);
 	fill_regions(t, ops);
+	t->place = ARRAY_NEW(t, uint32_t, t->nops + 1u);
+	fill_places(t, m, ops);
 	talloc_free(ops);
 	return t;
 }
@@ -155,6 +192,7 @@ fuse_verdict_text(enum fuse_verdict v)
 		[FUSE_BARRIER] =
 			"a barrier stands between them, across which a kernel would keep what it "
 			"reads",
+		[FUSE_PLACES] = "other devices compute one of them",
 		[FUSE_SPACES] = "their iteration spaces differ",
 		[FUSE_AFTER_SUM] =
 			"one reads a reduction that is complete only at the end of the kernel",
@@ -218,6 +256,8 @@ check_roles(struct set *s)
 			return FUSE_NO_KERNEL;
 		if (s->t->region[s->op[i]] != s->t->region[s->op[0]])
 			return FUSE_BARRIER;
+		if (s->t->place[s->op[i]] != s->t->place[s->op[0]])
+			return FUSE_PLACES;
 		if (r->kind == FUSE_STARTS && product)
 			return FUSE_PRODUCT;
 		if (r->kind == FUSE_STARTS)

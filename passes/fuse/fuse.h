@@ -5,6 +5,7 @@
  * A set of ops is a kernel when
  *   - they work on one iteration space: the largest shape among them; others have a prefix of it
  *     (what a row is reduced to) or are repeated along it;
+ *   - the same devices compute them: on axes on which results are single, all are at one place;
  *   - none reads a reduction of the set that leaves the iteration space (over leading dims, or to a
  *     scalar): it is complete only when the kernel ends;
  *   - none reads a result of the set at computed positions, such as rows by number or a slice;
@@ -42,6 +43,7 @@ enum fuse_verdict {
 	FUSE_POSSIBLE,
 	FUSE_NO_KERNEL, /* an op that no kernel does together with others */
 	FUSE_BARRIER,   /* a barrier stands between them: one would keep its operands alive */
+	FUSE_PLACES,    /* other devices compute one of them */
 	FUSE_SPACES,    /* iteration spaces that do not meet */
 	FUSE_AFTER_SUM, /* one reads a sum that is complete only when the kernel ends */
 	FUSE_POSITIONS, /* one reads another at positions of its own: rows by number, a slice */

@@ -60,10 +60,11 @@ time_place(const struct storage *s)
 		const bool always = b->role == STORAGE_INPUT || b->role == STORAGE_PERSISTENT;
 		if (b->first >= 0 && !always)
 			room[n++] = (struct storage_room){storage_bytes(s, b), (uint32_t)b->first,
-				(uint32_t)b->last, 0, b->row};
+				(uint32_t)b->last, 0, b->row, b->home};
 	}
 	const double start = clock_seconds();
-	storage_place(room, n, 0);
+	storage_place(room, n,
+		s->home_axis < 0 ? 1 : (uint32_t)s->module->axis[s->home_axis].size, 0);
 	return 1e3 * (clock_seconds() - start);
 }
 

@@ -76,7 +76,7 @@ count(struct counter *c)
 
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		const struct storage_buffer *b = &s->buffer[i];
-		if (b->first < 0 || b->memory == IR_HOST)
+		if (b->first < 0 || b->memory == IR_HOST || !storage_counts(s, b))
 			continue;
 		c->bytes[b->first][c->kind[i]] += storage_bytes(s, b);
 		c->bytes[b->last + 1][c->kind[i]] -= storage_bytes(s, b);
@@ -155,7 +155,7 @@ list_held(struct memory_curve *curve, const struct counter *c, const struct name
 	curve->held = ARRAY_NEW(curve, struct memory_held, s->nbuffers + 1);
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		const struct storage_buffer *b = &s->buffer[i];
-		if (b->first < 0 || b->memory == IR_HOST || moment < b->first || moment > b->last)
+		if (b->first < 0 || b->memory == IR_HOST || !storage_counts(s, b) || moment < b->first || moment > b->last)
 			continue;
 		const uint32_t first = (uint32_t)b->first / 2, last = (uint32_t)b->last / 2;
 		curve->held[curve->nheld++] =

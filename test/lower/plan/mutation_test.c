@@ -126,7 +126,8 @@ enum how {
 	F(buffer, offset, 0, NUMBER)                                                               \
 	F(buffer, first, 0, NUMBER)                                                                \
 	F(buffer, last, 0, NUMBER)                                                                 \
-	F(buffer, row, 0, NUMBER)
+	F(buffer, row, 0, NUMBER)                                                                  \
+	F(buffer, home, 0, NUMBER)
 
 /* struct lower_access and struct lower_row are what functions make of a plan, no part of it. */
 typedef struct lower_guard guard_t;
@@ -189,6 +190,7 @@ static const struct {
 	{"buffer.offset", "a buffer may be wherever nobody else is while it lives", true, NULL},
 	{"buffer.first", "a longer life keeps others out, who are not there", false, NULL},
 	{"buffer.last", "a longer life keeps others out, who are not there", false, NULL},
+	{"buffer.home", "a buffer may be on all ranks where nobody else needs its bytes", false, NULL},
 	{"guard.axis", "conditions after the first n are not read", false, NULL},
 	{"guard.place", "conditions after the first n are not read", false, NULL},
 	{"action.src", "a param's value and the copy of it for another param are the same", true,
@@ -466,6 +468,16 @@ static const struct {
 		"%w = replicate(%v) {axis = dp}; %o = mul(%u, %r); "
 		"%i = replicate(%o) {axis = tp}; %j = replicate(%i) {axis = dp}; "
 		"output(\"a\", %a); output(\"b\", %b); output(\"q\", %w); output(\"j\", %j)"},
+	{"stages of a pipeline", "mesh [dp = 2, pp = 2]; steps [mb = 2]",
+		"%x = input(\"x\") : f32[16/dp/mb,4]@pp=0; %w = param(\"w\") {init = \"ones\"} : f32[4,4]@pp=0; "
+		"%v = param(\"v\") {init = \"he\"} : f32[4,4]@pp=1; %h = matmul(%x, %w); "
+		"%s = send(%h) {axis = pp, from = 0, to = 1}; %e = exp(%s); %y = matmul(%e, %v); "
+		"%g = contract(%s, %y) {spec = \"bi,bj->ij\"}; %r = reduce(%g) {axis = mb}; "
+		"%a = allreduce(%r) {axis = dp}; %n = sub(%v, %a); update(%v, %n); "
+		"%b = send(%y) {axis = pp, from = 1, to = 0}; %c = contract(%x, %b) {spec = \"bi,bj->ij\"}; "
+		"%d = reduce(%c) {axis = mb}; %f = allreduce(%d) {axis = dp}; %o = sub(%w, %f); "
+		"update(%w, %o); %t = sum(%a); %u = sum(%f); %z = add(%t, %u); "
+		"%l = allreduce(%z) {axis = pp}; output(\"w\", %w); output(\"l\", %l)"},
 	{"slices that some ranks hold", "mesh [dp = 2, tp = 2]",
 		"%x = input(\"x\") : f32[8/dp,4]; %s = sum(%x) {dims = [0]}; "
 		"%r = reduce(%s) {axis = dp, to = 1}; %p = partition(%r) {axis = tp, dim = 0}; "
