@@ -181,10 +181,11 @@ check_copies(const struct cost_step *s)
 	return true;
 }
 
+/* A kernel stands for several calls of a framework, whose number `issue` has; a collective is one of hundreds. */
 static bool
 is_issued(enum event_kind kind)
 {
-	return kind == EVENT_KERNEL || kind == EVENT_COLLECTIVE || kind == EVENT_COPY;
+	return kind == EVENT_KERNEL || kind == EVENT_COPY;
 }
 
 /*

@@ -44,9 +44,13 @@ def step_of(model, products, attention, memory, rest, calls):
 
 steps = [step_of("ab"[i % 2], 1 + i % 3, 0.2 * (i % 4), 0.5 + 0.3 * (i % 5), 0.1, 20000 * (1 + i % 7)) for i in range(24)]
 free = ["issue", "products", "attention", "memory"]
-found = fit.search(steps, START, free)
+limit = dict.fromkeys(KNOWN, 4)
+found = fit.search(steps, START, free, limit)
 assert all(math.isclose(found[name], KNOWN[name], rel_tol=0.03) for name in free), found
-assert fit.mean_error(steps, found) < 0.003 and fit.leave_out(steps, START, free) < 0.01
+assert fit.mean_error(steps, found) < 0.003 and fit.leave_out(steps, START, free, limit) < 0.01
+# No product becomes faster than the peak: the number stops there, where it starts above it too.
+assert fit.search(steps, START, free, limit | {"products": 0.7})["products"] == 0.7
+assert ", share = 1," in fit.cluster_text("a100", "a100", KNOWN | fit.largest("a100"))
 # A cluster with the numbers of a framework is what -framework makes of it.
 text = fit.cluster_text("a100", "a100", KNOWN)
 assert "{issue = 30000ns}" in text and "{kernel = flat, share = 0.45}" in text and "half = " not in text and "start" not in text

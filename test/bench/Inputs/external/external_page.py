@@ -25,10 +25,9 @@ parameters that dopt counts and those that the source states, which are often ro
 The numbers of [`-framework`](cost.md#frameworks) and what an A100 and a V100 [reach](clusters.md#what-kernels-reach) were
 fitted to the rows marked f below: of MPT, BERT and vTrain every second row on at most 8 devices without tensor parallelism, of
 Megatron-LM 2021 every second row, of
-ResNet-50 one device, of llm.c all. They are from a coarser search than that of `test/bench/external BUILD -fit`, which prints numbers as they are written into
+ResNet-50 one device, of llm.c all. `test/bench/external BUILD -fit` fits them, prints them as they are written into
 `ir/cluster/framework.def` and the clusters, and says how large the errors are on each model of these rows when it is left out: of MPT
-on H100 3.0 % in the mean, 4.0 % on models that are left out, of MPT on A100 4.5 and 4.7 %, of vTrain 5.0 and 6.3 %. Those are not
-in use yet. What an H100 reaches is from measured kernels. No number of dopt was fitted to any other row;
+on H100 3.0 % in the mean, 3.4 % on models that are left out, of MPT on A100 4.4 and 4.7 %, of vTrain 5.4 and 6.9 %. What an H100 reaches is from measured kernels. No number of dopt was fitted to any other row;
 all of them were seen when the form of the model was chosen."""
 
 NOTES = """What differs from what was run:

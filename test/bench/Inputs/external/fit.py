@@ -19,7 +19,9 @@ SORTS = {"products": ("product", "batched"), "convolutions": ("conv", "conv_data
 MEMORY = ("flat", "rows", "columns", "both", "gather", "scatter")
 CHANGED = 0.8  # times as much is a number where a row is looked at with another one
 SMALLEST = 0.001  # a step of the search
+SAME = 0.01  # numbers that differ by no more are the same: another start of the search moves them, as rounding does
 LEAST, MOST = 0.02, 4.0  # factors and shares are sought between these; times of hosts, in units of HOST, too
+PEAK = 1.0  # no share is larger; but of convolutions and attention, which a mask halves, fewer operations are done than counted
 HOST = 50e-6
 
 # What is fitted to the rows of a group, in this order: each takes the numbers of those before it. `shares`: of which cluster the
@@ -67,6 +69,14 @@ def cluster_text(name, shares, numbers):
     return re.sub(r"^  link ", lambda m: "".join(lines) + m[0], body, count=1, flags=re.M)
 
 
+def largest(shares):
+    """The largest number of each name, with which no product is faster than the peak."""
+    with open(os.path.join(SHIPPED, shares + ".cluster")) as text:
+        body = text.read()
+    reached = [float(x) for kernel in SORTS["products"] for x in re.findall(rf"kernel = {kernel}, [^}}]*?share = ([\d.]+)", body)]
+    return dict.fromkeys(NAMES, MOST) | {"issue": MOST * HOST, "memory": PEAK, "products": PEAK / max(reached)}
+
+
 class Row:
     """A row, as a sum of shares of time: `part` by name of the number."""
 
@@ -87,15 +97,15 @@ def mean_error(some, numbers):
     return statistics.fmean(abs(row.off(numbers)) for row in some)
 
 
-def search(some, start, free):
+def search(some, start, free, limit):
     """One number after the other is moved by a factor as long as that helps; then by a smaller one."""
-    best, least, by = dict(start), mean_error(some, start), 1.3
+    best = {name: min(x, limit[name]) for name, x in start.items()}
+    least, by = mean_error(some, best), 1.3
     while by > 1 + SMALLEST / 2:
         moved = False
         for name in free:
             for factor in by, 1 / by:
-                unit = HOST if name == "issue" else 1
-                value = min(max(best[name] * factor, LEAST * unit), MOST * unit)
+                value = min(max(best[name] * factor, LEAST * (HOST if name == "issue" else 1)), limit[name])
                 error = mean_error(some, best | {name: value})
                 if error < least * (1 - 1e-9):
                     best, least, moved = best | {name: value}, error, True
@@ -129,14 +139,14 @@ def look(stage, steps, start, predicted, folder):
     return [Row(step, start, {name: next(at) for name in took}) for step, took in found]
 
 
-def leave_out(some, start, free):
+def leave_out(some, start, free, limit):
     """The error on the rows of each model with numbers from the other models' rows."""
     off = []
     for model in sorted({row.step.row["model"] for row in some}):
         rest = [row for row in some if row.step.row["model"] != model]
         if not rest:
             return math.nan
-        numbers = search(rest, start, free)
+        numbers = search(rest, start, free, limit)
         off += [abs(row.off(numbers)) for row in some if row.step.row["model"] == model]
     return statistics.fmean(off)
 
@@ -146,7 +156,7 @@ def fit(steps, predicted, folder):
     to seconds."""
     known = frameworks()
     fitted = {name: dict(numbers) for name, numbers in known.items()}
-    lines, pasted = [], []
+    lines, pasted, changed = [], [], []  # changed: factors on what is there
     larger = 1  # the shares of an A100's products become so many times as large: what is a factor on them, by that much smaller
     for stage in STAGES:
         group, framework, shares, names = stage
@@ -158,24 +168,30 @@ def fit(steps, predicted, folder):
         if group.endswith("V100"):
             start["products"] *= like_factor()
         seen = look(stage, some, start, predicted, folder)
-        numbers = rounded(search(seen, start, free))
+        limit = largest(shares)
+        numbers = rounded(search(seen, start, free, limit))
         lines.append([group, framework, len(some), *("-" if math.isnan(x) else f"{x * 100:.1f} %" for x in (
-            mean_error(seen, start), mean_error(seen, numbers), leave_out(seen, start, free)))])
+            mean_error(seen, start), mean_error(seen, numbers), leave_out(seen, start, free, limit)))])
         if shares != "h100x32" and framework == "fsdp":
             larger = numbers["products"] / start["products"]
-            pasted.append(f"a100.cluster: the shares of products, and of attention, times {larger:.3g} "
-                          f"and {numbers['attention'] / start['attention']:.3g}")
+            changed += [larger, numbers["attention"] / start["attention"]]
+            pasted.append(f"a100.cluster: the shares of products, and of attention, times {larger:.3g} and {changed[-1]:.3g}")
         elif group.endswith("V100"):
-            pasted.append(f'v100_dgx1.cluster, v100_dgx2.cluster: reach v100 {{like = "NVIDIA A100", products = {numbers["products"] / larger:.3g}}}')
+            like = numbers["products"] / larger
+            changed.append(like / like_factor())
+            pasted.append(f'v100_dgx1.cluster, v100_dgx2.cluster: reach v100 {{like = "NVIDIA A100", products = {like:.3g}}}')
             fitted[framework].update(issue=numbers["issue"], memory=numbers["memory"])
         elif free == ["convolutions"]:
-            pasted.append(f"a100.cluster: the shares of convolutions times {numbers['convolutions'] / start['convolutions']:.3g}")
+            changed.append(numbers["convolutions"] / start["convolutions"])
+            pasted.append(f"a100.cluster: the shares of convolutions, but in f32, times {changed[-1]:.3g}")
         else:
             fitted[framework].update({name: numbers[name] / (larger if name == "products" else 1) for name in free})
     print(table(["rows marked f of", "-framework", "rows", "error before", "fitted", "each model left out"], lines))
     for name, numbers in fitted.items():
         print(f"FRAMEWORK({name}, {numbers['issue'] * 1e6:.3g}e-6, " + ", ".join(f"{numbers[n]:.3g}" for n in NAMES[1:]) + ")")
     print("\n".join(pasted))
+    changed += [numbers[n] / known[name][n] for name, numbers in fitted.items() for n in NAMES if known[name][n]]
+    print("the numbers that are there are these" if all(abs(c - 1) <= SAME for c in changed) else "the numbers that are there are others")
 
 
 def like_factor():

@@ -117,7 +117,9 @@ class Step:
 
     def command(self, plan, flash, framework, steps):
         """The words after `dopt`, from the root of the tree."""
-        recompute = ",recompute" if self.row["recompute"].startswith("full") else ""
+        # activation checkpointing repeats messages of tensor parallelism as it does all else
+        recompute = ",recompute{collectives=true}" if plan == "Megatron" else ",recompute"
+        recompute = recompute if self.row["recompute"].startswith("full") else ""
         accumulate, peeled = (f"accumulate{{steps={steps}{option}}}," if steps > 1 else "" for option in ("", ",peel=true"))
         tf32 = "TF32" in self.row["precision"]
         passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
