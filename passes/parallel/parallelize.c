@@ -35,10 +35,9 @@ static const double rounding = 1e-9;
 /* --- meshes ----------------------------------------------------------------------------------- */
 
 /*
- * Limits on the work (parallel_search.work) of one mesh and of all that are tried: about a second and ten seconds of one
- * core. That of a mesh is predicted from one that has an axis less.
+ * Limits on the work (parallel_search.work) of one mesh and of all that are tried: some seconds of one core. That of a mesh is predicted from one that has an axis less.
  */
-static const double most_work = 3e7, most_work_together = 1e8, work_of_axis = 25;
+static const double most_work = 3e7, most_work_together = 6e7, work_of_axis = 25;
 
 struct climb {
 	struct parallel_search *f;
@@ -119,7 +118,9 @@ remark_plan(const struct parallel_search *f, const struct parallel_plan *plan)
 			: "kernels and messages of the plan take %s together",
 		number_seconds(now, found->cost));
 
-	if (f->engine != PARALLEL_RANDOM && isfinite(found->bound))
+	if (f->candidates)
+		text = text_append(text, "; %" PRIu64 " candidates", f->candidates);
+	if (f->engine <= PARALLEL_EXHAUST && isfinite(found->bound))
 		text = text_append(text,
 			"; no plan takes less than %s, %.2g %% less (%" PRIu32 " sweeps)",
 			number_seconds(bound, found->bound), 100 * (1 - found->bound / found->cost),
@@ -184,10 +185,16 @@ remark_mesh(struct pass_run *run, const struct ir_module *m, const struct parall
 static bool
 check_options(struct pass_run *run)
 {
+	const enum parallel_engine engine = (enum parallel_engine)pass_enum(run, "engine");
 	static const char *const own[] = {"budget", "overlap"};
 	const bool asked[] = {pass_size(run, "budget") > 0, pass_bool(run, "overlap")};
-	const bool plain = pass_enum(run, "policy") == PARALLEL_BEST &&
-			   pass_enum(run, "engine") == PARALLEL_DOPT;
+	const bool plain = pass_enum(run, "policy") == PARALLEL_BEST && engine == PARALLEL_DOPT;
+
+	if (engine > PARALLEL_EXHAUST && pass_enum(run, "policy") != PARALLEL_BEST) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "policy"),
+			"parallelize: a policy needs engine=dopt or engine=exhaust");
+		return false;
+	}
 
 	for (int i = 0; i < 2; i++)
 		if (asked[i] && (!plain || asked[!i])) {
@@ -335,8 +342,8 @@ static const struct pass_option options[] = {
 		"the best one that splits the batch over all axes and tables of embeddings, and copies other params",
 		CHOICE_LIST(PARALLEL_POLICIES), 0, 0},
 	{"engine", PASS_ENUM, "dopt",
-		"dopt: messages between ops, with a bound; exhaust: the optimum, on small steps; random: any plan, for "
-		"tests",
+		"dopt: messages between ops, with a bound; exhaust: the optimum, on small steps; unity, mcmc: those of "
+		"Unity and FlexFlow, to compare with; random: any plan, for tests",
 		CHOICE_LIST(PARALLEL_ENGINES), 0, 0},
 	{"replay", PASS_BOOL, "true",
 		"with policy=best and engine=dopt: of the plans that are found, also for policies and other weights of "
@@ -360,7 +367,7 @@ static const struct pass_option options[] = {
 		"stop when the plan is proven to take at most this share more than the best one",
 		NULL, 0, 1},
 	{"sweeps", PASS_INT, "300", "limit on the sweeps of engine dopt", NULL, 1, 10000},
-	{"seed", PASS_INT, "1", "seed of engine random", NULL, 0, 0},
+	{"seed", PASS_INT, "1", "seed of engines random and mcmc", NULL, 0, 0},
 	{0},
 };
 

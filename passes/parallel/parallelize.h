@@ -109,6 +109,7 @@ struct parallel_step {
 	struct parallel_choices **of;        /* by number of alike; NULL: no decision */
 	struct VEC(const struct ir_op *) op; /* by node */
 	uint32_t *node;                      /* by op->id; PARALLEL_NONE: no decision */
+	bool *forward;                       /* by op->id: the loss depends on it */
 	bool *kept; /* by op->id: results are there from the forward to the backward pass, or always */
 	const double **bytes;   /* by node: of each choice, 0 where nothing is kept */
 	struct ir_op **trained; /* by op->id: the param whose gradient an output has; NULL: none */
@@ -149,7 +150,9 @@ struct split_problem parallel_policy_problem(
 /* --- plans: parallelize_plans.c ----------------------------------------------------------------- */
 
 #define PARALLEL_ENGINES(ROW)                                                                      \
-	ROW(PARALLEL_DOPT, "dopt") ROW(PARALLEL_EXHAUST, "exhaust") ROW(PARALLEL_RANDOM, "random")
+	ROW(PARALLEL_DOPT, "dopt")                                                                 \
+	ROW(PARALLEL_EXHAUST, "exhaust")                                                           \
+	ROW(PARALLEL_RANDOM, "random") ROW(PARALLEL_UNITY, "unity") ROW(PARALLEL_MCMC, "mcmc")
 
 enum parallel_engine { PARALLEL_ENGINES(CHOICE_CODE) };
 
@@ -175,6 +178,7 @@ struct parallel_search {
 		[PARALLEL_NPOLICIES]; /* a bound for the policy; INFINITY: it was not searched */
 	int meshes;                   /* that were searched */
 	struct VEC(struct parallel_plan) mesh; /* the cheapest of all on each of them */
+	uint64_t candidates;                   /* that a published engine has looked at */
 	double work; /* of the last mesh: entries of the tables of all edges */
 };
 

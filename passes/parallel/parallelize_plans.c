@@ -3,6 +3,8 @@
 #include "ir/base/mix.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/split/overlap.h"
+#include "passes/parallel/split/published.h"
+#include "passes/parallel/split/reduce.h"
 #include "passes/parallel/split/within.h"
 
 #include <math.h>
@@ -55,6 +57,51 @@ keep(struct parallel_search *f, enum parallel_policy policy, struct parallel_ste
 	*plan = (struct parallel_plan){parallel_policy_name(policy), s, cuts, *found, fits, 0};
 }
 
+/* Candidates of a published engine on a mesh where `dopt -evaluations` says nothing else: a second or so. */
+enum { PUBLISHED_CANDIDATES = 200000 };
+
+/* The choices of the reduced problem that are those of the original, or the first where they were left out. */
+static uint16_t *
+reduced_choices(const void *owner, const struct split_reduced *r, const uint16_t *choice)
+{
+	uint16_t *start = ARRAY_ZERO(owner, uint16_t, r->problem.nnodes);
+
+	for (uint32_t i = 0; i < r->problem.nnodes; i++)
+		for (uint32_t x = 0; x < r->problem.node[i].n; x++)
+			if (r->choice[i][x] == choice[r->node[i]])
+				start[i] = (uint16_t)x;
+	return start;
+}
+
+/* The engines of FlexFlow and Unity, from data parallelism. They work on the reduced problem: params, optimizer and what
+ * else has few neighbours follow in the best way. */
+static void
+solve_published(
+	struct parallel_search *f, const struct parallel_step *s, struct split_solution *found)
+{
+	const void *owner = f->run->scratch;
+	const struct split_reduced *r = split_reduce(owner, &s->problem);
+	const struct split_problem data = parallel_policy_problem(owner, s, PARALLEL_DATA);
+	const struct split_solution start = split_solve(owner, &data, f->sweeps, f->gap, INFINITY);
+	bool *leads = ARRAY_ZERO(owner, bool, r->problem.nnodes);
+	struct split_published p = {&r->problem, leads, pass_evaluations(f->run),
+		reduced_choices(owner, r, start.choice), 0};
+
+	for (uint32_t i = 0; i < r->problem.nnodes; i++) {
+		const struct ir_op *op = s->op.at[r->node[i]];
+		leads[i] = s->forward[op->id] && !op_is(op, TRAIT_NAMED);
+	}
+	if (!p.candidates)
+		p.candidates = PUBLISHED_CANDIDATES;
+	if (f->engine == PARALLEL_MCMC)
+		split_mcmc(&p, (uint64_t)pass_int(f->run, "seed"));
+	else
+		split_unity(&p);
+	f->candidates += p.candidates;
+	split_expand(r, p.choice, found->choice);
+	found->cost = split_cost(&s->problem, found->choice);
+}
+
 static void
 solve_free(struct parallel_search *f, const struct parallel_step *s, struct split_solution *found)
 {
@@ -63,6 +110,10 @@ solve_free(struct parallel_search *f, const struct parallel_step *s, struct spli
 
 	if (f->engine == PARALLEL_RANDOM) {
 		draw_choices(f, p, found, (uint64_t)pass_int(f->run, "seed"));
+		return;
+	}
+	if (f->engine == PARALLEL_UNITY || f->engine == PARALLEL_MCMC) {
+		solve_published(f, s, found);
 		return;
 	}
 	if (pass_bool(f->run, "overlap")) {
@@ -137,7 +188,7 @@ parallel_search_mesh(
 		solve_free(f, s, &free);
 	}
 	keep(f, PARALLEL_BEST, s, &free, cuts, fits);
-	if (budget == 0 && !pass_bool(f->run, "overlap") && f->engine != PARALLEL_RANDOM)
+	if (budget == 0 && !pass_bool(f->run, "overlap") && f->engine <= PARALLEL_EXHAUST)
 		solve_policies(f, s, &free, cuts);
 	if (isfinite(free.cost))
 		VEC_PUSH(f->run->scratch, &f->mesh,

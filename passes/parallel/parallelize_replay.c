@@ -25,8 +25,9 @@ static const char fusion[] = "opfuse";
 /* What kernels weigh, messages 1. */
 static const double weights[] = {0.25, 4};
 
-/* Of plans that differ in their mesh alone so many are replayed, some ten milliseconds each for a large step. */
-enum { MOST_MESHES = 4 };
+/* Plans of the sum and of other weights are replayed on the cheapest meshes as long as their ops are no more than that
+ * together: some tenths of a second. On one mesh they are in any case. */
+static const double most_ops = 5e4;
 
 /* Their problems need no proof: sweeps that bring them near enough. */
 enum { WEIGHTED_SWEEPS = 6 };
@@ -74,9 +75,9 @@ by_cost(const void *a, const void *b)
 }
 
 static void
-add_weighted(struct parallel_search *f, struct candidates *all, double weight)
+add_weighted(
+	struct parallel_search *f, struct candidates *all, struct parallel_plan plan, double weight)
 {
-	struct parallel_plan plan = f->plan[PARALLEL_BEST];
 	const struct split_problem *p = &plan.s->problem,
 				   q = split_weigh(f->run->scratch, p, weight);
 	struct split_solution found =
@@ -210,14 +211,16 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
 	struct candidates all = {0};
 	struct parallel_plan *best = &f->plan[PARALLEL_BEST];
+	const double nodes = best->s->problem.nnodes;
 
 	for (enum parallel_policy i = PARALLEL_BEST; i < PARALLEL_NPOLICIES; i++)
 		add(f->run->scratch, &all, &f->plan[i]);
 	qsort(f->mesh.at, (size_t)f->mesh.n, sizeof *f->mesh.at, by_cost);
-	for (int64_t i = 0; i < f->mesh.n && i < MOST_MESHES; i++)
+	for (int64_t i = 0; i < f->mesh.n && (i == 0 || (double)all.n * nodes < most_ops); i++) {
 		add(f->run->scratch, &all, &f->mesh.at[i]);
-	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
-		add_weighted(f, &all, weights[i]);
+		for (size_t k = 0; k < sizeof weights / sizeof *weights; k++)
+			add_weighted(f, &all, f->mesh.at[i], weights[k]);
+	}
 	for (int64_t i = 0; i < all.n; i++) {
 		struct parallel_plan *plan = &all.at[i];
 		plan->seconds = replay(f, meshes, plan);

@@ -96,7 +96,7 @@ decides(const struct parallel_step *s, const struct ir_op *op)
 static void
 find_kept(struct parallel_step *s, const struct ir_block *main)
 {
-	bool *forward = ARRAY_ZERO(s, bool, s->m->op_ids);
+	bool *forward = s->forward;
 
 	for (const struct ir_op *op = main->last; op; op = op->prev) {
 		bool needed = op->code == OP_output && !s->trained[op->id], late = false;
@@ -255,6 +255,7 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->costs = costs;
 	s->axes = *axes;
 	s->trained = ARRAY_ZERO(s, struct ir_op *, m->op_ids);
+	s->forward = ARRAY_ZERO(s, bool, m->op_ids);
 	s->kept = ARRAY_ZERO(s, bool, m->op_ids);
 	find_trained(s, main);
 	find_kept(s, main);

@@ -40,6 +40,16 @@ struct split_problem {
 	uint32_t nnodes, nedges;
 };
 
+/* An end of an edge, as the node there sees it. */
+struct split_half {
+	uint32_t edge, other;
+	int side; /* of the edge: 0 or 1 */
+};
+
+/* Those of node s: half[first[s]] ... half[first[s + 1] - 1]. Owned by `owner`. */
+void split_halves(const void *owner, const struct split_problem *p, struct split_half **half,
+	uint32_t **first);
+
 /* What the choices cost; SPLIT_NEVER or more: they do not fit. */
 double split_cost(const struct split_problem *p, const uint16_t *choice);
 

@@ -8,15 +8,9 @@
 #include <string.h>
 #include <talloc.h>
 
-/* An end of an edge, as the node there sees it. */
-struct half {
-	uint32_t edge, other;
-	int side; /* of the edge: 0 or 1 */
-};
-
 struct split_solver {
 	const struct split_problem *p;
-	struct half *half; /* those of node s: half[first[s]] ... half[first[s + 1] - 1] */
+	struct split_half *half; /* those of node s: half[first[s]] ... half[first[s + 1] - 1] */
 	uint32_t *first;
 	double **message[2]; /* by edge: what it has given to that end, for each choice there */
 	int8_t *given; /* by edge: the end to which it has given all that it had; -1: neither */
@@ -67,8 +61,9 @@ lines_of(const struct split_edge *e, int side)
 
 /* --- the graph -------------------------------------------------------------------------------- */
 
-static void
-list_halves(const void *owner, const struct split_problem *p, struct half **half, uint32_t **first)
+void
+split_halves(const void *owner, const struct split_problem *p, struct split_half **half,
+	uint32_t **first)
 {
 	uint32_t *at = ARRAY_ZERO(owner, uint32_t, p->nnodes + 2);
 
@@ -77,11 +72,11 @@ list_halves(const void *owner, const struct split_problem *p, struct half **half
 			at[p->edge[e].end[side] + 2]++;
 	for (uint32_t s = 2; s < p->nnodes + 2; s++)
 		at[s] += at[s - 1];
-	*half = ARRAY_NEW(owner, struct half, 2 * (size_t)p->nedges);
+	*half = ARRAY_NEW(owner, struct split_half, 2 * (size_t)p->nedges);
 	for (uint32_t e = 0; e < p->nedges; e++)
 		for (int side = 0; side < 2; side++)
 			(*half)[at[p->edge[e].end[side] + 1]++] =
-				(struct half){e, p->edge[e].end[!side], side};
+				(struct split_half){e, p->edge[e].end[!side], side};
 	*first = at;
 }
 
@@ -103,8 +98,8 @@ least_of(const double *cost, uint32_t n)
 }
 
 static void
-take_best(const struct split_problem *p, const struct half *half, const uint32_t *first, uint32_t s,
-	double *cost, uint16_t *choice, bool *changed)
+take_best(const struct split_problem *p, const struct split_half *half, const uint32_t *first,
+	uint32_t s, double *cost, uint16_t *choice, bool *changed)
 {
 	const struct split_node *node = &p->node[s];
 
@@ -143,11 +138,11 @@ void
 split_descend(const struct split_problem *p, uint16_t *choice)
 {
 	void *scratch = alloc_scratch(NULL);
-	struct half *half;
+	struct split_half *half;
 	uint32_t *first;
 	bool changed = true;
 
-	list_halves(scratch, p, &half, &first);
+	split_halves(scratch, p, &half, &first);
 	double *cost = ARRAY_NEW(scratch, double, most_choices(p));
 	while (changed) {
 		changed = false;
@@ -166,7 +161,7 @@ split_solver_create(const void *owner, const struct split_problem *p)
 	const uint32_t most = most_choices(p);
 
 	s->p = p;
-	list_halves(s, p, &s->half, &s->first);
+	split_halves(s, p, &s->half, &s->first);
 	for (int side = 0; side < 2; side++) {
 		s->message[side] = ARRAY_NEW(s, double *, p->nedges);
 		for (uint32_t e = 0; e < p->nedges; e++)
@@ -194,7 +189,7 @@ split_solver_create(const void *owner, const struct split_problem *p)
 /* least[line]: the least that the edge costs with a choice of that line at one end, less the messages to the
  * other. */
 static void
-least_by_line(const struct split_solver *s, const struct half *h)
+least_by_line(const struct split_solver *s, const struct split_half *h)
 {
 	const struct split_edge *e = &s->p->edge[h->edge];
 	const uint32_t n = lines_of(e, h->side), others = lines_of(e, !h->side);
@@ -222,7 +217,7 @@ least_by_line(const struct split_solver *s, const struct half *h)
 
 /* The edge gives the node its least cost for each choice, and keeps nothing of it. */
 static void
-collect(struct split_solver *s, uint32_t node, const struct half *h)
+collect(struct split_solver *s, uint32_t node, const struct split_half *h)
 {
 	const uint16_t *line = s->p->edge[h->edge].line[h->side];
 	double *message = s->message[h->side][h->edge], *rest = s->rest[node];
@@ -262,7 +257,7 @@ decide(struct split_solver *s, uint32_t node)
 	for (uint32_t x = 0; x < n; x++)
 		s->sum[x] = s->p->node[node].cost[x];
 	for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
-		const struct half *h = &s->half[i];
+		const struct split_half *h = &s->half[i];
 		const struct split_edge *e = &s->p->edge[h->edge];
 		if (s->decided[h->other]) {
 			const double *beside = lines_beside(e, h->side, s->choice[h->other]);
@@ -289,7 +284,7 @@ hand_on(struct split_solver *s, uint32_t node)
 	for (uint32_t x = 0; x < n && shares; x++)
 		s->sum[x] = s->rest[node][x] / shares;
 	for (uint32_t i = s->first[node]; i < s->first[node + 1]; i++) {
-		const struct half *h = &s->half[i];
+		const struct split_half *h = &s->half[i];
 		double *message = s->message[h->side][h->edge], *rest = s->rest[node];
 		if (s->decided[h->other])
 			continue;
@@ -349,7 +344,7 @@ split_solver_sweep(struct split_solver *s)
 /* The least that the edge costs for each choice at one end, less its messages, is added to sum[], if there is one;
  * returns the least of all. */
 static double
-edge_least(const struct split_solver *s, uint32_t node, const struct half *h, double *sum)
+edge_least(const struct split_solver *s, uint32_t node, const struct split_half *h, double *sum)
 {
 	const uint16_t *line = s->p->edge[h->edge].line[h->side];
 	double least = INFINITY;
@@ -372,7 +367,7 @@ split_solver_bound(const struct split_solver *s)
 	for (uint32_t i = 0; i < s->p->nnodes; i++)
 		bound += least_of(s->rest[i], s->p->node[i].n);
 	for (uint32_t e = 0; e < s->p->nedges; e++) {
-		const struct half h = {e, s->p->edge[e].end[1], 0};
+		const struct split_half h = {e, s->p->edge[e].end[1], 0};
 		bound += edge_least(s, s->p->edge[e].end[0], &h, NULL);
 	}
 	return bound;

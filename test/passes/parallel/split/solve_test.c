@@ -4,6 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 #include "passes/parallel/split/overlap.h"
+#include "passes/parallel/split/published.h"
 #include "passes/parallel/split/reduce.h"
 #include "passes/parallel/split/solve.h"
 #include "passes/parallel/split/within.h"
@@ -337,6 +338,37 @@ the_larger_sum_is_bounded(void **state)
 	talloc_free(scratch);
 }
 
+/* All nodes lead, or some. Of small problems they mostly find the optimum. */
+static void
+published_searches_end_between_optimum_and_start(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	int optima[2] = {0};
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		const double best = enumerate(&p), room = rounding * (1 + best);
+		for (int unity = 0; unity < 2; unity++) {
+			uint16_t choice[MOST_NODES] = {0};
+			bool leads[MOST_NODES];
+			for (uint32_t i = 0; i < MOST_NODES; i++)
+				leads[i] = seed % 2 || i % 3;
+			const double start = split_cost(&p, choice);
+			struct split_published s = {&p, leads, 5000, choice, 0};
+			if (unity)
+				split_unity(&s);
+			else
+				split_mcmc(&s, seed);
+			assert_true(s.cost == split_cost(&p, choice));
+			assert_true(s.cost >= best - room && s.cost <= start + room);
+			optima[unity] += s.cost <= best + room;
+		}
+	}
+	assert_true(optima[0] >= PROBLEMS / 2 && optima[1] >= PROBLEMS / 2);
+	talloc_free(scratch);
+}
+
 static void
 the_same_problem_has_the_same_solution(void **state)
 {
@@ -368,6 +400,7 @@ main(void)
 		cmocka_unit_test(descent_never_costs_more),
 		cmocka_unit_test(what_fits_is_found_and_bounded),
 		cmocka_unit_test(the_larger_sum_is_bounded),
+		cmocka_unit_test(published_searches_end_between_optimum_and_start),
 		cmocka_unit_test(the_same_problem_has_the_same_solution),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
