@@ -37,7 +37,7 @@ static const double rounding = 1e-9;
 /*
  * Limits on the work (parallel_search.work) of one mesh and of all that are tried: some seconds of one core. That of a mesh is predicted from one that has an axis less.
  */
-static const double most_work = 3e7, most_work_together = 6e7, work_of_axis = 25;
+static const double most_work = 3e7, most_work_together = 4e7, work_of_axis = 25;
 
 struct climb {
 	struct parallel_search *f;
@@ -118,7 +118,7 @@ remark_plan(const struct parallel_search *f, const struct parallel_plan *plan)
 			: "kernels and messages of the plan take %s together",
 		number_seconds(now, found->cost));
 
-	if (f->candidates)
+	if (f->engine > PARALLEL_RANDOM)
 		text = text_append(text, "; %" PRIu64 " candidates", f->candidates);
 	if (f->engine <= PARALLEL_EXHAUST && isfinite(found->bound))
 		text = text_append(text,
@@ -281,6 +281,9 @@ split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_mod
 	return true;
 }
 
+/* Sweeps to compare meshes. */
+enum { CLIMB_SWEEPS = 10 };
+
 static bool
 split_over_devices(
 	struct pass_run *run, struct ir_module *m, const struct cost_model *model, int64_t n)
@@ -289,7 +292,18 @@ split_over_devices(
 	const struct parallel_meshes *meshes =
 		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n);
 
-	return climb_meshes(&f, meshes) && take_plan(&f, meshes);
+	const uint32_t sweeps = f.sweeps;
+	const bool more = f.engine == PARALLEL_DOPT && !pass_size(run, "budget") &&
+			  !pass_bool(run, "overlap") && sweeps > CLIMB_SWEEPS;
+
+	if (more)
+		f.sweeps = CLIMB_SWEEPS;
+	if (!climb_meshes(&f, meshes))
+		return false;
+	f.sweeps = sweeps;
+	if (more)
+		parallel_search_again(&f);
+	return take_plan(&f, meshes);
 }
 
 /* Devices over which the pass makes axes of its own: 0 where the mesh has some. False: reported. */

@@ -187,6 +187,13 @@ struct parallel_search {
 bool parallel_search_mesh(
 	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost);
 
+/* Searches for the plans that there are again, each on its mesh, with f->sweeps. */
+void parallel_search_again(struct parallel_search *f);
+
+/* What a published engine finds on the mesh of the step, from data parallelism. */
+struct split_solution parallel_published(struct parallel_search *f, const struct parallel_step *s,
+	enum parallel_engine engine, uint64_t candidates);
+
 /* --- replays: parallelize_replay.c -------------------------------------------------------------- */
 
 /* Replays the plans that there are and those of other weights of kernels and messages; the one whose step is the

@@ -73,33 +73,34 @@ reduced_choices(const void *owner, const struct split_reduced *r, const uint16_t
 	return start;
 }
 
-/* The engines of FlexFlow and Unity, from data parallelism. They work on the reduced problem: params, optimizer and what
+/* They work on the reduced problem: params, optimizer and what
  * else has few neighbours follow in the best way. */
-static void
-solve_published(
-	struct parallel_search *f, const struct parallel_step *s, struct split_solution *found)
+struct split_solution
+parallel_published(struct parallel_search *f, const struct parallel_step *s,
+	enum parallel_engine engine, uint64_t candidates)
 {
 	const void *owner = f->run->scratch;
 	const struct split_reduced *r = split_reduce(owner, &s->problem);
 	const struct split_problem data = parallel_policy_problem(owner, s, PARALLEL_DATA);
 	const struct split_solution start = split_solve(owner, &data, f->sweeps, f->gap, INFINITY);
 	bool *leads = ARRAY_ZERO(owner, bool, r->problem.nnodes);
-	struct split_published p = {&r->problem, leads, pass_evaluations(f->run),
-		reduced_choices(owner, r, start.choice), 0};
+	struct split_published p = {
+		&r->problem, leads, candidates, reduced_choices(owner, r, start.choice), 0};
 
 	for (uint32_t i = 0; i < r->problem.nnodes; i++) {
 		const struct ir_op *op = s->op.at[r->node[i]];
 		leads[i] = s->forward[op->id] && !op_is(op, TRAIT_NAMED);
 	}
-	if (!p.candidates)
-		p.candidates = PUBLISHED_CANDIDATES;
-	if (f->engine == PARALLEL_MCMC)
+	if (engine == PARALLEL_MCMC)
 		split_mcmc(&p, (uint64_t)pass_int(f->run, "seed"));
 	else
 		split_unity(&p);
 	f->candidates += p.candidates;
-	split_expand(r, p.choice, found->choice);
-	found->cost = split_cost(&s->problem, found->choice);
+	struct split_solution found = {
+		ARRAY_NEW(owner, uint16_t, s->problem.nnodes), 0, -INFINITY, 0};
+	split_expand(r, p.choice, found.choice);
+	found.cost = split_cost(&s->problem, found.choice);
+	return found;
 }
 
 static void
@@ -113,7 +114,8 @@ solve_free(struct parallel_search *f, const struct parallel_step *s, struct spli
 		return;
 	}
 	if (f->engine == PARALLEL_UNITY || f->engine == PARALLEL_MCMC) {
-		solve_published(f, s, found);
+		const uint64_t most = pass_evaluations(f->run);
+		*found = parallel_published(f, s, f->engine, most ? most : PUBLISHED_CANDIDATES);
 		return;
 	}
 	if (pass_bool(f->run, "overlap")) {
@@ -197,4 +199,29 @@ parallel_search_mesh(
 	const struct parallel_plan *plan = &f->plan[f->policy];
 	*cost = plan->s == s ? plan->found.cost : INFINITY;
 	return true;
+}
+
+void
+parallel_search_again(struct parallel_search *f)
+{
+	for (enum parallel_policy i = PARALLEL_BEST; i < PARALLEL_NPOLICIES; i++) {
+		struct parallel_plan *plan = &f->plan[i];
+		if (!plan->s)
+			continue;
+		const struct split_problem *all = &plan->s->problem;
+		const struct split_problem p =
+			i == PARALLEL_BEST ? *all
+					   : parallel_policy_problem(f->run->scratch, plan->s, i);
+		struct split_solution found =
+			split_solve(f->run->scratch, &p, f->sweeps, f->gap, INFINITY);
+		if (i == PARALLEL_BEST) {
+			plan->found.bound = fmax(plan->found.bound, found.bound);
+			plan->found.sweeps = found.sweeps;
+		}
+		found.cost = split_cost(all, found.choice);
+		if (found.cost < plan->found.cost) {
+			plan->found.choice = found.choice;
+			plan->found.cost = found.cost;
+		}
+	}
 }

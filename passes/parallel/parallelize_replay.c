@@ -2,8 +2,8 @@
  * Which plan of parallelize is fastest as a step: each is put into a copy of the module, kernels are fused by opfuse as
  * a user would do next, and the step is replayed, so that it counts what overlaps, what kernels spare when fused, and a
  * change of layout once for all of its readers. Replayed are the cheapest plans by the sum of kernels and messages,
- * those of the policies, and those in which kernels weigh more or less than messages: less, as fused kernels take
- * less; more, as messages are hidden behind kernels. So the step is not slower than that of any policy.
+ * those of the policies and of Unity's search, and those in which kernels weigh more or less than messages: less, as
+ * fused kernels take less; more, as messages are hidden behind kernels. So the step is not slower than that of any policy.
  *
  * No step of the mesh is faster than the bound, with kernels fused in whatever way: products take their arithmetic at
  * the peak of the device, other ops nothing, and a change of layout of a value with n readers an n-th for each of them.
@@ -28,6 +28,11 @@ static const double weights[] = {0.25, 4};
 /* Plans of the sum and of other weights are replayed on the cheapest meshes as long as their ops are no more than that
  * together: some tenths of a second. On one mesh they are in any case. */
 static const double most_ops = 5e4;
+
+/* What Unity's search finds is replayed, too, on the cheapest meshes as long as their ops are no more than that together:
+ * it takes some tenths of a second. */
+enum { UNITY_CANDIDATES = 20000 };
+static const double unity_ops = 8000;
 
 /* Their problems need no proof: sweeps that bring them near enough. */
 enum { WEIGHTED_SWEEPS = 6 };
@@ -86,6 +91,18 @@ add_weighted(
 	plan.name = TEXT(f->run->scratch, "kernels times %g", weight);
 	plan.found.choice = found.choice;
 	plan.found.cost = split_cost(p, found.choice);
+	add(f->run->scratch, all, &plan);
+}
+
+static void
+add_unity(struct parallel_search *f, struct candidates *all, struct parallel_plan plan)
+{
+	const struct split_solution found =
+		parallel_published(f, plan.s, PARALLEL_UNITY, UNITY_CANDIDATES);
+
+	plan.name = "unity";
+	plan.found.choice = found.choice;
+	plan.found.cost = found.cost;
 	add(f->run->scratch, all, &plan);
 }
 
@@ -220,6 +237,8 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 		add(f->run->scratch, &all, &f->mesh.at[i]);
 		for (size_t k = 0; k < sizeof weights / sizeof *weights; k++)
 			add_weighted(f, &all, f->mesh.at[i], weights[k]);
+		if (nodes * (double)(i + 1) <= unity_ops)
+			add_unity(f, &all, f->mesh.at[i]);
 	}
 	for (int64_t i = 0; i < all.n; i++) {
 		struct parallel_plan *plan = &all.at[i];
