@@ -68,6 +68,8 @@ struct ir_axis {
 	bool time;
 	struct ir_loc loc;
 	bool peel; /* a time axis: the last iteration of its loops does what reads their results */
+	const char *schedule; /* a time axis: in which order stages do iterations, see
+				 ir/memory/cells.h; NULL: one after another */
 };
 
 struct ir_context;
