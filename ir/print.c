@@ -327,7 +327,7 @@ print_lets(struct printer *p)
 static bool
 same_line(const struct ir_axis *a, const struct ir_axis *b)
 {
-	return a->time == b->time && a->peel == b->peel;
+	return a->time == b->time && a->peel == b->peel && a->schedule == b->schedule;
 }
 
 /* Axes in their order, a line for every run of device axes or time axes. */
@@ -355,6 +355,11 @@ print_axes(struct printer *p)
 			print_attrs(p, m->mesh_attr, m->nmesh_attrs);
 		if (a->peel)
 			out_text(&p->out, " {peel = true}");
+		if (a->schedule) {
+			out_text(&p->out, " {schedule = \"");
+			out_text(&p->out, a->schedule);
+			out_text(&p->out, "\"}");
+		}
 		out_char(&p->out, '\n');
 	}
 }

@@ -104,6 +104,18 @@ ir_type_meaning(struct ir_context *ctx, const struct ir_type *t)
 }
 
 bool
+ir_type_same_devices(const struct ir_module *m, const struct ir_type *a, const struct ir_type *b)
+{
+	for (int x = 0; x < m->naxes; x++) {
+		const bool one = a->axis[x].kind == IR_SINGLE, other = b->axis[x].kind == IR_SINGLE;
+		if (!m->axis[x].time &&
+			(one != other || (one && a->axis[x].order != b->axis[x].order)))
+			return false;
+	}
+	return true;
+}
+
+bool
 ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b)
 {
 	return a->dtype == b->dtype && a->rank == b->rank &&

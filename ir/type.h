@@ -68,6 +68,8 @@ struct ir_axis {
 	bool time;
 	struct ir_loc loc;
 	bool peel; /* a time axis: the last iteration of its loops does what reads their results */
+	const char *schedule; /* a time axis: in which order stages do iterations, see
+				 ir/memory/cells.h; NULL: one after another */
 };
 
 struct ir_context;
@@ -116,6 +118,10 @@ const struct ir_type *ir_type_meaning(struct ir_context *ctx, const struct ir_ty
 
 /* Same element type and whole shape. */
 bool ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
+
+/* Do the same devices hold tensors of the two types, as far as they are single on device axes? */
+bool ir_type_same_devices(
+	const struct ir_module *m, const struct ir_type *a, const struct ir_type *b);
 
 /* Copies the axes that split `dim`, outermost first, to list[]; returns their number. */
 int ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);

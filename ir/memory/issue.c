@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 
+#include <string.h>
 #include <talloc.h>
 
 uint32_t
@@ -87,8 +88,237 @@ struct sorter {
 	struct issue *o;
 	const struct ir_op **inside, **behind; /* of the loop that is open */
 	uint32_t ninside, nbehind, over;
-	uint8_t *late; /* by op->id: enum late */
+	uint8_t *late;       /* by op->id: enum late */
+	struct cells *cells; /* of the loop that is being closed; NULL: it has none */
+	int stage_axis;
+	uint8_t *flag; /* by op->id: enum flag */
 };
+
+/* Of ops of a loop with a schedule. */
+enum flag {
+	IN_LOOP = 1,  /* is in the loop */
+	RETURNS = 2,  /* waits for a later stage */
+	LEADS = 4,    /* a later stage or an output waits for it */
+	REPORTED = 8, /* any op: an output waits for it */
+};
+
+/* ---- schedules ---- */
+
+static bool
+is_send(const struct ir_op *op, int axis)
+{
+	return op->code == OP_send && ir_attr_int(op, "axis", -1) == axis;
+}
+
+/* Is it a send to a later stage (1), to an earlier one (-1), or neither? */
+static int
+direction(const struct ir_op *op, int axis)
+{
+	const int64_t from = ir_attr_int(op, "from", 0), to = ir_attr_int(op, "to", 0);
+
+	return !is_send(op, axis) || from == to ? 0 : from < to ? 1 : -1;
+}
+
+/* The time axis with a schedule over which the loop is; -1: none. */
+static int
+scheduled_axis(const struct sorter *s)
+{
+	for (int a = 0; a < s->m->naxes; a++)
+		if (s->over == 1u << a && s->m->axis[a].schedule && s->m->axis[a].size > 1)
+			return a;
+	return -1;
+}
+
+static int
+find_stage_axis(const struct sorter *s)
+{
+	for (int a = 0; a < s->m->naxes; a++)
+		for (uint32_t i = 0; !s->m->axis[a].time && i < s->ninside; i++)
+			for (int r = 0; r < s->inside[i]->nresults; r++)
+				if (s->inside[i]->result[r].type->axis[a].kind == IR_SINGLE)
+					return a;
+	return -1;
+}
+
+static bool
+is_reported(const struct ir_op *op)
+{
+	return op->code == OP_output && strncmp(op->symbol, "grad.", 5) != 0;
+}
+
+/* Sets the flags of ops of the loop, and REPORTED of all behind it. Returns why its stages cannot do the iterations
+ * in another order; NULL: they can. */
+static const char *
+flag_ops(const struct sorter *s, const struct ir_op *last)
+{
+	const int axis = s->stage_axis;
+
+	for (uint32_t i = 0; i < s->ninside; i++)
+		s->flag[s->inside[i]->id] = IN_LOOP;
+	for (uint32_t i = 0; i < s->ninside; i++) {
+		const struct ir_op *op = s->inside[i];
+		if (op_is(op, TRAIT_PARALLEL) && !is_send(op, axis) &&
+			ir_attr_int(op, "axis", -1) == axis)
+			return TEXT(s->o, "%s is along the axis of the stages",
+				op_name((enum op_code)op->code));
+		for (int j = 0; j < op->noperands; j++) {
+			const struct ir_op *from = ir_operand(op, j)->op;
+			if (s->flag[from->id] & IN_LOOP &&
+				(direction(from, axis) < 0 || s->flag[from->id] & RETURNS))
+				s->flag[op->id] |= RETURNS;
+		}
+		if (s->flag[op->id] & RETURNS && direction(op, axis) > 0)
+			return "a value of the backward pass is sent to a later stage";
+	}
+	/* From the end of the block backwards: what outputs read. */
+	for (const struct ir_op *op = last; op; op = op->prev) {
+		const uint8_t flag = s->flag[op->id];
+		const bool reported = is_reported(op) || flag & REPORTED,
+			   leads = flag & IN_LOOP &&
+				   (direction(op, axis) > 0 || flag & LEADS || reported);
+		if (leads)
+			s->flag[op->id] |= LEADS;
+		for (int j = 0; j < op->noperands && (reported || leads); j++)
+			s->flag[ir_operand(op, j)->op->id] |=
+				(uint8_t)((reported ? REPORTED : 0) | (leads ? LEADS : 0));
+	}
+	return NULL;
+}
+
+static bool
+is_forward(const struct sorter *s, const struct ir_op *op)
+{
+	const uint8_t flag = s->flag[op->id];
+
+	return !(flag & RETURNS) && (flag & LEADS || direction(op, s->stage_axis) > 0);
+}
+
+/* The cells of the open loop, whose ops are put in the order of phases; returns how many are forward. */
+static uint32_t
+find_cells(struct sorter *s)
+{
+	const int time = s->ninside ? scheduled_axis(s) : -1;
+	const char *why = NULL;
+	uint32_t nforward = 0, n = 0;
+
+	if (time < 0 || (s->stage_axis = find_stage_axis(s)) < 0)
+		return 0;
+	memset(s->flag, 0, s->m->op_ids);
+	why = flag_ops(s, s->inside[0]->block->last);
+	if (!why)
+		s->cells = cells_create(s->o, s->m->axis[time].schedule,
+			(uint32_t)s->m->axis[s->stage_axis].size, (uint32_t)s->m->axis[time].size,
+			&why);
+	s->o->why = s->o->why ? s->o->why : why;
+	if (!s->cells)
+		return 0;
+	const struct ir_op **list = ARRAY_NEW(NULL, const struct ir_op *, s->ninside);
+	for (int forward = 1; forward >= 0; forward--) {
+		for (uint32_t i = 0; i < s->ninside; i++)
+			if (is_forward(s, s->inside[i]) == forward)
+				list[n++] = s->inside[i];
+		nforward = forward ? n : nforward;
+	}
+	memcpy(s->inside, list, n * sizeof *list);
+	array_free(list);
+	return nforward;
+}
+
+enum cell_phase
+issue_phase(const struct issue *o, const struct ir_op *op)
+{
+	return o->position[op->id] < issue_loop_of(o, op)->middle ? CELL_FORWARD : CELL_BACKWARD;
+}
+
+int
+issue_stage(const struct issue_loop *l, const struct ir_value *v)
+{
+	const struct ir_state s = v->type->axis[l->stage_axis];
+
+	return s.kind == IR_SINGLE ? s.order : -1;
+}
+
+/* What readers of a value, of views and of barriers of it, ask for. */
+struct readers {
+	uint8_t last; /* phase */
+	bool sent;    /* to another stage */
+};
+
+static void
+look_at_readers(const struct issue *o, const struct issue_loop *l, const struct ir_value *v,
+	struct readers *x)
+{
+	IR_FOR_USES (u, v) {
+		if (issue_loop_of(o, u->op) != l)
+			continue;
+		const enum cell_phase phase = issue_phase(o, u->op);
+		x->last = phase > x->last ? (uint8_t)phase : x->last;
+		x->sent |= direction(u->op, l->stage_axis) != 0;
+		/* Whether it is a view of its operand is not known here: what may be one counts. */
+		if (u->op->code == OP_reshape || u->op->code == OP_stop_gradient ||
+			u->op->code == OP_barrier || u->op->code == OP_convert ||
+			op_is(u->op, TRAIT_PARALLEL))
+			if (direction(u->op, l->stage_axis) == 0)
+				look_at_readers(o, l, &u->op->result[u - u->op->operand], x);
+	}
+}
+
+bool
+issue_message(const struct issue *o, const struct ir_op *op, struct cell_message *m)
+{
+	const struct issue_loop *l = issue_loop_of(o, op);
+	struct readers x = {0};
+
+	if (!l->cells || !direction(op, l->stage_axis))
+		return false;
+	for (int r = 0; r < op->nresults; r++)
+		look_at_readers(o, l, &op->result[r], &x);
+	*m = (struct cell_message){(uint32_t)ir_attr_int(op, "from", 0),
+		(uint32_t)ir_attr_int(op, "to", 0), (uint8_t)issue_phase(o, op), 0};
+	m->read = x.last > m->phase ? x.last : m->phase;
+	return true;
+}
+
+uint32_t
+issue_ring(const struct issue *o, const struct ir_value *v, bool *crosses)
+{
+	const struct issue_loop *l = issue_loop_of(o, v->op);
+	struct cell_message m;
+	struct readers x = {0};
+	uint32_t ring = 1;
+
+	*crosses = true;
+	if (issue_message(o, v->op, &m))
+		return cells_message_ring(l->cells, &m);
+	look_at_readers(o, l, v, &x);
+	const enum cell_phase made = issue_phase(o, v->op);
+	const int stage = issue_stage(l, v);
+	*crosses = x.last > made || x.sent;
+	if (x.last > made)
+		for (uint32_t s = 0; s < l->cells->stages; s++)
+			if (stage < 0 || (uint32_t)stage == s) {
+				const uint32_t n = cells_ring(l->cells, s, made, x.last);
+				ring = n > ring ? n : ring;
+			}
+	/* One slot is on its way while the next is made. */
+	return x.sent && ring < 2 ? 2 : ring;
+}
+
+uint32_t
+issue_messages(const void *owner, const struct issue *o, const struct issue_loop *l,
+	const struct ir_op ***op, struct cell_message **message)
+{
+	uint32_t n = 0;
+
+	*op = ARRAY_NEW(owner, const struct ir_op *, l->end - l->first + 1u);
+	*message = ARRAY_NEW(owner, struct cell_message, l->end - l->first + 1u);
+	for (uint32_t p = l->first; p < l->end; p++)
+		if (issue_message(o, o->op[p], &(*message)[n]))
+			(*op)[n++] = o->op[p];
+	return n;
+}
+
+/* ---- the order ---- */
 
 /* Appends ops as one loop, or to the last one where both are done once. */
 static void
@@ -98,8 +328,10 @@ append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t ove
 	if (n == 0)
 		return;
 	if (!o->nloops || over || o->loop[o->nloops - 1].over)
-		o->loop[o->nloops++] =
-			(struct issue_loop){o->n, o->n, over, (uint32_t)issue_turns(s->m, over)};
+		o->loop[o->nloops++] = (struct issue_loop){.first = o->n,
+			.end = o->n,
+			.over = over,
+			.turns = (uint32_t)issue_turns(s->m, over)};
 	for (uint32_t i = 0; i < n; i++) {
 		o->position[op[i]->id] = o->n;
 		o->loop_of[o->n] = o->nloops - 1;
@@ -113,7 +345,16 @@ append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t ove
 static void
 close_loop(struct sorter *s)
 {
+	const uint32_t middle = find_cells(s);
+
 	append(s, s->inside, s->ninside, s->over);
+	if (s->cells) {
+		struct issue_loop *l = &s->o->loop[s->o->nloops - 1];
+		l->cells = s->cells;
+		l->middle = l->first + middle;
+		l->stage_axis = s->stage_axis;
+		s->cells = NULL;
+	}
 	append(s, s->behind, s->nbehind, 0);
 	s->ninside = s->nbehind = s->over = 0;
 }
@@ -200,6 +441,7 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.late = ARRAY_ZERO(scratch, uint8_t, m->op_ids);
+	s.flag = ARRAY_NEW(scratch, uint8_t, m->op_ids);
 	if (!issue_has_loops(m)) {
 		IR_FOR_OPS (op, b)
 			s.behind[nops++] = op;

@@ -11,11 +11,17 @@
  * are written, and they are done in its last iteration, as if that were peeled:
  *
  *     w  loop { x h g  [last: n]  y }
+ *
+ * In a loop over an axis with a schedule, such as {schedule = "1f1b"}, ops of the forward pass come first and those of the
+ * backward pass then, and each stage does both in an order of iterations of its own (cells.h). The stage of an op is
+ * the coordinate of its results on the first device axis on which results of the loop are single. Backward is what waits
+ * for a later stage in the same iteration, and what neither a later stage nor an output waits for.
  */
 #ifndef IR_ISSUE_H
 #define IR_ISSUE_H
 
 #include "ir/ir.h"
+#include "ir/memory/cells.h"
 
 /*
  * Positions [first, end) of the order, with `turns` iterations. Ops between two loops, which are
@@ -25,6 +31,9 @@ struct issue_loop {
 	uint32_t first, end;
 	uint32_t over; /* set of time axes; 0: done once */
 	uint32_t turns;
+	uint32_t middle;           /* with cells: the first position of the backward pass */
+	const struct cells *cells; /* in which order stages do it; NULL: one iteration after another */
+	int stage_axis;            /* with cells: that of the stages */
 };
 
 struct issue {
@@ -34,6 +43,7 @@ struct issue {
 	bool *once;              /* [n] done once: in no loop, or only in its last iteration */
 	struct issue_loop *loop; /* [nloops], covering all positions */
 	uint32_t n, nloops;
+	const char *why; /* the first schedule that cannot be followed: the reason; NULL: there is none */
 };
 
 /*
@@ -47,6 +57,23 @@ bool issue_has_loops(const struct ir_module *m);
 
 /* The loop of an op of the block. */
 const struct issue_loop *issue_loop_of(const struct issue *o, const struct ir_op *op);
+
+/* The phase of an op of a loop with cells. */
+enum cell_phase issue_phase(const struct issue *o, const struct ir_op *op);
+
+/* The stage of a value of a loop with cells; -1: all stages have it. */
+int issue_stage(const struct issue_loop *l, const struct ir_value *v);
+
+/* Is the op, of a loop with cells, a message from one stage to another? *m receives it. */
+bool issue_message(const struct issue *o, const struct ir_op *op, struct cell_message *m);
+
+/* The slots that a value made in a loop with cells needs if nothing outside of the loop reads it; 1: none
+ * but for one iteration; *crosses: it must outlast the phase that makes it. */
+uint32_t issue_ring(const struct issue *o, const struct ir_value *v, bool *crosses);
+
+/* The messages of a loop with cells: ops and what goes where; an array of `owner` each. Returns how many. */
+uint32_t issue_messages(const void *owner, const struct issue *o, const struct issue_loop *l,
+	const struct ir_op ***op, struct cell_message **message);
 
 /* Is the op of the block done only in the last iteration of its loop? */
 bool issue_is_last(const struct issue *o, const struct ir_op *op);

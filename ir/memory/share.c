@@ -126,6 +126,22 @@ slot_axes(const struct storage_build *b, const struct ir_value *v)
 	return one ? 0 : time;
 }
 
+/* The slots of a value of a loop with a schedule that are used in turn; 0: it has none of these. *outlasts: it is needed
+ * when its phase is over. */
+static uint32_t
+ring_of(const struct storage_build *b, const struct ir_value *v, bool *outlasts)
+{
+	const uint32_t time = issue_axes(b->s->module, v->type);
+	const struct issue_loop *loop = issue_loop_of(b->s->order, v->op);
+
+	*outlasts = false;
+	if (!loop->cells || loop->over != time || role_of(v->op) != STORAGE_TEMP ||
+		!stays_in_loop(b, v, loop))
+		return 0;
+	const uint32_t ring = issue_ring(b->s->order, v, outlasts);
+	return *outlasts ? ring : 0;
+}
+
 /* The op that makes what a value is, or is a view of. */
 static const struct ir_op *
 maker_of(const struct storage_build *b, const struct ir_value *v)
@@ -263,13 +279,14 @@ update_in_place(struct storage_build *b, const struct ir_op *op, int r)
 /* Value v lies in `buffer`, in as many slots as `axes` have turns. */
 static void
 put(struct storage_build *b, const struct ir_value *v, int32_t buffer, uint32_t axes,
-	uint64_t stride)
+	uint64_t stride, uint32_t ring)
 {
 	struct storage_value *x = value_of(b, v);
 
 	x->buffer = buffer;
 	x->time = axes;
 	x->stride = stride;
+	x->ring = ring;
 	if (buffer < 0)
 		return;
 	const int32_t home = storage_home(b->s, v->type);
@@ -282,7 +299,9 @@ put(struct storage_build *b, const struct ir_value *v, int32_t buffer, uint32_t 
 static void
 put_own(struct storage_build *b, const struct ir_value *v)
 {
-	const uint32_t axes = slot_axes(b, v);
+	bool outlasts;
+	const uint32_t turns = ring_of(b, v, &outlasts), ring = turns > 1 ? turns : 0,
+		       axes = ring ? issue_axes(b->s->module, v->type) : slot_axes(b, v);
 	const uint64_t bytes = (uint64_t)ir_type_local_bytes(b->s->module, v->type);
 
 	put(b, v,
@@ -291,8 +310,10 @@ put_own(struct storage_build *b, const struct ir_value *v)
 				       .op = v->op,
 				       .memory = (enum ir_memory)v->type->memory,
 				       .bytes = bytes,
-				       .slots = issue_turns(b->s->module, axes)}),
-		axes, axes ? bytes : 0);
+				       .slots = ring ? ring : issue_turns(b->s->module, axes)}),
+		axes, axes ? bytes : 0, ring);
+	if (outlasts)
+		b->loop.at[value_of(b, v)->buffer] = STORAGE_LOOPS;
 }
 
 /* The results of a message lie in the row where its operands are made or copied to. */
@@ -303,7 +324,7 @@ put_row(struct storage_build *b, const struct ir_op *op)
 		if (storage_is_packed(b->s->module, op, r))
 			put_own(b, &op->result[r]);
 		else
-			put(b, &op->result[r], value_of(b, ir_operand(op, r))->buffer, 0, 0);
+			put(b, &op->result[r], value_of(b, ir_operand(op, r))->buffer, 0, 0, 0);
 	b->s->nrows++;
 	for (int r = 0; r < op->nresults; r++)
 		b->s->buffer[value_of(b, &op->result[r])->buffer].row = (int32_t)b->s->nrows;
@@ -322,11 +343,11 @@ put_results(struct storage_build *b, const struct ir_op *op)
 			storage_is(b, op, STORAGE_IS_VIEW) || message_in_place(b, op, r);
 		if (shares) {
 			const struct storage_value *with = value_of(b, ir_operand(op, r));
-			put(b, v, with->buffer, with->time, with->stride);
+			put(b, v, with->buffer, with->time, with->stride, with->ring);
 		} else if (is_held(op)) {
-			put(b, v, -1, 0, 0);
+			put(b, v, -1, 0, 0, 0);
 		} else if (update_in_place(b, op, r)) {
-			put(b, v, value_of(b, updates_param(v))->buffer, 0, 0);
+			put(b, v, value_of(b, updates_param(v))->buffer, 0, 0, 0);
 		} else {
 			put_own(b, v);
 		}

@@ -21,7 +21,8 @@
  *    buffer of the param, if the old value has no later reader; else it is live to the end of the
  *    step and is copied there;
  *  - a value of one iteration of a loop over time axes that is read after the loop has a slot for
- *    every iteration;
+ *    every iteration; in a loop with a schedule, one that the backward pass reads or that is sent has as many
+ *    as there are iterations of it at once, used in turn (cells.h);
  *  - a constant that only kernels read gets no buffer: it is part of their code.
  *
  * Live ranges, in times: 2p is when the op at position p waits for its operands, 2p + 1 when it
@@ -80,6 +81,7 @@ struct storage_value {
 	int32_t buffer;              /* -1: none, kernels hold it */
 	uint32_t time;   /* set of time axes that number its slots, row-major in declared order */
 	uint64_t stride; /* bytes from slot to slot; 0: one slot */
+	uint32_t ring;   /* slots are used in turn: their number; 0: there is one for each iteration */
 };
 
 /* What targets do not have in common. */

@@ -261,6 +261,9 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 		fill_buf(p, op, r, axis, &c->buf[r]);
 		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
 	}
+	struct cell_message m;
+	if (lower_is_message(p, c, &m)) /* several are on their way */
+		c->time |= issue_loop_of(b->order, op)->over;
 	if (c->in_row)
 		add_packs(b, op);
 	c->row = p->nrows;

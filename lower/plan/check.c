@@ -38,6 +38,7 @@ lower_check(const struct lower_plan *p)
 	check_bands(&c);
 	check_collectives(&c);
 	check_memory(&c);
+	check_cells(&c);
 	array_free(c.root);
 	return c.faults == 0;
 }

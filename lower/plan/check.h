@@ -9,6 +9,7 @@
  *     collectives  each field follows from the types; all ranks post the same in the same order;
  *                  transfers likewise
  *     memory       runs the actions on a model of the arena
+ *     cells        in loops with a schedule, slots are used in turn, and no stage waits for ever
  */
 #ifndef LOWER_CHECK_H
 #define LOWER_CHECK_H
@@ -113,5 +114,6 @@ void check_actions(struct check *c);
 void check_bands(struct check *c);
 void check_collectives(struct check *c);
 void check_memory(struct check *c);
+void check_cells(struct check *c);
 
 #endif

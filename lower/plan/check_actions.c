@@ -339,9 +339,14 @@ check_post_guard(struct walk *w, const struct lower_action *a)
 {
 	const struct lower_coll *coll = &w->c->p->coll[a->coll];
 	const struct ir_module *m = w->c->p->module;
+	struct cell_message message;
+	/* Of a message between stages only the receiver waits, before it reads. */
+	const int waits = a->kind == LOWER_WAIT && lower_is_message(w->c->p, coll, &message)
+				  ? (int)message.to
+				  : -1;
 
 	for (int x = 0; x < m->naxes; x++) {
-		if (!coll->transfer && x == coll->axis && !guard_is(&a->guard, x, -1))
+		if (!coll->transfer && x == coll->axis && !guard_is(&a->guard, x, waits))
 			FAULT(w->c, a->op,
 				"only some ranks post this %s; the others would wait forever",
 				check_op_name(a->op));

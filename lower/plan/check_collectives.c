@@ -217,6 +217,9 @@ check_coll(struct check *c, const struct lower_coll *coll, int row)
 		check_buf(c, coll, k);
 		time |= p->value[coll->buf[k].src].time | p->value[coll->buf[k].dst].time;
 	}
+	struct cell_message message;
+	if (lower_is_message(p, coll, &message))
+		time |= issue_loop_of(p->storage->order, op)->over;
 	if (coll->bytes != bytes_of(m, op))
 		FAULT(c, op, "the %s is recorded with a wrong size of %" PRIu64 " bytes",
 			check_op_name(op), coll->bytes);

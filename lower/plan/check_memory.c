@@ -204,6 +204,26 @@ run_action(struct model *m, int at)
 	}
 }
 
+/* Messages between stages have left where they were made: a sender waits before it makes the next one
+ * there, see check_cells.c. */
+static void
+release_sent(struct model *m, int at, int end)
+{
+	const struct lower_plan *p = m->c->p;
+	struct cell_message message;
+
+	for (int i = at; i < end; i++) {
+		const struct lower_action *a = &p->action[i];
+		if (a->kind != LOWER_POST || m->posted[a->coll] == NOT_POSTED ||
+			!lower_is_message(p, &p->coll[a->coll], &message))
+			continue;
+		m->posted[a->coll] = NOT_POSTED;
+		for (int k = 0; k < p->coll[a->coll].nbufs; k++)
+			if (takes_part(m, p->coll[a->coll].buf[k].src))
+				m->state[p->value[p->coll[a->coll].buf[k].src].buffer].readers--;
+	}
+}
+
 /* The body of the loop that action `at` begins, twice; returns the number of its end. */
 static int
 run_loop(struct model *m, int at)
@@ -222,6 +242,7 @@ run_loop(struct model *m, int at)
 		m->last = run == runs;
 		for (int k = at + 1; k < end; k++)
 			run_action(m, k);
+		release_sent(m, at, end);
 	}
 	m->loop = NONE;
 	m->again = m->last = false;

@@ -77,7 +77,7 @@ check_value(struct check *c, const struct lower_value *v)
 	const uint64_t bytes = (uint64_t)ir_type_local_bytes(m, v->value->type);
 
 	if (v->buffer < 0) {
-		if (v->time || v->stride)
+		if (v->time || v->stride || v->ring)
 			FAULT(c, op, "a value without a buffer has slots");
 		return;
 	}
@@ -94,7 +94,11 @@ check_value(struct check *c, const struct lower_value *v)
 		FAULT(c, op, "buffer %d (%%%s) is in another memory than a value in it", v->buffer,
 			check_buffer_name(c->p, v->buffer));
 	const uint32_t time = check_long_axes(m, v->time);
-	if ((time && time != check_long_axes(m, axes)) || b->slots != issue_turns(m, v->time))
+	const int64_t slots = v->ring ? v->ring : issue_turns(m, v->time);
+	if (v->ring && (!v->time || !issue_loop_of(c->p->storage->order, op)->cells))
+		FAULT(c, op, "slots of %%%s are used in turn without a schedule",
+			check_buffer_name(c->p, v->buffer));
+	if ((time && time != check_long_axes(m, axes)) || b->slots != slots)
 		FAULT(c, op,
 			"buffer %d (%%%s) has %" PRId64
 			" slots, not one for each iteration that computes a value in it",
@@ -343,7 +347,7 @@ check_values(struct check *c)
 		const struct lower_value *v = &p->value[i];
 		if (v->value)
 			check_value(c, v);
-		else if (v->time || v->stride || p->buffer[v->buffer].slots != 1)
+		else if (v->time || v->stride || v->ring || p->buffer[v->buffer].slots != 1)
 			FAULT(c, NULL, "the copy in buffer %d has slots", v->buffer);
 	}
 	check_entries(c);

@@ -39,6 +39,21 @@ lower_value_of(const struct lower_plan *p, const struct ir_value *v)
 	return number == STORAGE_NONE ? NULL : &p->value[number];
 }
 
+const struct issue_loop *
+lower_loop_of(const struct lower_plan *p, const struct lower_action *a)
+{
+	const struct issue *o = p->storage->order;
+	const uint32_t at = (uint32_t)a->at / 2;
+
+	return &o->loop[o->loop_of[at < o->n ? at : o->n - 1]];
+}
+
+bool
+lower_is_message(const struct lower_plan *p, const struct lower_coll *c, struct cell_message *m)
+{
+	return !c->transfer && issue_message(p->storage->order, c->op, m);
+}
+
 _Static_assert((int)RT_MAX_AXES >= (int)IR_MAX_AXES, "a program has all axes of its module");
 
 /* Refuses what a program cannot do, at its op. */
@@ -65,6 +80,7 @@ add_values(struct lower_plan *p)
 		const int32_t n = plan_add_value(p, x->value, x->buffer);
 		p->value[n].time = x->time;
 		p->value[n].stride = x->stride;
+		p->value[n].ring = x->ring;
 	}
 }
 
@@ -119,6 +135,12 @@ lower_plan_create_for(
 	p->host_bytes = p->storage->host_bytes;
 	add_values(p);
 	struct plan_build b = {.p = p, .order = p->storage->order};
+	if (p->storage->order->why) {
+		diag_error(m->ctx->diag, LOC_NONE,
+			"the schedule of the micro-batches cannot be followed: %s",
+			p->storage->order->why);
+		b.failed = true;
+	}
 	plan_actions(&b);
 	if (b.failed) {
 		talloc_free(p);

@@ -31,6 +31,7 @@ struct lower_value {
 			    reads) */
 	uint32_t time;   /* set of time axes that number its slots, row-major in declared order */
 	uint64_t stride; /* bytes from slot to slot; 0: one slot */
+	uint32_t ring;   /* slots are used in turn: their number; 0: there is one for each iteration */
 };
 
 enum lower_action_kind {
@@ -40,7 +41,8 @@ enum lower_action_kind {
 	LOWER_PACK,   /* src to dst: an operand into the row of the message that is posted next */
 	LOWER_POST,   /* starts collective or transfer `coll` */
 	LOWER_WAIT,   /* waits for its last post */
-	LOWER_LOOP, /* iterations over the time axes in `over`, flattened, up to the matching END */
+	LOWER_LOOP, /* iterations over the time axes in `over`, flattened, up to the matching END; with
+		       a schedule in the order of cells.h, where messages between stages are posted */
 	LOWER_END,
 };
 
@@ -135,6 +137,12 @@ int lower_most_accesses(const struct lower_plan *p);
  */
 int lower_accesses(
 	const struct lower_plan *p, const struct lower_action *a, struct lower_access *list);
+
+/* The loop of the order of issue that a LOOP begins, or in which another action is. */
+const struct issue_loop *lower_loop_of(const struct lower_plan *p, const struct lower_action *a);
+
+/* Is the collective a message between stages of a loop with a schedule? *m receives it. */
+bool lower_is_message(const struct lower_plan *p, const struct lower_coll *c, struct cell_message *m);
 
 /* The value's entry in the plan; NULL: it has none. */
 struct lower_value *lower_value_of(const struct lower_plan *p, const struct ir_value *v);

@@ -21,7 +21,7 @@ step_line(struct step_writer *w, const char *format, ...)
 	fputc('\n', w->out);
 }
 
-/* The slot over these time axes in the present iteration, row-major; NULL for none. */
+/* The iteration over these time axes, row-major; NULL for none. */
 static char *
 slot_text(const void *owner, const struct ir_module *m, uint32_t time)
 {
@@ -42,6 +42,9 @@ step_address(const void *owner, const struct lower_plan *p, const struct lower_v
 	const struct storage_buffer *b = &p->buffer[v->buffer];
 	char *text = TEXT(owner, "%s + %" PRIu64, b->memory == IR_HOST ? "h" : "m", b->offset);
 	const char *slot = slot_text(owner, p->module, v->time);
+
+	if (slot && v->ring)
+		slot = TEXT(owner, "%s %% %u", slot, v->ring);
 
 	return slot ? text_append(text, " + %s * %" PRIu64, slot, v->stride) : text;
 }
@@ -122,6 +125,143 @@ write_guard(struct step_writer *w, const struct lower_action *a)
 	talloc_free(text);
 }
 
+/* ---- loops with a schedule ---- */
+
+/* A loop with a schedule as its stages do it. */
+struct schedule {
+	const struct lower_action *loop;
+	const struct issue_loop *l;
+	int time;                       /* axis */
+	const struct ir_op **op;        /* [n] of messages */
+	struct cell_message *message;   /* [n] */
+	const struct lower_coll **coll; /* [n] */
+	uint32_t n;
+};
+
+static struct schedule
+schedule_of(const void *owner, const struct lower_plan *p, const struct lower_action *loop)
+{
+	struct schedule s = {.loop = loop, .l = lower_loop_of(p, loop)};
+
+	while (!(s.l->over >> s.time & 1))
+		s.time++;
+	s.n = issue_messages(owner, p->storage->order, s.l, &s.op, &s.message);
+	s.coll = ARRAY_ZERO(owner, const struct lower_coll *, s.n + 1u);
+	for (int i = 0; i < p->ncolls; i++)
+		for (uint32_t k = 0; k < s.n; k++)
+			if (p->coll[i].op == s.op[k])
+				s.coll[k] = &p->coll[i];
+	return s;
+}
+
+/* What a message carries is made in a slot that an earlier one must have left. */
+static void
+write_source_waits(struct step_writer *w, const struct schedule *s, enum cell_phase phase)
+{
+	const struct lower_plan *p = w->p;
+
+	for (uint32_t k = 0; k < s->n; k++)
+		for (int b = 0; b < s->coll[k]->nbufs; b++) {
+			const struct lower_value *v = &p->value[s->coll[k]->buf[b].src];
+			const struct ir_op *maker = p->buffer[v->buffer].op;
+			const uint32_t slots = v->ring ? v->ring : v->time ? s->l->turns : 1;
+			if (issue_loop_of(p->storage->order, maker) != s->l ||
+				issue_phase(p->storage->order, maker) != phase ||
+				slots >= s->l->turns)
+				continue;
+			step_line(w, "if (c->coord[%d] == %u && c->coord[%d] >= %u)",
+				s->coll[k]->axis, s->message[k].from, s->time, slots);
+			step_line(w, "\trt_wait(c, (int32_t)(%d + c->coord[%d] - %u));",
+				s->coll[k]->row, s->time, slots);
+		}
+}
+
+static void write_action(struct step_writer *w, const struct lower_action *a);
+
+static void
+write_phase(struct step_writer *w, const struct schedule *s, enum cell_phase phase)
+{
+	const struct lower_action *a = s->loop + 1, *back = a;
+	struct cell_message m;
+
+	/* Waits between the phases are for what the first has posted. */
+	while (back->kind != LOWER_END &&
+		(back->kind == LOWER_WAIT || back->at < (int32_t)(2 * s->l->middle)))
+		back++;
+
+	step_line(w, "case %d:", phase);
+	w->indent++;
+	write_source_waits(w, s, phase);
+	for (; a->kind != LOWER_END; a++)
+		if ((a < back) == (phase == CELL_FORWARD) &&
+			!(a->kind == LOWER_POST &&
+				lower_is_message(w->p, &w->p->coll[a->coll], &m)))
+			write_action(w, a);
+	step_line(w, "break;");
+	w->indent--;
+}
+
+/* The lines of all stages, one after another. */
+static void
+write_lines(struct step_writer *w, const struct schedule *s)
+{
+	struct cell_lines *x = cells_lines(NULL, s->l->cells, s->message, s->n);
+	uint32_t first = 0;
+
+	step_line(w, "static const struct { int16_t does; int32_t turn; } line[] = {");
+	for (uint32_t stage = 0; stage < s->l->cells->stages; stage++)
+		for (uint32_t i = 0; i < x->n[stage]; i++) {
+			const struct cell_item *it = &x->item[stage][i];
+			step_line(w, "\t{%u, %u},",
+				it->cell.phase + (it->cell.phase == CELL_PHASES ? it->message : 0),
+				it->cell.turn);
+		}
+	step_line(w, "};");
+	step_line(w, "static const int32_t line_of[] = {");
+	for (uint32_t stage = 0; stage <= s->l->cells->stages; stage++) {
+		step_line(w, "\t%u,", first);
+		first += stage < s->l->cells->stages ? x->n[stage] : 0;
+	}
+	step_line(w, "};");
+	talloc_free(x);
+}
+
+/* Each stage goes along its line: phases of iterations, and posts of messages between them. */
+static void
+write_scheduled(struct step_writer *w, const struct lower_action *a)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct schedule s = schedule_of(scratch, w->p, a);
+
+	step_line(w, "{");
+	w->indent++;
+	write_lines(w, &s);
+	step_line(w,
+		"for (int32_t i = line_of[c->coord[%d]]; i < line_of[c->coord[%d] + 1]; i++) {",
+		s.l->stage_axis, s.l->stage_axis);
+	w->indent++;
+	step_line(w, "c->coord[%d] = line[i].turn;", s.time);
+	step_line(w, "switch (line[i].does) {");
+	write_phase(w, &s, CELL_FORWARD);
+	write_phase(w, &s, CELL_BACKWARD);
+	for (uint32_t k = 0; k < s.n; k++) {
+		step_line(w, "case %u:", CELL_PHASES + k);
+		step_line(w, "\trt_post(c, (int32_t)(%d + c->coord[%d]));", s.coll[k]->row, s.time);
+		step_line(w, "\tbreak;");
+	}
+	step_line(w, "}");
+	w->indent--;
+	step_line(w, "}");
+	step_line(w, "c->coord[%d] = %u;", s.time, s.l->turns - 1);
+	for (uint32_t k = 0; k < s.n; k++) {
+		step_line(w, "for (int32_t i = 0; i < %u; i++)", s.l->turns);
+		step_line(w, "\trt_wait(c, %d + i);", s.coll[k]->row);
+	}
+	w->indent--;
+	step_line(w, "}");
+	talloc_free(scratch);
+}
+
 static void
 write_loop(struct step_writer *w, const struct lower_action *a)
 {
@@ -196,7 +336,15 @@ step_write(struct step_writer *w)
 		w->prefix, w->p->host_bytes ? ", *const h = c->host" : "");
 	if (w->p->host_bytes)
 		step_line(w, "(void)h;");
-	for (int i = 0; i < w->p->nactions; i++)
-		write_action(w, &w->p->action[i]);
+	for (int i = 0; i < w->p->nactions; i++) {
+		const struct lower_action *a = &w->p->action[i];
+		if (a->kind != LOWER_LOOP || !lower_loop_of(w->p, a)->cells) {
+			write_action(w, a);
+			continue;
+		}
+		write_scheduled(w, a);
+		while (w->p->action[i].kind != LOWER_END)
+			i++;
+	}
 	fprintf(w->out, "}\n\n");
 }

@@ -196,6 +196,7 @@ slot_offset(const struct lower_plan *p, int32_t value, const int64_t *coord)
 	for (int a = 0; a < p->module->naxes; a++)
 		if (v->time >> a & 1)
 			slot = slot * (uint64_t)p->module->axis[a].size + (uint64_t)coord[a];
+	slot = v->ring ? slot % v->ring : slot;
 	return p->buffer[v->buffer].offset + slot * v->stride;
 }
 

@@ -19,7 +19,7 @@ struct waiter {
 	struct lower_access *list, *other;
 	struct awaited awaited; /* of the operand at hand */
 	int *pending;           /* collectives on their way */
-	struct lower_guard *guard; /* [ncolls] of their posts */
+	struct lower_guard *guard; /* [ncolls] of who waits */
 	int npending, loop_start;
 	const struct lower_action *loop; /* the one that is open, or NULL */
 };
@@ -114,26 +114,72 @@ wait_before_row(struct waiter *w, const struct lower_action *pack)
 		wait_before(w, pack + 1);
 }
 
+/* A stage waits for a message before it goes on, its sender when it makes the next one there (step.c). */
+static void
+wait_for_messages(struct waiter *w, const struct lower_action *a)
+{
+	struct cell_message m;
+
+	for (int i = 0; i < w->npending;)
+		if (lower_is_message(w->p, &w->p->coll[w->pending[i]], &m))
+			wait_for(w, i, a->at);
+		else
+			i++;
+}
+
+/* Is the action the first of the backward pass of a loop with a schedule? */
+static bool
+turns_back(const struct waiter *w, const struct lower_action *a)
+{
+	const struct issue_loop *l = w->loop ? lower_loop_of(w->p, w->loop) : NULL;
+	const struct lower_action *before = w->nout ? &w->out[w->nout - 1] : NULL;
+
+	return l && l->cells && a->at >= (int32_t)(2 * l->middle) && before &&
+	       before->at < (int32_t)(2 * l->middle);
+}
+
+static struct lower_guard
+guard_of_wait(const struct waiter *w, const struct lower_action *post)
+{
+	struct lower_guard g = post->guard;
+	struct cell_message m;
+
+	if (lower_is_message(w->p, &w->p->coll[post->coll], &m)) {
+		g.axis[g.n] = (uint8_t)w->p->coll[post->coll].axis;
+		g.place[g.n++] = (uint16_t)m.to;
+	}
+	return g;
+}
+
+static void
+wait_for_loop(struct waiter *w, const struct lower_action *a)
+{
+	for (int i = w->loop_start; i < w->npending;)
+		if (posted_last(w, &w->p->coll[w->pending[i]]))
+			i++;
+		else
+			wait_for(w, i, a->at);
+}
+
 static void
 walk(struct waiter *w, const struct lower_action *a)
 {
+	wait_for_messages(w, a);
+	if (turns_back(w, a))
+		wait_for_loop(w, a);
 	if (a->kind == LOWER_LOOP) {
 		w->loop_start = w->npending;
 		w->loop = a;
 	}
 	if (a->kind == LOWER_END) {
-		for (int i = w->loop_start; i < w->npending;)
-			if (posted_last(w, &w->p->coll[w->pending[i]]))
-				i++;
-			else
-				wait_for(w, i, a->at);
+		wait_for_loop(w, a);
 		w->loop = NULL;
 	}
 	wait_before_row(w, a);
 	wait_before(w, a);
 	ARRAY_PUSH(w->p, w->out, w->nout, *a);
 	if (a->kind == LOWER_POST) {
-		w->guard[a->coll] = a->guard;
+		w->guard[a->coll] = guard_of_wait(w, a);
 		w->pending[w->npending++] = a->coll;
 	}
 }

@@ -104,15 +104,26 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 			IR_MAX_PLACES);
 		return;
 	}
-	m->axis[m->naxes++] = (struct ir_axis){name.name, (int32_t)n, p->time, name.loc, false};
+	m->axis[m->naxes++] =
+		(struct ir_axis){name.name, (int32_t)n, p->time, name.loc, false, NULL};
 }
 
-/* {peel = true}, of the axes of the line. */
+/* {peel = true, schedule = "1f1b"}, of the axes of the line. */
 static void
 set_steps_attrs(struct parser *p)
 {
 	for (int i = p->first_axis; i < p->m->naxes; i++)
-		p->m->axis[i].peel = p->attr.at->i;
+		for (int64_t k = 0; k < p->attr.n; k++)
+			if (strcmp(p->attr.at[k].key, "peel") == 0)
+				p->m->axis[i].peel = p->attr.at[k].i;
+			else
+				p->m->axis[i].schedule = p->attr.at[k].s;
+	const struct ir_axis *first = &p->m->axis[p->first_axis];
+	if (first->peel && first->schedule)
+		PARSE_ERROR(p, p->attr.at->loc, "steps cannot have both peel and schedule");
+	if (first->schedule && first->schedule[strspn(first->schedule, "0123456789BFabcdefgip,;")])
+		PARSE_ERROR(p, p->attr.at->loc,
+			"schedule: expected \"gpipe\", \"1f1b\" or cells \"0F0,0B0;1F0,1B0\"");
 }
 
 /* {devices = [...]}: numbers of the cluster's devices, one for each place of the device axes. */
@@ -142,12 +153,14 @@ set_mesh_attrs(struct parser *p)
 void
 declare_axes_attrs(struct parser *p, struct ir_loc loc)
 {
-	static const struct ir_row mesh = {.name = "mesh",
-					   .attr = {{.key = "devices", .type = ROW_INTS}},
-					   .nattrs = 1},
-				   steps = {.name = "steps",
-					   .attr = {{.key = "peel", .type = ROW_BOOL}},
-					   .nattrs = 1};
+	static const struct ir_row
+		mesh = {.name = "mesh",
+			.attr = {{.key = "devices", .type = ROW_INTS}},
+			.nattrs = 1},
+		steps = {.name = "steps",
+			.attr = {{.key = "peel", .type = ROW_BOOL, .optional = true},
+				{.key = "schedule", .type = ROW_STRING, .optional = true}},
+			.nattrs = 2};
 	const bool twice = !p->time && p->m->nmesh_attrs;
 
 	if (twice)

@@ -106,18 +106,6 @@ fill_regions(struct fuse_table *t, const struct ir_numbering *ops)
 	}
 }
 
-static bool
-same_place(const struct ir_module *m, const struct ir_type *x, const struct ir_type *y)
-{
-	for (int a = 0; a < m->naxes; a++) {
-		const bool one = x->axis[a].kind == IR_SINGLE, other = y->axis[a].kind == IR_SINGLE;
-		if (!m->axis[a].time &&
-			(one != other || (one && x->axis[a].order != y->axis[a].order)))
-			return false;
-	}
-	return true;
-}
-
 /* The numbers of the sets of devices that hold results, in the order in which they come: as many as there are
  * stages of a pipeline. */
 static void
@@ -130,7 +118,7 @@ fill_places(struct fuse_table *t, const struct ir_module *m, const struct ir_num
 		const struct ir_op *op = ops->op[i];
 		int64_t place = 0;
 		while (op->nresults && place < type.n &&
-			!same_place(m, type.at[place], op->result[0].type))
+			!ir_type_same_devices(m, type.at[place], op->result[0].type))
 			place++;
 		if (op->nresults && place == type.n)
 			VEC_PUSH(scratch, &type, op->result[0].type);

@@ -156,7 +156,7 @@ accumulate_split(struct pass_run *run, struct ir_module *m, bool peel)
 	if (steps == 1)
 		return true;
 	m->axis[m->naxes] = (struct ir_axis){ir_name(run->ctx, pass_string(run, "name")),
-		(int32_t)steps, true, pass_option_loc(run, "steps"), peel};
+		(int32_t)steps, true, pass_option_loc(run, "steps"), peel, NULL};
 	if (!dp_split_over(run, m, m->naxes++, 0, has_batch, batch))
 		return false;
 	if (by_microbatch && !microbatch_loss(run, m, m->naxes - 1))

@@ -11,6 +11,7 @@ bool
 collectives_fusible(const struct ir_op *a, const struct ir_op *b)
 {
 	return a->code == b->code && ir_attrs_equal(a, b) &&
+	       ir_type_same_devices(a->block->func->module, a->result[0].type, b->result[0].type) &&
 	       ir_operand_type(a, 0)->dtype == ir_operand_type(b, 0)->dtype;
 }
 

@@ -19,6 +19,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/base/vec.h"
+#include "ir/memory/cells.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/parallel/accumulate.h"
 #include "passes/parallel/parallelize.h"
@@ -138,7 +139,7 @@ stage_axis(struct pass_run *run, struct ir_module *m)
 	if (axis >= 0)
 		return axis;
 	m->axis[m->naxes] = (struct ir_axis){ir_name(run->ctx, name), (int32_t)stages, false,
-		pass_option_loc(run, "stages"), false};
+		pass_option_loc(run, "stages"), false, NULL};
 	return m->naxes++;
 }
 
@@ -471,12 +472,29 @@ tell_stages(const struct pipeline *p, const struct pipeline_line *l, const uint3
 				op->symbol, p->stage[op->id]);
 }
 
+/* The micro-batches in the order that the option says. */
+static bool
+set_schedule(struct pass_run *run, struct ir_module *m, int axis)
+{
+	const char *schedule = pass_string(run, "schedule"), *why = NULL;
+	struct ir_axis *time = &m->axis[m->naxes - 1];
+
+	if (!*schedule || !time->time || m->axis[axis].size == 1)
+		return true;
+	if (!cells_create(run->scratch, schedule, (uint32_t)m->axis[axis].size,
+		    (uint32_t)time->size, &why))
+		return complain(run, "schedule", why);
+	time->schedule = ir_name(run->ctx, schedule);
+	return true;
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const int axis = stage_axis(run, m);
 
-	if (axis < 0 || (pass_int(run, "steps") > 1 && !accumulate_split(run, m, false)))
+	if (axis < 0 || (pass_int(run, "steps") > 1 && !accumulate_split(run, m, false)) ||
+		!set_schedule(run, m, axis))
 		return false;
 	struct pipeline p = {.run = run,
 		.m = m,
@@ -521,6 +539,10 @@ static const struct pass_option options[] = {
 		0},
 	{"stages", PASS_INT, "0", "number of stages; 0: the size of the axis", NULL, 0,
 		IR_MAX_AXIS},
+	{"schedule", PASS_STRING, "",
+		"order of micro-batches in each stage: gpipe, 1f1b, or cells \"0F0,0B0;1F0,1B0\"; by "
+		"default one micro-batch after another",
+		NULL, 0, 0},
 	ACCUMULATE_OPTIONS("1"),
 	{0},
 };

@@ -35,6 +35,7 @@ struct group {
 	int places;
 	struct threads **members; /* [places] */
 	int64_t *ready;           /* [places]: posted, and the link free, ns */
+	struct rt_barrier *pair;  /* [places * places] of a send: lower * places + higher */
 };
 
 /* What all transports of a process share. */
@@ -185,13 +186,28 @@ is_alike(const struct rt_coll *c)
 	return rt_coll_symmetric(c->kind);
 }
 
+/* A send is between two places, and others need not know of it. */
+static bool
+is_party(const struct rt_coll *c, int place)
+{
+	return c->kind != RT_SEND || place == c->from || place == c->to;
+}
+
+static struct rt_barrier *
+barrier_of(struct group *g, const struct rt_coll *c)
+{
+	if (c->kind != RT_SEND)
+		return &g->barrier;
+	return &g->pair[c->from < c->to ? c->from * g->places + c->to : c->to * g->places + c->from];
+}
+
 /* Others compute, and have nobody else to take part for them: their communication threads do. */
 static void
-call_others(const struct threads *t, const struct group *g)
+call_others(const struct threads *t, const struct group *g, const struct rt_coll *c)
 {
 	for (int p = 0; p < g->places; p++) {
 		struct rt_transport *other = &g->members[p]->base;
-		if (other == &t->base)
+		if (other == &t->base || !is_party(c, p))
 			continue;
 		atomic_store(&other->wanted, true);
 		rt_event_bump(&other->work);
@@ -205,17 +221,18 @@ static void
 meet(struct threads *t, struct group *g, const struct rt_coll *c)
 {
 	const struct rt_haste *haste = &t->base.haste;
-	const uint32_t phase = rt_barrier_arrive(&g->barrier);
+	struct rt_barrier *barrier = barrier_of(g, c);
+	const uint32_t phase = rt_barrier_arrive(barrier);
 	if (!t->base.lazy) {
-		rt_barrier_pass(&g->barrier, phase, haste);
+		rt_barrier_pass(barrier, phase, haste);
 		return;
 	}
 	bool calls = rt_is_urgent(haste);
-	bool met = (is_alike(c) || !calls) && rt_event_look(&g->barrier.phase, phase, haste);
+	bool met = (is_alike(c) || !calls) && rt_event_look(&barrier->phase, phase, haste);
 	for (; !met; calls = true) {
 		if (calls)
-			call_others(t, g);
-		met = rt_event_wait_until(&g->barrier.phase, phase, rt_now_ns() + CALL_NS);
+			call_others(t, g, c);
+		met = rt_event_wait_until(&barrier->phase, phase, rt_now_ns() + CALL_NS);
 	}
 }
 
@@ -225,11 +242,14 @@ threads_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_n
 	struct threads *t = (struct threads *)base;
 	struct group *g = t->groups[c->axis];
 	const int me = t->place[c->axis];
+	struct rt_barrier *barrier = barrier_of(g, c);
+	if (!is_party(c, me) || (c->kind == RT_SEND && c->from == c->to))
+		return;
 	g->ready[me] = posted_ns > t->link_free ? posted_ns : t->link_free;
 	meet(t, g, c);
-	int64_t start = g->ready[0];
-	for (int p = 1; p < g->places; p++)
-		start = g->ready[p] > start ? g->ready[p] : start;
+	int64_t start = g->ready[me];
+	for (int p = 0; p < g->places; p++)
+		start = is_party(c, p) && g->ready[p] > start ? g->ready[p] : start;
 	const bool slow = t->hub->link.bytes_per_second > 0 && g->places > 1;
 	if (slow) {
 		t->link_free = carried(t, c, g->places, start);
@@ -243,10 +263,10 @@ threads_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_n
 	else
 		run_moves(t, g, c, me);
 	/* While the link is at work the others arrive, too, and nobody has to be woken for that. */
-	const uint32_t phase = rt_barrier_arrive(&g->barrier);
+	const uint32_t phase = rt_barrier_arrive(barrier);
 	if (slow)
 		hold(t);
-	rt_barrier_pass(&g->barrier, phase, &t->base.haste);
+	rt_barrier_pass(barrier, phase, &t->base.haste);
 }
 
 static void
@@ -255,6 +275,7 @@ free_hub(struct hub *hub, int naxes)
 	for (int i = 0; hub->groups && i < naxes * hub->nranks; i++) {
 		free(hub->groups[i].members);
 		free(hub->groups[i].ready);
+		free(hub->groups[i].pair);
 	}
 	free(hub->groups);
 	free(hub);
@@ -286,10 +307,13 @@ join(struct hub *hub, struct threads *t, int a, int r)
 	if (!g->members) {
 		g->members = calloc((size_t)places, sizeof *g->members);
 		g->ready = calloc((size_t)places, sizeof *g->ready);
+		g->pair = calloc((size_t)places * (size_t)places, sizeof *g->pair);
+		for (int k = 0; g->pair && k < places * places; k++)
+			g->pair[k].count = 2;
 		g->places = places;
 		g->barrier.count = (uint32_t)places;
 	}
-	if (!g->members || !g->ready)
+	if (!g->members || !g->ready || !g->pair)
 		return false;
 	g->members[me] = t;
 	t->groups[a] = g;

@@ -81,6 +81,7 @@ static const struct {
 	{"accumulate", "steps", {"2", "4", "2", "1", "3"}},
 	{"pipeline", "steps", {"2", "4", "2", "1", "3"}},
 	{"pipeline", "axis", {"pp", "tp", "pp", "dp", "pp"}},
+	{"pipeline", "schedule", {"1f1b", "gpipe", "1f1b", "gpipe", "1f1b"}},
 	{"pipeline", "stages", {"2", "0", "2", "3", "4"}},
 	{"shard", "stage", {"3", "2", "1", "3", "2"}},
 };

@@ -16,10 +16,10 @@
 struct record {
 	const struct ir_op *source; /* the op itself; NULL: it takes no time */
 	enum cost_kind kind;
-	uint32_t over, turns;       /* its loop */
-	uint32_t *ready;            /* [turns * ndevices] events; NULL: from the start */
-	uint32_t *done;             /* collectives, the same: their end for every party */
-	bool *waited;               /* the same: has the compute stream waited for that? */
+	uint32_t over, turns; /* its loop */
+	uint32_t *ready;      /* [turns * ndevices] events; NULL: from the start */
+	uint32_t *done;       /* collectives, the same: their end for every party */
+	bool *waited;         /* the same: has the compute stream waited for that? */
 };
 
 /* A collective that was posted and runs where it is waited for. */
@@ -44,6 +44,7 @@ struct builder {
 	uint32_t *computed;                 /* [ndevices] the newest event on the compute stream */
 	struct VEC(struct pending) pending;
 	int64_t pending_first; /* those before it have run */
+	int stage, stage_axis; /* only devices of that stage do it; -1: all do */
 };
 
 /* Product of the sizes of the device axes behind `axis`. */
@@ -477,7 +478,9 @@ emit(struct builder *b, const struct ir_op *op, uint32_t turn)
 	if (r->kind == COST_COLLECTIVE)
 		emit_collective(b, op, r, turn);
 	for (uint32_t d = 0; d < b->e->ndevices; d++)
-		if (r->kind == COST_COMPUTE)
+		if (b->stage >= 0 && coordinate(b, d, b->stage_axis) != (uint32_t)b->stage)
+			continue;
+		else if (r->kind == COST_COMPUTE)
 			emit_kernel(b, op, r, turn, d);
 		else if (r->kind == COST_COPY)
 			emit_copy(b, op, r, turn, d);
@@ -548,6 +551,116 @@ replayed_turns(const struct builder *b, const struct issue *o, const struct issu
 	return b->e->collapsed && least < l->turns ? least : l->turns;
 }
 
+/* ---- loops with a schedule ---- */
+
+/* A loop with a schedule, while its stages go along their lines. */
+struct staged {
+	struct builder *b;
+	const struct issue *o;
+	const struct issue_loop *l;
+	const struct ir_op **op; /* [n] that are messages */
+	struct cell_message *message;
+	uint32_t n, *next; /* [stages] item of the line */
+	struct cell_lines *lines;
+};
+
+static bool
+is_at(const struct staged *s, uint32_t device, uint32_t stage)
+{
+	return coordinate(s->b, device, s->l->stage_axis) == stage;
+}
+
+/* What was sent from a slot has left it before something else is made there. */
+static void
+wait_for_sources(struct staged *s, const struct cell_item *it, uint32_t stage)
+{
+	for (uint32_t k = 0; k < s->n; k++) {
+		const struct ir_value *v = ir_operand(s->op[k], 0);
+		bool crosses;
+		if (s->message[k].from != stage || !v->op || issue_loop_of(s->o, v->op) != s->l ||
+			issue_phase(s->o, v->op) != it->cell.phase)
+			continue;
+		const uint32_t ring = issue_ring(s->o, v, &crosses);
+		struct record *r = &s->b->record[s->op[k]->id];
+		for (uint32_t d = 0; it->cell.turn >= ring && d < s->b->e->ndevices; d++)
+			if (is_at(s, d, stage))
+				wait_for(s->b, r, (it->cell.turn - ring) * s->b->e->ndevices + d,
+					it->cell.turn - ring, d);
+	}
+}
+
+static void
+emit_cell(struct staged *s, const struct cell_item *it, uint32_t stage)
+{
+	struct builder *b = s->b;
+	const bool forward = it->cell.phase == CELL_FORWARD;
+	const uint32_t first = forward ? s->l->first : s->l->middle,
+		       end = forward ? s->l->middle : s->l->end;
+	struct cell_message m;
+
+	wait_for_sources(s, it, stage);
+	b->stage_axis = s->l->stage_axis;
+	b->stage = (int)stage;
+	for (uint32_t p = first; p < end; p++)
+		if (!issue_message(s->o, s->o->op[p], &m))
+			emit(b, s->o->op[p], it->cell.turn);
+	b->stage = -1;
+	/* So that every phase starts alike. */
+	for (uint32_t p = first; p < end; p++) {
+		struct record *r = &b->record[s->o->op[p]->id];
+		for (uint32_t d = 0; r->done && d < b->e->ndevices; d++)
+			if (is_at(s, d, stage) && !issue_message(s->o, s->o->op[p], &m))
+				wait_for(
+					b, r, it->cell.turn * b->e->ndevices + d, it->cell.turn, d);
+	}
+}
+
+/* The next item of a stage; a message once both of its ends are there. False: it has none, or waits. */
+static bool
+emit_item(struct staged *s, uint32_t stage)
+{
+	if (s->next[stage] == s->lines->n[stage])
+		return false;
+	const struct cell_item *it = &s->lines->item[stage][s->next[stage]];
+	if (it->cell.phase < CELL_PHASES) {
+		emit_cell(s, it, stage);
+		s->next[stage]++;
+		return true;
+	}
+	const struct cell_message *m = &s->message[it->message];
+	const uint32_t at = m->from == stage ? m->to : m->from;
+	const struct cell_item *other = &s->lines->item[at][s->next[at]];
+	if (s->next[at] == s->lines->n[at] || other->cell.phase < CELL_PHASES ||
+		other->message != it->message || other->cell.turn != it->cell.turn)
+		return false;
+	emit(s->b, s->op[it->message], it->cell.turn);
+	s->next[stage]++;
+	s->next[at]++;
+	return true;
+}
+
+static void
+emit_staged(struct builder *b, const struct issue *o, const struct issue_loop *l)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct staged s = {.b = b, .o = o, .l = l};
+	bool moves = true;
+
+	s.n = issue_messages(scratch, o, l, &s.op, &s.message);
+	s.lines = cells_lines(scratch, l->cells, s.message, s.n);
+	s.next = ARRAY_ZERO(scratch, uint32_t, l->cells->stages);
+	record_work(b, o, l, l->turns);
+	while (moves) {
+		moves = false;
+		for (uint32_t stage = 0; stage < l->cells->stages; stage++)
+			while (emit_item(&s, stage))
+				moves = true;
+	}
+	for (uint32_t turn = 0; turn < l->turns; turn++)
+		wait_for_all(b, o, l, false, turn);
+	talloc_free(scratch);
+}
+
 static void
 emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
 {
@@ -577,7 +690,10 @@ emit_loops(struct builder *b, const struct issue *o)
 	for (uint32_t p = 0; p < o->n; p++)
 		b->e->turns[o->op[p]->id] = o->once[p] ? 1 : o->loop[o->loop_of[p]].turns;
 	for (uint32_t i = 0; i < o->nloops; i++)
-		emit_loop(b, o, &o->loop[i]);
+		if (o->loop[i].cells && !b->e->collapsed)
+			emit_staged(b, o, &o->loop[i]);
+		else
+			emit_loop(b, o, &o->loop[i]);
 	for (uint32_t i = 0; i < o->nloops; i++)
 		wait_for_all(b, o, &o->loop[i], true, 0);
 }
@@ -625,6 +741,7 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	*b = (struct builder){.m = m, .times = times, .e = NEW(b, struct events)};
 	const struct issue *o = issue_create(b, m, block);
 	b->axes = axes_that_differ(b, o);
+	b->stage = -1;
 	uint64_t devices = count_devices(b);
 	const bool copies = has_copies(o);
 	const int most = EVENTS_MAX_DEVICES / (copies ? 2 : 1);

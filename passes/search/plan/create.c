@@ -155,10 +155,11 @@ find_readers(struct plan_base *b)
 
 /* May the two share a message? */
 static bool
-alike(const struct ir_op *a, const struct ir_op *b)
+alike(const struct ir_module *m, const struct ir_op *a, const struct ir_op *b)
 {
 	if (a->code != b->code || !op_is(a, TRAIT_VARIADIC) ||
 		ir_operand_type(a, 0)->dtype != ir_operand_type(b, 0)->dtype ||
+		!ir_type_same_devices(m, a->result[0].type, b->result[0].type) ||
 		ir_attr_int(a, "each", -1) != ir_attr_int(b, "each", -1))
 		return false;
 	for (int i = 0; i < a->nattrs; i++) {
@@ -180,7 +181,7 @@ find_kinds(struct plan_base *b)
 		uint32_t k = 0;
 		if (!b->op[i].collective)
 			continue;
-		while (k < n && (!alike(b->op[first[k]].op, b->op[i].op) ||
+		while (k < n && (!alike(b->m, b->op[first[k]].op, b->op[i].op) ||
 					b->op[first[k]].over != b->op[i].over))
 			k++;
 		if (k == n)

@@ -37,7 +37,8 @@ enum how {
 	F(value, value, 0, A_VALUE)                                                                \
 	F(value, buffer, 0, NUMBER)                                                                \
 	F(value, time, 0, AXES)                                                                    \
-	F(value, stride, 0, NUMBER)
+	F(value, stride, 0, NUMBER)                                                                \
+	F(value, ring, 0, NUMBER)
 
 #define COPY_FIELDS(F)                                                                             \
 	F(copy, outer, 0, NUMBER)                                                                  \
@@ -468,6 +469,17 @@ static const struct {
 		"%w = replicate(%v) {axis = dp}; %o = mul(%u, %r); "
 		"%i = replicate(%o) {axis = tp}; %j = replicate(%i) {axis = dp}; "
 		"output(\"a\", %a); output(\"b\", %b); output(\"q\", %w); output(\"j\", %j)"},
+	{"stages of a pipeline with a schedule",
+		"mesh [pp = 2]; steps [mb = 3] {schedule = \"1f1b\"}",
+		"%x = input(\"x\") : f32[12/mb,4]@pp=0; %w = param(\"w\") {init = \"ones\"} : f32[4,4]@pp=0; "
+		"%v = param(\"v\") {init = \"he\"} : f32[4,4]@pp=1; %h = matmul(%x, %w); "
+		"%s = send(%h) {axis = pp, from = 0, to = 1}; %e = exp(%s); %y = matmul(%e, %v); "
+		"%q = sum(%y); %k = reduce(%q) {axis = mb}; output(\"k\", %k); "
+		"%g = contract(%s, %y) {spec = \"bi,bj->ij\"}; %r = reduce(%g) {axis = mb}; "
+		"%n = sub(%v, %r); update(%v, %n); "
+		"%p = mul(%y, %e); %b = send(%p) {axis = pp, from = 1, to = 0}; "
+		"%z = contract(%b, %h) {spec = \"bi,bj->ij\"}; %d = reduce(%z) {axis = mb}; "
+		"%m = sub(%w, %d); update(%w, %m)"},
 	{"stages of a pipeline", "mesh [dp = 2, pp = 2]; steps [mb = 2]",
 		"%x = input(\"x\") : f32[16/dp/mb,4]@pp=0; %w = param(\"w\") {init = \"ones\"} : f32[4,4]@pp=0; "
 		"%v = param(\"v\") {init = \"he\"} : f32[4,4]@pp=1; %h = matmul(%x, %w); "

@@ -165,7 +165,8 @@ rooms_of_homes(void **state)
 		all += storage_place(room, n, HOMES, 0);
 		for (uint32_t i = 0; i < n; i++)
 			room[i].home = (int32_t)(next(&seed) % (HOMES + 1)) - 1;
-		const uint64_t end = storage_place(room, n, HOMES, 0), least = live_in_homes(room, n, HOMES);
+		const uint64_t end = storage_place(room, n, HOMES, 0),
+			       least = live_in_homes(room, n, HOMES);
 		check_offsets(room, n, end);
 		assert_true(end >= least);
 		ends += end;
@@ -225,8 +226,8 @@ rows_of_rooms_are_placed_as_one(void **state)
 	print_message("random rows: %.2f %% over what lives\n", 100 * place_random(3, true));
 	/* A row is as long as its rooms are together, whenever they live; all else fits beside it.
 	 */
-	struct storage_room room[] = {
-		{64, 4, 5, 0, 0, 0}, {128, 0, 1, 0, 1, 0}, {64, 4, 5, 0, 1, 0}, {128, 2, 3, 0, 0, 0}};
+	struct storage_room room[] = {{64, 4, 5, 0, 0, 0}, {128, 0, 1, 0, 1, 0},
+		{64, 4, 5, 0, 1, 0}, {128, 2, 3, 0, 0, 0}};
 	assert_int_equal(storage_place(room, 4, 1, 0), 192);
 	assert_int_equal(room[2].offset, room[1].offset + 128);
 }
@@ -461,26 +462,25 @@ curve_of(struct fixture *f, struct ir_module *m)
 static void
 logits_are_not_kept_for_their_loss(void **state)
 {
-	struct ir_module *m = module(*state,
-		"module @m\n"
-		"func @main() {\n"
-		"  %x = input(\"x\") : f32[256,16]\n"
-		"  %w = param(\"w\") : f32[16,70000]\n"
-		"  %y = input(\"y\") {range = 70000} : i32[256]\n"
-		"  %r = fuse(%x, %w, %y) {\n"
-		"    %z = matmul(%x, %w)\n"
-		"    %m = max(%z) {dims = [1], keep = true}\n"
-		"    %d = sub(%z, %m)\n"
-		"    %e = exp(%d)\n"
-		"    %s = sum(%e) {dims = [1], keep = true}\n"
-		"    %l = log(%s)\n"
-		"    %q = sub(%d, %l)\n"
-		"    %p = pick(%q, %y)\n"
-		"    %r = mean(%p)\n"
-		"    yield(%r)\n"
-		"  }\n"
-		"  output(\"r\", %r)\n"
-		"}\n");
+	struct ir_module *m = module(*state, "module @m\n"
+					     "func @main() {\n"
+					     "  %x = input(\"x\") : f32[256,16]\n"
+					     "  %w = param(\"w\") : f32[16,70000]\n"
+					     "  %y = input(\"y\") {range = 70000} : i32[256]\n"
+					     "  %r = fuse(%x, %w, %y) {\n"
+					     "    %z = matmul(%x, %w)\n"
+					     "    %m = max(%z) {dims = [1], keep = true}\n"
+					     "    %d = sub(%z, %m)\n"
+					     "    %e = exp(%d)\n"
+					     "    %s = sum(%e) {dims = [1], keep = true}\n"
+					     "    %l = log(%s)\n"
+					     "    %q = sub(%d, %l)\n"
+					     "    %p = pick(%q, %y)\n"
+					     "    %r = mean(%p)\n"
+					     "    yield(%r)\n"
+					     "  }\n"
+					     "  output(\"r\", %r)\n"
+					     "}\n");
 	const uint64_t x = 256 * 16 * 4, w = 16 * 70000 * 4, y = 256 * 4, r = 64;
 	assert_int_equal(evaluate(m).peak, x + w + y + r + 64 * 70000 * 4 + 64);
 }
@@ -878,7 +878,8 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {
 		TEST(the_peak_is_that_of_counting),
-		TEST(rooms_that_live_at_one_time_share_no_byte), TEST(rooms_of_homes),
+		TEST(rooms_that_live_at_one_time_share_no_byte),
+		TEST(rooms_of_homes),
 		TEST(rows_of_rooms_are_placed_as_one),
 		TEST(nested_lives_leave_no_gap),
 		TEST(deep_steps_are_placed_well_by_the_first_order),

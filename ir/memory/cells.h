@@ -1,0 +1,81 @@
+/*
+ * In which order each stage of a pipeline does the iterations of a loop: a line of cells for each.
+ *
+ *     stage 0   F0 F1 F2 F3 B0 B1 B2 B3          {schedule = "gpipe"}: all forward, then all backward
+ *     stage 1      F0 F1 F2 F3 B0 B1 B2 B3
+ *
+ *     stage 0   F0 F1       B0 F2 B1 F3 B2 B3    {schedule = "1f1b"}: forward and backward in turns, as
+ *     stage 1      F0 B0 F1 B1 F2 B2 F3 B3       soon as a micro-batch is back
+ *
+ * Any other schedule is a table: stages are separated by ';' and cells by ',', each is the number of the stage, F
+ * or B, and that of the micro-batch, "0F0,0F1,0B0,0B1;1F0,1B0,1F1,1B1", which is the text of a stage in
+ * passes/pipeline/schedule.h. In each stage both F and B are in ascending order: what is summed over micro-batches
+ * is summed in that order.
+ */
+#ifndef IR_MEMORY_CELLS_H
+#define IR_MEMORY_CELLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum cell_phase { CELL_FORWARD, CELL_BACKWARD, CELL_PHASES };
+
+struct stage_cell {
+	uint8_t phase; /* enum cell_phase */
+	uint32_t turn; /* iteration */
+};
+
+struct cells {
+	uint32_t stages, turns;
+	struct stage_cell *cell; /* [stages][CELL_PHASES * turns] */
+	uint32_t *at; /* [stages][CELL_PHASES][turns] position in the line of the stage */
+	/* [stages][CELL_PHASES * turns] if F takes 1, B takes 2, and messages nothing */
+	uint32_t *begin, *end;
+};
+
+/* Owned by `owner`. NULL: there is no such schedule; *why says the reason, owned by `owner`. */
+struct cells *cells_create(
+	const void *owner, const char *schedule, uint32_t stages, uint32_t turns, const char **why);
+
+static inline uint32_t
+cells_at(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t turn)
+{
+	return c->at[(stage * CELL_PHASES + phase) * c->turns + turn];
+}
+
+/*
+ * How many iterations of a value are there at once that is made in one phase of a stage and last read in
+ * another one of that stage: so many slots it needs, used in turn.
+ */
+uint32_t cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint32_t read);
+
+/* What goes from one stage to another at the end of a phase, in every iteration. */
+struct cell_message {
+	uint32_t from, to;
+	uint8_t phase; /* in which it is made and, at the other end, first read */
+	uint8_t read;  /* in which it is last read */
+};
+
+/* The same of what another stage receives: a slot is free when the message is sent. */
+uint32_t cells_message_ring(const struct cells *c, const struct cell_message *m);
+
+/* A line with messages: what a rank does. */
+struct cell_item {
+	struct stage_cell cell; /* or the iteration of a message, whose phase is CELL_PHASES */
+	uint32_t message;       /* its number */
+};
+
+struct cell_lines {
+	struct cell_item **item; /* [stages][n[stage]] */
+	uint32_t *n;
+};
+
+/*
+ * Posts of messages between the cells: the sender's right after the cell that makes it, the receiver's as early
+ * as there is a slot for it. All stages have their messages in one order, in which they are sent, so that none
+ * waits for ever. Owned by `owner`.
+ */
+struct cell_lines *cells_lines(const void *owner, const struct cells *c,
+	const struct cell_message *message, uint32_t nmessages);
+
+#endif
