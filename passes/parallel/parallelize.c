@@ -82,14 +82,16 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
 	struct climb c = {.f = f, .meshes = meshes};
 	struct parallel_cuts *list = NEW(f->run->scratch, struct parallel_cuts);
-	uint32_t best = parallel_meshes_start(meshes), from;
+	const uint32_t start = parallel_meshes_start(meshes);
+	uint32_t best = start, from;
 	double least, cost;
 	int next = 1;
 
 	list->at[list->n++] = best;
 	if (!try_cuts(&c, best, &least))
 		return false;
-	for (int axes = 2; axes <= PARALLEL_MOST_AXES; axes++)
+	for (int axes = 2; axes <= PARALLEL_MOST_AXES; axes++) {
+		parallel_meshes_near(meshes, start, axes, list);
 		do {
 			from = best;
 			parallel_meshes_near(meshes, from, axes, list);
@@ -104,6 +106,7 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 				}
 			}
 		} while (best != from);
+	}
 	return true;
 }
 
@@ -224,6 +227,7 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 	const double bound = is_replayed(f) ? parallel_replay(f, meshes) : 0;
 	struct parallel_plan *plan = &f->plan[f->policy];
 	struct split_solution *found = &plan->found;
+	const char *explain = pass_string(f->run, "explain");
 	struct parallel_axes axes;
 
 	if (meshes) {
@@ -239,6 +243,8 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 	remark_budget(f->run, plan);
 	if (pass_remarks_wanted(f->run))
 		remark_plan(f, plan);
+	if (*explain && !parallel_explain(f->run, plan->s, found->choice, explain))
+		return false;
 	pass_count(f->run, "op(s) laid out", plan->s->problem.nnodes);
 	return parallel_apply(f->run, plan->s, f->m, found->choice);
 }
@@ -377,6 +383,10 @@ static const struct pass_option options[] = {
 	{"devices", PASS_INT, "0",
 		"devices of the cluster, for a module without device axes, which the pass then makes; 0: all of the "
 		"cluster",
+		NULL, 0, 0},
+	{"explain", PASS_STRING, "",
+		"name of a param, state, input or value: remarks (-remarks) say what its layout costs, and what others "
+		"would",
 		NULL, 0, 0},
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",

@@ -214,4 +214,9 @@ bool parallel_apply(struct pass_run *run, const struct parallel_step *s, struct 
 void parallel_tell_choices(
 	struct pass_run *run, const struct parallel_step *s, const uint16_t *choice);
 
+/* Remarks at the op of that name: what the choice that was taken costs, and what others would. False: reported, there is
+ * none. */
+bool parallel_explain(struct pass_run *run, const struct parallel_step *s, const uint16_t *choice,
+	const char *name);
+
 #endif
