@@ -75,33 +75,38 @@ try_cuts(struct climb *c, uint32_t cuts, double *cost)
 	return true;
 }
 
-/* From an axis for each level of the cluster to meshes that are near, as long as one has a cheaper plan. */
+/* From an axis for each level of the cluster to meshes that are near, as long as one has a cheaper plan: first to those
+ * of few axes, which take little time. */
 static bool
 climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
 	struct climb c = {.f = f, .meshes = meshes};
 	struct parallel_cuts *list = NEW(f->run->scratch, struct parallel_cuts);
-	uint32_t best = parallel_meshes_start(meshes), from;
+	const uint32_t start = parallel_meshes_start(meshes);
+	uint32_t best = start, from;
 	double least, cost;
 	int next = 1;
 
 	list->at[list->n++] = best;
 	if (!try_cuts(&c, best, &least))
 		return false;
-	do {
-		from = best;
-		parallel_meshes_near(meshes, from, list);
-		for (; next < list->n; next++) {
-			if (!is_affordable(&c, list->at[next]))
-				continue;
-			if (!try_cuts(&c, list->at[next], &cost))
-				return false;
-			if (cost < least) {
-				least = cost;
-				best = list->at[next];
+	for (int axes = 2; axes <= PARALLEL_MOST_AXES; axes++) {
+		parallel_meshes_near(meshes, start, axes, list);
+		do {
+			from = best;
+			parallel_meshes_near(meshes, from, axes, list);
+			for (; next < list->n; next++) {
+				if (!is_affordable(&c, list->at[next]))
+					continue;
+				if (!try_cuts(&c, list->at[next], &cost))
+					return false;
+				if (cost < least) {
+					least = cost;
+					best = list->at[next];
+				}
 			}
-		}
-	} while (best != from);
+		} while (best != from);
+	}
 	return true;
 }
 
@@ -145,7 +150,7 @@ remark_step(const struct parallel_search *f, const struct parallel_plan *plan, d
 		100 * (1 - bound / plan->seconds));
 
 	for (enum parallel_policy i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++)
-		if (f->plan[i].seconds > 0)
+		if (i != f->policy && f->plan[i].seconds > 0)
 			text = text_append(text, "; %s: %s", parallel_policy_name(i),
 				number_seconds(other, f->plan[i].seconds));
 	pass_remark(f->run, NULL, PASS_APPLIED, "%s", text);
@@ -210,8 +215,8 @@ check_options(struct pass_run *run)
 static bool
 is_replayed(const struct parallel_search *f)
 {
-	return pass_bool(f->run, "replay") && f->policy == PARALLEL_BEST &&
-	       f->engine == PARALLEL_DOPT && !pass_size(f->run, "budget") &&
+	return pass_bool(f->run, "replay") && f->engine != PARALLEL_RANDOM &&
+	       f->engine != PARALLEL_EXHAUST && !pass_size(f->run, "budget") &&
 	       !pass_bool(f->run, "overlap");
 }
 
@@ -360,7 +365,7 @@ static const struct pass_option options[] = {
 		"Unity and FlexFlow, to compare with; random: any plan, for tests",
 		CHOICE_LIST(PARALLEL_ENGINES), 0, 0},
 	{"replay", PASS_BOOL, "true",
-		"with policy=best and engine=dopt: of the plans that are found, also for policies and other weights of "
+		"of the plans that are found, on all meshes and with policy=best also of policies and other weights of "
 		"messages, take the one whose step is fastest with kernels fused; false: the one whose kernels and "
 		"messages take least together",
 		NULL, 0, 0},

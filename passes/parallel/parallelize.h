@@ -68,9 +68,9 @@ struct parallel_meshes *parallel_meshes_create(
 /* An axis for each level of the cluster. */
 uint32_t parallel_meshes_start(const struct parallel_meshes *s);
 
-/* Appends those with a cut more, or less, or at another place, that are not in the list. */
+/* Appends those with a cut more, or less, or at another place, that are not in the list and have at most so many axes. */
 void parallel_meshes_near(
-	const struct parallel_meshes *s, uint32_t cuts, struct parallel_cuts *list);
+	const struct parallel_meshes *s, uint32_t cuts, int most, struct parallel_cuts *list);
 
 /* Gives the module these axes, in place of those that were set before. */
 void parallel_meshes_set(const struct parallel_meshes *s, uint32_t cuts, struct ir_module *m,
@@ -158,6 +158,7 @@ enum parallel_engine { PARALLEL_ENGINES(CHOICE_CODE) };
 
 struct parallel_plan {
 	const char *name;            /* what it is the best of */
+	enum parallel_policy policy; /* that it is a plan of */
 	struct parallel_step *s;     /* NULL: there is no plan */
 	uint32_t cuts;               /* of the mesh */
 	struct split_solution found; /* its bound holds for all plans on this mesh */
@@ -177,8 +178,8 @@ struct parallel_search {
 	double least
 		[PARALLEL_NPOLICIES]; /* a bound for the policy; INFINITY: it was not searched */
 	int meshes;                   /* that were searched */
-	struct VEC(struct parallel_plan) mesh; /* the cheapest of all on each of them */
-	uint64_t candidates;                   /* that a published engine has looked at */
+	struct VEC(struct parallel_plan) all; /* of each mesh and policy the cheapest */
+	uint64_t candidates;                  /* that a published engine has looked at */
 	double work; /* of the last mesh: entries of the tables of all edges */
 };
 
@@ -196,9 +197,9 @@ struct split_solution parallel_published(struct parallel_search *f, const struct
 
 /* --- replays: parallelize_replay.c -------------------------------------------------------------- */
 
-/* Replays the plans that there are and those of other weights of kernels and messages; the one whose step is the
- * fastest becomes that of PARALLEL_BEST. `meshes`: NULL: those of the module. A bound for the step of any plan on its
- * mesh, however kernels are fused; -INFINITY: nobody sees it. */
+/* Replays the plans of the policy that was asked for, or of all, and those of other weights of kernels and messages; the
+ * one whose step is the fastest becomes that of the policy. `meshes`: NULL: those of the module. A bound for the step of
+ * any plan on its mesh, however kernels are fused; -INFINITY: nobody sees it. */
 double parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes);
 
 /* --- layouts into the module: parallelize_apply.c ----------------------------------------------- */

@@ -235,9 +235,9 @@ is_canonical(const struct parallel_meshes *s, uint32_t cuts)
 }
 
 static void
-add_cuts(const struct parallel_meshes *s, struct parallel_cuts *list, uint32_t cuts)
+add_cuts(const struct parallel_meshes *s, struct parallel_cuts *list, uint32_t cuts, int most)
 {
-	bool known = __builtin_popcount(cuts) >= PARALLEL_MOST_AXES || !is_canonical(s, cuts);
+	bool known = __builtin_popcount(cuts) >= most || !is_canonical(s, cuts);
 
 	for (int i = 0; i < list->n; i++)
 		known = known || list->at[i] == cuts;
@@ -246,14 +246,15 @@ add_cuts(const struct parallel_meshes *s, struct parallel_cuts *list, uint32_t c
 }
 
 void
-parallel_meshes_near(const struct parallel_meshes *s, uint32_t cuts, struct parallel_cuts *list)
+parallel_meshes_near(
+	const struct parallel_meshes *s, uint32_t cuts, int most, struct parallel_cuts *list)
 {
 	for (int i = 0; i < s->n - 1; i++)
-		add_cuts(s, list, cuts ^ 1u << i);
+		add_cuts(s, list, cuts ^ 1u << i, most);
 	for (int i = 0; i < s->n - 1; i++)
 		for (int j = 0; j < s->n - 1; j++)
 			if (cut(cuts, i) && !cut(cuts, j))
-				add_cuts(s, list, cuts ^ 1u << i ^ 1u << j);
+				add_cuts(s, list, cuts ^ 1u << i ^ 1u << j, most);
 }
 
 /* "node", "card"; where several axes have that name, numbered; and none that the module has. */

@@ -46,15 +46,13 @@ draw_choices(const struct parallel_search *f, const struct split_problem *p,
 
 /* Keeps the solution as the plan of the policy, if it is the cheapest, or the first that fits. */
 static void
-keep(struct parallel_search *f, enum parallel_policy policy, struct parallel_step *s,
-	const struct split_solution *found, uint32_t cuts, bool fits)
+keep(struct parallel_search *f, const struct parallel_plan *p)
 {
-	struct parallel_plan *plan = &f->plan[policy];
+	struct parallel_plan *plan = &f->plan[p->policy];
 
-	if (plan->s &&
-		(plan->fits > fits || (plan->fits == fits && plan->found.cost <= found->cost)))
-		return;
-	*plan = (struct parallel_plan){parallel_policy_name(policy), s, cuts, *found, fits, 0};
+	if (!plan->s || p->fits > plan->fits ||
+		(p->fits == plan->fits && p->found.cost < plan->found.cost))
+		*plan = *p;
 }
 
 /* Candidates of a published engine on a mesh where `dopt -evaluations` says nothing else: a second or so. */
@@ -149,9 +147,12 @@ solve_policies(struct parallel_search *f, struct parallel_step *s, struct split_
 		found.cost = split_cost(&s->problem, found.choice);
 		found.bound = free->bound;
 		found.sweeps = free->sweeps;
-		keep(f, i, s, &found, cuts, true);
+		struct parallel_plan plan = {parallel_policy_name(i), i, s, cuts, found, true, 0};
+		VEC_PUSH(f->run->scratch, &f->all, plan);
+		keep(f, &plan);
+		plan.policy = PARALLEL_BEST;
 		if (f->policy == PARALLEL_BEST)
-			keep(f, PARALLEL_BEST, s, &found, cuts, true);
+			keep(f, &plan);
 	}
 }
 
@@ -189,13 +190,12 @@ parallel_search_mesh(
 		free.choice = ARRAY_ZERO(f->run->scratch, uint16_t, s->problem.nnodes);
 		solve_free(f, s, &free);
 	}
-	keep(f, PARALLEL_BEST, s, &free, cuts, fits);
+	const struct parallel_plan best = {
+		parallel_policy_name(PARALLEL_BEST), PARALLEL_BEST, s, cuts, free, fits, 0};
+	VEC_PUSH(f->run->scratch, &f->all, best);
+	keep(f, &best);
 	if (budget == 0 && !pass_bool(f->run, "overlap") && f->engine <= PARALLEL_EXHAUST)
 		solve_policies(f, s, &free, cuts);
-	if (isfinite(free.cost))
-		VEC_PUSH(f->run->scratch, &f->mesh,
-			(struct parallel_plan){
-				parallel_policy_name(PARALLEL_BEST), s, cuts, free, fits, 0});
 	const struct parallel_plan *plan = &f->plan[f->policy];
 	*cost = plan->s == s ? plan->found.cost : INFINITY;
 	return true;

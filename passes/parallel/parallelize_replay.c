@@ -25,9 +25,12 @@ static const char fusion[] = "opfuse";
 /* What kernels weigh, messages 1. */
 static const double weights[] = {0.25, 4};
 
-/* Plans of the sum and of other weights are replayed on the cheapest meshes as long as their ops are no more than that
- * together: some tenths of a second. On one mesh they are in any case. */
-static const double most_ops = 5e4;
+/* Of each policy the cheapest plans of all meshes are replayed as long as their ops are no more than that together: less
+ * than a second. One is in any case. */
+static const double most_ops = 6e4;
+
+/* With other weights on the cheapest meshes, likewise. */
+static const double weights_ops = 1.5e4;
 
 /* What Unity's search finds is replayed, too, on the cheapest meshes as long as their ops are no more than that together:
  * it takes some tenths of a second. */
@@ -38,7 +41,12 @@ static const double unity_ops = 8000;
 enum { WEIGHTED_SWEEPS = 6 };
 static const double weighted_gap = 0.01;
 
-struct candidates VEC(struct parallel_plan);
+struct candidate {
+	struct parallel_plan plan;
+	unsigned policies; /* that have this plan, a set */
+};
+
+struct candidates VEC(struct candidate);
 
 static double
 replay(struct parallel_search *f, const struct parallel_meshes *meshes,
@@ -62,11 +70,13 @@ static void
 add(const void *owner, struct candidates *all, const struct parallel_plan *plan)
 {
 	for (int64_t i = 0; i < all->n; i++)
-		if (all->at[i].s == plan->s &&
-			!memcmp(all->at[i].found.choice, plan->found.choice,
-				plan->s->problem.nnodes * sizeof *plan->found.choice))
+		if (all->at[i].plan.s == plan->s &&
+			!memcmp(all->at[i].plan.found.choice, plan->found.choice,
+				plan->s->problem.nnodes * sizeof *plan->found.choice)) {
+			all->at[i].policies |= 1u << plan->policy;
 			return;
-	VEC_PUSH(owner, all, *plan);
+		}
+	VEC_PUSH(owner, all, (struct candidate){*plan, 1u << plan->policy});
 }
 
 static int
@@ -76,7 +86,9 @@ by_cost(const void *a, const void *b)
 
 	if (x->found.cost != y->found.cost)
 		return x->found.cost < y->found.cost ? -1 : 1;
-	return x->cuts < y->cuts ? -1 : x->cuts > y->cuts;
+	if (x->cuts != y->cuts)
+		return x->cuts < y->cuts ? -1 : 1;
+	return x->policy < y->policy ? -1 : x->policy > y->policy;
 }
 
 static void
@@ -223,32 +235,65 @@ bound_of(const struct parallel_step *s)
 	return bound;
 }
 
+/* On the k-th mesh, from 0: with other weights, and from Unity's search. */
+static void
+add_others(
+	struct parallel_search *f, struct candidates *all, const struct parallel_plan *plan, int k)
+{
+	const double ops = (double)plan->s->problem.nnodes * (k + 1);
+
+	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+		if (k == 0 || ops <= weights_ops)
+			add_weighted(f, all, *plan, weights[i]);
+	if (ops <= unity_ops)
+		add_unity(f, all, *plan);
+}
+
+static struct candidates
+list_candidates(struct parallel_search *f)
+{
+	struct candidates all = {0};
+	double ops[PARALLEL_NPOLICIES] = {0};
+	int meshes = 0;
+
+	/* That of all policies last: it can be one of theirs. */
+	for (int i = PARALLEL_NPOLICIES - 1; i >= PARALLEL_BEST; i--)
+		if (f->plan[i].s && (f->policy == PARALLEL_BEST || (int)f->policy == i))
+			add(f->run->scratch, &all, &f->plan[i]);
+	qsort(f->all.at, (size_t)f->all.n, sizeof *f->all.at, by_cost);
+	for (int64_t i = 0; i < f->all.n; i++) {
+		const struct parallel_plan *plan = &f->all.at[i];
+		const bool others = plan->policy == PARALLEL_BEST && f->engine == PARALLEL_DOPT;
+		if (f->policy != PARALLEL_BEST && f->policy != plan->policy)
+			continue;
+		const double before = ops[plan->policy];
+		ops[plan->policy] += plan->s->problem.nnodes;
+		if (before > 0 && ops[plan->policy] > most_ops)
+			continue;
+		add(f->run->scratch, &all, plan);
+		if (others)
+			add_others(f, &all, plan, meshes++);
+	}
+	return all;
+}
+
 double
 parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
-	struct candidates all = {0};
-	struct parallel_plan *best = &f->plan[PARALLEL_BEST];
-	const double nodes = best->s->problem.nnodes;
+	struct parallel_plan *best = &f->plan[f->policy];
+	struct candidates all = list_candidates(f);
 
-	for (enum parallel_policy i = PARALLEL_BEST; i < PARALLEL_NPOLICIES; i++)
-		add(f->run->scratch, &all, &f->plan[i]);
-	qsort(f->mesh.at, (size_t)f->mesh.n, sizeof *f->mesh.at, by_cost);
-	for (int64_t i = 0; i < f->mesh.n && (i == 0 || (double)all.n * nodes < most_ops); i++) {
-		add(f->run->scratch, &all, &f->mesh.at[i]);
-		for (size_t k = 0; k < sizeof weights / sizeof *weights; k++)
-			add_weighted(f, &all, f->mesh.at[i], weights[k]);
-		if (nodes * (double)(i + 1) <= unity_ops)
-			add_unity(f, &all, f->mesh.at[i]);
-	}
 	for (int64_t i = 0; i < all.n; i++) {
-		struct parallel_plan *plan = &all.at[i];
+		struct parallel_plan *plan = &all.at[i].plan;
 		plan->seconds = replay(f, meshes, plan);
-		for (enum parallel_policy k = PARALLEL_DATA; k < PARALLEL_NPOLICIES; k++)
-			if (f->plan[k].s == plan->s &&
-				f->plan[k].found.choice == plan->found.choice)
-				f->plan[k].seconds = plan->seconds;
+		for (enum parallel_policy k = PARALLEL_BEST; k < PARALLEL_NPOLICIES; k++) {
+			double *least = &f->plan[k].seconds;
+			if (k != f->policy && all.at[i].policies >> k & 1)
+				*least = *least > 0 ? fmin(*least, plan->seconds) : plan->seconds;
+		}
 		if (i == 0 || plan->seconds < best->seconds)
 			*best = *plan;
 	}
+	best->policy = f->policy;
 	return pass_remarks_wanted(f->run) ? bound_of(best->s) : -INFINITY;
 }
