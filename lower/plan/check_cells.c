@@ -56,7 +56,7 @@ may_go_on(const struct run *r, const struct stage *s, uint32_t stage, const stru
 {
 	for (uint32_t k = 0; k < r->n; k++) {
 		const struct cell_message *m = &r->message[k];
-		if (m->phase == it->cell.phase && m->to == stage &&
+		if (cell_does(&it->cell, m->phase) && m->to == stage &&
 			!is_complete(r, s, stage, k, it->cell.turn))
 			return false;
 		/* With one slot, which is the worst. */
@@ -134,7 +134,9 @@ find_item(const struct run *r, uint32_t stage, uint32_t phase, uint32_t message,
 
 	for (; i < r->lines->n[stage]; i++) {
 		const struct cell_item *it = item_of(r, stage, i);
-		if (it->cell.phase == phase && it->cell.turn == turn &&
+		const bool does = phase < CELL_PHASES ? cell_does(&it->cell, phase)
+						      : it->cell.phase == CELL_PHASES;
+		if (does && it->cell.turn == turn &&
 			(phase < CELL_PHASES || it->message == message))
 			break;
 	}
@@ -150,8 +152,7 @@ look_at_users(const struct run *r, const struct ir_value *v, uint8_t *last)
 	IR_FOR_USES (u, v) {
 		if (issue_loop_of(o, u->op) != r->l)
 			continue;
-		const uint8_t phase =
-			o->position[u->op->id] < r->l->middle ? CELL_FORWARD : CELL_BACKWARD;
+		const uint8_t phase = (uint8_t)issue_phase(o, u->op);
 		*last = phase > *last ? phase : *last;
 		if (check_is_view(r->c->p->module, u->op))
 			look_at_users(r, &u->op->result[u - u->op->operand], last);
@@ -164,7 +165,7 @@ check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 	const struct lower_plan *p = r->c->p;
 	const struct lower_value *x = lower_value_of(p, v);
 	const struct issue *o = p->storage->order;
-	const uint8_t made = o->position[v->op->id] < r->l->middle ? CELL_FORWARD : CELL_BACKWARD;
+	const uint8_t made = (uint8_t)issue_phase(o, v->op);
 	const bool received = message < r->n;
 	uint8_t last = made;
 
