@@ -31,26 +31,44 @@ make_line(struct cells *c, uint32_t stage, uint32_t ahead)
 
 	while (backward < c->turns)
 		if (forward < c->turns && forward < backward + ahead)
-			line[n++] = (struct stage_cell){CELL_FORWARD, forward++};
+			line[n++] = (struct stage_cell){CELL_FORWARD, CELL_FORWARD, forward++};
 		else
-			line[n++] = (struct stage_cell){CELL_BACKWARD, backward++};
+			line[n++] = (struct stage_cell){CELL_BACKWARD, CELL_WEIGHT, backward++};
+	c->n[stage] = n;
 }
 
 /* "0F12": the cell of that stage. Returns what is behind it, NULL if it is none. */
 static const char *
 read_cell(const char *at, uint32_t stage, struct stage_cell *cell)
 {
+	static const struct {
+		char name;
+		uint8_t phase, last;
+	} kinds[] = {{'F', CELL_FORWARD, CELL_FORWARD}, {'B', CELL_BACKWARD, CELL_WEIGHT},
+		{'I', CELL_BACKWARD, CELL_BACKWARD}, {'W', CELL_WEIGHT, CELL_WEIGHT}};
 	char *end;
+	int k = 0;
 
-	if (*at < '0' || *at > '9' || strtoul(at, &end, 10) != stage ||
-		(*end != 'F' && *end != 'B'))
+	if (*at < '0' || *at > '9' || strtoul(at, &end, 10) != stage)
 		return NULL;
-	cell->phase = *end == 'F' ? CELL_FORWARD : CELL_BACKWARD;
-	if (end[1] < '0' || end[1] > '9')
+	while (k < 4 && kinds[k].name != *end)
+		k++;
+	if (k == 4 || end[1] < '0' || end[1] > '9')
 		return NULL;
 	const unsigned long turn = strtoul(end + 1, &end, 10);
-	cell->turn = turn < NOT_PLACED ? (uint32_t)turn : NOT_PLACED - 1;
+	*cell = (struct stage_cell){
+		kinds[k].phase, kinds[k].last, turn < NOT_PLACED ? (uint32_t)turn : NOT_PLACED - 1};
 	return end;
+}
+
+/* Is the cell the next one of its phases? */
+static bool
+is_next(const struct cells *c, const struct stage_cell *cell, uint32_t next[CELL_PHASES])
+{
+	for (int k = cell->phase; k <= cell->last; k++)
+		if (cell->turn >= c->turns || cell->turn != next[k]++)
+			return false;
+	return true;
 }
 
 static const char *
@@ -73,17 +91,21 @@ read_table(const void *owner, struct cells *c, const char *text)
 				return TEXT(owner,
 					"expected gpipe, 1f1b or cells such as %uF0 at \"%.12s\"",
 					stage, at);
-			if (n == line_length(c) || cell.turn != next[cell.phase]++)
+			if (!is_next(c, &cell, next))
 				return TEXT(owner,
 					"%.*s of stage %u is out of order or too many: each stage has "
-					"F0 to F%u and B0 to B%u in that order",
+					"F0 to F%u and B0 to B%u, or I and W, in that order",
 					(int)(end - at), at, stage, c->turns - 1, c->turns - 1);
+			c->divided |= cell.phase == CELL_WEIGHT;
 			line[n++] = cell;
 			at = end;
 		}
-		if (n < line_length(c))
-			return TEXT(
-				owner, "stage %u has %u cells, not %u", stage, n, line_length(c));
+		for (int k = 0; k < CELL_PHASES; k++)
+			if (next[k] < c->turns)
+				return TEXT(owner,
+					"stage %u ends before it has done all %u micro-batches",
+					stage, c->turns);
+		c->n[stage] = n;
 	}
 	return *at ? TEXT(owner, "it has more than %u stages", c->stages) : NULL;
 }
@@ -92,9 +114,10 @@ static void
 find_places(struct cells *c)
 {
 	for (uint32_t s = 0; s < c->stages; s++)
-		for (uint32_t k = 0; k < line_length(c); k++) {
+		for (uint32_t k = 0; k < c->n[s]; k++) {
 			const struct stage_cell *x = &line_of(c, s)[k];
-			c->at[(s * CELL_PHASES + x->phase) * c->turns + x->turn] = k;
+			for (uint32_t phase = x->phase; phase <= x->last; phase++)
+				c->at[(s * CELL_PHASES + phase) * c->turns + x->turn] = k;
 		}
 }
 
@@ -112,6 +135,8 @@ ready(const struct cells *c, uint32_t stage, const struct stage_cell *x)
 
 	if (x->phase == CELL_FORWARD)
 		return stage ? end_of(c, stage - 1, CELL_FORWARD, x->turn) : 0;
+	if (x->phase == CELL_WEIGHT)
+		return end_of(c, stage, CELL_BACKWARD, x->turn);
 	t = end_of(c, stage, CELL_FORWARD, x->turn);
 	if (stage + 1 == c->stages || t == NOT_PLACED)
 		return t;
@@ -123,23 +148,26 @@ ready(const struct cells *c, uint32_t stage, const struct stage_cell *x)
 static bool
 simulate(struct cells *c)
 {
-	static const uint32_t takes[CELL_PHASES] = {1, 2};
 	const uint32_t n = line_length(c);
 	uint32_t *next = ARRAY_ZERO(NULL, uint32_t, c->stages),
-		 *now = ARRAY_ZERO(NULL, uint32_t, c->stages), left = c->stages * n;
+		 *now = ARRAY_ZERO(NULL, uint32_t, c->stages), left = 0;
 
-	for (uint32_t i = 0; i < left; i++)
+	for (uint32_t i = 0; i < c->stages * n; i++)
 		c->end[i] = NOT_PLACED;
+	for (uint32_t s = 0; s < c->stages; s++)
+		left += c->n[s];
 	for (bool moves = true; moves && left;) {
 		moves = false;
 		for (uint32_t s = 0; s < c->stages; s++)
-			for (; next[s] < n; next[s]++, left--, moves = true) {
+			for (; next[s] < c->n[s]; next[s]++, left--, moves = true) {
 				const size_t k = (size_t)s * n + next[s];
-				const uint32_t t = ready(c, s, &c->cell[k]);
+				const struct stage_cell *x = &c->cell[k];
+				const uint32_t t = ready(c, s, x);
 				if (t == NOT_PLACED)
 					break;
 				c->begin[k] = t > now[s] ? t : now[s];
-				now[s] = c->end[k] = c->begin[k] + takes[c->cell[k].phase];
+				now[s] = c->end[k] =
+					c->begin[k] + (uint32_t)(x->last - x->phase + 1);
 			}
 	}
 	array_free(next);
@@ -154,8 +182,9 @@ cells_create(
 	struct cells *c = NEW(owner, struct cells);
 	const size_t n = (size_t)stages * CELL_PHASES * turns;
 
-	*c = (struct cells){stages, turns, ARRAY_NEW(c, struct stage_cell, n),
-		ARRAY_NEW(c, uint32_t, n), ARRAY_NEW(c, uint32_t, n), ARRAY_NEW(c, uint32_t, n)};
+	*c = (struct cells){stages, turns, false, ARRAY_ZERO(c, uint32_t, stages),
+		ARRAY_NEW(c, struct stage_cell, n), ARRAY_NEW(c, uint32_t, n),
+		ARRAY_NEW(c, uint32_t, n), ARRAY_NEW(c, uint32_t, n)};
 	*why = NULL;
 	if (strcmp(schedule, "gpipe") == 0)
 		for (uint32_t s = 0; s < stages; s++)
@@ -242,7 +271,7 @@ append_message(struct liner *l, const struct sending *e)
 {
 	const struct cell_message *m = &l->message[e->message];
 	struct cell_lines *x = l->lines;
-	const struct cell_item item = {{CELL_PHASES, e->turn}, e->message};
+	const struct cell_item item = {{CELL_PHASES, CELL_PHASES, e->turn}, e->message};
 	const uint32_t ring = l->ring[e->message];
 
 	append_cells(l, m->from, cells_at(l->c, m->from, m->phase, e->turn) + 1);
@@ -278,7 +307,7 @@ cells_lines(const void *owner, const struct cells *c, const struct cell_message 
 	for (uint32_t k = 0; k < n; k++)
 		append_message(&l, &sending[k]);
 	for (uint32_t s = 0; s < c->stages; s++)
-		append_cells(&l, s, line_length(c));
+		append_cells(&l, s, c->n[s]);
 	talloc_free(scratch);
 	return x;
 }

@@ -9,8 +9,9 @@
  *
  * Any other schedule is a table: stages are separated by ';' and cells by ',', each is the number of the stage, F
  * or B, and that of the micro-batch, "0F0,0F1,0B0,0B1;1F0,1B0,1F1,1B1", which is the text of a stage in
- * passes/pipeline/schedule.h. In each stage both F and B are in ascending order: what is summed over micro-batches
- * is summed in that order.
+ * passes/pipeline/schedule.h. B can be divided: I is what the stage before waits for, W the rest of the backward pass,
+ * the gradients of params, "1F0,1F1,1I0,1I1,1W0,1W1". In each stage F, I and W are in ascending order each, as what is
+ * summed over micro-batches is summed in that order.
  */
 #ifndef IR_MEMORY_CELLS_H
 #define IR_MEMORY_CELLS_H
@@ -18,18 +19,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum cell_phase { CELL_FORWARD, CELL_BACKWARD, CELL_PHASES };
+/* Without I and W in the table all of the backward pass is one phase, and the last is empty. */
+enum cell_phase { CELL_FORWARD, CELL_BACKWARD, CELL_WEIGHT, CELL_PHASES };
 
 struct stage_cell {
 	uint8_t phase; /* enum cell_phase */
+	uint8_t last;  /* and those up to this one: B is CELL_BACKWARD and CELL_WEIGHT */
 	uint32_t turn; /* iteration */
 };
 
+/* Does the cell do the phase? */
+static inline bool
+cell_does(const struct stage_cell *c, uint32_t phase)
+{
+	return c->phase <= phase && phase <= c->last;
+}
+
 struct cells {
 	uint32_t stages, turns;
+	bool divided;            /* there are I and W */
+	uint32_t *n;             /* [stages] cells of its line */
 	struct stage_cell *cell; /* [stages][CELL_PHASES * turns] */
 	uint32_t *at; /* [stages][CELL_PHASES][turns] position in the line of the stage */
-	/* [stages][CELL_PHASES * turns] if F takes 1, B takes 2, and messages nothing */
+	/* [stages][CELL_PHASES * turns] if F, I and W take 1, B takes 2, and messages nothing */
 	uint32_t *begin, *end;
 };
 

@@ -100,6 +100,7 @@ enum flag {
 	RETURNS = 2,  /* waits for a later stage */
 	LEADS = 4,    /* a later stage or an output waits for it */
 	REPORTED = 8, /* any op: an output waits for it */
+	FEEDS = 16,   /* an earlier stage waits for it */
 };
 
 /* ---- schedules ---- */
@@ -176,33 +177,39 @@ flag_ops(const struct sorter *s, const struct ir_op *last)
 		const bool reported = is_reported(op) || flag & REPORTED,
 			   leads = flag & IN_LOOP &&
 				   (direction(op, axis) > 0 || flag & LEADS || reported);
+		const bool feeds = flag & IN_LOOP && (direction(op, axis) < 0 || flag & FEEDS);
 		if (leads)
 			s->flag[op->id] |= LEADS;
-		for (int j = 0; j < op->noperands && (reported || leads); j++)
+		if (feeds)
+			s->flag[op->id] |= FEEDS;
+		for (int j = 0; j < op->noperands && (reported || leads || feeds); j++)
 			s->flag[ir_operand(op, j)->op->id] |=
-				(uint8_t)((reported ? REPORTED : 0) | (leads ? LEADS : 0));
+				(uint8_t)((reported ? REPORTED : 0) | (leads ? LEADS : 0) |
+					  (feeds ? FEEDS : 0));
 	}
 	return NULL;
 }
 
-static bool
-is_forward(const struct sorter *s, const struct ir_op *op)
+static enum cell_phase
+phase_of(const struct sorter *s, const struct ir_op *op)
 {
 	const uint8_t flag = s->flag[op->id];
 
-	return !(flag & RETURNS) && (flag & LEADS || direction(op, s->stage_axis) > 0);
+	if (!(flag & RETURNS) && (flag & LEADS || direction(op, s->stage_axis) > 0))
+		return CELL_FORWARD;
+	return s->cells->divided && !(flag & FEEDS) ? CELL_WEIGHT : CELL_BACKWARD;
 }
 
-/* The cells of the open loop, whose ops are put in the order of phases; returns how many are forward. */
-static uint32_t
-find_cells(struct sorter *s)
+/* The cells of the open loop, whose ops are put in the order of phases; count[k]: how many are of phases before k. */
+static void
+find_cells(struct sorter *s, uint32_t count[CELL_PHASES + 1])
 {
 	const int time = s->ninside ? scheduled_axis(s) : -1;
 	const char *why = NULL;
-	uint32_t nforward = 0, n = 0;
+	uint32_t n = 0;
 
 	if (time < 0 || (s->stage_axis = find_stage_axis(s)) < 0)
-		return 0;
+		return;
 	memset(s->flag, 0, s->m->op_ids);
 	why = flag_ops(s, s->inside[0]->block->last);
 	if (!why)
@@ -211,23 +218,28 @@ find_cells(struct sorter *s)
 			&why);
 	s->o->why = s->o->why ? s->o->why : why;
 	if (!s->cells)
-		return 0;
+		return;
 	const struct ir_op **list = ARRAY_NEW(NULL, const struct ir_op *, s->ninside);
-	for (int forward = 1; forward >= 0; forward--) {
+	for (int phase = 0; phase < CELL_PHASES; phase++) {
+		count[phase] = n;
 		for (uint32_t i = 0; i < s->ninside; i++)
-			if (is_forward(s, s->inside[i]) == forward)
+			if ((int)phase_of(s, s->inside[i]) == phase)
 				list[n++] = s->inside[i];
-		nforward = forward ? n : nforward;
 	}
+	count[CELL_PHASES] = n;
 	memcpy(s->inside, list, n * sizeof *list);
 	array_free(list);
-	return nforward;
 }
 
 enum cell_phase
 issue_phase(const struct issue *o, const struct ir_op *op)
 {
-	return o->position[op->id] < issue_loop_of(o, op)->middle ? CELL_FORWARD : CELL_BACKWARD;
+	const struct issue_loop *l = issue_loop_of(o, op);
+	int phase = CELL_FORWARD;
+
+	while (phase + 1 < CELL_PHASES && o->position[op->id] >= l->phase[phase + 1])
+		phase++;
+	return (enum cell_phase)phase;
 }
 
 int
@@ -345,13 +357,15 @@ append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t ove
 static void
 close_loop(struct sorter *s)
 {
-	const uint32_t middle = find_cells(s);
+	uint32_t count[CELL_PHASES + 1];
 
+	find_cells(s, count);
 	append(s, s->inside, s->ninside, s->over);
 	if (s->cells) {
 		struct issue_loop *l = &s->o->loop[s->o->nloops - 1];
 		l->cells = s->cells;
-		l->middle = l->first + middle;
+		for (int k = 0; k <= CELL_PHASES; k++)
+			l->phase[k] = l->first + count[k];
 		l->stage_axis = s->stage_axis;
 		s->cells = NULL;
 	}

@@ -15,7 +15,8 @@
  * In a loop over an axis with a schedule, such as {schedule = "1f1b"}, ops of the forward pass come first and those of the
  * backward pass then, and each stage does both in an order of iterations of its own (cells.h). The stage of an op is
  * the coordinate of its results on the first device axis on which results of the loop are single. Backward is what waits
- * for a later stage in the same iteration, and what neither a later stage nor an output waits for.
+ * for a later stage in the same iteration, and what neither a later stage nor an output waits for; of that, if the schedule
+ * divides it, what an earlier stage waits for comes first.
  */
 #ifndef IR_ISSUE_H
 #define IR_ISSUE_H
@@ -31,7 +32,7 @@ struct issue_loop {
 	uint32_t first, end;
 	uint32_t over; /* set of time axes; 0: done once */
 	uint32_t turns;
-	uint32_t middle;           /* with cells: the first position of the backward pass */
+	uint32_t phase[CELL_PHASES + 1]; /* with cells: where the ops of each phase begin, and `end` */
 	const struct cells *cells; /* in which order stages do it; NULL: one iteration after another */
 	int stage_axis;            /* with cells: that of the stages */
 };

@@ -22,6 +22,7 @@ struct run {
 	struct cell_message *message;
 	uint32_t n; /* messages */
 	struct cell_lines *lines;
+	uint32_t *place; /* [stages][CELL_PHASES + n][turns] number of the item in the line */
 };
 
 /* ---- no stage waits for ever ---- */
@@ -56,7 +57,7 @@ may_go_on(const struct run *r, const struct stage *s, uint32_t stage, const stru
 {
 	for (uint32_t k = 0; k < r->n; k++) {
 		const struct cell_message *m = &r->message[k];
-		if (m->phase == it->cell.phase && m->to == stage &&
+		if (cell_does(&it->cell, m->phase) && m->to == stage &&
 			!is_complete(r, s, stage, k, it->cell.turn))
 			return false;
 		/* With one slot, which is the worst. */
@@ -126,19 +127,31 @@ check_ends(const struct run *r)
 
 /* ---- slots ---- */
 
-/* Where in the line of a stage an item is; the end of the line: nowhere. */
-static uint32_t
-find_item(const struct run *r, uint32_t stage, uint32_t phase, uint32_t message, uint32_t turn)
+static uint32_t *
+place_of(const struct run *r, uint32_t stage, uint32_t phase, uint32_t message, uint32_t turn)
 {
-	uint32_t i = 0;
+	const uint32_t kinds = CELL_PHASES + r->n,
+		       kind = phase < CELL_PHASES ? phase : phase + message;
 
-	for (; i < r->lines->n[stage]; i++) {
-		const struct cell_item *it = item_of(r, stage, i);
-		if (it->cell.phase == phase && it->cell.turn == turn &&
-			(phase < CELL_PHASES || it->message == message))
-			break;
-	}
-	return i;
+	return &r->place[((size_t)stage * kinds + kind) * r->l->turns + turn];
+}
+
+/* Where in the lines everything is. */
+static void
+find_places(struct run *r)
+{
+	const uint32_t stages = r->l->cells->stages;
+
+	r->place =
+		ARRAY_ZERO(r->lines, uint32_t, (size_t)stages * (CELL_PHASES + r->n) * r->l->turns);
+	for (uint32_t s = 0; s < stages; s++)
+		for (uint32_t i = 0; i < r->lines->n[s]; i++) {
+			const struct cell_item *it = item_of(r, s, i);
+			const uint32_t last =
+				it->cell.phase < CELL_PHASES ? it->cell.last : CELL_PHASES;
+			for (uint32_t phase = it->cell.phase; phase <= last; phase++)
+				*place_of(r, s, phase, it->message, it->cell.turn) = i;
+		}
 }
 
 /* What reads a value, and views of it, last: a phase. */
@@ -150,8 +163,7 @@ look_at_users(const struct run *r, const struct ir_value *v, uint8_t *last)
 	IR_FOR_USES (u, v) {
 		if (issue_loop_of(o, u->op) != r->l)
 			continue;
-		const uint8_t phase =
-			o->position[u->op->id] < r->l->middle ? CELL_FORWARD : CELL_BACKWARD;
+		const uint8_t phase = (uint8_t)issue_phase(o, u->op);
 		*last = phase > *last ? phase : *last;
 		if (check_is_view(r->c->p->module, u->op))
 			look_at_users(r, &u->op->result[u - u->op->operand], last);
@@ -164,7 +176,7 @@ check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 	const struct lower_plan *p = r->c->p;
 	const struct lower_value *x = lower_value_of(p, v);
 	const struct issue *o = p->storage->order;
-	const uint8_t made = o->position[v->op->id] < r->l->middle ? CELL_FORWARD : CELL_BACKWARD;
+	const uint8_t made = (uint8_t)issue_phase(o, v->op);
 	const bool received = message < r->n;
 	uint8_t last = made;
 
@@ -178,8 +190,8 @@ check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 			"%%%s is left to another phase, but does not live as long as the loop",
 			check_buffer_name(p, x->buffer));
 	for (uint32_t i = 0; i + slots < r->l->turns; i++)
-		if (find_item(r, stage, last, 0, i) >=
-			find_item(r, stage, received ? CELL_PHASES : made, message, i + slots)) {
+		if (*place_of(r, stage, last, 0, i) >=
+			*place_of(r, stage, received ? CELL_PHASES : made, message, i + slots)) {
 			FAULT(r->c, v->op, "%u slots of %%%s are too few for its schedule", slots,
 				check_buffer_name(p, x->buffer));
 			return;
@@ -195,6 +207,7 @@ check_loop(struct check *c, const struct issue_loop *l)
 
 	r.n = issue_messages(scratch, o, l, &r.op, &r.message);
 	r.lines = cells_lines(scratch, l->cells, r.message, r.n);
+	find_places(&r);
 	check_ends(&r);
 	for (uint32_t i = l->first; i < l->end; i++)
 		for (int k = 0; k < o->op[i]->nresults; k++) {

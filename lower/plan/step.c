@@ -178,27 +178,63 @@ write_source_waits(struct step_writer *w, const struct schedule *s, enum cell_ph
 
 static void write_action(struct step_writer *w, const struct lower_action *a);
 
+/* The first action of a phase, behind waits: they are for what the phase before has posted. */
+static const struct lower_action *
+phase_begin(const struct schedule *s, uint32_t phase)
+{
+	const struct lower_action *a = s->loop + 1;
+
+	while (phase && a->kind != LOWER_END &&
+		(a->kind == LOWER_WAIT || a->at < (int32_t)(2 * s->l->phase[phase])))
+		a++;
+	return a;
+}
+
 static void
 write_phase(struct step_writer *w, const struct schedule *s, enum cell_phase phase)
 {
-	const struct lower_action *a = s->loop + 1, *back = a;
+	const struct lower_action *end = phase_begin(s, phase + 1u);
 	struct cell_message m;
 
-	/* Waits between the phases are for what the first has posted. */
-	while (back->kind != LOWER_END &&
-		(back->kind == LOWER_WAIT || back->at < (int32_t)(2 * s->l->middle)))
-		back++;
-
-	step_line(w, "case %d:", phase);
-	w->indent++;
 	write_source_waits(w, s, phase);
-	for (; a->kind != LOWER_END; a++)
-		if ((a < back) == (phase == CELL_FORWARD) &&
-			!(a->kind == LOWER_POST &&
-				lower_is_message(w->p, &w->p->coll[a->coll], &m)))
+	for (const struct lower_action *a = phase_begin(s, phase); a < end; a++)
+		if (a->kind != LOWER_POST || !lower_is_message(w->p, &w->p->coll[a->coll], &m))
 			write_action(w, a);
-	step_line(w, "break;");
-	w->indent--;
+}
+
+/* What a cell does, as a number: that of its phase, or of both of the backward pass; then come messages. */
+enum { DOES_BOTH = CELL_PHASES, DOES_MESSAGE };
+
+static uint32_t
+number_of(const struct cell_item *it)
+{
+	return it->cell.phase == CELL_PHASES    ? DOES_MESSAGE + it->message
+	       : it->cell.last > it->cell.phase ? (uint32_t)DOES_BOTH
+						: it->cell.phase;
+}
+
+/* The cases of those cells that there are. */
+static void
+write_cases(struct step_writer *w, const struct schedule *s)
+{
+	const struct cells *c = s->l->cells;
+	bool seen[DOES_BOTH + 1] = {false};
+
+	for (uint32_t stage = 0; stage < c->stages; stage++)
+		for (uint32_t i = 0; i < c->n[stage]; i++) {
+			const struct cell_item it = {
+				c->cell[stage * CELL_PHASES * c->turns + i], 0};
+			const uint32_t does = number_of(&it);
+			if (seen[does])
+				continue;
+			seen[does] = true;
+			step_line(w, "case %u:", does);
+			w->indent++;
+			for (uint32_t phase = it.cell.phase; phase <= it.cell.last; phase++)
+				write_phase(w, s, (enum cell_phase)phase);
+			step_line(w, "break;");
+			w->indent--;
+		}
 }
 
 /* The lines of all stages, one after another. */
@@ -212,9 +248,7 @@ write_lines(struct step_writer *w, const struct schedule *s)
 	for (uint32_t stage = 0; stage < s->l->cells->stages; stage++)
 		for (uint32_t i = 0; i < x->n[stage]; i++) {
 			const struct cell_item *it = &x->item[stage][i];
-			step_line(w, "\t{%u, %u},",
-				it->cell.phase + (it->cell.phase == CELL_PHASES ? it->message : 0),
-				it->cell.turn);
+			step_line(w, "\t{%u, %u},", number_of(it), it->cell.turn);
 		}
 	step_line(w, "};");
 	step_line(w, "static const int32_t line_of[] = {");
@@ -242,10 +276,9 @@ write_scheduled(struct step_writer *w, const struct lower_action *a)
 	w->indent++;
 	step_line(w, "c->coord[%d] = line[i].turn;", s.time);
 	step_line(w, "switch (line[i].does) {");
-	write_phase(w, &s, CELL_FORWARD);
-	write_phase(w, &s, CELL_BACKWARD);
+	write_cases(w, &s);
 	for (uint32_t k = 0; k < s.n; k++) {
-		step_line(w, "case %u:", CELL_PHASES + k);
+		step_line(w, "case %u:", DOES_MESSAGE + k);
 		step_line(w, "\trt_post(c, (int32_t)(%d + c->coord[%d]));", s.coll[k]->row, s.time);
 		step_line(w, "\tbreak;");
 	}

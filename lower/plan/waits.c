@@ -17,8 +17,8 @@ struct waiter {
 	struct lower_action *out; /* actions with WAITs between them */
 	int nout;
 	struct lower_access *list, *other;
-	struct awaited awaited; /* of the operand at hand */
-	int *pending;           /* collectives on their way */
+	struct awaited awaited;    /* of the operand at hand */
+	int *pending;              /* collectives on their way */
 	struct lower_guard *guard; /* [ncolls] of who waits */
 	int npending, loop_start;
 	const struct lower_action *loop; /* the one that is open, or NULL */
@@ -127,15 +127,17 @@ wait_for_messages(struct waiter *w, const struct lower_action *a)
 			i++;
 }
 
-/* Is the action the first of the backward pass of a loop with a schedule? */
+/* Is the action the first of a phase of a loop with a schedule? */
 static bool
-turns_back(const struct waiter *w, const struct lower_action *a)
+begins_phase(const struct waiter *w, const struct lower_action *a)
 {
 	const struct issue_loop *l = w->loop ? lower_loop_of(w->p, w->loop) : NULL;
 	const struct lower_action *before = w->nout ? &w->out[w->nout - 1] : NULL;
 
-	return l && l->cells && a->at >= (int32_t)(2 * l->middle) && before &&
-	       before->at < (int32_t)(2 * l->middle);
+	for (int k = 1; l && l->cells && before && k < CELL_PHASES; k++)
+		if (a->at >= (int32_t)(2 * l->phase[k]) && before->at < (int32_t)(2 * l->phase[k]))
+			return true;
+	return false;
 }
 
 static struct lower_guard
@@ -165,7 +167,7 @@ static void
 walk(struct waiter *w, const struct lower_action *a)
 {
 	wait_for_messages(w, a);
-	if (turns_back(w, a))
+	if (begins_phase(w, a))
 		wait_for_loop(w, a);
 	if (a->kind == LOWER_LOOP) {
 		w->loop_start = w->npending;

@@ -121,7 +121,7 @@ set_steps_attrs(struct parser *p)
 	const struct ir_axis *first = &p->m->axis[p->first_axis];
 	if (first->peel && first->schedule)
 		PARSE_ERROR(p, p->attr.at->loc, "steps cannot have both peel and schedule");
-	if (first->schedule && first->schedule[strspn(first->schedule, "0123456789BFabcdefgip,;")])
+	if (first->schedule && first->schedule[strspn(first->schedule, "0123456789BFIWbefgip,;")])
 		PARSE_ERROR(p, p->attr.at->loc,
 			"schedule: expected \"gpipe\", \"1f1b\" or cells \"0F0,0B0;1F0,1B0\"");
 }

@@ -578,7 +578,7 @@ wait_for_sources(struct staged *s, const struct cell_item *it, uint32_t stage)
 		const struct ir_value *v = ir_operand(s->op[k], 0);
 		bool crosses;
 		if (s->message[k].from != stage || !v->op || issue_loop_of(s->o, v->op) != s->l ||
-			issue_phase(s->o, v->op) != it->cell.phase)
+			!cell_does(&it->cell, issue_phase(s->o, v->op)))
 			continue;
 		const uint32_t ring = issue_ring(s->o, v, &crosses);
 		struct record *r = &s->b->record[s->op[k]->id];
@@ -593,9 +593,7 @@ static void
 emit_cell(struct staged *s, const struct cell_item *it, uint32_t stage)
 {
 	struct builder *b = s->b;
-	const bool forward = it->cell.phase == CELL_FORWARD;
-	const uint32_t first = forward ? s->l->first : s->l->middle,
-		       end = forward ? s->l->middle : s->l->end;
+	const uint32_t first = s->l->phase[it->cell.phase], end = s->l->phase[it->cell.last + 1];
 	struct cell_message m;
 
 	wait_for_sources(s, it, stage);

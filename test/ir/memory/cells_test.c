@@ -29,8 +29,11 @@ makespan(void **state)
 			for (uint32_t m = 1; m <= MOST_TURNS; m++) {
 				struct cells *c = cells_of(name[k], p, m);
 				uint32_t end = 0;
-				for (uint32_t i = 0; i < p * m * CELL_PHASES; i++)
-					end = c->end[i] > end ? c->end[i] : end;
+				for (uint32_t s = 0; s < p; s++) {
+					const uint32_t last =
+						c->end[s * m * CELL_PHASES + c->n[s] - 1];
+					end = last > end ? last : end;
+				}
 				assert_int_equal(end, (m + p - 1) * BOTH);
 				talloc_free(c);
 			}
@@ -73,7 +76,7 @@ ends(const struct cells *c, const struct cell_lines *x, const struct cell_messag
 			if (it->cell.phase < CELL_PHASES) {
 				for (uint32_t k = 0; k < n; k++)
 					if (message[k].to == s &&
-						message[k].phase == it->cell.phase)
+						cell_does(&it->cell, message[k].phase))
 						assert_true(got[k][it->cell.turn]);
 				next[s]++;
 				moves = true;
@@ -122,6 +125,14 @@ lines(void **state)
 			}
 }
 
+/* As many cells as there are in both. */
+static uint32_t
+c_cells(const struct cells *a, uint32_t stage, const struct cells *b)
+{
+	assert_int_equal(a->n[stage], b->n[stage]);
+	return a->n[stage];
+}
+
 /* A table is what its text says, and reads as the names that mean the same. */
 static void
 tables(void **state)
@@ -131,10 +142,21 @@ tables(void **state)
 
 	struct cells *t = cells_of("0F0,0F1,0B0,,0F2,0B1,0B2;1F0,1B0,1F1,1B1,1F2,1B2", 2, 3),
 		     *o = cells_of("1f1b", 2, 3);
-	for (uint32_t i = 0; i < 2 * 3 * CELL_PHASES; i++) {
-		assert_int_equal(t->cell[i].phase, o->cell[i].phase);
-		assert_int_equal(t->cell[i].turn, o->cell[i].turn);
-	}
+	for (uint32_t s = 0; s < 2; s++)
+		for (uint32_t i = 0; i < c_cells(t, s, o); i++) {
+			const uint32_t k = s * 3 * CELL_PHASES + i;
+			assert_int_equal(t->cell[k].phase, o->cell[k].phase);
+			assert_int_equal(t->cell[k].last, o->cell[k].last);
+			assert_int_equal(t->cell[k].turn, o->cell[k].turn);
+		}
+	/* I and W of the first stage are apart: three of what F leaves for W are there at once. */
+	struct cells *z =
+		cells_of("0F0,0F1,0I0,0F2,0I1,0I2,0W0,0W1,0W2;1F0,1B0,1F1,1B1,1F2,1B2", 2, 3);
+	assert_true(z->divided && !t->divided);
+	assert_int_equal(cells_ring(z, 0, CELL_FORWARD, CELL_WEIGHT), 3);
+	assert_int_equal(cells_ring(z, 0, CELL_FORWARD, CELL_BACKWARD), 2);
+	assert_int_equal(cells_ring(z, 1, CELL_FORWARD, CELL_WEIGHT), 1);
+	talloc_free(z);
 	assert_null(cells_create(NULL, "0F0,0B0;0F0,0B0", 2, 1, &why));
 	assert_non_null(why);
 	assert_null(cells_create(NULL, "0B0,0F0", 1, 1, &why));
