@@ -41,4 +41,5 @@ device_use_framework(struct device *d, enum framework f)
 	talloc_free(before);
 	d->reached = true;
 	d->issue = frameworks[f].issue;
+	d->queues = 1;
 }

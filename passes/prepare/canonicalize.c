@@ -380,6 +380,7 @@ static const struct rewrite rewrites[] = {
 	{OP_stop_gradient, idempotent, identity},
 	{OP_select, select_known, identity},
 	{OP_convert, convert_back, identity},
+	{OP_convert, canon_convert_before_gather, "message(s) made smaller"},
 	{OP_add, fold_constants, folded},
 	{OP_sub, fold_constants, folded},
 	{OP_mul, fold_constants, folded},

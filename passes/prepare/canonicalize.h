@@ -21,6 +21,9 @@ struct rewrite {
 	const char *count; /* its line in the statistics */
 };
 
+/* What is gathered to be read in fewer bytes only is gathered in these: a row for conversions. */
+struct ir_value *canon_convert_before_gather(struct canon *c, struct ir_op *op);
+
 /* The rows for parallelization ops, ended by one without a function. */
 extern const struct rewrite canon_parallel[];
 

@@ -1,6 +1,7 @@
 /*
  * Joins parallelization ops that follow one another on one axis: `reduce` and `replicate` are an
- * `allreduce`, a `partition` and its `allgather` are nothing. Meaning stays, since all of these are
+ * `allreduce`, a `partition` and its `allgather` are nothing. Conversions are done where messages
+ * become smaller, or can be joined. Meaning stays, since all of these are
  * identities on it; each row's comment says why the layouts are the same.
  *
  * Two ops become one only where nothing else reads the value between, and on device axes: time axes
@@ -114,6 +115,21 @@ slice_before_sum(struct canon *c, struct ir_op *op)
 	return ir_build(&c->b, OP_allreduce, &slice, 1, sum->attr, sum->nattrs);
 }
 
+/* A slice of a sum in another element type is the slice of the sum, converted: the sum can be scattered. */
+static struct ir_value *
+slice_before_convert(struct canon *c, struct ir_op *op)
+{
+	const struct ir_op *convert = canon_made_by(op, 0, OP_convert);
+
+	if (!convert || !used_once(convert))
+		return NULL;
+	const struct ir_op *sum = canon_made_by(convert, 0, OP_allreduce);
+	if (!sum || sum->noperands != 1 || axis_of(sum) != axis_of(op) || !used_once(sum))
+		return NULL;
+	struct ir_value *slice = join(c, OP_partition, convert, op->attr, op->nattrs);
+	return ir_build(&c->b, OP_convert, &slice, 1, convert->attr, convert->nattrs);
+}
+
 /* partition: single or copied -> split. */
 static struct ir_value *
 join_partition(struct canon *c, struct ir_op *op)
@@ -129,7 +145,27 @@ join_partition(struct canon *c, struct ir_op *op)
 	struct ir_value *v = join_slices(c, op, OP_allgather);
 	if (!v)
 		v = join_slices(c, op, OP_combine);
+	if (!v)
+		v = slice_before_convert(c, op);
 	return v ? v : slice_before_sum(c, op);
+}
+
+/* Each reader gathers what it converts: cse makes one of these. */
+struct ir_value *
+canon_convert_before_gather(struct canon *c, struct ir_op *op)
+{
+	const struct ir_op *gather = canon_made_by(op, 0, OP_allgather);
+	const struct ir_type *t = op->result[0].type;
+
+	if (!gather || gather->noperands != 1 ||
+		ir_dtype_bytes((enum ir_dtype)t->dtype) >=
+			ir_dtype_bytes((enum ir_dtype)gather->result[0].type->dtype))
+		return NULL;
+	IR_FOR_USES (u, &gather->result[0])
+		if (u->op->code != OP_convert || u->op->result[0].type != t)
+			return NULL;
+	struct ir_value *x = join(c, OP_convert, gather, op->attr, op->nattrs);
+	return ir_build(&c->b, OP_allgather, &x, 1, gather->attr, gather->nattrs);
 }
 
 /* allgather: split -> copied. */

@@ -12,7 +12,7 @@ static void
 report_streams(const struct cost_step *s, struct cost_report *r)
 {
 	const struct events *e = s->events;
-	const uint32_t streams = e->graph.nstreams - e->graph.ncopies;
+	const uint32_t streams = e->graph.nstreams - e->graph.nothers;
 	replay_time *sum = ZERO_ARRAY(NULL, replay_time, streams);
 	replay_time *copies = ZERO_ARRAY(sum, replay_time, e->ndevices), copied = 0;
 	replay_time step = 0, longest[2] = {0, 0}, measured = 0, estimated = 0;

@@ -101,7 +101,7 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 	}
 	s->kind[kind] = (struct event_device){time, replay_from_seconds(d->post),
 		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0,
-		d->overlap != 0};
+		d->overlap != 0, d->queues != 0};
 }
 
 static bool

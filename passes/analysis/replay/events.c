@@ -42,6 +42,7 @@ struct builder {
 	const struct event_device **device; /* [ndevices] */
 	struct awaited waits, deps;         /* of the operand at hand; a wait may lead to deps */
 	uint32_t *computed;                 /* [ndevices] the newest event on the compute stream */
+	uint32_t queues;                    /* the first stream of an axis that has its own */
 	struct VEC(struct pending) pending;
 	int64_t pending_first; /* those before it have run */
 	int stage, stage_axis; /* only devices of that stage do it; -1: all do */
@@ -174,6 +175,22 @@ copy_stream(const struct builder *b, const struct ir_op *op, uint32_t device)
 	return 2 * b->e->ndevices + 2 * device + (op->code == OP_reload);
 }
 
+static int
+axis_of(const struct ir_op *op)
+{
+	return (int)ir_attr_int(op, "axis", 0);
+}
+
+/* Axis 0 has the stream of those without queues of their own. */
+static uint32_t
+message_stream(const struct builder *b, const struct ir_op *op, uint32_t device)
+{
+	const int axis = b->device[device]->queues ? axis_of(op) : 0;
+
+	return axis ? b->queues + device * ((uint32_t)b->m->naxes - 1) + (uint32_t)axis - 1
+		    : 2 * device + 1;
+}
+
 static uint32_t
 event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint32_t turn,
 	uint32_t device, replay_time duration)
@@ -190,7 +207,9 @@ event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint3
 	}
 	const bool communicates = kind == EVENT_COLLECTIVE || kind == EVENT_JOIN,
 		   copies = kind == EVENT_COPY;
-	b->stream[n] = (uint16_t)(copies ? copy_stream(b, op, device) : 2 * device + communicates);
+	b->stream[n] = (uint16_t)(copies         ? copy_stream(b, op, device)
+				  : communicates ? message_stream(b, op, device)
+						 : 2 * device);
 	b->duration.at[n] = duration;
 	b->dep_first[n + 1] = b->dep_first[n];
 	e->event[n] = (struct event){op, turn, 0, n, (uint16_t)device, (uint8_t)kind};
@@ -234,12 +253,6 @@ slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t
 {
 	const uint32_t t = issue_map(b->m, over, turn, r->over);
 	return (t < r->turns ? t : r->turns - 1) * b->e->ndevices + device;
-}
-
-static int
-axis_of(const struct ir_op *op)
-{
-	return (int)ir_attr_int(op, "axis", 0);
 }
 
 static void depend_on_operands(
@@ -731,6 +744,18 @@ has_copies(const struct issue *o)
 	return false;
 }
 
+/* Streams of a device for collectives on axes other than the first, if any device has queues for them. */
+static uint32_t
+queues_of(const struct builder *b)
+{
+	const struct event_times *t = b->times;
+
+	for (int64_t place = 0; place < (t->kind_of ? ir_devices(b->m) : 1); place++)
+		if (t->kind[t->kind_of ? t->kind_of[place] : 0].queues)
+			return (uint32_t)b->m->naxes - 1;
+	return 0;
+}
+
 struct events *
 events_create(const void *owner, const struct ir_module *m, const struct ir_block *block,
 	const struct event_times *times)
@@ -741,8 +766,8 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	b->axes = axes_that_differ(b, o);
 	b->stage = -1;
 	uint64_t devices = count_devices(b);
-	const bool copies = has_copies(o);
-	const int most = EVENTS_MAX_DEVICES / (copies ? 2 : 1);
+	const uint32_t copies = has_copies(o) ? 2 : 0, queues = queues_of(b);
+	const int most = (int)(REPLAY_MAX_STREAMS / (2 + copies + queues));
 	if (devices > (uint64_t)most) {
 		diag_error(m->ctx->diag, LOC_NONE,
 			"more than %d devices with different work: the step cannot be replayed",
@@ -751,14 +776,15 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 		return NULL;
 	}
 	set_up_devices(b, (uint32_t)devices);
+	b->queues = (2 + copies) * b->e->ndevices;
 	b->arena = arena_create(b);
 	b->record = ARRAY_ZERO(b, struct record, m->op_ids);
 	for (uint32_t d = 0; d < devices; d++)
 		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);
 	emit_loops(b, o);
 	struct events *e = talloc_steal(owner, b->e);
-	e->graph.ncopies = copies ? 2 * e->ndevices : 0;
-	e->graph.nstreams = 2 * e->ndevices + e->graph.ncopies;
+	e->graph.nothers = (copies + queues) * e->ndevices;
+	e->graph.nstreams = 2 * e->ndevices + e->graph.nothers;
 	e->graph.stream = b->stream;
 	e->graph.duration = b->duration.at;
 	e->graph.dep_first = b->dep_first;

@@ -7,7 +7,8 @@
  * value is single, or on which the machines are of different kinds: devices along those do
  * different things, or take different times, and each is a device of its own here. Device d of n has
  * the streams 2d (compute) and 2d + 1 (communication) and, in a step with copies to the host or
- * back, 2n + 2d (out) and 2n + 2d + 1 (back): hardware has a copy engine for each direction.
+ * back, 2n + 2d (out) and 2n + 2d + 1 (back): hardware has a copy engine for each direction. Where
+ * devices have queues for each axis, streams of the axes after the first come last.
  *
  *     collective along an axis with single values, 2 devices:
  *     device 0   post ---+--- join --+-- collective     starts when the last device has posted and
@@ -35,7 +36,7 @@ enum {
 	 * million events takes 20 ms and 200 MB.
 	 */
 	EVENTS_MAX = 1 << 22,
-	EVENTS_MAX_DEVICES = REPLAY_MAX_STREAMS / 2,
+	EVENTS_MAX_DEVICES = REPLAY_MAX_STREAMS / 2, /* fewer with copies or queues of axes */
 };
 
 enum event_kind {
@@ -87,6 +88,7 @@ struct event_device {
 	replay_time post, wait, step;
 	bool async;
 	bool overlap; /* false: collectives run on the compute stream, where they are waited for */
+	bool queues;  /* collectives on different axes do not wait for each other */
 };
 
 /* Times of events. */

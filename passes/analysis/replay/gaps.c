@@ -25,7 +25,7 @@ struct walk {
 static uint32_t
 streams_of_devices(const struct replay_graph *g)
 {
-	return g->nstreams - g->ncopies;
+	return g->nstreams - g->nothers;
 }
 
 static replay_time

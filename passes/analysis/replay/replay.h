@@ -49,14 +49,14 @@ struct replay_graph {
 	const uint32_t *dep_first;   /* [n + 1] */
 	const uint32_t *dep;         /* [dep_first[n]] */
 	const uint32_t *order;       /* [n] a permutation, or NULL */
-	uint32_t ncopies;            /* streams, the last ones, that copy to hosts and back */
+	uint32_t nothers;            /* streams, the last ones, that copy to hosts and back, and those of axes */
 };
 
 /* Devices of a graph whose streams are those of events.h. */
 static inline uint32_t
 replay_devices(const struct replay_graph *g)
 {
-	return (g->nstreams - g->ncopies + 1) / 2;
+	return (g->nstreams - g->nothers + 1) / 2;
 }
 
 struct replay_result {

@@ -36,7 +36,7 @@ NOTES = """What differs from what was run:
   the framework. Flash attention (MPT, Megatron-Core, llm.c) is `opfuse{online}`. A step marked ! does not fit as dopt would
   run it, and did as it was run.
 - MPT reduced gradients in f32 where dopt scatters bf16. Megatron-Core's table does not tie the embedding to the output,
-  `megatron.dir` does. The sources do not say the micro-batches of Megatron's tables: the largest power of two of at
+  `megatron_core.dir` does. The sources do not say the micro-batches of Megatron's tables: the largest power of two of at
   most 16 is taken with which the predicted step fits. Of llm.c, the recomputation of GELU is left out.
 - BERT's rows are micro-steps, and how many of them there are between two updates is not in the table: the prediction has
   an update and an allreduce in each.
@@ -44,17 +44,15 @@ NOTES = """What differs from what was run:
 
 What misses most:
 
-- Megatron-Core with tensor parallelism. As it does, the plan sums gradients during the backward pass of the last
-  micro-batch (`accumulate{peel=true}`) and computes gradients of weights beside messages between products
-  (`overlap`). Without `overlap` these four rows are off by 42 % in the mean and by up to 78 %, without both by 45 %
-  and 85 %. Of the 1.41 s predicted at tp = 8, products take 0.71 s, which leaves 0.18 s of the measured 0.89 s for
-  all else. The rest is what Megatron-Core overlaps or does not have: messages of tensor parallelism in the forward
-  pass (0.1 s), which it sends in chunks beside chunks of the product before or after; sums of gradients over
-  micro-batches and their conversions (0.17 s), where its products accumulate in f32; work on whole activations, which
-  sequence parallelism splits; and the sum of gradients between nodes, which is longer than the backward pass of one
-  micro-batch: as 48 divides no dim of the params, `shard` leaves the optimizer whole and gradients are summed by an
-  allreduce, where Megatron-Core scatters a flat buffer and gathers params during the next forward pass. Memory for
-  that is why steps of few large micro-batches do not fit.
+- Megatron-Core with tensor parallelism was missed by up to 64 % as long as the step was not as it is run. What counted at tp = 8,
+  of the 0.89 s measured: with whole params in the optimizer and activations that are whole on each device four micro-batches were
+  needed, and took 1.4 s. `megatron_core.dir` has its sequence parallelism, and `shard` its distributed optimizer, whose params
+  are gathered during the forward pass; as 48 divides no dim of the params, they are sharded over 16 devices, and there are 3
+  copies (C), which sends 4 % more than shards of a flat buffer would. Then one micro-batch fits, which needs no sum of gradients
+  over micro-batches. Messages of tensor parallelism do not wait for those of data parallelism, since process groups of PyTorch
+  have queues of their own. What is left is that messages of the forward pass (0.1 s) are not sent in chunks beside
+  chunks of the products before or after, as Transformer Engine does. No number was fitted to these rows; but they were
+  looked at when the plan was made.
 - Megatron-LM of 2021 has uniformly slower kernels than the Megatron-DeepSpeed that vTrain measured: with its rates
   all four rows were 16 to 18 % too fast, at tp = 1 as at tp = 8. So it has a row of its own in the table of
   frameworks, of which one number is fitted to two rows.
@@ -64,7 +62,7 @@ What misses most:
   tp = 2 and 4 one text takes 3.3 to 3.7 ms, whatever D. All of these steps wait for their hosts, and with tp = 8 each
   of six messages a block waits for the last of eight hosts; more texts keep the queues of devices filled meanwhile. A
   host's time is one number here, not a distribution.
-- Steps of MPT that are missed by 20 % are of large models with sequences of 8,192, and of 32 H100 in four nodes.
+- Steps of MPT that are missed by 20 % are of large models with sequences of 8,192.
 """
 
 def spread(values):

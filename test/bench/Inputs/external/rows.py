@@ -6,7 +6,7 @@ import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.normpath(os.path.join(HERE, *[".."] * 4))
-MODELS = "test/models/"
+MODELS, EXTERNAL = "test/models/", "test/bench/Inputs/external/"
 
 # What all plans have in common: kernels are fused as dopt does it, whatever the source's framework did; attention is one
 # kernel if it was there.
@@ -21,7 +21,9 @@ PLANS = {
     "DDP, SGD": "{accumulate}{amp}dp{{axis=dp}}," + GRAD + "{recompute},momentum,{opfuse},tensorfuse{{policy=ddp}}",
 }
 
-PLANS["Megatron-Core"] = PLANS["ZeRO-1"] + ",overlap"
+# With tensor parallelism: sequence parallelism (megatron_core.dir), params gathered during the forward pass.
+PLANS["Megatron-Core"] = ("{peeled}amp,dp{{axis=copy}},dp{{axis=dp}}," + GRAD + "{recompute},adamw,"
+                          "shard{{axis=dp,reshard_after_forward=false,gather=once,scatter=once}},{opfuse},prefetch,overlap")
 
 # To which rows of a source numbers were fitted; `number` counts those that dopt can run.
 def every_second(step, number):
@@ -77,9 +79,10 @@ class Step:
         self.commands, self.fitted = [], False
         if not self.reason:
             self.cluster, self.node = next(rest for key, *rest in CLUSTERS if key.lower() in self.machine())
-            self.set_model(source[2])
             self.framework, self.fits_rule = source[5:]
-            self.commands = [self.command(*source[3:6], micro) for micro in self.micro_batches()]
+            self.set_model(source[2])
+            plan = "ZeRO-1" if source[3] == "Megatron-Core" and "P" not in self.sizes else source[3]
+            self.commands = [self.command(plan, *source[4:6], micro) for micro in self.micro_batches()]
             if not self.commands:
                 self.reason = "the batch is not a multiple of the replicas"
 
@@ -107,8 +110,11 @@ class Step:
         else:
             self.sizes["V"] = vocabulary
         if tensor > 1:
-            self.model = "test/bench/Inputs/external/megatron.dir"
+            core = "Megatron-Core" in row["source"]
+            self.model = EXTERNAL + ("megatron_core.dir" if core else "megatron.dir")
             self.sizes["P"] = tensor
+            if core:  # shards divide the dims of params: over as many devices as the largest power of two, and copies of these
+                self.sizes["C"] = self.replicas // (self.replicas & -self.replicas)
 
     def micro_batches(self):
         each, rest = divmod(int(self.row["global_batch"]), self.replicas)
