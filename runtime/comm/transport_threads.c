@@ -243,8 +243,12 @@ threads_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_n
 	struct group *g = t->groups[c->axis];
 	const int me = t->place[c->axis];
 	struct rt_barrier *barrier = barrier_of(g, c);
-	if (!is_party(c, me) || (c->kind == RT_SEND && c->from == c->to))
+	if (!is_party(c, me))
 		return;
+	if (c->kind == RT_SEND && c->from == c->to) { /* a copy, with nobody to meet */
+		run_moves(t, g, c, me);
+		return;
+	}
 	g->ready[me] = posted_ns > t->link_free ? posted_ns : t->link_free;
 	meet(t, g, c);
 	int64_t start = g->ready[me];
