@@ -381,7 +381,7 @@ static const struct pass_option options[] = {
 	{"devices", PASS_INT, "0",
 		"devices of the cluster, for a module without device axes, which the pass then makes; 0: all of the "
 		"cluster",
-		NULL, 0, 0},
+		NULL, 0, CLUSTER_DEVICES_MAX},
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",
 		NULL, 0, 1},

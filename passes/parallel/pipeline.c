@@ -514,9 +514,10 @@ run(struct pass_run *run, struct ir_module *m)
 	if (p.line.n < stages)
 		return complain(run, pass_given(run, "stages") ? "stages" : "axis",
 			TEXT(run->scratch,
-				"%" PRIu32 " stages, but only %" PRId64
-				" ops depend on inputs and params",
-				stages, p.line.n));
+				"%s, but only %s on both inputs and params",
+				number_count(run->scratch, stages, "stage(s)"),
+				p.line.n == 1 ? "1 op depends"
+					      : TEXT(run->scratch, "%" PRId64 " ops depend", p.line.n)));
 	const struct pipeline_line *l = weigh_line(&p);
 	if (!l)
 		return false;
