@@ -24,9 +24,11 @@
 #include "passes/parallel/accumulate.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/pipeline_cut.h"
+#include "passes/pipeline/schedule.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -472,6 +474,44 @@ tell_stages(const struct pipeline *p, const struct pipeline_line *l, const uint3
 				op->symbol, p->stage[op->id]);
 }
 
+/* The cells of a schedule that the library knows by that name; else the text itself. The IR has names of its own for
+ * gpipe and 1f1b, whose order follows from the numbers of stages and micro-batches. NULL: reported, ranks have several
+ * stages in it. */
+static const char *
+cells_of_name(struct pass_run *run, const char *text, int stages, int steps)
+{
+	enum schedule_name name = 0;
+	char *cells = NULL;
+	size_t length;
+
+	while (name < SCHEDULE_NNAMES && strcmp(text, schedule_name_text(name)) != 0)
+		name++;
+	if (name == SCHEDULE_NNAMES || name == SCHEDULE_GPIPE || name == SCHEDULE_1F1B)
+		return text;
+	if (schedule_per_rank(name) != 1) {
+		complain(run, "schedule",
+			TEXT(run->scratch,
+				"in schedule %s each rank has several stages; here it has one: "
+				"expected gpipe, 1f1b, zb1p or zb2p", text));
+		return NULL;
+	}
+	struct schedule *made =
+		schedule_make(run->scratch, run->ctx->diag, name, stages, 1, steps);
+	FILE *out = made ? open_memstream(&cells, &length) : NULL;
+	if (!out)
+		return NULL;
+	schedule_write(out, made);
+	fclose(out);
+	/* A line for each rank, as text of the IR. */
+	while (length && cells[length - 1] == '\n')
+		cells[--length] = 0;
+	for (char *at = cells; *at; at++)
+		*at = *at == '\n' ? ';' : *at;
+	const char *result = text_copy(run->scratch, cells);
+	free(cells);
+	return result;
+}
+
 /* The micro-batches in the order that the option says. */
 static bool
 set_schedule(struct pass_run *run, struct ir_module *m, int axis)
@@ -481,6 +521,9 @@ set_schedule(struct pass_run *run, struct ir_module *m, int axis)
 
 	if (!*schedule || !time->time || m->axis[axis].size == 1)
 		return true;
+	schedule = cells_of_name(run, schedule, m->axis[axis].size, time->size);
+	if (!schedule)
+		return false;
 	if (!cells_create(run->scratch, schedule, (uint32_t)m->axis[axis].size,
 		    (uint32_t)time->size, &why))
 		return complain(run, "schedule", why);
@@ -541,8 +584,8 @@ static const struct pass_option options[] = {
 	{"stages", PASS_INT, "0", "number of stages; 0: the size of the axis", NULL, 0,
 		IR_MAX_AXIS},
 	{"schedule", PASS_STRING, "",
-		"order of micro-batches in each stage: gpipe, 1f1b, or cells \"0F0,0B0;1F0,1B0\"; by "
-		"default one micro-batch after another",
+		"order of micro-batches in each stage: gpipe, 1f1b, zb1p, zb2p, or cells "
+		"\"0F0,0B0;1F0,1B0\"; by default one micro-batch after another",
 		NULL, 0, 0},
 	ACCUMULATE_OPTIONS("1"),
 	{0},
