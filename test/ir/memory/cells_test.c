@@ -137,6 +137,7 @@ c_cells(const struct cells *a, uint32_t stage, const struct cells *b)
 static void
 tables(void **state)
 {
+	void *scratch = talloc_new(NULL);
 	const char *why = NULL;
 	(void)state;
 
@@ -157,14 +158,15 @@ tables(void **state)
 	assert_int_equal(cells_ring(z, 0, CELL_FORWARD, CELL_BACKWARD), 2);
 	assert_int_equal(cells_ring(z, 1, CELL_FORWARD, CELL_WEIGHT), 1);
 	talloc_free(z);
-	assert_null(cells_create(NULL, "0F0,0B0;0F0,0B0", 2, 1, &why));
+	assert_null(cells_create(scratch, "0F0,0B0;0F0,0B0", 2, 1, &why));
 	assert_non_null(why);
-	assert_null(cells_create(NULL, "0B0,0F0", 1, 1, &why));
-	assert_null(cells_create(NULL, "0F0,0B0;", 1, 1, &why));
-	assert_null(cells_create(NULL, "0F0,0B0,0F1", 1, 1, &why));
-	assert_null(cells_create(NULL, "0F99999999999999999999,0B0", 1, 1, &why));
+	assert_null(cells_create(scratch, "0B0,0F0", 1, 1, &why));
+	assert_null(cells_create(scratch, "0F0,0B0;", 1, 1, &why));
+	assert_null(cells_create(scratch, "0F0,0B0,0F1", 1, 1, &why));
+	assert_null(cells_create(scratch, "0F99999999999999999999,0B0", 1, 1, &why));
 	talloc_free(t);
 	talloc_free(o);
+	talloc_free(scratch);
 }
 
 int
