@@ -93,9 +93,8 @@ count_costs(const struct parallel_step *s, const struct matched *m, struct alter
 	for (uint32_t e = 0; e < p->nedges; e++) {
 		const struct split_edge *edge = &p->edge[e];
 		if (held[edge->end[0]] || held[edge->end[1]])
-			a->messages += edge->table->cost[edge->line[0][a->found.choice[edge->end[0]]] *
-								 edge->table->columns +
-							 edge->line[1][a->found.choice[edge->end[1]]]];
+			a->messages += split_edge_cost(
+				edge, a->found.choice[edge->end[0]], a->found.choice[edge->end[1]]);
 	}
 	array_free(held);
 }

@@ -33,9 +33,7 @@ draw_choices(const struct parallel_search *f, const struct split_problem *p,
 			for (uint32_t k = first[i]; k < first[i + 1] && fits; k++) {
 				const struct split_edge *e = &p->edge[edge[k]];
 				fits = e->end[0] > i ||
-				       e->table->cost[e->line[0][drawn->choice[e->end[0]]] *
-							      e->table->columns +
-						      e->line[1][x]] < SPLIT_NEVER;
+				       split_edge_cost(e, drawn->choice[e->end[0]], x) < SPLIT_NEVER;
 			}
 			if (fits && mix64_below(&random, ++seen) == 0)
 				drawn->choice[i] = (uint16_t)x;

@@ -101,9 +101,7 @@ list_factors(struct exhaust *x)
 		for (uint32_t a = 0; a < x->nopen[e->end[0]]; a++)
 			for (uint32_t b = 0; b < x->nopen[e->end[1]]; b++)
 				f->cost[a * f->stride[0] + b] =
-					e->table->cost[e->line[0][x->open[e->end[0]][a]] *
-							       e->table->columns +
-						       e->line[1][x->open[e->end[1]][b]]];
+					split_edge_cost(e, x->open[e->end[0]][a], x->open[e->end[1]][b]);
 	}
 }
 

@@ -50,6 +50,13 @@ struct split_half {
 void split_halves(const void *owner, const struct split_problem *p, struct split_half **half,
 	uint32_t **first);
 
+/* What an edge costs with choice x at its first end and y at its second. */
+static inline double
+split_edge_cost(const struct split_edge *e, uint32_t x, uint32_t y)
+{
+	return e->table->cost[e->line[0][x] * e->table->columns + e->line[1][y]];
+}
+
 /* What the choices cost; SPLIT_NEVER or more: they do not fit. */
 double split_cost(const struct split_problem *p, const uint16_t *choice);
 

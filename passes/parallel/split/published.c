@@ -54,10 +54,8 @@ cost_around(const struct walk *w, uint32_t node, uint32_t x)
 	for (uint32_t i = w->first[node]; i < w->first[node + 1]; i++) {
 		const struct split_half *h = &w->half[i];
 		const struct split_edge *e = &w->p->edge[h->edge];
-		const uint32_t here = e->line[h->side][x],
-			       there = e->line[!h->side][w->choice[h->other]];
-		cost += e->table->cost[(h->side ? there : here) * e->table->columns +
-				       (h->side ? here : there)];
+		const uint32_t there = w->choice[h->other];
+		cost += h->side ? split_edge_cost(e, there, x) : split_edge_cost(e, x, there);
 	}
 	return cost;
 }

@@ -25,12 +25,6 @@ struct split_solver {
 
 /* --- costs ------------------------------------------------------------------------------------ */
 
-static double
-edge_cost(const struct split_edge *e, uint32_t x, uint32_t y)
-{
-	return e->table->cost[e->line[0][x] * e->table->columns + e->line[1][y]];
-}
-
 double
 split_cost(const struct split_problem *p, const uint16_t *choice)
 {
@@ -39,7 +33,7 @@ split_cost(const struct split_problem *p, const uint16_t *choice)
 	for (uint32_t s = 0; s < p->nnodes; s++)
 		cost += p->node[s].cost[choice[s]];
 	for (uint32_t e = 0; e < p->nedges; e++)
-		cost += edge_cost(
+		cost += split_edge_cost(
 			&p->edge[e], choice[p->edge[e].end[0]], choice[p->edge[e].end[1]]);
 	return cost;
 }
