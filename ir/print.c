@@ -9,6 +9,7 @@
 #include "ir/base/intern.h"
 #include "ir/names.h"
 #include "ir/base/out.h"
+#include "ir/rule.h"
 #include "ir/template.h"
 #include "ir/base/unit.h"
 
@@ -122,10 +123,10 @@ print_size(struct printer *p, const struct ir_size *s, int level)
 static void
 print_type_text(struct printer *p, const struct ir_type_text *t)
 {
-	out_text(&p->out, ir_dtype_name(t->dtype));
-	out_char(&p->out, '[');
+	out_text(&p->out, t->letter ? t->letter : ir_dtype_name(t->dtype));
+	out_text(&p->out, t->dots ? "[.." : "[");
 	for (int i = 0; i < t->rank; i++) {
-		if (i)
+		if (i || t->dots)
 			out_char(&p->out, ',');
 		print_size(p, t->dim[i], LEVEL_SUM);
 	}
@@ -141,6 +142,8 @@ print_type_text(struct printer *p, const struct ir_type_text *t)
 	}
 	if (t->memory == IR_HOST)
 		out_text(&p->out, "@host");
+	if (t->param)
+		out_text(&p->out, "@param");
 }
 
 static void
@@ -391,6 +394,46 @@ ir_print(FILE *out, const struct ir_module *m)
 	for (const struct ir_func *f = m->func; f; f = f->next)
 		if (func_needed(m, f))
 			print_func(p, f);
+	out_flush(&p->out);
+	talloc_free(p);
+}
+
+/* " where k >= 2, a == b" */
+static void
+print_where(struct printer *p, const struct ir_rule *r)
+{
+	static const char *const sign[] = {" == ", " != ", " < ", " <= ", " > ", " >= "};
+
+	for (int i = 0; i < r->nwhere; i++) {
+		out_text(&p->out, i ? ", " : " where ");
+		print_size(p, r->where[i].arg[0], LEVEL_SUM);
+		out_text(&p->out, sign[r->where[i].compare]);
+		print_size(p, r->where[i].arg[1], LEVEL_SUM);
+	}
+}
+
+void
+ir_print_rule(FILE *out, const struct ir_module *m, const struct ir_rule *r)
+{
+	struct printer *p = printer_create(out, m);
+
+	out_text(&p->out, "rule @");
+	out_text(&p->out, r->name);
+	out_char(&p->out, '(');
+	for (uint32_t i = 0; i < r->side[RULE_LEFT]->body.nargs; i++) {
+		if (i)
+			out_bytes(&p->out, ", ", 2);
+		print_value(p, &r->side[RULE_LEFT]->body.arg[i]);
+		out_bytes(&p->out, " : ", 3);
+		print_type_text(p, r->param[i]);
+	}
+	out_char(&p->out, ')');
+	print_where(p, r);
+	out_bytes(&p->out, " {\n", 3);
+	print_block(p, &r->side[RULE_LEFT]->body, 1);
+	out_text(&p->out, "} => {\n");
+	print_block(p, &r->side[RULE_RIGHT]->body, 1);
+	out_bytes(&p->out, "}\n", 2);
 	out_flush(&p->out);
 	talloc_free(p);
 }

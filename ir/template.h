@@ -57,6 +57,9 @@ struct ir_type_suffix {
 struct ir_type_text {
 	enum ir_dtype dtype;
 	enum ir_memory memory;
+	const char *letter; /* of a rule: any type of its class, instead of dtype; NULL: none */
+	bool dots;          /* of a rule: any dims come first */
+	bool param;         /* of a rule: computed from params and constants alone */
 	int rank, nsuffixes;
 	struct ir_loc loc;
 	const struct ir_size *const *dim;

@@ -163,6 +163,8 @@ attr_to_axis(struct parser *p, const char *what, struct ir_attr *a)
 {
 	if (a->kind != ATTR_NAME)
 		return attr_misfit(p, what, "an axis", a);
+	if (p->rules)
+		return true;
 	int axis = ir_axis_find(p->m, a->s);
 	if (axis < 0) {
 		struct suggestion near = suggestion_for(a->s);
@@ -183,6 +185,8 @@ attr_to_dtype(struct parser *p, const char *what, struct ir_attr *a)
 {
 	int t = a->kind == ATTR_NAME ? ir_dtype_find(a->s) : -1;
 
+	if (p->rules && t < 0 && a->kind == ATTR_NAME && type_letter(a->s))
+		return true;
 	if (t < 0)
 		return attr_misfit(p, what, "an element type such as f32", a);
 	a->kind = ATTR_DTYPE;
@@ -206,6 +210,8 @@ attr_to_list(struct parser *p, const char *what, enum row_attr_type type, struct
 	struct ir_attr *list = (struct ir_attr *)(uintptr_t)a->list; /* attr_of_list made it */
 	bool ok = true;
 
+	if (a->kind == ATTR_NAME && p->rules) /* any list */
+		return true;
 	if (a->kind != ATTR_LIST)
 		return attr_misfit(p, what, row_attr_type_name(type), a);
 	for (int i = 0; i < a->n; i++)

@@ -55,16 +55,19 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 	struct size_value size;
 	struct ir_attr attr;
 	int count, depth;
+	enum ir_rule_compare compare;
 	struct cluster_end *end;
 	struct cluster_group *group;
 	struct cluster_item *item;
 }
 
 %token END 0 "the end"
-%token START_MODULE START_CLUSTER START_TYPE
+%token START_MODULE START_CLUSTER START_TYPE START_RULES
 %token SYNC PLAIN
 %token MODULE "'module'" LET "'let'" MESH "'mesh'" STEPS "'steps'" FUNC "'func'"
 %token DIM "'dim('"
+%token RULE "'rule'" WHERE "'where'" ARROW "'=>'" DOTS "'..'"
+%token <compare> COMPARE "a comparison"
 %token <name> NAME "a name" VALUE "a value" FUNCNAME "@name" TYPE "a type"
 %token <size> INT "an integer"
 %token <attr> FLOAT "a number" STRING "a string" QUANTITY "a quantity"
@@ -90,6 +93,7 @@ start:
   START_MODULE declarations END	{ (void)yynerrs; }
 | START_CLUSTER cluster END
 | START_TYPE type END
+| START_RULES rules END
 ;
 
 declarations:
@@ -145,6 +149,57 @@ params:
 names:
   VALUE				{ VEC_PUSH(p, &p->result, (struct named){$1, @1}); }
 | names ',' VALUE		{ VEC_PUSH(p, &p->result, (struct named){$3, @3}); }
+;
+
+rules:
+  %empty
+| rules rule			{ lexer_done(p, @2); }
+;
+
+rule:
+  rule_left ARROW rule_open func_body '}'	{ rule_end(p, @5); }
+| error SYNC			{ rule_give_up(p); yyerrok; }
+;
+
+rule_left:
+  rule_name '(' rule_params ')' conditions func_open func_body '}'	{ rule_side_end(p, @8); }
+;
+
+rule_name:
+  RULE FUNCNAME			{ rule_begin(p, WORD($2, @2)); }
+;
+
+rule_open:
+  '{'				{ rule_right(p); lexer_done(p, @1); }
+;
+
+rule_params:
+  %empty			{ rule_left(p); }
+| rule_param_list		{ rule_left(p); }
+;
+
+rule_param_list:
+  rule_param
+| rule_param_list ',' rule_param
+;
+
+rule_param:
+  VALUE ':' TYPE
+	{ VEC_PUSH(p, &p->result, WORD($1, @1)); type_push(p, $3, @3); }
+;
+
+conditions:
+  %empty
+| WHERE condition_list
+;
+
+condition_list:
+  condition
+| condition_list ',' condition
+;
+
+condition:
+  size COMPARE size		{ rule_condition(p, $1, @1, $2, $3, @3); }
 ;
 
 func_body:
@@ -316,6 +371,12 @@ type:
 dims:
   %empty
 | dim_list
+| dots
+| dots ',' dim_list
+;
+
+dots: /* in rules */
+  DOTS				{ GIVE_UP(type_dots(p, @1)); }
 ;
 
 dim_list:

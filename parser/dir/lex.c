@@ -102,7 +102,7 @@ looks_like_statement(const char *s)
 static bool
 looks_like_declaration(const char *s)
 {
-	static const char *const word[] = {"module", "let", "mesh", "steps", "func"};
+	static const char *const word[] = {"module", "let", "mesh", "steps", "func", "rule"};
 
 	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
 		if (starts_with_word(s, word[i]))
@@ -131,7 +131,7 @@ opens_attrs(const char *s)
 /* The way to the next statement. */
 struct resync {
 	const struct lexer *lx;
-	bool in_func;
+	bool in_func, rules;
 	bool in_attrs;     /* between the braces of attributes */
 	size_t error_line; /* start of the line with the error */
 	int depth;         /* bodies opened */
@@ -151,7 +151,7 @@ resync_here(void *data, size_t at, bool fresh, bool tried)
 	if (r->lx->is_cluster)
 		return r->depth == 0 && !r->in_attrs &&
 		       (*s == '}' || (fresh && looks_like_item(s)));
-	if (first_column && starts_with_word(s, "func"))
+	if (first_column && starts_with_word(s, r->rules ? "rule" : "func"))
 		return true;
 	if (r->in_func && *s == '}' && r->depth == 0 && !r->in_attrs)
 		return true;
@@ -182,13 +182,14 @@ resync(struct parser *p, struct ir_loc *loc)
 {
 	struct lexer *lx = p->lex;
 	struct scan *s = &lx->scan;
-	struct resync r = {.lx = lx, .in_func = p->func != NULL, .error_line = s->last};
+	struct resync r = {.lx = lx, .in_func = p->func != NULL,
+		.rules = p->rules != NULL, .error_line = s->last};
 	const struct scan_sync how = {&r, resync_here, resync_pass, word_or_dot};
 
 	while (r.error_line && s->text[r.error_line - 1] != '\n')
 		r.error_line--;
 	size_t at = scan_recover(s, &how);
-	if (r.in_func && at < s->n && starts_with_word(s->text + at, "func"))
+	if (r.in_func && at < s->n && starts_with_word(s->text + at, r.rules ? "rule" : "func"))
 		lx->close = 1 + p->nregions; /* its end is missing: as if it were here */
 	*loc = (struct ir_loc){s->base + (uint32_t)at, s->base + (uint32_t)at};
 }
@@ -205,7 +206,7 @@ is_plain(const struct parser *p, const struct lexer *lx, struct ir_loc *loc)
 			   (lx->token == ')' || lx->token == '}' || lx->token == TYPE);
 	const char *first;
 
-	if (!p->func || s->last_sync || lx->open != 1 + p->nregions ||
+	if (!p->func || p->rules || s->last_sync || lx->open != 1 + p->nregions ||
 		!(whole || (lx->token == '{' && !p->region && !p->stmt.pending)) ||
 		(p->o && p->o->grammar_only) || !plain_begins(p, s->text + s->last_end, &first))
 		return false;

@@ -145,6 +145,37 @@ parse_module(const void *owner, struct ir_context *ctx, const char *file_name, c
 	return talloc_steal(owner, m);
 }
 
+struct ir_rules *
+parse_rules(const void *owner, struct ir_context *ctx, const char *file_name, const char *text,
+	size_t n)
+{
+	const unsigned errors = diag_errors(ctx->diag);
+	struct lexer lx;
+
+	if (n > PARSE_MAX_BYTES) {
+		diag_error(ctx->diag, LOC_NONE, "%s has more than %d bytes", file_name,
+			PARSE_MAX_BYTES);
+		return NULL;
+	}
+	struct ir_rules *rules = NEW(NULL, struct ir_rules);
+	rules->m = ir_module_create(rules, ctx, "rules");
+	rules->last = &rules->first;
+	struct parser *p = parser_create(rules, rules->m, NULL);
+	p->rules = rules;
+	const uint32_t base = diag_add_source(ctx->diag, file_name, text, n);
+	lexer_open(p, &lx, NULL, diag_source_text(ctx->diag, base), n, base, START_RULES);
+	dir_parse(p);
+	lexer_close(p);
+	if (find_callees(p) && !rules->n && diag_errors(ctx->diag) == errors)
+		PARSE_ERROR(p, ((struct ir_loc){base, base}), "%s does not contain a rule",
+			file_name);
+	talloc_free(p);
+	if (diag_errors(ctx->diag) == errors)
+		return talloc_steal(owner, rules);
+	talloc_free(rules);
+	return NULL;
+}
+
 const struct ir_type *
 parse_type_text(struct ir_module *m, const char *name, const char *text, size_t n)
 {

@@ -10,6 +10,7 @@
 #define PARSER_PARSE_H
 
 #include "ir/ir.h"
+#include "ir/rule.h"
 
 /* A let that is given another value: dopt -D B=128. */
 struct parse_define {
@@ -33,6 +34,13 @@ struct parse_options {
  */
 struct ir_module *parse_module(const void *owner, struct ir_context *ctx, const char *file_name,
 	const char *text, size_t n, const struct parse_options *o);
+
+/*
+ * Parses a text of rules, n bytes: ir/rule.h. `owner` owns them. Rules may have the same name as
+ * functions, not as each other. Returns NULL after errors, which are reported.
+ */
+struct ir_rules *parse_rules(const void *owner, struct ir_context *ctx, const char *file_name,
+	const char *text, size_t n);
 
 /*
  * Parses a type, "f32[64/dp,512]+ep", over the axes and lets of a module; `name` is shown in

@@ -6,6 +6,7 @@
  *     lex.c      tokens; recovery after an error             sizes.c    size expressions and types
  *     declare.c  let, mesh, steps, func                      attrs.c    attributes by the op's row
  *     stmt.c     ops and fuse bodies                         plain.c    statements as printed
+ *     rule.c     rules
  */
 #ifndef PARSER_PARSER_H
 #define PARSER_PARSER_H
@@ -13,6 +14,7 @@
 #include "ir/base/vec.h"
 #include "ir/ir.h"
 #include "ir/ops/row.h"
+#include "ir/rule.h"
 #include "ir/template.h"
 #include "ir/base/intern.h"
 #include "parser/base/scan.h"
@@ -123,6 +125,10 @@ struct parser {
 	struct VEC(const struct ir_size *) dim;
 	struct VEC(struct ir_type_suffix) suffix;
 	enum ir_memory memory;
+	bool dots, is_param; /* of the type being read */
+	struct ir_rules *rules; /* NULL: a module is read */
+	struct ir_rule *rule;   /* being read, or NULL */
+	struct VEC(struct ir_rule_condition) where;
 	struct ir_value poison;       /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */
 	struct cluster_tree *tree;    /* result of parsing a cluster */
@@ -191,6 +197,21 @@ void type_suffix(struct parser *p, struct named axis, const struct ir_size *plac
 /* `@host`, the last suffix of a type. */
 bool type_memory(struct parser *p, struct named memory);
 bool type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
+
+/* Does the name stand for any element type of a class, in rules: T, N, F1 ...? */
+bool type_letter(const char *name);
+/* `..`, in rules. */
+bool type_dots(struct parser *p, struct ir_loc loc);
+
+/* rule.c. A rule: its name, its parameters, its sides; what was wrong is dropped. */
+void rule_begin(struct parser *p, struct named name);
+void rule_left(struct parser *p);
+void rule_right(struct parser *p);
+void rule_condition(struct parser *p, struct size_value x, struct ir_loc xloc,
+	enum ir_rule_compare compare, struct size_value y, struct ir_loc yloc);
+void rule_side_end(struct parser *p, struct ir_loc brace);
+void rule_end(struct parser *p, struct ir_loc brace);
+void rule_give_up(struct parser *p);
 
 /* attrs.c */
 struct ir_attr attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc);

@@ -13,7 +13,7 @@
 static struct arena *
 size_arena(const struct parser *p)
 {
-	return p->func && p->template ? p->ctx->arena : p->scratch;
+	return (p->func || p->rule) && p->template ? p->ctx->arena : p->scratch;
 }
 
 static struct ir_size *
@@ -126,8 +126,21 @@ type_suffix(struct parser *p, struct named axis, const struct ir_size *place)
 }
 
 bool
+type_dots(struct parser *p, struct ir_loc loc)
+{
+	p->dots = true;
+	if (!p->rules)
+		PARSE_ERROR(p, loc, "'..' stands for dims in rules only");
+	return p->rules != NULL;
+}
+
+bool
 type_memory(struct parser *p, struct named memory)
 {
+	if (p->rules && strcmp(memory.name, "param") == 0) {
+		p->is_param = true;
+		return true;
+	}
 	if (strcmp(memory.name, "host") != 0) {
 		PARSE_ERROR(p, memory.loc,
 			"'@%s' is not a memory; expected '@host', or '@%s=' and a position on an "
@@ -172,16 +185,32 @@ find_dtype(struct parser *p, const char *name, struct ir_loc loc)
 	return -1;
 }
 
+/* Nothing was read of a type. */
+static void
+type_begin(struct parser *p)
+{
+	p->dim.n = p->suffix.n = 0;
+	p->memory = IR_DEVICE;
+	p->dots = p->is_param = false;
+}
+
+bool
+type_letter(const char *name)
+{
+	return strchr("TNFZLI", *name) && !name[1 + strspn(name + 1, "0123456789")];
+}
+
 /* The dims and suffixes read so far are those of a type: the result of parsing a type. */
 bool
 type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct ir_loc loc)
 {
 	struct arena *arena = size_arena(p);
-	int t = find_dtype(p, dtype, dtype_loc), rank = p->dim.n, n = p->suffix.n;
+	const bool letter = p->rules && type_letter(dtype);
+	int t = letter ? 0 : find_dtype(p, dtype, dtype_loc), rank = p->dim.n, n = p->suffix.n;
 	const enum ir_memory memory = p->memory;
+	const bool dots = p->dots, is_param = p->is_param;
 
-	p->dim.n = p->suffix.n = 0;
-	p->memory = IR_DEVICE;
+	type_begin(p);
 	if (t < 0)
 		return false;
 	if (rank > IR_MAX_RANK) {
@@ -198,6 +227,9 @@ type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct
 		suffix[i] = p->suffix.at[i];
 	*text = (struct ir_type_text){.dtype = (enum ir_dtype)t,
 		.memory = memory,
+		.letter = letter ? dtype : NULL,
+		.dots = dots,
+		.param = is_param,
 		.rank = rank,
 		.nsuffixes = n,
 		.loc = loc,
@@ -214,8 +246,7 @@ type_parse(struct parser *p, struct ir_loc loc)
 	struct lexer inner;
 
 	lexer_open(p, &inner, p, text_at(p, loc), loc.end - loc.begin, loc.begin, START_TYPE);
-	p->dim.n = p->suffix.n = 0;
-	p->memory = IR_DEVICE;
+	type_begin(p);
 	p->written = NULL;
 	if (dir_parse(p))
 		p->written = NULL;

@@ -6,9 +6,10 @@
 
 DOPT_API_BEGIN
 
-/* dopt, dopt-profile, dopt-schedule and dopt-trace with their command lines; the result is the exit status. */
+/* dopt, dopt-profile, dopt-rules, dopt-schedule and dopt-trace with their command lines; the result is the exit status. */
 int tool_dopt(int argc, char **argv);
 int tool_profile(int argc, char **argv);
+int tool_rules(int argc, char **argv);
 int tool_schedule(int argc, char **argv);
 int tool_trace(int argc, char **argv);
 

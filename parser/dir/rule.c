@@ -1,0 +1,156 @@
+/* Rules: two templates over the same parameters, which have types: ir/rule.h. */
+#include "parser/dir/parser.h"
+
+#include "ir/base/number.h"
+
+#include <string.h>
+
+static struct ir_func *
+side_create(struct parser *p, const struct ir_rule *r, int nparams)
+{
+	struct ir_func *f = ARENA_NEW(p->m->arena, struct ir_func);
+
+	f->name = r->name;
+	f->module = p->m;
+	f->loc = r->loc;
+	f->body.func = f;
+	f->body.nargs = (uint32_t)nparams;
+	f->body.arg = ir_block_args(p->m, &f->body, (uint32_t)nparams);
+	return f;
+}
+
+/* The statements to come are those of a side. */
+static void
+side_begin(struct parser *p, int side)
+{
+	struct ir_func *f = p->rule->side[side];
+	const struct ir_block *left = &p->rule->side[RULE_LEFT]->body;
+
+	p->func = f;
+	p->block = &f->body;
+	p->scope = p->m->value_ids;
+	for (uint32_t i = 0; i < f->body.nargs; i++) {
+		const struct named name = {
+			side == RULE_LEFT ? p->result.at[i].name : left->arg[i].name,
+			side == RULE_LEFT ? p->result.at[i].loc : p->rule->loc};
+		f->body.arg[i].name = name.name;
+		f->body.arg[i].id = p->m->value_ids++;
+		if (side == RULE_LEFT || !symbol_is_here(p, name.name))
+			p->func_bad = !symbol_define(p, name, &f->body.arg[i]) || p->func_bad;
+	}
+}
+
+static void
+side_close(struct parser *p)
+{
+	p->func = NULL;
+	p->block = NULL;
+	p->meanings.undo.n = 0;
+}
+
+void
+rule_begin(struct parser *p, struct named name)
+{
+	struct ir_rule *r = ARENA_NEW(p->m->arena, struct ir_rule);
+
+	r->name = name.name;
+	r->loc = name.loc;
+	p->rule = r;
+	p->func_bad = false;
+	p->template = true;
+	IR_FOR_RULES (before, p->rules)
+		if (before->name == r->name) {
+			PARSE_ERROR(p, name.loc, "@%s is already defined", r->name);
+			diag_note(p->ctx->diag, before->loc, "here");
+			p->func_bad = true;
+		}
+}
+
+void
+rule_left(struct parser *p)
+{
+	struct ir_rule *r = p->rule;
+	const int n = p->result.n;
+
+	r->param = ARENA_ARRAY(p->m->arena, const struct ir_type_text *, n);
+	for (int i = 0; i < n; i++) {
+		r->param[i] = p->type.at[i].text;
+		p->func_bad = p->func_bad || !r->param[i];
+		if (r->param[i] && (r->param[i]->nsuffixes || r->param[i]->memory == IR_HOST))
+			PARSE_ERROR(p, p->type.at[i].loc,
+				"a parameter of a rule has no layout; layouts follow from its ops");
+	}
+	for (int i = 0; i < 2; i++)
+		r->side[i] = side_create(p, r, n);
+	side_begin(p, RULE_LEFT);
+	stmt_reset(p);
+}
+
+void
+rule_right(struct parser *p)
+{
+	side_begin(p, RULE_RIGHT);
+}
+
+void
+rule_condition(struct parser *p, struct size_value x, struct ir_loc xloc,
+	enum ir_rule_compare compare, struct size_value y, struct ir_loc yloc)
+{
+	const struct ir_rule_condition c = {
+		compare, {size_tree(p, x, xloc), size_tree(p, y, yloc)}, loc_join(xloc, yloc)};
+
+	VEC_PUSH(p, &p->where, c);
+}
+
+void
+rule_side_end(struct parser *p, struct ir_loc brace)
+{
+	const struct ir_op *last = p->block->last;
+
+	if (!p->func_bad && (!last || last->code != OP_return || !last->noperands)) {
+		PARSE_ERROR(p, brace, "each side of @%s must end in return(...)", p->rule->name);
+		p->func_bad = true;
+	}
+	side_close(p);
+}
+
+void
+rule_end(struct parser *p, struct ir_loc brace)
+{
+	struct ir_rule *r = p->rule;
+
+	rule_side_end(p, brace);
+	if (!p->func_bad && ir_rule_return(r, RULE_LEFT)->noperands !=
+				    ir_rule_return(r, RULE_RIGHT)->noperands) {
+		const int n[2] = {ir_rule_return(r, RULE_LEFT)->noperands,
+			ir_rule_return(r, RULE_RIGHT)->noperands};
+		PARSE_ERROR(p, ir_rule_return(r, RULE_RIGHT)->loc,
+			"the left side of @%s returns %d value%s, the right side %d", r->name, n[0],
+			number_plural(n[0]), n[1]);
+		p->func_bad = true;
+	}
+	if (!p->func_bad) {
+		struct ir_rule_condition *where =
+			ARENA_ARRAY(p->m->arena, struct ir_rule_condition, p->where.n);
+		for (int i = 0; i < p->where.n; i++)
+			where[i] = p->where.at[i];
+		r->where = where;
+		r->nwhere = (int)p->where.n;
+		*p->rules->last = r;
+		p->rules->last = &r->next;
+		p->rules->n++;
+	}
+	p->where.n = 0;
+	p->rule = NULL;
+	p->template = false;
+}
+
+void
+rule_give_up(struct parser *p)
+{
+	stmt_reset(p);
+	side_close(p);
+	p->where.n = 0;
+	p->rule = NULL;
+	p->template = false;
+}
