@@ -1,0 +1,44 @@
+/*
+ * Is a rule true, for all sizes? The sides are read from the index notation of their ops as sums of
+ * products over symbolic sizes and positions, and brought to one normal form; what a comparison of
+ * sizes leaves open is decided in both branches. A rule that does not hold is run at small sizes by
+ * the interpreter, until it shows where.
+ */
+#ifndef PASSES_RULES_VERIFY_H
+#define PASSES_RULES_VERIFY_H
+
+#include "ir/rule.h"
+
+enum rule_verdict { RULE_PROVEN, RULE_REFUTED, RULE_UNKNOWN };
+
+/* What a proof assumes of elements beside real arithmetic. */
+enum rule_assumes {
+	RULE_FINITE = 1 << 0,   /* none is infinite or NaN: x - x = 0, 0 x = 0 */
+	RULE_POSITIVE = 1 << 1, /* of logarithms and roots */
+	RULE_NONZERO = 1 << 2,  /* divisors */
+};
+
+struct rule_proof {
+	enum rule_verdict verdict;
+	bool bitwise;     /* proven, and results are equal to the bit, not just within rounding */
+	unsigned assumes; /* set of enum rule_assumes */
+	const char *why;  /* refuted: a counterexample; unknown: the reason; else "" */
+	/* Conditions beside those of the rule under which it is proven; nwhere = 0: none. */
+	const struct ir_rule_condition *where;
+	int nwhere;
+	int branches; /* cases that were decided */
+};
+
+/* Decides a rule; what the proof points to is owned by `owner`. */
+void rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
+	struct rule_proof *proof);
+
+/*
+ * Looks for a counterexample: both sides at `tries` random small sizes, with small integers as
+ * elements, by the interpreter. The text says sizes, element and both values; NULL: none found.
+ * *typed counts the tries whose left side had a type.
+ */
+char *rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
+	int tries, uint64_t seed, int *typed);
+
+#endif
