@@ -203,6 +203,7 @@ enum {
 	WEIGHT_inline = 1,
 	WEIGHT_canonicalize = 3,
 	WEIGHT_sink_transpose = 1,
+	WEIGHT_rewrite = 2,
 	WEIGHT_cse = 3,
 	WEIGHT_dce = 2,
 	WEIGHT_amp = 2,
