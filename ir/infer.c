@@ -138,8 +138,8 @@ letter_words(char letter)
 	}
 }
 
-static bool
-letter_fits(char letter, enum ir_dtype t)
+bool
+row_letter_fits(char letter, enum ir_dtype t)
 {
 	enum ir_dclass c = ir_dtype_class(t);
 
@@ -169,7 +169,7 @@ check_dtypes(struct ir_module *m, const struct ir_op *op, const struct ir_row *r
 			letters++;
 		if (letter == '*')
 			return true;
-		if (!letter_fits(letter, t))
+		if (!row_letter_fits(letter, t))
 			return FAIL(m, op, "%s: operand %d must be %s, but it is %s", row->name,
 				i + 1, letter_words(letter), ir_dtype_name(t));
 		if (letter == 'I' || letter == 'b')

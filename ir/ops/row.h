@@ -131,6 +131,9 @@ op_row(const struct ir_context *ctx, const struct ir_op *op)
 /* The row's attribute of that name, or NULL. `key` is interned or not. */
 const struct row_attr *row_attr_find(const struct ir_row *row, const char *key);
 
+/* Is the type of the class that a letter of the table stands for? */
+bool row_letter_fits(char letter, enum ir_dtype t);
+
 /* Gives an op without attributes a copy of these, in the order of its row. */
 void row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr, int n);
 /* The same where the op has room for them. */

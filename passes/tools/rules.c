@@ -2,13 +2,15 @@
  * dopt-rules: substitutions of graphs.
  *
  *     dopt-rules show FILE             the rules as they are read
+ *     dopt-rules verify FILE           which hold, for all sizes
  *     dopt-rules refute FILE           counterexamples to rules that do not hold
  *     dopt-rules convert FILE          rules of FlexFlow (JSON) or TASO (protobuf) as text, or back
  */
 #include "ir/base/alloc.h"
+#include "ir/base/number.h"
 #include "ir/rule.h"
 #include "parser/dir/parse.h"
-#include "passes/rules/foreign.h"
+#include "passes/rules/foreign/foreign.h"
 #include "passes/rules/verify.h"
 #include "passes/tools/command_line.h"
 #include "passes/tools/input.h"
@@ -159,6 +161,56 @@ convert(struct tool *t)
 	return exit;
 }
 
+/* "within rounding, of finite elements" */
+static void
+print_kind(FILE *out, const struct rule_proof *p)
+{
+	static const char *const assumes[] = {"finite", "positive", "nonzero"};
+	const char *between = "; elements assumed ";
+
+	fputs(p->bitwise ? "bitwise" : "within rounding", out);
+	for (int i = 0; i < 3; i++)
+		if (p->assumes >> i & 1) {
+			fprintf(out, "%s%s", between, assumes[i]);
+			between = ", ";
+		}
+}
+
+static enum driver_exit
+verify(struct tool *t)
+{
+	struct ir_rules *rules = read_rules(t, t->file.item[0]);
+	struct driver_output out;
+	int n[3] = {0, 0, 0};
+
+	if (!rules || !driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	IR_FOR_RULES (r, rules) {
+		void *scratch = alloc_scratch(t);
+		struct rule_proof p;
+		rule_verify(scratch, rules, r, &p);
+		n[p.verdict]++;
+		fprintf(out.file, "%s: ", r->name);
+		if (p.verdict == RULE_PROVEN) {
+			fputs("proven, ", out.file);
+			print_kind(out.file, &p);
+			if (p.nwhere)
+				fputc(';', out.file);
+			ir_print_conditions(out.file, rules->m, p.where, p.nwhere);
+			fputc('\n', out.file);
+		} else {
+			fprintf(out.file, "%s: %s\n",
+				p.verdict == RULE_REFUTED ? "refuted" : "unknown", p.why);
+		}
+		talloc_free(scratch);
+	}
+	fprintf(out.file, "%d rule%s: %d proven, %d refuted, %d unknown\n", rules->n,
+		number_plural(rules->n), n[RULE_PROVEN], n[RULE_REFUTED], n[RULE_UNKNOWN]);
+	if (!driver_output_close(&out))
+		return DRIVER_INPUT;
+	return n[RULE_REFUTED] || n[RULE_UNKNOWN] ? DRIVER_INPUT : DRIVER_OK;
+}
+
 #define FIELD(field) offsetof(struct tool, field)
 #define AT(field) .at = FIELD(field)
 
@@ -181,6 +233,10 @@ static const struct command commands[] = {
 	{"show", "FILE", "write the rules of a file as they are read", 1, 1, show},
 	{"convert", "FILE", "write rules of FlexFlow (JSON) or TASO (protobuf) as text, or back", 1,
 		1, convert},
+	{"verify", "FILE",
+		"prove each rule for all sizes, or refute it with a counterexample; conditions on "
+		"sizes that it needs are found",
+		1, 1, verify},
 	{"refute", "FILE", "look for counterexamples at random small sizes", 1, 1, refute},
 };
 

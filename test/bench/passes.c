@@ -104,6 +104,7 @@ static const struct row rows[] = {
 	{NULL, "cse", .pass = "cse"},
 	{NULL, "dce", .pass = "dce"},
 	{NULL, "sink-transpose", .pass = "sink-transpose"},
+	{NULL, "rewrite", .pass = "rewrite"},
 	{NULL, "amp", .pass = "amp"},
 	{NULL, "propagate", .pass = "propagate"},
 	{NULL, "spatial", .pass = "spatial{axis=dp}"},

@@ -5,7 +5,7 @@
  *
  * A split takes apart what a concat joined, where it joined it, so a tensor knows where that was.
  */
-#include "passes/rules/foreign.h"
+#include "passes/rules/foreign/foreign.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  *              3: output ...}                   output     {1: op on the left, 2: op on the right,
  *                                                           3: result on the left, 4: on the right}
  */
-#include "passes/rules/foreign.h"
+#include "passes/rules/foreign/foreign.h"
 
 #include <stdlib.h>
 #include <string.h>

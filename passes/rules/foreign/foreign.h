@@ -3,9 +3,9 @@
  * two lists of ops in topological order; an input is a result of an op before, or, with a negative op,
  * a tensor from outside; the same number is the same tensor in both lists.
  *
- *     foreign.c         what is asked of rules
- *     foreign_json.c    JSON to rules and back          foreign_text.c     to the text of ir/rule.h
- *     foreign_proto.c   protobuf to rules and back      foreign_graph.c    from rules of ir/rule.h
+ *     json.c     JSON to rules and back        text.c     to the text of ir/rule.h
+ *     proto.c    protobuf to rules and back    graph.c    from rules of ir/rule.h
+ *     check.c    what is asked of rules
  */
 #ifndef PASSES_RULES_FOREIGN_H
 #define PASSES_RULES_FOREIGN_H

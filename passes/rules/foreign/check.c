@@ -1,5 +1,5 @@
 /* What is asked of rules of others before they are used: foreign.h. */
-#include "passes/rules/foreign.h"
+#include "passes/rules/foreign/foreign.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * Rules of ir/rule.h in the words of FlexFlow and TASO. What they lack is said in a warning, and the
  * rule is left out. Two slices are a split where they are what a concat joined.
  */
-#include "passes/rules/foreign.h"
+#include "passes/rules/foreign/foreign.h"
 
 #include "ir/ops/row.h"
 

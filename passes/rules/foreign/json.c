@@ -1,5 +1,5 @@
 /* FlexFlow's substitutions, as JSON: foreign.h. What is written is what FlexFlow's converter wrote. */
-#include "passes/rules/foreign.h"
+#include "passes/rules/foreign/foreign.h"
 
 #include "runtime/data/json.h"
 

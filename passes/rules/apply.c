@@ -1,0 +1,355 @@
+/* The right side of a match, built in front of its roots; what takes their place, and what goes. */
+#include "passes/rules/matcher.h"
+
+#include <string.h>
+
+enum { SPAN = 1000 }; /* ops between the roots of one match: looked at one by one */
+
+/* --- attributes and types of the right side --------------------------------------------------- */
+
+static bool
+make_number(const struct rule_match *match, const struct row_attr *r, struct ir_attr *a)
+{
+	const struct ir_size *size = a->size;
+	struct rule_number n;
+
+	if (!rule_number(match, size, &n))
+		return false;
+	if (r->type == ROW_FLOAT || n.fraction) {
+		a->kind = ATTR_FLOAT;
+		a->f = n.f;
+		return r->type == ROW_FLOAT || r->type == ROW_SCALAR || r->type == ROW_NUMBERS;
+	}
+	a->kind = ATTR_INT;
+	a->i = n.i;
+	return true;
+}
+
+static const struct ir_attr *
+meaning_of(const struct rule_match *match, const char *name, bool is_type)
+{
+	for (int i = 0; i < match->nnames; i++)
+		if (match->name[i].name == name && match->name[i].is_type == is_type)
+			return &match->name[i].value;
+	return NULL;
+}
+
+static bool
+is_default(const struct row_attr *r, const struct ir_attr *a)
+{
+	struct rule_number x, y;
+
+	return r->has_default && rule_number_of(&r->otherwise, &x) && rule_number_of(a, &y) &&
+	       rule_number_equal(x, y);
+}
+
+/* *absent: the op is to leave it out. */
+static bool
+make_attr(struct ir_module *m, const struct rule_match *match, const struct row_attr *r,
+	struct ir_attr *a, bool *absent)
+{
+	if (a->kind == ATTR_NAME) {
+		const struct ir_attr *value = meaning_of(match, a->s, r->type == ROW_DTYPE);
+		const char *key = a->key;
+		if (!value)
+			return false;
+		*absent = value->kind == RULE_ABSENT;
+		*a = *value;
+		a->key = key;
+	}
+	if (a->kind == ATTR_LIST) {
+		struct ir_attr *list = ARENA_ARRAY(m->arena, struct ir_attr, a->n);
+		for (int i = 0; i < a->n; i++) {
+			list[i] = a->list[i];
+			if (list[i].kind == ATTR_SIZE && !make_number(match, r, &list[i]))
+				return false;
+		}
+		a->list = list;
+	}
+	if (a->kind == ATTR_SIZE && !make_number(match, r, a))
+		return false;
+	*absent = *absent || is_default(r, a);
+	return true;
+}
+
+/* A tensor that the text of the rule gives a type has the splits of the first root where it has the
+ * same dims: what it is added to is split. */
+static const struct ir_type *
+make_type(struct ir_module *m, const struct rule_match *match, const struct ir_type_text *text)
+{
+	const struct ir_type *root = match->at->result[0].type;
+	const struct ir_attr *letter = text->letter ? meaning_of(match, text->letter, true) : NULL;
+	const int lead = text->dots && match->ndots > 0 ? match->ndots : 0;
+	struct ir_type t;
+
+	memset(&t, 0, sizeof t);
+	if ((text->letter && !letter) || lead + text->rank > IR_MAX_RANK)
+		return NULL;
+	t.dtype = (uint8_t)(letter ? letter->i : (int64_t)text->dtype);
+	t.rank = (uint8_t)(lead + text->rank);
+	memcpy(t.dim, match->dots, (size_t)lead * sizeof *t.dim);
+	for (int i = 0; i < text->rank; i++) {
+		struct rule_number n;
+		if (!rule_number(match, text->dim[i], &n) || n.fraction || n.i < 0)
+			return NULL;
+		t.dim[lead + i] = n.i;
+	}
+	if (t.rank == root->rank && memcmp(t.dim, root->dim, sizeof t.dim) == 0)
+		for (int a = 0; a < m->naxes; a++)
+			if (root->axis[a].kind == IR_SPLIT || root->axis[a].kind == IR_SINGLE)
+				t.axis[a] = root->axis[a];
+	return ir_type_check(m, &t, match->at->loc, "") ? ir_type_intern(m->ctx, &t) : NULL;
+}
+
+/* --- ops of the right side -------------------------------------------------------------------- */
+
+struct building {
+	struct ir_module *m;
+	const struct rule_match *match;
+	struct ir_op *before;
+	uint32_t base; /* ids of values of the right side start here */
+	struct ir_value *value[2 * RULE_MAX_VALUES];
+	int nvalues;
+};
+
+static uint32_t
+least_id(const struct ir_block *b)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < b->nargs; i++)
+		least = b->arg[i].id < least ? b->arg[i].id : least;
+	IR_FOR_OPS (op, b)
+		for (int i = 0; i < op->nresults; i++)
+			least = op->result[i].id < least ? op->result[i].id : least;
+	return least;
+}
+
+static struct ir_value **
+made(struct building *x, const struct ir_value *v)
+{
+	return &x->value[v->id - x->base];
+}
+
+static bool
+build_op(struct building *x, const struct ir_op *want)
+{
+	const struct ir_row *row = op_row(x->m->ctx, want);
+	struct ir_value *operand[RULE_MAX_VALUES];
+	struct ir_attr attr[ROW_MAX_ATTRS];
+	const struct ir_type *written[RULE_MAX_RESULTS];
+	int n = 0;
+
+	if (want->noperands > RULE_MAX_VALUES || want->nresults > RULE_MAX_RESULTS)
+		return false;
+	for (int i = 0; i < want->nattrs && i < ROW_MAX_ATTRS; i++) {
+		const struct row_attr *r = row_attr_find(row, want->attr[i].key);
+		bool absent = false;
+		attr[n] = want->attr[i];
+		attr[n].loc = (struct ir_loc){0};
+		if (!r || !make_attr(x->m, x->match, r, &attr[n], &absent))
+			return false;
+		n += !absent;
+	}
+	for (int i = 0; i < want->noperands; i++)
+		operand[i] = *made(x, ir_operand(want, i));
+	const struct ir_type_text *text = op_is(want, TRAIT_WRITTEN) ? want->written : NULL;
+	for (int i = 0; text && i < want->nresults; i++, text = text->next)
+		if (!(written[i] = make_type(x->m, x->match, text)))
+			return false;
+	struct ir_op *op = ir_op_create(x->m, (enum op_code)want->code, x->match->at->loc, operand,
+		want->noperands, attr, n, want->nresults);
+	ir_insert_before(x->before, op);
+	if (!ir_infer(x->m, op, op_is(want, TRAIT_WRITTEN) ? written : NULL))
+		return false;
+	for (int i = 0; i < want->nresults; i++)
+		*made(x, &want->result[i]) = &op->result[i];
+	return true;
+}
+
+/* --- where it is built ------------------------------------------------------------------------ */
+
+static int
+root_number(const struct rule_built *b, const struct ir_value *v)
+{
+	for (int i = 0; i < b->n; i++)
+		if (b->from[i] == v)
+			return i;
+	return -1;
+}
+
+static bool
+is_root_op(const struct rule_built *b, const struct ir_op *op)
+{
+	for (int i = 0; i < b->n; i++)
+		if (b->from[i]->op == op)
+			return true;
+	return false;
+}
+
+/* The root that is issued first; NULL: they are too far from each other. */
+static struct ir_op *
+first_root(const struct rule_built *b)
+{
+	struct ir_op *first = b->from[0]->op, *up = first, *down = first;
+	int left = 0;
+
+	for (int i = 0; i < b->n; i++) {
+		bool counted = b->from[i]->op == first;
+		for (int j = 0; j < i; j++)
+			counted = counted || b->from[j]->op == b->from[i]->op;
+		left += !counted;
+	}
+	for (int k = 0; k < SPAN && left; k++) {
+		up = up ? up->prev : NULL;
+		down = down ? down->next : NULL;
+		if (up && is_root_op(b, up)) {
+			first = up;
+			left--;
+		}
+		left -= down && is_root_op(b, down);
+	}
+	return left ? NULL : first;
+}
+
+static bool
+is_param(const struct rule_match *match, const struct ir_op *op)
+{
+	const struct ir_func *left = match->pattern->rule->side[RULE_LEFT],
+			     *right = match->pattern->rule->side[RULE_RIGHT];
+
+	for (uint32_t i = 0; i < left->body.nargs; i++) {
+		const struct ir_value *v =
+			match->value[rule_value_number(match->pattern, &left->body.arg[i])];
+		if (right->body.arg[i].uses && v && v->op == op)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * All operands come before the first root, and so before all users of roots; or behind it and
+ * before its first use. NULL: neither.
+ */
+static struct ir_op *
+place_of(const struct rule_match *match, const struct rule_built *b)
+{
+	struct ir_op *at = first_root(b), *op = at;
+	int roots = 0;
+
+	if (!at || b->n == 1)
+		return at;
+	for (int k = 0; op && k < 2 * SPAN && roots < b->n; k++, op = op->next) {
+		for (int i = 0; i < b->n; i++)
+			roots += b->from[i]->op == op;
+		if (is_param(match, op)) {
+			for (const struct ir_op *o = at; o != op->next; o = o->next)
+				for (int i = 0; i < o->noperands; i++)
+					if (root_number(b, ir_operand(o, i)) >= 0)
+						return NULL;
+			if (is_root_op(b, op))
+				return NULL;
+			at = op->next;
+		}
+	}
+	return at;
+}
+
+bool
+rule_build(struct ir_module *m, const struct rule_match *match, struct rule_built *b)
+{
+	const struct ir_rule *r = match->pattern->rule;
+	const struct ir_block *left = &r->side[RULE_LEFT]->body,
+			      *right = &r->side[RULE_RIGHT]->body;
+	const struct ir_op *old = ir_rule_return(r, RULE_LEFT),
+			   *new = ir_rule_return(r, RULE_RIGHT);
+	struct building x = {.m = m, .match = match, .base = least_id(right)};
+
+	*b = (struct rule_built){.match = match, .block = match->at->block, .n = old->noperands};
+	for (int i = 0; i < b->n; i++)
+		b->from[i] = match->value[rule_value_number(match->pattern, ir_operand(old, i))];
+	x.before = place_of(match, b);
+	if (!x.before)
+		return false;
+	b->before = x.before->prev;
+	b->after = x.before;
+	for (uint32_t i = 0; i < right->nargs; i++)
+		*made(&x, &right->arg[i]) =
+			match->value[rule_value_number(match->pattern, &left->arg[i])];
+	const bool before = diag_mute(m->ctx->diag, true);
+	bool fits = true;
+	for (const struct ir_op *op = right->first; fits && op != new; op = op->next)
+		fits = build_op(&x, op);
+	diag_mute(m->ctx->diag, before);
+	for (int i = 0; fits && i < b->n; i++) {
+		b->to[i] = *made(&x, ir_operand(new, i));
+		fits = b->to[i]->type == b->from[i]->type && root_number(b, b->to[i]) < 0;
+	}
+	if (!fits)
+		rule_undo(b);
+	return fits;
+}
+
+void
+rule_undo(struct rule_built *b)
+{
+	while (b->after->prev != b->before)
+		ir_op_erase(b->after->prev);
+}
+
+/* --- what goes -------------------------------------------------------------------------------- */
+
+static bool
+is_listed(struct ir_op *const *list, int n, const struct ir_op *op)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i] == op)
+			return true;
+	return false;
+}
+
+static bool
+is_dead(const struct rule_built *b, struct ir_op *const *dead, int n, const struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		for (int k = 0; k < b->n; k++)
+			if (b->to[k] == &op->result[i])
+				return false;
+		if (root_number(b, &op->result[i]) >= 0)
+			continue;
+		IR_FOR_USES (u, &op->result[i])
+			if (!is_listed(dead, n, u->op))
+				return false;
+	}
+	return true;
+}
+
+int
+rule_dead(const struct rule_built *b, struct ir_op *dead[RULE_MAX_VALUES])
+{
+	const struct rule_pattern *p = b->match->pattern;
+	int n = 0;
+
+	for (const struct ir_op *want = ir_rule_return(p->rule, RULE_LEFT)->prev; want;
+		want = want->prev) {
+		struct ir_op *op = b->match->value[rule_value_number(p, &want->result[0])]->op;
+		if (!is_listed(dead, n, op) && is_dead(b, dead, n, op))
+			dead[n++] = op;
+	}
+	return n;
+}
+
+void
+rule_commit(struct rule_built *b)
+{
+	struct ir_op *dead[RULE_MAX_VALUES];
+	const int n = rule_dead(b, dead);
+
+	for (int i = 0; i < b->n; i++) {
+		if (b->to[i]->op && !b->to[i]->name)
+			b->to[i]->name = b->from[i]->name;
+		ir_replace_uses(b->from[i], b->to[i]);
+	}
+	for (int i = 0; i < n; i++)
+		ir_op_erase(dead[i]);
+}

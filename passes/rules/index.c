@@ -1,0 +1,308 @@
+/*
+ * The index of rules:
+ *
+ *     first[code of the root] -> rules, sorted by the codes of the ops of its operands
+ *
+ * An op is compared with the keys of its code, three numbers each, and matched with the rules of
+ * those that fit: the 640 rules of FlexFlow have 209 keys, of 3 rules each and at most 17.
+ */
+#include "ir/base/alloc.h"
+#include "passes/rules/matcher.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rule_index {
+	struct rule_pattern *pattern; /* [n] by key, then number */
+	int n;
+	int first[OP_NCODES + 1]; /* by code of the root */
+	const char **why_not;     /* by number */
+};
+
+/* --- a rule as the matcher reads it ----------------------------------------------------------- */
+
+static const char *
+check_ops(const struct ir_rule *r, int side)
+{
+	uint32_t values = r->side[side]->body.nargs;
+	int goals = 0;
+
+	IR_FOR_OPS (op, &r->side[side]->body) {
+		if (op->code == OP_return)
+			continue;
+		if (!op_is(op, TRAIT_PURE) || op_is(op, TRAIT_KEYED) || op->symbol || op->body)
+			return "it has an op whose result is not a function of operands and "
+			       "attributes";
+		values += op->nresults;
+		goals += op->noperands + 1;
+	}
+	if (values > RULE_MAX_VALUES || goals > MATCHER_GOALS)
+		return "it has too many values";
+	return ir_rule_return(r, side)->noperands > RULE_MAX_RESULTS ? "it has too many results"
+								     : NULL;
+}
+
+static struct ir_value *
+end_of(struct ir_op *op, int k)
+{
+	return k < op->noperands ? ir_operand(op, k) : &op->result[k - op->noperands];
+}
+
+/* Marks the values of the left side that the matcher finds from the first root. */
+static void
+find_reached(const struct rule_pattern *p, bool reached[RULE_MAX_VALUES])
+{
+	const struct ir_func *left = p->rule->side[RULE_LEFT];
+	bool more = true;
+
+	memset(reached, 0, RULE_MAX_VALUES * sizeof *reached);
+	reached[rule_value_number(p, ir_operand(ir_rule_return(p->rule, RULE_LEFT), 0))] = true;
+	while (more) {
+		more = false;
+		IR_FOR_OPS (op, &left->body) {
+			const int n = op->code == OP_return ? 0 : op->noperands + op->nresults;
+			bool any = false, all = true;
+			for (int k = 0; k < n; k++) {
+				const bool is = reached[rule_value_number(p, end_of(op, k))];
+				any = any || is;
+				all = all && is;
+			}
+			for (int k = 0; any && k < n; k++)
+				reached[rule_value_number(p, end_of(op, k))] = true;
+			more = more || (any && !all);
+		}
+	}
+}
+
+static const char *
+check_reached(const struct rule_pattern *p)
+{
+	const struct ir_rule *r = p->rule;
+	const struct ir_block *left = &r->side[RULE_LEFT]->body,
+			      *right = &r->side[RULE_RIGHT]->body;
+	const struct ir_op *ret = ir_rule_return(r, RULE_LEFT);
+	bool reached[RULE_MAX_VALUES];
+
+	find_reached(p, reached);
+	for (int i = 0; i < ret->noperands; i++) {
+		if (!ir_operand(ret, i)->op)
+			return "its left side returns a parameter";
+		if (!reached[rule_value_number(p, ir_operand(ret, i))])
+			return "its left side has roots that share no value";
+	}
+	for (uint32_t i = 0; i < right->nargs; i++)
+		if (right->arg[i].uses && !reached[rule_value_number(p, &left->arg[i])])
+			return "its right side has a parameter that the left side lacks";
+	return NULL;
+}
+
+struct names {
+	const char *name[RULE_MAX_NAMES];
+	int n;
+	bool more; /* than there is room for */
+};
+
+static void
+see_name(void *data, const char *name)
+{
+	struct names *s = data;
+
+	for (int i = 0; i < s->n; i++)
+		if (s->name[i] == name)
+			return;
+	if (s->n == RULE_MAX_NAMES)
+		s->more = true;
+	else
+		s->name[s->n++] = name;
+}
+
+static void
+see_size(struct names *s, const struct ir_size *size)
+{
+	if (size->kind == SIZE_NAME)
+		see_name(s, size->name);
+	for (int i = 0; i < 2; i++)
+		if (size->arg[i])
+			see_size(s, size->arg[i]);
+}
+
+static void
+see_type(struct names *s, const struct ir_type_text *t)
+{
+	if (t->letter)
+		see_name(s, t->letter);
+	for (int i = 0; i < t->rank; i++)
+		see_size(s, t->dim[i]);
+}
+
+/* Names of sizes, lists, axes and element types that a side uses. */
+static void
+see_side(struct names *s, const struct ir_rule *r, int side)
+{
+	const struct ir_block *b = &r->side[side]->body;
+
+	ir_template_names(r->side[side], see_name, s);
+	IR_FOR_OPS (op, b) {
+		for (int i = 0; i < op->nattrs; i++)
+			if (op->attr[i].kind == ATTR_NAME)
+				see_name(s, op->attr[i].s);
+		for (const struct ir_type_text *t = op->written; t; t = t->next)
+			see_type(s, t);
+	}
+	for (uint32_t i = 0; side == RULE_LEFT && i < b->nargs; i++)
+		if (b->arg[i].uses)
+			see_type(s, r->param[i]);
+}
+
+static const char *
+check_names(const struct ir_rule *r)
+{
+	struct names s = {.n = 0};
+
+	see_side(&s, r, RULE_LEFT);
+	const int n = s.n;
+	if (s.more)
+		return "it has too many names";
+	see_side(&s, r, RULE_RIGHT);
+	return s.n > n || s.more ? "its right side has a name that the left side lacks" : NULL;
+}
+
+/* Ids of the left side's values are in a row. */
+static void
+number_values(struct rule_pattern *p)
+{
+	const struct ir_func *left = p->rule->side[RULE_LEFT];
+	uint32_t low = UINT32_MAX, high = 0;
+
+	for (uint32_t i = 0; i < left->body.nargs; i++) {
+		const uint32_t id = left->body.arg[i].id;
+		low = id < low ? id : low;
+		high = id > high ? id : high;
+	}
+	IR_FOR_OPS (op, &left->body)
+		for (int i = 0; i < op->nresults; i++) {
+			const uint32_t id = op->result[i].id;
+			low = id < low ? id : low;
+			high = id > high ? id : high;
+		}
+	p->value_base = low;
+	p->nvalues = high - low + 1;
+}
+
+static void
+fill(struct rule_pattern *p)
+{
+	const struct ir_value *root = ir_operand(ir_rule_return(p->rule, RULE_LEFT), 0);
+
+	p->why_not = check_ops(p->rule, RULE_LEFT);
+	if (!p->why_not)
+		p->why_not = check_ops(p->rule, RULE_RIGHT);
+	number_values(p);
+	if (!p->why_not && p->nvalues > RULE_MAX_VALUES)
+		p->why_not = "it has too many values";
+	if (!p->why_not)
+		p->why_not = check_reached(p);
+	if (!p->why_not)
+		p->why_not = check_names(p->rule);
+	if (p->why_not)
+		return;
+	p->code = root->op->code;
+	for (int i = 0; i < RULE_KEY_OPERANDS; i++) {
+		const struct ir_op *from =
+			i < root->op->noperands ? ir_operand(root->op, i)->op : NULL;
+		p->key[i] = from ? from->code : (uint16_t)OP_NCODES;
+	}
+}
+
+/* --- the index -------------------------------------------------------------------------------- */
+
+static int
+by_key(const void *a, const void *b)
+{
+	const struct rule_pattern *x = a, *y = b;
+
+	if (x->code != y->code)
+		return x->code < y->code ? -1 : 1;
+	const int c = memcmp(x->key, y->key, sizeof x->key);
+	return c ? c : x->number - y->number;
+}
+
+struct rule_index *
+rule_index_create(const void *owner, const struct rule_pattern *rule, int n)
+{
+	struct rule_index *index = NEW(owner, struct rule_index);
+	int at = 0;
+
+	index->pattern = NEW_ARRAY(index, struct rule_pattern, n);
+	index->why_not = NEW_ARRAY(index, const char *, n);
+	for (int i = 0; i < n; i++) {
+		struct rule_pattern *p = &index->pattern[index->n];
+		*p = rule[i];
+		p->number = i;
+		fill(p);
+		index->why_not[i] = p->why_not;
+		index->n += !p->why_not;
+	}
+	if (index->n)
+		qsort(index->pattern, (size_t)index->n, sizeof *index->pattern, by_key);
+	for (int code = 0; code <= OP_NCODES; code++) {
+		while (at < index->n && index->pattern[at].code < code)
+			at++;
+		index->first[code] = at;
+	}
+	return index;
+}
+
+const char *
+rule_index_why_not(const struct rule_index *index, int i)
+{
+	return index->why_not[i];
+}
+
+static bool
+operand_is(const struct ir_op *op, int i, uint16_t code)
+{
+	const struct ir_op *from = ir_operand(op, i)->op;
+
+	return code == OP_NCODES || (from && from->code == code);
+}
+
+/* Can the ops of the operands be those of the key? */
+static bool
+fits_key(const struct rule_pattern *p, const struct ir_op *op)
+{
+	const int n = op->noperands < RULE_KEY_OPERANDS ? op->noperands : RULE_KEY_OPERANDS;
+	bool fits = true;
+
+	for (int i = 0; i < n; i++)
+		fits = fits && operand_is(op, i, p->key[i]);
+	return fits || (n == 2 && op_is(op, TRAIT_COMMUTES) && operand_is(op, 0, p->key[1]) &&
+			       operand_is(op, 1, p->key[0]));
+}
+
+void
+rule_match_copy(struct rule_match *to, const struct rule_match *from)
+{
+	*to = *from;
+	for (int i = 0; i < to->nnames; i++)
+		if (to->name[i].value.kind == ATTR_LIST)
+			to->name[i].value.list = to->item + (from->name[i].value.list - from->item);
+}
+
+bool
+rule_match_next(const struct rule_index *index, struct ir_module *m, struct ir_op *root,
+	struct rule_next *next, struct rule_match *match)
+{
+	const int begin = index->first[root->code], end = index->first[root->code + 1];
+	struct matcher x;
+
+	while (begin + next->at < end) {
+		const struct rule_pattern *p = &index->pattern[begin + next->at++];
+		if (!fits_key(p, root))
+			continue;
+		next->attempts++;
+		if (matcher_run(&x, m, p, root, match))
+			return true;
+	}
+	return false;
+}

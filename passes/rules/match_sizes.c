@@ -1,0 +1,321 @@
+/*
+ * Sizes of rules: names are bound by solving. An expression whose value is known and in which one
+ * name is not, and stands once, gives that name: from n + m = 12 with n = 4 follows m. What has more
+ * unknown names waits until the others are bound.
+ */
+#include "passes/rules/matcher.h"
+
+#include <math.h>
+#include <string.h>
+
+struct rule_number
+rule_number_of_int(int64_t i)
+{
+	return (struct rule_number){false, i, (double)i};
+}
+
+/* -0 is no integer. */
+static struct rule_number
+of_float(double f)
+{
+	const bool whole = f == floor(f) && fabs(f) < 0x1p53 && !(f == 0 && signbit(f));
+
+	return (struct rule_number){!whole, whole ? (int64_t)f : 0, f};
+}
+
+bool
+rule_number_of(const struct ir_attr *a, struct rule_number *n)
+{
+	switch (a->kind) {
+	case ATTR_INT:
+	case ATTR_BOOL: *n = rule_number_of_int(a->i); return true;
+	case ATTR_FLOAT:
+	case ATTR_QUANTITY: *n = of_float(a->f); return true;
+	default: return false;
+	}
+}
+
+bool
+rule_number_equal(struct rule_number a, struct rule_number b)
+{
+	if (a.fraction != b.fraction)
+		return false;
+	return a.fraction ? memcmp(&a.f, &b.f, sizeof a.f) == 0 : a.i == b.i;
+}
+
+static const struct rule_name *
+find_name(const struct rule_match *match, const char *name, bool is_type)
+{
+	for (int i = 0; i < match->nnames; i++)
+		if (match->name[i].name == name && match->name[i].is_type == is_type)
+			return &match->name[i];
+	return NULL;
+}
+
+static bool
+same_value(const struct ir_attr *a, const struct ir_attr *b)
+{
+	struct rule_number x, y;
+
+	if (rule_number_of(a, &x))
+		return rule_number_of(b, &y) && rule_number_equal(x, y);
+	if (a->kind != b->kind || a->n != b->n)
+		return false;
+	for (int i = 0; a->kind == ATTR_LIST && i < a->n; i++)
+		if (!same_value(&a->list[i], &b->list[i]))
+			return false;
+	return a->kind == ATTR_LIST || a->kind == RULE_ABSENT || a->i == b->i;
+}
+
+bool
+matcher_name(struct matcher *x, const char *name, bool is_type, struct ir_attr value)
+{
+	struct rule_match *match = x->match;
+	const struct rule_name *known = find_name(match, name, is_type);
+
+	value.key = NULL;
+	if (known)
+		return same_value(&known->value, &value);
+	if (match->nnames == RULE_MAX_NAMES)
+		return false;
+	match->name[match->nnames++] = (struct rule_name){name, is_type, value};
+	return true;
+}
+
+/* Dim `at` of a value of the left side. */
+static bool
+dim_of(const struct rule_match *match, const char *name, int64_t at, int64_t *size)
+{
+	const struct ir_func *left = match->pattern->rule->side[RULE_LEFT];
+	const struct ir_value *v = NULL;
+
+	for (uint32_t i = 0; i < left->body.nargs; i++)
+		if (left->body.arg[i].name == name)
+			v = &left->body.arg[i];
+	IR_FOR_OPS (op, &left->body)
+		for (int i = 0; i < op->nresults; i++)
+			if (op->result[i].name == name)
+				v = &op->result[i];
+	const struct ir_value *have = v ? match->value[rule_value_number(match->pattern, v)] : NULL;
+	if (have && at < 0)
+		at += have->type->rank;
+	if (!have || at < 0 || at >= have->type->rank)
+		return false;
+	*size = have->type->dim[at];
+	return true;
+}
+
+static bool
+join_ints(enum size_kind kind, int64_t a, int64_t b, int64_t *to)
+{
+	switch (kind) {
+	case SIZE_NEG: return !__builtin_sub_overflow((int64_t)0, a, to);
+	case SIZE_ADD: return !__builtin_add_overflow(a, b, to);
+	case SIZE_SUB: return !__builtin_sub_overflow(a, b, to);
+	case SIZE_MUL: return !__builtin_mul_overflow(a, b, to);
+	default:
+		if (b == 0 || b == -1 || a % b != 0)
+			return false;
+		*to = a / b;
+		return true;
+	}
+}
+
+static double
+join_floats(enum size_kind kind, double a, double b)
+{
+	switch (kind) {
+	case SIZE_NEG: return -a;
+	case SIZE_ADD: return a + b;
+	case SIZE_SUB: return a - b;
+	case SIZE_MUL: return a * b;
+	default: return a / b;
+	}
+}
+
+bool
+rule_number(const struct rule_match *match, const struct ir_size *s, struct rule_number *n)
+{
+	struct rule_number a = {0}, b = {0};
+	const struct rule_name *known;
+
+	if ((s->arg[0] && !rule_number(match, s->arg[0], &a)) ||
+		(s->arg[1] && !rule_number(match, s->arg[1], &b)))
+		return false;
+	switch ((enum size_kind)s->kind) {
+	case SIZE_INT: *n = rule_number_of_int(s->i); return true;
+	case SIZE_NAME:
+		known = find_name(match, s->name, false);
+		return known && rule_number_of(&known->value, n);
+	case SIZE_DIM:
+		if (a.fraction || !dim_of(match, s->name, a.i, &n->i))
+			return false;
+		*n = rule_number_of_int(n->i);
+		return true;
+	default: break;
+	}
+	if (a.fraction || b.fraction) {
+		*n = of_float(join_floats((enum size_kind)s->kind, a.f, b.f));
+		return isfinite(n->f);
+	}
+	if (!join_ints((enum size_kind)s->kind, a.i, b.i, &n->i))
+		return false;
+	*n = rule_number_of_int(n->i);
+	return true;
+}
+
+enum answer { NO, YES, LATER };
+
+static enum answer solve(struct matcher *x, const struct ir_size *s, struct rule_number value);
+
+/* What one side of an expression must be, where the other one is `known` and the whole is `v`. */
+static enum answer
+solve_side(struct matcher *x, const struct ir_size *s, bool left, int64_t known, int64_t v)
+{
+	const struct ir_size *open = s->arg[left ? 0 : 1];
+	int64_t to = 0;
+	bool fits = false;
+
+	switch ((enum size_kind)s->kind) {
+	case SIZE_ADD: fits = join_ints(SIZE_SUB, v, known, &to); break;
+	case SIZE_SUB:
+		fits = left ? join_ints(SIZE_ADD, v, known, &to)
+			    : join_ints(SIZE_SUB, known, v, &to);
+		break;
+	case SIZE_MUL:
+		if (known == 0)
+			return v == 0 ? LATER : NO;
+		fits = join_ints(SIZE_DIV, v, known, &to);
+		break;
+	case SIZE_DIV:
+		fits = left ? join_ints(SIZE_MUL, v, known, &to)
+			    : join_ints(SIZE_DIV, known, v, &to);
+		break;
+	default: break;
+	}
+	return fits ? solve(x, open, rule_number_of_int(to)) : NO;
+}
+
+static enum answer
+solve(struct matcher *x, const struct ir_size *s, struct rule_number value)
+{
+	struct rule_number known;
+
+	if (rule_number(x->match, s, &known))
+		return rule_number_equal(known, value) ? YES : NO;
+	switch ((enum size_kind)s->kind) {
+	case SIZE_NAME: {
+		struct ir_attr a = {.kind = value.fraction ? ATTR_FLOAT : ATTR_INT};
+		if (value.fraction)
+			a.f = value.f;
+		else
+			a.i = value.i;
+		return matcher_name(x, s->name, false, a) ? YES : NO;
+	}
+	case SIZE_NEG:
+		if (value.fraction)
+			return solve(x, s->arg[0], of_float(-value.f));
+		return join_ints(SIZE_NEG, value.i, 0, &known.i)
+			       ? solve(x, s->arg[0], rule_number_of_int(known.i))
+			       : NO;
+	case SIZE_INT:
+	case SIZE_DIM: return LATER;
+	default: break;
+	}
+	for (int left = 0; left < 2; left++)
+		if (rule_number(x->match, s->arg[left ? 1 : 0], &known))
+			return value.fraction || known.fraction
+				       ? NO
+				       : solve_side(x, s, left, known.i, value.i);
+	return LATER;
+}
+
+bool
+matcher_size(struct matcher *x, const struct ir_size *s, struct rule_number value)
+{
+	const enum answer a = solve(x, s, value);
+
+	if (a != LATER)
+		return a == YES;
+	if (x->nlater == RULE_MAX_LATER)
+		return false;
+	x->later[x->nlater].size = s;
+	x->later[x->nlater++].value = value;
+	return true;
+}
+
+static bool
+holds(const struct rule_match *match, const struct ir_rule_condition *c)
+{
+	struct rule_number a, b;
+
+	if (!rule_number(match, c->arg[0], &a) || !rule_number(match, c->arg[1], &b))
+		return false;
+	const bool less = a.fraction || b.fraction ? a.f < b.f : a.i < b.i,
+		   more = a.fraction || b.fraction ? a.f > b.f : a.i > b.i,
+		   equal = a.fraction || b.fraction ? a.f == b.f : a.i == b.i;
+	switch (c->compare) {
+	case RULE_EQ: return equal;
+	case RULE_NE: return !equal;
+	case RULE_LT: return less;
+	case RULE_LE: return less || equal;
+	case RULE_GT: return more;
+	case RULE_GE: return more || equal;
+	}
+	return false;
+}
+
+bool
+matcher_finish_sizes(struct matcher *x)
+{
+	const struct rule_pattern *p = x->match->pattern;
+	int left = x->nlater, before = left + 1;
+
+	while (left && left < before) {
+		before = left;
+		left = 0;
+		for (int i = 0; i < before; i++) {
+			const enum answer a = solve(x, x->later[i].size, x->later[i].value);
+			if (a == NO)
+				return false;
+			if (a == LATER)
+				x->later[left++] = x->later[i];
+		}
+	}
+	if (left)
+		return false;
+	for (int i = 0; i < p->rule->nwhere; i++)
+		if (!holds(x->match, &p->rule->where[i]))
+			return false;
+	for (int i = 0; i < p->nwhere; i++)
+		if (!holds(x->match, &p->where[i]))
+			return false;
+	return true;
+}
+
+bool
+matcher_type(struct matcher *x, const struct ir_type_text *want, const struct ir_type *have)
+{
+	struct rule_match *match = x->match;
+	const int lead = have->rank - want->rank;
+	const struct ir_attr dtype = {.kind = ATTR_DTYPE, .i = have->dtype};
+
+	if (have->memory != IR_DEVICE || (want->dots ? lead < 0 : lead != 0))
+		return false;
+	if (want->letter ? !row_letter_fits(*want->letter, (enum ir_dtype)have->dtype) ||
+				   !matcher_name(x, want->letter, true, dtype)
+			 : want->dtype != have->dtype)
+		return false;
+	if (want->dots && match->ndots < 0) {
+		match->ndots = lead;
+		memcpy(match->dots, have->dim, (size_t)lead * sizeof *match->dots);
+	}
+	if (want->dots &&
+		(match->ndots != lead ||
+			memcmp(match->dots, have->dim, (size_t)lead * sizeof *match->dots) != 0))
+		return false;
+	for (int i = 0; i < want->rank; i++)
+		if (!matcher_size(x, want->dim[i], rule_number_of_int(have->dim[lead + i])))
+			return false;
+	return true;
+}

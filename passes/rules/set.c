@@ -1,0 +1,109 @@
+/* Rules that a pass is to apply: see set.h. The text of the shipped ones is part of the library. */
+#include "passes/rules/set.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/suggest.h"
+#include "parser/dir/parse.h"
+#include "passes/analysis/profile/text.h"
+#include "passes/rules/verify.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+extern const char dopt_rules[];
+
+static struct ir_rules *
+read_rules(struct pass_run *run)
+{
+	const char *path = pass_string(run, "rules");
+	char *text;
+
+	if (!*path)
+		return parse_rules(
+			run->scratch, run->ctx, "shipped.rules", dopt_rules, strlen(dopt_rules));
+	if (access(path, R_OK) != 0) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "rules"), "cannot read %s: %s",
+			path, strerror(errno));
+		return NULL;
+	}
+	return profile_text_read_file(run->scratch, run->ctx->diag, path, &text)
+		       ? parse_rules(run->scratch, run->ctx, path, text, strlen(text))
+		       : NULL;
+}
+
+/* Is the rule in a list of names, separated by commas? The empty list has all. */
+static bool
+is_named(const char *list, const char *name)
+{
+	const size_t n = strlen(name);
+
+	for (const char *at = list; *at;) {
+		at += strspn(at, ", ");
+		const size_t length = strcspn(at, ", ");
+		if (length == n && strncmp(at, name, n) == 0)
+			return true;
+		at += length;
+	}
+	return !*list;
+}
+
+/* Every name of the list is that of a rule. */
+static bool
+check_names(struct pass_run *run, const struct ir_rules *rules, const char *list)
+{
+	for (const char *at = list; *at;) {
+		at += strspn(at, ", ");
+		const char *name = text_copy_n(run->scratch, at, strcspn(at, ", "));
+		struct suggestion near = suggestion_for(name);
+		bool found = !*name;
+		IR_FOR_RULES(r, rules)
+		{
+			found = found || strcmp(r->name, name) == 0;
+			suggestion_add(&near, r->name);
+		}
+		if (!found) {
+			diag_error(run->ctx->diag, pass_option_loc(run, "only"),
+				"there is no rule '%s'%s", name,
+				suggestion_text(run->scratch, &near));
+			return false;
+		}
+		at += strlen(name);
+	}
+	return true;
+}
+
+/* Proves the rule, unless it is to be trusted. False: reported. */
+static bool
+prove(struct pass_run *run, const struct ir_rules *rules, const struct ir_rule *r,
+	struct rule_pattern *p)
+{
+	/* Until there is a verifier, a rule is taken for proven. */
+	(void)run;
+	(void)rules;
+	*p = (struct rule_pattern){.rule = r};
+	return true;
+}
+
+struct rule_set *
+rule_set_create(struct pass_run *run)
+{
+	const char *only = pass_string(run, "only");
+	struct rule_set *s = NEW(run->scratch, struct rule_set);
+	bool proven = true;
+
+	s->rules = read_rules(run);
+	if (!s->rules || !check_names(run, s->rules, only))
+		return NULL;
+	struct rule_pattern *p = NEW_ARRAY(s, struct rule_pattern, s->rules->n);
+	s->name = NEW_ARRAY(s, const char *, s->rules->n);
+	IR_FOR_RULES(r, s->rules)
+	{
+		if (!is_named(only, r->name))
+			continue;
+		proven = prove(run, s->rules, r, &p[s->n]) && proven;
+		s->name[s->n++] = r->name;
+	}
+	s->index = rule_index_create(s, p, s->n);
+	return proven ? s : NULL;
+}

@@ -1,0 +1,28 @@
+/* Rules that a pass is to apply: read, proven, indexed. */
+#ifndef PASSES_RULES_SET_H
+#define PASSES_RULES_SET_H
+
+#include "passes/pass.h"
+#include "passes/rules/match.h"
+
+struct rule_set {
+	struct ir_rules *rules;
+	struct rule_index *index;
+	const char **name; /* [n] of the rules in use */
+	int n;
+};
+
+/*
+ * The rules that the options of a pass name, below, for modules of run->ctx; owned by
+ * run->scratch. NULL: reported, as where a rule is not proven.
+ */
+struct rule_set *rule_set_create(struct pass_run *run);
+
+/* clang-format off */
+#define RULE_SET_OPTIONS                                                                            \
+	{"rules", PASS_STRING, "", "file of rules; none: those that are shipped, docs/rules.md", NULL, 0, 0}, \
+	{"only", PASS_STRING, "", "names of the rules to be used, separated by commas", NULL, 0, 0},  \
+	{"trust", PASS_BOOL, "false", "use rules that are not proven, too", NULL, 0, 0}
+/* clang-format on */
+
+#endif
