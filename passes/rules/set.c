@@ -96,13 +96,12 @@ rule_set_create(struct pass_run *run)
 	if (!s->rules || !check_names(run, s->rules, only))
 		return NULL;
 	struct rule_pattern *p = NEW_ARRAY(s, struct rule_pattern, s->rules->n);
-	s->name = NEW_ARRAY(s, const char *, s->rules->n);
 	IR_FOR_RULES(r, s->rules)
 	{
 		if (!is_named(only, r->name))
 			continue;
 		proven = prove(run, s->rules, r, &p[s->n]) && proven;
-		s->name[s->n++] = r->name;
+		s->n++;
 	}
 	s->index = rule_index_create(s, p, s->n);
 	return proven ? s : NULL;

@@ -8,7 +8,6 @@
 struct rule_set {
 	struct ir_rules *rules;
 	struct rule_index *index;
-	const char **name; /* [n] of the rules in use */
 	int n;
 };
 
