@@ -135,7 +135,15 @@ static bool
 instance_attr(
 	struct instance *inst, const struct ir_attr *from, enum wanted want, struct ir_attr *to)
 {
+	const struct ir_attr *given =
+		from->kind == ATTR_NAME ? ir_attr_find(inst->scope.call, from->s) : NULL;
+
 	*to = *from;
+	if (given) { /* in a rule: a list, an axis or an element type */
+		*to = *given;
+		to->key = from->key;
+		return true;
+	}
 	if (from->kind == ATTR_SIZE && want != WANT_INT)
 		return instance_number(inst, from->size, want == WANT_FLOAT, to);
 	if (from->kind == ATTR_SIZE) {

@@ -398,18 +398,28 @@ ir_print(FILE *out, const struct ir_module *m)
 	talloc_free(p);
 }
 
-/* " where k >= 2, a == b" */
 static void
-print_where(struct printer *p, const struct ir_rule *r)
+print_conditions(struct printer *p, const struct ir_rule_condition *where, int n)
 {
 	static const char *const sign[] = {" == ", " != ", " < ", " <= ", " > ", " >= "};
 
-	for (int i = 0; i < r->nwhere; i++) {
+	for (int i = 0; i < n; i++) {
 		out_text(&p->out, i ? ", " : " where ");
-		print_size(p, r->where[i].arg[0], LEVEL_SUM);
-		out_text(&p->out, sign[r->where[i].compare]);
-		print_size(p, r->where[i].arg[1], LEVEL_SUM);
+		print_size(p, where[i].arg[0], LEVEL_SUM);
+		out_text(&p->out, sign[where[i].compare]);
+		print_size(p, where[i].arg[1], LEVEL_SUM);
 	}
+}
+
+void
+ir_print_conditions(
+	FILE *out, const struct ir_module *m, const struct ir_rule_condition *where, int n)
+{
+	struct printer *p = printer_create(out, m);
+
+	print_conditions(p, where, n);
+	out_flush(&p->out);
+	talloc_free(p);
 }
 
 void
@@ -428,7 +438,7 @@ ir_print_rule(FILE *out, const struct ir_module *m, const struct ir_rule *r)
 		print_type_text(p, r->param[i]);
 	}
 	out_char(&p->out, ')');
-	print_where(p, r);
+	print_conditions(p, r->where, r->nwhere);
 	out_bytes(&p->out, " {\n", 3);
 	print_block(p, &r->side[RULE_LEFT]->body, 1);
 	out_text(&p->out, "} => {\n");

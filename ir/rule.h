@@ -65,6 +65,9 @@ ir_rule_return(const struct ir_rule *r, int side)
 
 #define IR_FOR_RULES(r, rules) for (struct ir_rule *r = (rules)->first; r; r = r->next)
 
+/* " where k >= 2, a == b"; nothing where there are none. */
+void ir_print_conditions(
+	FILE *out, const struct ir_module *m, const struct ir_rule_condition *where, int n);
 /* Prints rules; the text parses to equal rules. */
 void ir_print_rule(FILE *out, const struct ir_module *m, const struct ir_rule *r);
 

@@ -241,6 +241,27 @@ resolve_suffix(
 	return true;
 }
 
+/* What only the types of rules have: a letter, which the call says, and dims in front. */
+static bool
+resolve_rule(const struct ir_size_scope *scope, const struct ir_type_text *text, struct ir_type *t)
+{
+	const struct ir_attr *letter = text->letter ? ir_attr_find(scope->call, text->letter) : NULL,
+			     *dots = text->dots ? ir_attr_find(scope->call, "..") : NULL;
+
+	if ((text->letter && !letter) || (text->dots && !dots))
+		return SIZE_FAIL(scope, text->loc, "the type is not known here");
+	if (letter)
+		t->dtype = (uint8_t)letter->i;
+	if (!dots)
+		return true;
+	if (dots->n + text->rank > IR_MAX_RANK)
+		return SIZE_FAIL(scope, text->loc, "a type has at most %d dims", IR_MAX_RANK);
+	t->rank = (uint8_t)(dots->n + text->rank);
+	for (int i = 0; i < dots->n; i++)
+		t->dim[i] = dots->list[i].i;
+	return true;
+}
+
 const struct ir_type *
 ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *text)
 {
@@ -250,8 +271,10 @@ ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *te
 	t.dtype = (uint8_t)text->dtype;
 	t.rank = (uint8_t)text->rank;
 	t.memory = (uint8_t)text->memory;
+	if ((text->letter || text->dots) && !resolve_rule(scope, text, &t))
+		return NULL;
 	for (int i = 0; i < text->rank; i++)
-		if (!resolve_dim(scope, &t, i, text->dim[i]))
+		if (!resolve_dim(scope, &t, t.rank - text->rank + i, text->dim[i]))
 			return NULL;
 	for (int i = 0; i < text->nsuffixes; i++)
 		if (!resolve_suffix(scope, &t, &text->suffix[i]))

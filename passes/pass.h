@@ -35,7 +35,7 @@ enum pass_option_type {
 	PASS_STRING, /* a word, or anything in "quotes" */
 	PASS_ENUM,   /* one of `choices` */
 	PASS_AXIS,   /* an axis of the module */
-	PASS_AXES,   /* one or more: dp or [dp,mb] */
+	PASS_AXES,   /* one or more: dp or [dp,mb]; the word in `choices`, if there is one: none */
 };
 
 /* One option; an array of them ends with {0}. Units are those of attributes: 1KB is 1000 bytes. */
@@ -44,7 +44,7 @@ struct pass_option {
 	enum pass_option_type type;
 	const char *fallback; /* default as text; "": none (0, -1 for an axis); NULL: required */
 	const char *help;     /* a phrase without a full stop */
-	const char *choices;  /* PASS_ENUM: "a,b,c" */
+	const char *choices;  /* PASS_ENUM: "a,b,c"; PASS_AXES: a word that names no axis; else NULL */
 	double min, max;      /* allowed range of a number, inclusive; both 0: any */
 };
 

@@ -388,7 +388,7 @@ match_out_dots(struct matcher *mt, const struct pattern_item *item)
 
 	if (n == -2)
 		return false;
-	if (n > 0 && n != mt->dots_rank)
+	if (item->how == ':' && n >= 0 && n != mt->dots_rank)
 		return FAIL(mt, "%s: %s lists %d dims; expected %d", mt->row->name, item->attr, n,
 			mt->dots_rank);
 	for (int i = 0; i < mt->dots_rank; i++) {

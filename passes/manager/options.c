@@ -115,6 +115,8 @@ parse_axes(const void *owner, const struct pass_option *o, const char *text, str
 	size_t n = strlen(text);
 	bool list = n >= 2 && text[0] == '[' && text[n - 1] == ']';
 
+	if (o->choices && !strcmp(text, o->choices))
+		return NULL;
 	v->text = list ? text_copy_n(owner, text + 1, n - 2) : text_copy(owner, text);
 	if (strpbrk(v->text, o->type == PASS_AXIS ? "[],\"" : "[]\"") || (list && n == 2))
 		return fault_expected(owner, o, text);

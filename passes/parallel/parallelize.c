@@ -195,9 +195,9 @@ check_options(struct pass_run *run)
 	const bool asked[] = {pass_size(run, "budget") > 0, pass_bool(run, "overlap")};
 	const bool plain = pass_enum(run, "policy") == PARALLEL_BEST && engine == PARALLEL_DOPT;
 
-	if (engine > PARALLEL_EXHAUST && pass_enum(run, "policy") != PARALLEL_BEST) {
+	if (engine != PARALLEL_DOPT && pass_enum(run, "policy") != PARALLEL_BEST) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "policy"),
-			"parallelize: a policy needs engine=dopt or engine=exhaust");
+			"parallelize: a policy needs engine=dopt");
 		return false;
 	}
 
@@ -319,6 +319,8 @@ count_devices(
 	struct cluster *c = cost_model_cluster(model);
 	const int64_t most = c->boundless ? CLUSTER_DEVICES_MAX : c->ndevices;
 
+	int given[IR_MAX_AXES];
+
 	*n = pass_int(run, "devices");
 	if (*n && ir_devices(m) > 1) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "devices"),
@@ -332,7 +334,7 @@ count_devices(
 			"parallelize: cluster %s has %" PRId64 " devices", c->name, most);
 		return false;
 	}
-	if (!*n && ir_devices(m) == 1 && !c->boundless && !pass_given(run, "axes"))
+	if (!*n && ir_devices(m) == 1 && !c->boundless && !pass_axes(run, "axes", given))
 		*n = c->ndevices;
 	return true;
 }
@@ -377,7 +379,10 @@ static const struct pass_option options[] = {
 		"count messages as hidden behind kernels: the larger of both is minimized, in place of the sum; with "
 		"policy=best and engine=dopt",
 		NULL, 0, 0},
-	{"axes", PASS_AXES, "", "device axes to split over; all if not given", NULL, 0, 0},
+	{"axes", PASS_AXES, "auto",
+		"device axes to split over; auto: all of the mesh, and for a module without device axes those of the "
+		"mesh whose plan is best",
+		"auto", 0, 0},
 	{"devices", PASS_INT, "0",
 		"devices of the cluster, for a module without device axes, which the pass then makes; 0: all of the "
 		"cluster",

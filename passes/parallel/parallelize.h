@@ -61,7 +61,7 @@ struct parallel_cuts {
 	int n;
 };
 
-/* In addition to the axes that the module has; n is at least 2. */
+/* In addition to the axes that the module has, but that those of size 1 are used first; n is at least 2. */
 struct parallel_meshes *parallel_meshes_create(
 	const void *owner, const struct ir_module *m, struct cluster *c, int64_t n);
 

@@ -83,6 +83,8 @@ struct parallel_meshes {
 	bool boundless;
 	struct ir_attr *devices; /* of the mesh; NULL: the first ones */
 	int first;               /* axes that the module has */
+	int nown,
+		own[IR_MAX_AXES]; /* of these, device axes of size 1: the first ones that are made */
 };
 
 static double
@@ -187,6 +189,9 @@ parallel_meshes_create(const void *owner, const struct ir_module *m, struct clus
 	s->boundless = c->boundless;
 	s->devices = list_devices(m, level, s->levels, n);
 	s->first = m->naxes;
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time && m->axis[a].size == 1 && !(axes_in_use(m) >> a & 1))
+			s->own[s->nown++] = a;
 	for (int l = s->levels - 1; l >= 0; l--)
 		add_factors(s, &level[l], l);
 	return s;
@@ -293,9 +298,15 @@ parallel_meshes_set(const struct parallel_meshes *s, uint32_t cuts, struct ir_mo
 	m->mesh_attr = s->devices;
 	m->nmesh_attrs = s->devices != NULL;
 	*axes = (struct parallel_axes){0};
+	for (int i = 0; i < s->nown; i++)
+		m->axis[s->own[i]].size = i <= n ? size[i] : 1;
 	for (int i = 0; i <= n; i++) {
+		if (i < s->nown) {
+			axes->axis[axes->n++] = s->own[i];
+			continue;
+		}
 		int same = 0, number = 0;
-		for (int j = 0; j <= n; j++) {
+		for (int j = s->nown; j <= n; j++) {
 			same += !strcmp(word[i], word[j]);
 			number += j < i && !strcmp(word[i], word[j]);
 		}

@@ -19,12 +19,11 @@
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/base/vec.h"
-#include "ir/memory/cells.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/parallel/accumulate.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/pipeline_cut.h"
-#include "passes/pipeline/schedule.h"
+#include "passes/parallel/pipeline_schedule.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,6 +53,7 @@ struct pipeline {
 	struct ir_module *m;
 	struct ir_block *block;
 	int axis;
+	bool quiet; /* a copy of the step, that is only tried */
 	uint32_t nops, nvalues; /* ids before the pass adds ops */
 	uint8_t *needs;         /* by op->id: ON_ */
 	int32_t *at; /* by op->id: position in the line of the op, or of its first reader */
@@ -263,8 +263,7 @@ weigh_line(const struct pipeline *p)
 
 	*l = (struct pipeline_line){n, ARRAY_ZERO(l, double, n), ARRAY_ZERO(l, double, n + 1),
 		ARRAY_ZERO(l, double, n), ARRAY_ZERO(l, double, n),
-		(uint32_t)p->m->axis[p->axis].size, (uint32_t)pass_int(p->run, "steps"),
-		memory_limit(p->run)};
+		(uint32_t)p->m->axis[p->axis].size, (uint32_t)pass_int(p->run, "steps"), 0};
 	if (p->run->cost && !costs)
 		return NULL;
 	IR_FOR_OPS (op, p->block) {
@@ -379,7 +378,8 @@ sent_value(struct pipeline *p, struct ir_value *v, int stage)
 	struct ir_value *there = ir_build(&b, OP_send, &near, 1, attr, 3);
 	if (!there)
 		return NULL;
-	pass_count(p->run, "send(s) between stages", 1);
+	if (!p->quiet)
+		pass_count(p->run, "send(s) between stages", 1);
 	return add_copy(p, v, stage, there);
 }
 
@@ -474,75 +474,29 @@ tell_stages(const struct pipeline *p, const struct pipeline_line *l, const uint3
 				op->symbol, p->stage[op->id]);
 }
 
-/* The cells of a schedule that the library knows by that name; else the text itself. The IR has names of its own for
- * gpipe and 1f1b, whose order follows from the numbers of stages and micro-batches. NULL: reported, ranks have several
- * stages in it. */
-static const char *
-cells_of_name(struct pass_run *run, const char *text, int stages, int steps)
+/* The bytes of each stage that do not depend on the order of micro-batches. */
+static double *
+fixed_bytes(const struct pipeline *p, const struct pipeline_line *l, const uint32_t *first)
 {
-	enum schedule_name name = 0;
-	char *cells = NULL;
-	size_t length;
+	double *fixed = ARRAY_ZERO(p->run->scratch, double, l->stages);
 
-	while (name < SCHEDULE_NNAMES && strcmp(text, schedule_name_text(name)) != 0)
-		name++;
-	if (name == SCHEDULE_NNAMES || name == SCHEDULE_GPIPE || name == SCHEDULE_1F1B)
-		return text;
-	if (schedule_per_rank(name) != 1) {
-		complain(run, "schedule",
-			TEXT(run->scratch,
-				"in schedule %s each rank has several stages; here it has one: "
-				"expected gpipe, 1f1b, zb1p or zb2p", text));
-		return NULL;
-	}
-	struct schedule *made =
-		schedule_make(run->scratch, run->ctx->diag, name, stages, 1, steps);
-	FILE *out = made ? open_memstream(&cells, &length) : NULL;
-	if (!out)
-		return NULL;
-	schedule_write(out, made);
-	fclose(out);
-	/* A line for each rank, as text of the IR. */
-	while (length && cells[length - 1] == '\n')
-		cells[--length] = 0;
-	for (char *at = cells; *at; at++)
-		*at = *at == '\n' ? ';' : *at;
-	const char *result = text_copy(run->scratch, cells);
-	free(cells);
-	return result;
+	for (uint32_t k = 0; k < l->stages; k++)
+		for (uint32_t i = first[k]; i < (k + 1 < l->stages ? first[k + 1] : l->n); i++)
+			fixed[k] += l->fixed[i];
+	return fixed;
 }
 
-/* The micro-batches in the order that the option says. */
+/* Divides the step with stages that may have so many bytes; *step is the result. The first cut of the stages is
+ * `first`. False: reported. */
 static bool
-set_schedule(struct pass_run *run, struct ir_module *m, int axis)
+divide(struct pass_run *run, struct ir_module *m, int axis, double memory, bool quiet,
+	struct pipeline_step *step, uint32_t *first)
 {
-	const char *schedule = pass_string(run, "schedule"), *why = NULL;
-	struct ir_axis *time = &m->axis[m->naxes - 1];
-
-	if (!*schedule || !time->time || m->axis[axis].size == 1)
-		return true;
-	schedule = cells_of_name(run, schedule, m->axis[axis].size, time->size);
-	if (!schedule)
-		return false;
-	if (!cells_create(run->scratch, schedule, (uint32_t)m->axis[axis].size,
-		    (uint32_t)time->size, &why))
-		return complain(run, "schedule", why);
-	time->schedule = ir_name(run->ctx, schedule);
-	return true;
-}
-
-static bool
-run(struct pass_run *run, struct ir_module *m)
-{
-	const int axis = stage_axis(run, m);
-
-	if (axis < 0 || (pass_int(run, "steps") > 1 && !accumulate_split(run, m, false)) ||
-		!set_schedule(run, m, axis))
-		return false;
 	struct pipeline p = {.run = run,
 		.m = m,
 		.block = &ir_func_find(m, "main")->body,
 		.axis = axis,
+		.quiet = quiet,
 		.nops = m->op_ids,
 		.nvalues = m->value_ids};
 	const uint32_t stages = (uint32_t)m->axis[axis].size;
@@ -561,20 +515,70 @@ run(struct pass_run *run, struct ir_module *m)
 				number_count(run->scratch, stages, "stage(s)"),
 				p.line.n == 1 ? "1 op depends"
 					      : TEXT(run->scratch, "%" PRId64 " ops depend", p.line.n)));
-	const struct pipeline_line *l = weigh_line(&p);
+	struct pipeline_line *l = weigh_line(&p);
 	if (!l)
 		return false;
-	uint32_t *first = ARRAY_NEW(run->scratch, uint32_t, stages);
-	if (!pipeline_cut(l, first))
+	l->memory = memory;
+	if (!pipeline_cut(l, first) && !quiet)
 		pass_remark(run, NULL, PASS_MISSED,
 			"no cut into stages has the memory that it needs: the largest stage is made as "
 			"small as possible");
+	*step = (struct pipeline_step){
+		run, m, axis, m->naxes - 1, fixed_bytes(&p, l, first), memory_limit(run)};
 	set_stages(&p, first, stages);
 	if (!apply_stages(&p))
 		return false;
+	if (quiet)
+		return true;
 	pass_count(run, "stage(s)", stages);
 	tell_stages(&p, l, first);
 	return true;
+}
+
+/* Memory that cuts are made for in a search, as shares of what there is; what a stage is taken to need is an upper limit. */
+static const double cuts[] = {1, 1.5, 2, 4, INFINITY};
+
+/* Finds a schedule, and the memory for the cut that it is of. False: reported. */
+static bool
+find_schedule(struct pass_run *run, const struct ir_module *m, int axis, struct pipeline_found *found,
+	double *memory)
+{
+	const double limit = *memory;
+	const uint32_t stages = (uint32_t)m->axis[axis].size;
+	uint32_t *before = ARRAY_ZERO(run->scratch, uint32_t, stages),
+		 *first = ARRAY_ZERO(run->scratch, uint32_t, stages);
+
+	for (int i = 0; i < (int)(sizeof cuts / sizeof *cuts); i++) {
+		struct ir_module *copy = ir_module_clone(run->scratch, m);
+		struct pipeline_step step;
+		if (!divide(run, copy, axis, limit * cuts[i], true, &step, first))
+			return false;
+		const bool same = i && !memcmp(before, first, stages * sizeof *first);
+		if (!same && !pipeline_search(&step, i, found))
+			return false;
+		memcpy(before, first, stages * sizeof *first);
+		talloc_free(copy);
+	}
+	*memory = limit * cuts[found->best.cut];
+	return true;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	const int axis = stage_axis(run, m);
+	double memory = memory_limit(run);
+	struct pipeline_found found = {0};
+	struct pipeline_step step;
+
+	if (axis < 0 || (pass_int(run, "steps") > 1 && !accumulate_split(run, m, false)))
+		return false;
+	const bool scheduled = m->axis[m->naxes - 1].time && m->axis[axis].size > 1;
+	uint32_t *first = ARRAY_NEW(run->scratch, uint32_t, m->axis[axis].size);
+	if (scheduled && pipeline_is_searched(run) && !find_schedule(run, m, axis, &found, &memory))
+		return false;
+	return divide(run, m, axis, memory, false, &step, first) &&
+	       (!scheduled || pipeline_set_schedule(&step, &found));
 }
 
 static const struct pass_option options[] = {
@@ -584,8 +588,9 @@ static const struct pass_option options[] = {
 	{"stages", PASS_INT, "0", "number of stages; 0: the size of the axis", NULL, 0,
 		IR_MAX_AXIS},
 	{"schedule", PASS_STRING, "",
-		"order of micro-batches in each stage: gpipe, 1f1b, zb1p, zb2p, or cells "
-		"\"0F0,0B0;1F0,1B0\"; by default one micro-batch after another",
+		"order of micro-batches in each stage: gpipe, 1f1b, zb1p, zb2p, cells "
+		"\"0F0,0B0;1F0,1B0\", or search: the one with the shortest iteration that fits in "
+		"the memory (-budget, or that of the device); by default one micro-batch after another",
 		NULL, 0, 0},
 	ACCUMULATE_OPTIONS("1"),
 	{0},

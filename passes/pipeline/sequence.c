@@ -78,13 +78,15 @@ sequence_schedule(const void *owner, const struct sequence *o)
 	static const enum schedule_kind kinds[] = {
 		SCHEDULE_FORWARD, SCHEDULE_INPUT, SCHEDULE_WEIGHT};
 	struct schedule *s = schedule_create(owner, o->shape.nranks);
+	int *next = ZERO_ARRAY(NULL, int, o->shape.nstages *KINDS);
 
 	for (int r = 0; r < o->shape.nranks; r++)
 		for (int i = o->first[r]; i < o->first[r + 1]; i++) {
-			const int cell = o->action[i] / KINDS;
-			schedule_add(s, r, kinds[o->action[i] % KINDS], cell / o->shape.nsteps,
-				cell % o->shape.nsteps);
+			const int kind = o->action[i] % KINDS,
+				  stage = o->action[i] / KINDS / o->shape.nsteps;
+			schedule_add(s, r, kinds[kind], stage, next[stage * KINDS + kind]++);
 		}
+	talloc_free(next);
 	schedule_finish(s);
 	return s;
 }

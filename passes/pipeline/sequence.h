@@ -20,6 +20,10 @@ struct sequence {
 struct sequence *sequence_create(
 	const void *owner, const struct list_shape *shape, double memory, const struct schedule *s);
 
+/*
+ * Each stage does its F in the order of micro-batches, so its I and its W, which is not slower: they take the same, and
+ * whenever a stage has done k of them, the stage that it waits for had done k.
+ */
 struct schedule *sequence_schedule(const void *owner, const struct sequence *o);
 
 /*

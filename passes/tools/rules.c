@@ -2,10 +2,14 @@
  * dopt-rules: substitutions of graphs.
  *
  *     dopt-rules show FILE             the rules as they are read
+ *     dopt-rules verify FILE           which hold, for all sizes
+ *     dopt-rules refute FILE           counterexamples to rules that do not hold
  */
 #include "ir/base/alloc.h"
+#include "ir/base/number.h"
 #include "ir/rule.h"
 #include "parser/dir/parse.h"
+#include "passes/rules/verify.h"
 #include "passes/tools/command_line.h"
 #include "passes/tools/input.h"
 #include "passes/tools/output.h"
@@ -14,10 +18,13 @@
 #include <signal.h>
 #include <talloc.h>
 
+enum { MAX_TRIES = 1000 * 1000 * 1000 }; /* days; counted in 31 bits */
+
 struct tool {
 	struct ir_context *ctx;
 	const char *output;
 	bool help;
+	int64_t tries, seed;
 	struct driver_list file;
 };
 
@@ -49,27 +56,120 @@ show(struct tool *t)
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
 }
 
+/* A line for a rule. False: it was refuted, or never tried. */
+static bool
+refute_rule(struct tool *t, FILE *out, const struct ir_rules *rules, const struct ir_rule *r)
+{
+	int typed;
+	char *text = rule_refute(t, rules, r, (int)t->tries, (uint64_t)t->seed, &typed);
+
+	if (text)
+		fprintf(out, "%s: refuted: %s\n", r->name, text);
+	else if (typed)
+		fprintf(out, "%s: no counterexample in %d cases\n", r->name, typed);
+	else
+		fprintf(out, "%s: not tried: no sizes were found that its left side takes\n",
+			r->name);
+	const bool ok = !text && typed;
+	talloc_free(text);
+	return ok;
+}
+
+static enum driver_exit
+refute(struct tool *t)
+{
+	struct ir_rules *rules = read_rules(t, t->file.item[0]);
+	struct driver_output out;
+	bool ok = true;
+
+	if (!rules || !driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	if (t->tries > MAX_TRIES) {
+		driver_error("-tries is at most %d", MAX_TRIES);
+		return DRIVER_USAGE;
+	}
+	IR_FOR_RULES (r, rules)
+		ok = refute_rule(t, out.file, rules, r) && ok;
+	return driver_output_close(&out) && ok ? DRIVER_OK : DRIVER_INPUT;
+}
+
+/* "within rounding, of finite elements" */
+static void
+print_kind(FILE *out, const struct rule_proof *p)
+{
+	static const char *const assumes[] = {"finite", "positive", "nonzero"};
+	const char *between = "; elements assumed ";
+
+	fputs(p->bitwise ? "bitwise" : "within rounding", out);
+	for (int i = 0; i < 3; i++)
+		if (p->assumes >> i & 1) {
+			fprintf(out, "%s%s", between, assumes[i]);
+			between = ", ";
+		}
+}
+
+static enum driver_exit
+verify(struct tool *t)
+{
+	struct ir_rules *rules = read_rules(t, t->file.item[0]);
+	struct driver_output out;
+	int n[3] = {0, 0, 0};
+
+	if (!rules || !driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	IR_FOR_RULES (r, rules) {
+		void *scratch = alloc_scratch(t);
+		struct rule_proof p;
+		rule_verify(scratch, rules, r, &p);
+		n[p.verdict]++;
+		fprintf(out.file, "%s: ", r->name);
+		if (p.verdict == RULE_PROVEN) {
+			fputs("proven, ", out.file);
+			print_kind(out.file, &p);
+			if (p.nwhere)
+				fputc(';', out.file);
+			ir_print_conditions(out.file, rules->m, p.where, p.nwhere);
+			fputc('\n', out.file);
+		} else {
+			fprintf(out.file, "%s: %s\n",
+				p.verdict == RULE_REFUTED ? "refuted" : "unknown", p.why);
+		}
+		talloc_free(scratch);
+	}
+	fprintf(out.file, "%d rule%s: %d proven, %d refuted, %d unknown\n", rules->n,
+		number_plural(rules->n), n[RULE_PROVEN], n[RULE_REFUTED], n[RULE_UNKNOWN]);
+	if (!driver_output_close(&out))
+		return DRIVER_INPUT;
+	return n[RULE_REFUTED] || n[RULE_UNKNOWN] ? DRIVER_INPUT : DRIVER_OK;
+}
+
 #define FIELD(field) offsetof(struct tool, field)
 #define AT(field) .at = FIELD(field)
 
 static const struct flag flags[] = {
 	{"Options", .kind = FLAG_GROUP},
-	{"o", "FILE",
-		"write to FILE atomically (temporary file, then rename); -: standard output",
+	{"o", "FILE", "write to FILE atomically (temporary file, then rename); -: standard output",
 		FLAG_TEXT, AT(output)},
+	{"tries", "N", "refute: random cases a rule (default: 1000)", FLAG_INT, AT(tries)},
+	{"seed", "N", "refute: seed for all random choices (default: 0)", FLAG_INT, AT(seed)},
 	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 
 static const struct command commands[] = {
 	{"show", "FILE", "write the rules of a file as they are read", 1, 1, show},
+	{"verify", "FILE",
+		"prove each rule for all sizes, or refute it with a counterexample; conditions on "
+		"sizes that it needs are found",
+		1, 1, verify},
+	{"refute", "FILE", "look for counterexamples at random small sizes", 1, 1, refute},
 };
 
 static const struct command_line line = {
 	.head = "usage: dopt-rules COMMAND [options] FILE\n"
 		"Rules are substitutions of small graphs that hold for any sizes. FILE is a text of "
 		"rules; -: standard input.\n",
-	.tail = "Exit status: 0 success; 1 invalid rules, or a file cannot be read or written;\n"
-		"2 invalid command line.\n",
+	.tail = "Exit status: 0 success; 1 invalid rules, a rule that is refuted or was not tried, or a\n"
+		"file that cannot be read or written; 2 invalid command line.\n",
 	.flag = flags,
 	.nflags = sizeof flags / sizeof *flags,
 	.command = commands,
@@ -85,6 +185,7 @@ tool_rules(int argc, char **argv)
 
 	signal(SIGPIPE, SIG_IGN);
 	t->ctx = ir_context_create(t);
+	t->tries = 1000;
 	if (command_line_read(t, &line, t, argc, argv))
 		exit = command_line_run(&line, t, t->help, &t->file);
 	talloc_free(t);

@@ -152,7 +152,7 @@ option_value(const void *owner, const struct pass *p, const struct pass_option *
 		return text;
 	switch (o->type) {
 	case PASS_AXIS: return DRAW_WORD(random, "dp", "dp", "dp", "tp", "mb");
-	case PASS_AXES: return DRAW_WORD(random, "dp", "[dp]", "tp", "[dp,tp]");
+	case PASS_AXES: return DRAW_WORD(random, "auto", "dp", "[dp]", "tp", "[dp,tp]");
 	case PASS_BOOL: return *random && draw(random, 2) ? "true" : "false";
 	case PASS_SIZE: return DRAW_WORD(random, "1GB", "1", "64", "1KB");
 	case PASS_TIME: return *random ? DRAW_WORD(random, "1us", "1ms") : NULL;

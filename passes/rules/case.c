@@ -1,0 +1,375 @@
+/* One case of the sizes: what is known of affine forms, and which question is left open. */
+#include "passes/rules/meaning.h"
+
+#include <string.h>
+
+int
+case_stop(struct rule_case *c, enum stop stop, const char *why)
+{
+	if (c->stop == STOP_NONE) {
+		c->stop = stop;
+		c->why = why;
+	}
+	return -1;
+}
+
+term_id
+case_affine(struct rule_case *c, term_id e)
+{
+	if (c->t->var.n > CASE_VARS) {
+		case_stop(c, STOP_UNKNOWN, "too many sizes");
+		return 0;
+	}
+	const term_id r = linear_replace(c->t, e, c->by, CASE_VARS);
+	if (!r && c->stop == STOP_NONE)
+		case_stop(c, STOP_UNKNOWN, c->t->failed ? c->t->failed : "a size is not known");
+	return r;
+}
+
+static bool
+is_index(const struct rule_case *c, int32_t v)
+{
+	const uint8_t kind = c->t->var.at[v].kind;
+
+	return kind == VAR_INDEX || kind == VAR_BOUND || kind == VAR_DATA;
+}
+
+/* A variable of e that is an index, also within a product; -1: there is none. */
+static int32_t
+index_in(const struct rule_case *c, term_id e, int64_t *factor, int32_t *product)
+{
+	for (int i = 0; i < linear_nvars(c->t, e); i++) {
+		const int32_t v = linear_var_at(c->t, e, i, factor);
+		const struct var *var = &c->t->var.at[v];
+		*product = -1;
+		if (is_index(c, v))
+			return v;
+		*product = v;
+		for (int k = 0; var->kind == VAR_PRODUCT && k < var->nkeys; k++)
+			if (is_index(c, var->key[k]))
+				return var->key[k];
+	}
+	return -1;
+}
+
+static bool
+has_low(const struct rule_case *c, int32_t v)
+{
+	const struct var *var = &c->t->var.at[v];
+
+	if (var->kind == VAR_PRODUCT) {
+		for (int i = 0; i < var->nkeys; i++)
+			if (!has_low(c, var->key[i]))
+				return false;
+		return true;
+	}
+	return var->kind == VAR_SIZE || is_index(c, v) || var->kind == VAR_QUOTIENT;
+}
+
+/* The least value of e; false: nothing is known. */
+static bool
+least(struct rule_case *c, term_id e, int64_t *value)
+{
+	int64_t k;
+	int32_t product;
+
+	for (int tries = 0; tries < 16; tries++) {
+		const int32_t v = index_in(c, e, &k, &product);
+		if (v < 0)
+			break;
+		term_id by[CASE_VARS] = {0}, one = linear_var(c->t, product < 0 ? v : product);
+		if (product >= 0 && !has_low(c, product))
+			return false;
+		if (k < 0 && !c->high[v])
+			return false;
+		by[v] = k < 0 ? linear_add(c->t, c->high[v], linear_constant(c->t, 1), -1)
+			      : linear_constant(c->t, 0);
+		/* Of this term alone: another one may have the index with the other sign. */
+		const term_id put = linear_replace(c->t, one, by, CASE_VARS);
+		e = linear_add(c->t, linear_add(c->t, e, one, -k), put, k);
+		if (!e)
+			return false;
+	}
+	int64_t sum = linear_rest(c->t, e);
+	for (int i = 0; i < linear_nvars(c->t, e); i++) {
+		const int32_t v = linear_var_at(c->t, e, i, &k);
+		if (k < 0 || !has_low(c, v))
+			return false;
+		sum += k * c->t->var.at[v].low;
+	}
+	*value = sum;
+	return true;
+}
+
+/* Which sizes to compare, so that e is decided: c->cut. */
+static int
+cut_order(struct rule_case *c, term_id e)
+{
+	for (int i = 0; i < linear_nvars(c->t, e); i++) {
+		int64_t k;
+		const int32_t v = linear_var_at(c->t, e, i, &k);
+		const struct var *var = &c->t->var.at[v];
+		for (int j = -1; j < (var->kind == VAR_PRODUCT ? var->nkeys : 0); j++) {
+			const int32_t w = j < 0 ? v : var->key[j];
+			if (c->t->var.at[w].kind != VAR_INTEGER)
+				continue;
+			c->cut = (struct cut){CUT_SIGN, 0, w, 0};
+			return case_stop(c, STOP_CUT, NULL);
+		}
+	}
+	c->cut = (struct cut){CUT_ORDER, e, 0, 0};
+	return case_stop(c, STOP_CUT, NULL);
+}
+
+static bool
+divides(const struct terms *t, term_id e, int64_t m)
+{
+	int64_t k;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		linear_var_at(t, e, i, &k);
+		if (k % m)
+			return false;
+	}
+	return true;
+}
+
+static term_id
+divided(struct terms *t, term_id e, int64_t m)
+{
+	const int64_t rest = linear_rest(t, e);
+	term_id sum = linear_constant(t, rest / m - (rest % m != 0 && rest < 0));
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		int64_t k;
+		const int32_t v = linear_var_at(t, e, i, &k);
+		sum = linear_add(t, sum, linear_var(t, v), k / m);
+	}
+	return sum;
+}
+
+int
+case_at_least(struct rule_case *c, term_id e)
+{
+	struct terms *t = c->t;
+	int64_t low, k;
+	int32_t product, found = -1;
+	int indices = 0;
+
+	if (!(e = case_affine(c, e)))
+		return -1;
+	if (least(c, e, &low) && low >= 0)
+		return 1;
+	if (least(c, linear_add(t, linear_constant(t, -1), e, -1), &low) && low >= 0)
+		return 0;
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		const int32_t v = linear_var_at(t, e, i, &k);
+		const struct var *var = &t->var.at[v];
+		if (is_index(c, v)) {
+			indices++;
+			found = v;
+		}
+		for (int j = 0; var->kind == VAR_PRODUCT && j < var->nkeys; j++)
+			if (is_index(c, var->key[j]))
+				indices += 2;
+	}
+	if (!indices)
+		return cut_order(c, e);
+	if (indices > 1 || t->var.at[found].kind == VAR_DATA)
+		return 2;
+	/* e = k v + rest: v < -rest / k, or v >= that, rounded up. */
+	k = linear_coefficient(t, e, found);
+	const term_id rest = linear_add(t, e, linear_var(t, found), -k);
+	const int64_t m = k < 0 ? -k : k;
+	if (!divides(t, rest, m)) {
+		(void)product;
+		return 2;
+	}
+	const term_id q = divided(t, rest, m); /* rounded down */
+	c->cut = (struct cut){CUT_AT, k > 0 ? linear_scale(t, q, -1)
+					    : linear_add(t, q, linear_constant(t, 1), 1),
+		found, 0};
+	return case_stop(c, STOP_CUT, NULL);
+}
+
+int
+case_equal(struct rule_case *c, term_id a, term_id b)
+{
+	struct terms *t = c->t;
+	int64_t low;
+	const term_id e = case_affine(c, linear_add(t, a, b, -1));
+
+	if (!e)
+		return -1;
+	if (linear_is_constant(t, e, &low))
+		return low == 0;
+	if ((least(c, e, &low) && low > 0) || (least(c, linear_scale(t, e, -1), &low) && low > 0))
+		return 0;
+	int64_t k;
+	int32_t product;
+	if (index_in(c, e, &k, &product) >= 0)
+		return 2;
+	return cut_order(c, e);
+}
+
+/* e / m for a constant m, where m divides it or `floor` asks for no more; 0: a cut. */
+static term_id
+case_divide(struct rule_case *c, term_id e, int64_t m, int64_t *rest)
+{
+	struct terms *t = c->t;
+
+	if (!(e = case_affine(c, e)))
+		return 0;
+	for (int i = linear_nvars(t, e); i-- > 0;) {
+		int64_t k;
+		const int32_t v = linear_var_at(t, e, i, &k);
+		const uint8_t kind = t->var.at[v].kind;
+		if (k % m == 0)
+			continue;
+		if (kind == VAR_INDEX || kind == VAR_BOUND)
+			c->cut = (struct cut){CUT_RADIX, 0, v, m};
+		else if (kind == VAR_SIZE)
+			c->cut = (struct cut){CUT_PARITY, 0, v, m};
+		else if (kind == VAR_INTEGER)
+			c->cut = (struct cut){CUT_SIGN, 0, v, 0};
+		else
+			return case_stop(c, STOP_UNKNOWN, "a quotient"), 0;
+		return case_stop(c, STOP_CUT, NULL), 0;
+	}
+	*rest = linear_rest(t, e) % m;
+	*rest += *rest < 0 ? m : 0;
+	return divided(t, e, m);
+}
+
+static int32_t
+name_var(struct rule_case *c, const char *name)
+{
+	for (int i = 0; i < c->nnames; i++)
+		if (c->name[i].name == name)
+			return c->name[i].v;
+	return -1;
+}
+
+/* e / d where that is a whole number by its form: a product of sizes with d among them. */
+static term_id
+product_without(struct rule_case *c, term_id e, term_id d)
+{
+	struct terms *t = c->t;
+	int64_t k, kd;
+
+	if (e == d)
+		return linear_constant(t, 1);
+	if (linear_nvars(t, e) != 1 || linear_rest(t, e) || linear_nvars(t, d) != 1 ||
+		linear_rest(t, d))
+		return 0;
+	const int32_t v = linear_var_at(t, e, 0, &k), w = linear_var_at(t, d, 0, &kd);
+	const struct var var = t->var.at[v];
+	if (kd == 0 || k % kd)
+		return 0;
+	if (v == w)
+		return linear_constant(t, k / kd);
+	if (var.kind != VAR_PRODUCT)
+		return 0;
+	term_id rest = linear_constant(t, k / kd);
+	bool found = false;
+	for (int i = 0; i < var.nkeys; i++)
+		if (var.key[i] == w && !found)
+			found = true;
+		else
+			rest = linear_product(t, rest, linear_var(t, var.key[i]));
+	return found ? rest : 0;
+}
+
+/* e / d rounded down, or exactly; 0: c->stop. */
+term_id
+case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
+{
+	struct terms *t = c->t;
+	int64_t m, rest;
+
+	if (!(e = case_affine(c, e)) || !(d = case_affine(c, d)))
+		return 0;
+	if (linear_is_constant(t, d, &m) && m > 0) {
+		const term_id q = case_divide(c, e, m, &rest);
+		if (q && exact && rest)
+			return case_stop(c, STOP_ILL, "a size is not a multiple"), 0;
+		return q;
+	}
+	const term_id q = product_without(c, e, d);
+	if (q)
+		return q;
+	if (exact)
+		return case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0;
+	const int below = case_at_least(c, linear_add(t, linear_add(t, d, e, -1),
+						     linear_constant(t, 1), -1));
+	if (below < 0)
+		return 0;
+	if (below == 1 && case_at_least(c, e) == 1)
+		return linear_constant(t, 0);
+	const int32_t key[2] = {e, d};
+	return linear_var(t, var_of(t, VAR_QUOTIENT, key, 2));
+}
+
+term_id
+case_size(struct rule_case *c, const struct ir_size *s)
+{
+	struct terms *t = c->t;
+	term_id x = 0, y = 0;
+
+	if (s->arg[0] && s->kind != SIZE_DIM && !(x = case_size(c, s->arg[0])))
+		return 0;
+	if (s->arg[1] && !(y = case_size(c, s->arg[1])))
+		return 0;
+	switch ((enum size_kind)s->kind) {
+	case SIZE_INT: return linear_constant(t, s->i);
+	case SIZE_NAME: {
+		const int32_t v = name_var(c, s->name);
+		return v < 0 ? (case_stop(c, STOP_UNKNOWN, "too many names"), 0)
+			     : case_affine(c, linear_var(t, v));
+	}
+	case SIZE_DIM: {
+		int64_t d;
+		term_id at = case_size(c, s->arg[0]);
+		if (!at || !linear_is_constant(t, at, &d))
+			return case_stop(c, STOP_UNKNOWN, "dim of a dim that is not known"), 0;
+		for (uint32_t i = 0; i < c->nvalues; i++)
+			(void)i;
+		const struct ir_block *body = &c->rule->side[RULE_LEFT]->body;
+		for (uint32_t i = 0; i < body->nargs; i++)
+			if (body->arg[i].name == s->name && c->value[i].rank) {
+				const struct sym_value *v = &c->value[i];
+				d += d < 0 ? v->rank : 0;
+				if (d >= 0 && d < v->rank)
+					return v->dim[d];
+			}
+		return case_stop(c, STOP_UNKNOWN, "dim of a value that is no parameter"), 0;
+	}
+	case SIZE_NEG: return linear_scale(t, x, -1);
+	case SIZE_ADD: return linear_add(t, x, y, 1);
+	case SIZE_SUB: return linear_add(t, x, y, -1);
+	case SIZE_MUL: return linear_product(t, x, y);
+	case SIZE_DIV: return case_quotient(c, x, y, true);
+	}
+	return 0;
+}
+
+int
+case_condition(struct rule_case *c, const struct ir_rule_condition *w)
+{
+	const term_id x = case_size(c, w->arg[0]), y = x ? case_size(c, w->arg[1]) : 0,
+		      one = linear_constant(c->t, 1);
+
+	if (!y)
+		return -1;
+	const term_id up = linear_add(c->t, x, y, -1), down = linear_add(c->t, y, x, -1);
+	int holds;
+	switch (w->compare) {
+	case RULE_EQ: return case_equal(c, x, y);
+	case RULE_NE: holds = case_equal(c, x, y); return holds < 0 ? -1 : !holds;
+	case RULE_LT: return case_at_least(c, linear_add(c->t, down, one, -1));
+	case RULE_LE: return case_at_least(c, down);
+	case RULE_GT: return case_at_least(c, linear_add(c->t, up, one, -1));
+	case RULE_GE: return case_at_least(c, up);
+	}
+	return -1;
+}

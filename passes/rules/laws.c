@@ -1,0 +1,764 @@
+/*
+ * Laws of scalar functions: what the constructor of an application and of a product make of their
+ * arguments. Each is one of real arithmetic; what it asks of the elements beside that goes into
+ * terms->assumes.
+ */
+#include "passes/rules/terms.h"
+#include "passes/rules/verify.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum law {
+	LAW_ODD = 1 << 0,        /* f(-x) = -f(x) */
+	LAW_EVEN = 1 << 1,       /* f(-x) = f(x) */
+	LAW_IDEMPOTENT = 1 << 2, /* f(f(x)) = f(x) */
+	LAW_COMMUTES = 1 << 3,
+	LAW_BOOL = 1 << 4, /* 0 or 1 */
+	LAW_ABSORBS = 1 << 5, /* f(f(x, y), y) = f(x, y) */
+};
+
+static const uint8_t law[FN_COUNT] = {
+	[FN_tanh] = LAW_ODD,
+	[FN_erf] = LAW_ODD,
+	[FN_sin] = LAW_ODD,
+	[FN_tan] = LAW_ODD,
+	[FN_asin] = LAW_ODD,
+	[FN_atan] = LAW_ODD,
+	[FN_sinh] = LAW_ODD,
+	[FN_asinh] = LAW_ODD,
+	[FN_atanh] = LAW_ODD,
+	[FN_cbrt] = LAW_ODD,
+	[FN_sign] = LAW_ODD | LAW_IDEMPOTENT,
+	[FN_cos] = LAW_EVEN,
+	[FN_cosh] = LAW_EVEN,
+	[FN_abs] = LAW_EVEN | LAW_IDEMPOTENT,
+	[FN_floor] = LAW_IDEMPOTENT,
+	[FN_ceil] = LAW_IDEMPOTENT,
+	[FN_round] = LAW_IDEMPOTENT | LAW_ODD,
+	[FN_round_away] = LAW_IDEMPOTENT | LAW_ODD,
+	[FN_trunc] = LAW_IDEMPOTENT | LAW_ODD,
+	[FN_add] = LAW_COMMUTES,
+	[FN_mul] = LAW_COMMUTES,
+	[FN_maximum] = LAW_COMMUTES,
+	[FN_minimum] = LAW_COMMUTES,
+	[FN_mulhi] = LAW_COMMUTES,
+	[FN_and] = LAW_COMMUTES,
+	[FN_or] = LAW_COMMUTES,
+	[FN_xor] = LAW_COMMUTES,
+	[FN_eq] = LAW_COMMUTES | LAW_BOOL,
+	[FN_lt] = LAW_BOOL,
+	[FN_le] = LAW_BOOL,
+	[FN_is_finite] = LAW_BOOL,
+	[FN_is_inf] = LAW_BOOL,
+	[FN_is_nan] = LAW_BOOL,
+	[FN_rem] = LAW_ABSORBS,
+};
+
+static unsigned
+law_of(int fn)
+{
+	return fn < FN_COUNT ? law[fn] : fn == APPLY_IN_RANGE ? LAW_BOOL : 0;
+}
+
+bool
+apply_commutes(int fn)
+{
+	return law_of(fn) & LAW_COMMUTES;
+}
+
+static int
+compare_words(const void *a, const void *b)
+{
+	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+term_id
+poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n)
+{
+	const int64_t mark = t->stack.n;
+
+	TERM_PUSH(t, fn);
+	for (int i = 0; i < n; i++) {
+		if (!arg[i]) {
+			t->stack.n = mark;
+			return 0;
+		}
+		TERM_PUSH(t, arg[i]);
+	}
+	if (apply_commutes(fn))
+		qsort(t->stack.at + mark + 1, (size_t)n, sizeof(int64_t), compare_words);
+	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, law_of(fn) & LAW_BOOL));
+}
+
+/* The function that a polynomial is an application of, and its first argument; -1: of none. */
+static int
+applied(const struct terms *t, term_id p, term_id *arg)
+{
+	const term_id f = poly_factor(t, p);
+
+	if (!f || t->node.at[f].kind != NODE_APPLY || t->node.at[f].n < 2)
+		return -1;
+	*arg = (term_id)term_words(t, f)[1];
+	return (int)term_words(t, f)[0];
+}
+
+static bool
+factor_applies(const struct terms *t, int64_t f, int fn)
+{
+	return t->node.at[f].kind == NODE_APPLY && term_words(t, (term_id)f)[0] == fn;
+}
+
+/* --- products --- */
+
+/* exp(a) exp(b) ... = exp(a + b + ...): replaces them among n factors; returns how many remain. */
+static int
+merge_exponentials(struct terms *t, int64_t *factor, int n)
+{
+	int found = 0, kept = 0;
+	term_id sum = poly_constant(t, 0, 1);
+
+	for (int i = 0; i < n; i++)
+		found += factor_applies(t, factor[i], FN_exp);
+	if (found < 2)
+		return n;
+	for (int i = 0; i < n; i++)
+		if (factor_applies(t, factor[i], FN_exp))
+			sum = poly_add(t, sum, (term_id)term_words(t, (term_id)factor[i])[1]);
+		else
+			factor[kept++] = factor[i];
+	if (!sum)
+		return -1;
+	if (poly_is_integer(t, sum, 0))
+		return kept;
+	factor[kept++] = poly_factor(t, poly_apply_plain(t, FN_exp, &sum, 1));
+	return kept;
+}
+
+/* Sizes are not 0; of what else is, nobody knows. */
+static void
+assume_nonzero(struct terms *t, int64_t factor)
+{
+	if (t->node.at[factor].kind != NODE_VALUE)
+		t->assumes |= RULE_NONZERO;
+}
+
+/* f (1 / f) = 1; [c] [c] = [c]; sqrt(x) sqrt(x) = x where x is one factor. */
+static int
+cancel_factors(struct terms *t, int64_t *factor, int n)
+{
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < n; j++) {
+			term_id inner;
+			bool drop_i = false;
+			int64_t other = 0;
+			if (i == j)
+				continue;
+			if (factor_applies(t, factor[i], APPLY_RECIPROCAL)) {
+				inner = (term_id)term_words(t, (term_id)factor[i])[1];
+				drop_i = poly_factor(t, inner) == factor[j];
+				if (drop_i)
+					assume_nonzero(t, factor[j]);
+			} else if (factor[i] == factor[j] && t->node.at[factor[i]].boolean) {
+				other = factor[i];
+				drop_i = true;
+			} else if (factor[i] == factor[j] &&
+				   factor_applies(t, factor[i], FN_sqrt)) {
+				inner = (term_id)term_words(t, (term_id)factor[i])[1];
+				other = poly_factor(t, inner);
+				drop_i = other != 0;
+				if (drop_i)
+					t->assumes |= RULE_POSITIVE;
+			}
+			if (!drop_i)
+				continue;
+			const int high = i > j ? i : j, low = i > j ? j : i;
+			factor[high] = factor[--n];
+			if (other)
+				factor[low] = other;
+			else
+				factor[low] = factor[--n];
+			i = -1;
+			break;
+		}
+	return n;
+}
+
+term_id
+monomial_product(struct terms *t, term_id a, term_id b)
+{
+	int64_t factor[64];
+	int n = 0;
+
+	if (t->node.at[a].n == 1)
+		return b;
+	if (t->node.at[b].n == 1)
+		return a;
+	const int bounda = (int)term_words(t, a)[0], boundb = (int)term_words(t, b)[0];
+	for (int i = 0; i < bounda; i++)
+		for (int j = 0; j < boundb; j++)
+			if (term_words(t, a)[1 + 2 * i] == term_words(t, b)[1 + 2 * j]) {
+				b = monomial_fresh(t, b);
+				if (!b)
+					return 0;
+				i = bounda;
+				break;
+			}
+	const int na = t->node.at[a].n, nb = t->node.at[b].n;
+	if (na + nb > 60)
+		return term_fail(t, "a product of too many factors");
+	for (int i = 1 + 2 * bounda; i < na; i++)
+		factor[n++] = term_words(t, a)[i];
+	for (int i = 1 + 2 * boundb; i < nb; i++)
+		factor[n++] = term_words(t, b)[i];
+	n = cancel_factors(t, factor, n);
+	n = merge_exponentials(t, factor, n);
+	if (n < 0)
+		return 0;
+	qsort(factor, (size_t)n, sizeof *factor, compare_words);
+	const int64_t mark = t->stack.n;
+	TERM_PUSH(t, bounda + boundb);
+	for (int i = 1; i <= 2 * bounda; i++)
+		TERM_PUSH(t, term_words(t, a)[i]);
+	for (int i = 1; i <= 2 * boundb; i++)
+		TERM_PUSH(t, term_words(t, b)[i]);
+	for (int i = 0; i < n; i++)
+		TERM_PUSH(t, factor[i]);
+	return term_make(t, NODE_MONOMIAL, mark, false);
+}
+
+/* --- 1 / p --- */
+
+static bool
+monomial_has(const struct terms *t, term_id m, int64_t factor)
+{
+	const int64_t *w = term_words(t, m);
+
+	for (int i = 1 + 2 * (int)w[0]; i < t->node.at[m].n; i++)
+		if (w[i] == factor)
+			return true;
+	return false;
+}
+
+static bool
+bound_in(const struct terms *t, term_id m, term_id x)
+{
+	const int64_t *w = term_words(t, m);
+
+	for (int i = 0; i < w[0]; i++)
+		if (term_uses(t, x, (int32_t)w[1 + 2 * i]))
+			return true;
+	return false;
+}
+
+static term_id reciprocal(struct terms *t, term_id p);
+
+/* The monomial without a factor that it has. */
+static term_id
+monomial_without(struct terms *t, term_id m, int64_t factor)
+{
+	const int64_t mark = t->stack.n;
+	bool found = false;
+
+	for (int i = 0; i < t->node.at[m].n; i++) {
+		const int64_t w = term_words(t, m)[i];
+		if (i > 2 * term_words(t, m)[0] && w == factor && !found)
+			found = true;
+		else
+			TERM_PUSH(t, w);
+	}
+	return term_make(t, NODE_MONOMIAL, mark, false);
+}
+
+/* The polynomial with monomials replaced one by one. */
+static term_id
+poly_map(struct terms *t, term_id p, term_id (*f)(struct terms *, term_id, int64_t), int64_t data)
+{
+	term_id sum = poly_constant(t, 0, 1);
+
+	for (int i = 0; i < t->node.at[p].n; i += 3) {
+		const int64_t n = term_words(t, p)[i + 1], d = term_words(t, p)[i + 2];
+		const term_id m = f(t, (term_id)term_words(t, p)[i], data);
+		const int64_t mark = t->stack.n;
+		if (!m)
+			return 0;
+		TERM_PUSH(t, m);
+		TERM_PUSH(t, n);
+		TERM_PUSH(t, d);
+		sum = poly_add(t, sum, term_make(t, NODE_POLYNOMIAL, mark, false));
+	}
+	return sum;
+}
+
+/* The exponent that a monomial is multiplied by the exponential of; 0: polynomial zero. */
+static term_id
+exponent(struct terms *t, term_id m)
+{
+	for (int i = 1 + 2 * (int)term_words(t, m)[0]; i < t->node.at[m].n; i++) {
+		const int64_t f = term_words(t, m)[i];
+		if (factor_applies(t, f, FN_exp))
+			return (term_id)term_words(t, (term_id)f)[1];
+	}
+	return poly_constant(t, 0, 1);
+}
+
+/* exp(a + c) / exp(c), of each monomial. */
+static term_id
+monomial_shift(struct terms *t, term_id m, int64_t less)
+{
+	const term_id e = exponent(t, m), rest = poly_sub(t, e, (term_id)less);
+	term_id f = 0;
+
+	for (int i = 1 + 2 * (int)term_words(t, m)[0]; i < t->node.at[m].n; i++)
+		if (factor_applies(t, term_words(t, m)[i], FN_exp))
+			f = (term_id)term_words(t, m)[i];
+	m = f ? monomial_without(t, m, f) : m;
+	if (!rest || poly_is_integer(t, rest, 0))
+		return rest ? m : 0;
+	return monomial_product(
+		t, m, poly_single(t, poly_apply_plain(t, FN_exp, &rest, 1)));
+}
+
+/* What all exponents have in common, without bound variables. */
+static term_id
+shared_exponent(struct terms *t, term_id p)
+{
+	const term_id first = exponent(t, (term_id)term_words(t, p)[0]);
+	term_id shared = poly_constant(t, 0, 1);
+
+	for (int k = 0; k < t->node.at[first].n; k += 3) {
+		const int64_t m = term_words(t, first)[k], n = term_words(t, first)[k + 1],
+			      d = term_words(t, first)[k + 2];
+		bool all = true;
+		for (int i = 0; all && i < t->node.at[p].n; i += 3) {
+			const term_id term = (term_id)term_words(t, p)[i],
+				      e = exponent(t, term);
+			bool has = false;
+			for (int j = 0; j < t->node.at[e].n; j += 3)
+				has = has || (term_words(t, e)[j] == m &&
+						     term_words(t, e)[j + 1] == n &&
+						     term_words(t, e)[j + 2] == d);
+			all = has && !bound_in(t, term, (term_id)m);
+		}
+		const int64_t mark = t->stack.n;
+		if (!all)
+			continue;
+		TERM_PUSH(t, m);
+		TERM_PUSH(t, n);
+		TERM_PUSH(t, d);
+		shared = poly_add(t, shared, term_make(t, NODE_POLYNOMIAL, mark, false));
+	}
+	return shared;
+}
+
+/* 1 / f of a factor of its own. */
+static term_id
+factor_reciprocal(struct terms *t, int64_t f)
+{
+	term_id arg;
+
+	if (factor_applies(t, f, APPLY_RECIPROCAL))
+		return (term_id)term_words(t, (term_id)f)[1];
+	if (factor_applies(t, f, FN_exp)) {
+		arg = poly_scale(t, (term_id)term_words(t, (term_id)f)[1], -1, 1);
+		return poly_apply_plain(t, FN_exp, &arg, 1);
+	}
+	arg = poly_of_factor(t, (term_id)f);
+	return poly_apply_plain(t, APPLY_RECIPROCAL, &arg, 1);
+}
+
+static term_id
+reciprocal(struct terms *t, term_id p)
+{
+	term_id out = poly_constant(t, 1, 1);
+	int64_t n, d;
+
+	if (!p)
+		return 0;
+	if (poly_is_constant(t, p, &n, &d))
+		return n ? poly_constant(t, n < 0 ? -d : d, n < 0 ? -n : n)
+			 : poly_apply_plain(t, APPLY_RECIPROCAL, &p, 1);
+	const term_id first = (term_id)term_words(t, p)[0];
+	for (int i = 1 + 2 * (int)term_words(t, first)[0]; i < t->node.at[first].n; i++) {
+		const int64_t f = term_words(t, first)[i];
+		bool all = !factor_applies(t, f, FN_exp);
+		for (int k = 0; all && k < t->node.at[p].n; k += 3) {
+			const term_id m = (term_id)term_words(t, p)[k];
+			all = monomial_has(t, m, f) && !bound_in(t, m, (term_id)f);
+		}
+		if (!all)
+			continue;
+		out = poly_mul(t, out, factor_reciprocal(t, f));
+		p = poly_map(t, p, monomial_without, f);
+		return p ? poly_mul(t, out, reciprocal(t, p)) : 0;
+	}
+	term_id shared = shared_exponent(t, p);
+	if (!poly_is_integer(t, shared, 0)) {
+		const term_id less = shared;
+		shared = poly_scale(t, shared, -1, 1);
+		out = poly_mul(t, out, poly_apply_plain(t, FN_exp, &shared, 1));
+		p = poly_map(t, p, monomial_shift, less);
+		return p ? poly_mul(t, out, reciprocal(t, p)) : 0;
+	}
+	if (poly_is_constant(t, p, &n, &d) || !p)
+		return poly_mul(t, out, reciprocal(t, p));
+	/* The factor of the first term is 1, so that 1 / 2x and 0.5 / x are the same. */
+	n = term_words(t, p)[1];
+	d = term_words(t, p)[2];
+	p = poly_scale(t, p, n < 0 ? -d : d, n < 0 ? -n : n);
+	out = poly_scale(t, out, n < 0 ? -d : d, n < 0 ? -n : n);
+	return poly_mul(t, out, poly_apply_plain(t, APPLY_RECIPROCAL, &p, 1));
+}
+
+/* --- maximum and minimum --- */
+
+/* Puts the arguments of an extreme, each once, behind `mark` on the stack. */
+static void
+push_extreme(struct terms *t, int fn, term_id p, int64_t mark)
+{
+	const term_id f = poly_factor(t, p);
+
+	if (f && factor_applies(t, f, fn)) {
+		for (int i = 1; i < t->node.at[f].n; i++)
+			push_extreme(t, fn, (term_id)term_words(t, f)[i], mark);
+		return;
+	}
+	for (int64_t i = mark; i < t->stack.n; i++)
+		if (t->stack.at[i] == p)
+			return;
+	TERM_PUSH(t, p);
+}
+
+/* The terms that p and q have in common. */
+static term_id
+common_terms(struct terms *t, term_id p, term_id q)
+{
+	const int64_t mark = t->stack.n;
+
+	for (int i = 0, j = 0; i < t->node.at[p].n && j < t->node.at[q].n;) {
+		const int64_t *a = term_words(t, p) + i, *b = term_words(t, q) + j;
+		if (a[0] == b[0] && a[1] == b[1] && a[2] == b[2]) {
+			const int64_t w[3] = {a[0], a[1], a[2]};
+			VEC_PUSH_ALL(NULL, &t->stack, w, 3);
+		}
+		const bool both = a[0] == b[0];
+		i += both || a[0] < b[0] ? 3 : 0;
+		j += both || b[0] < a[0] ? 3 : 0;
+	}
+	return term_make(t, NODE_POLYNOMIAL, mark, false);
+}
+
+/* maximum(a + c, b + c) = maximum(a, b) + c; associative, idempotent. */
+static term_id
+extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
+{
+	int64_t n, d, n2, d2;
+	term_id arg[16], common = poly_constant(t, 0, 1);
+	int count;
+
+	if (p == q)
+		return p;
+	if (poly_is_constant(t, p, &n, &d) && poly_is_constant(t, q, &n2, &d2))
+		return ((__int128)n * d2 > (__int128)n2 * d) == (fn == FN_maximum) ? p : q;
+	if (type == APPLY_REAL && !t->bitwise) {
+		common = common_terms(t, p, q);
+		if (t->node.at[common].n) {
+			const unsigned assumes = t->assumes;
+			p = poly_sub(t, p, common);
+			q = poly_sub(t, q, common);
+			t->assumes = assumes | RULE_FINITE;
+		}
+	}
+	const int64_t mark = t->stack.n;
+	push_extreme(t, fn, p, mark);
+	push_extreme(t, fn, q, mark);
+	count = (int)(t->stack.n - mark);
+	if (count > 16) {
+		t->stack.n = mark;
+		return term_fail(t, "a maximum of too many values");
+	}
+	for (int i = 0; i < count; i++)
+		arg[i] = (term_id)t->stack.at[mark + i];
+	t->stack.n = mark;
+	const term_id result = count == 1 ? arg[0] : poly_apply_plain(t, fn, arg, count);
+	return t->node.at[common].n ? poly_add(t, result, common) : result;
+}
+
+/* --- conditions --- */
+
+static term_id
+negated(struct terms *t, term_id p)
+{
+	return poly_sub(t, poly_constant(t, 1, 1), p);
+}
+
+static term_id
+compared(struct terms *t, int fn, term_id p, term_id q)
+{
+	int64_t n, d, n2, d2;
+	const term_id arg[2] = {p, q};
+
+	if (poly_is_constant(t, p, &n, &d) && poly_is_constant(t, q, &n2, &d2)) {
+		const __int128 x = (__int128)n * d2, y = (__int128)n2 * d;
+		return poly_constant(t, fn == FN_eq ? x == y : x < y, 1);
+	}
+	if (p == q) {
+		t->assumes |= RULE_FINITE;
+		return poly_constant(t, fn == FN_eq, 1);
+	}
+	return poly_apply_plain(t, fn, arg, 2);
+}
+
+/* --- applications --- */
+
+/* The coefficient of the first term is negative: -p is the canonical one of the two. */
+static bool
+is_negative(const struct terms *t, term_id p)
+{
+	return t->node.at[p].n >= 3 && term_words(t, p)[1] < 0;
+}
+
+static term_id
+raised(struct terms *t, term_id x, term_id power)
+{
+	const term_id arg[2] = {x, power};
+	int64_t n, d;
+	term_id p = poly_constant(t, 1, 1);
+
+	if (!poly_is_constant(t, power, &n, &d) || n > 4 || n < -4 || d > 2)
+		return poly_apply_plain(t, FN_pow, arg, 2);
+	if (d == 2) {
+		x = poly_apply(t, FN_sqrt, &x, 1, APPLY_REAL);
+		t->assumes |= RULE_POSITIVE;
+	}
+	for (int i = 0; i < (n < 0 ? -n : n); i++)
+		p = poly_mul(t, p, x);
+	return n < 0 ? reciprocal(t, p) : p;
+}
+
+/* log of a product, for positive factors. */
+static term_id
+logarithm(struct terms *t, term_id x)
+{
+	const term_id m = poly_single(t, x);
+	term_id sum = poly_constant(t, 0, 1), arg;
+
+	if (poly_is_integer(t, x, 1))
+		return sum;
+	if (!m || term_words(t, m)[0])
+		return poly_apply_plain(t, FN_log, &x, 1);
+	for (int i = 1; i < t->node.at[m].n; i++) {
+		const int64_t f = term_words(t, m)[i];
+		if (factor_applies(t, f, FN_exp)) {
+			sum = poly_add(t, sum, (term_id)term_words(t, (term_id)f)[1]);
+			continue;
+		}
+		const bool below = factor_applies(t, f, APPLY_RECIPROCAL);
+		arg = below ? (term_id)term_words(t, (term_id)f)[1]
+			    : poly_of_factor(t, (term_id)f);
+		sum = poly_add(t, sum,
+			poly_scale(t, poly_apply_plain(t, FN_log, &arg, 1), below ? -1 : 1, 1));
+		if (t->node.at[m].n > 2)
+			t->assumes |= RULE_POSITIVE;
+	}
+	return sum;
+}
+
+static term_id
+exponential(struct terms *t, term_id x)
+{
+	term_id arg;
+
+	if (poly_is_integer(t, x, 0))
+		return poly_constant(t, 1, 1);
+	if (applied(t, x, &arg) == FN_log) {
+		t->assumes |= RULE_POSITIVE;
+		return arg;
+	}
+	return poly_apply_plain(t, FN_exp, &x, 1);
+}
+
+static term_id
+root(struct terms *t, term_id x)
+{
+	const term_id m = poly_single(t, x);
+	int64_t n, d;
+
+	if (poly_is_constant(t, x, &n, &d) && d == 1 && (n == 0 || n == 1))
+		return x;
+	if (m && !term_words(t, m)[0] && t->node.at[m].n == 3 &&
+		term_words(t, m)[1] == term_words(t, m)[2]) {
+		const term_id f = poly_of_factor(t, (term_id)term_words(t, m)[1]);
+		return poly_apply(t, FN_abs, &f, 1, APPLY_REAL);
+	}
+	return poly_apply_plain(t, FN_sqrt, &x, 1);
+}
+
+/* Can every number of type `from` be had in type `to`? */
+static bool
+is_lossless(int from, int to)
+{
+	static const struct {
+		uint8_t from, to;
+	} row[] = {{IR_bf16, IR_f32}, {IR_f16, IR_f32}, {IR_bf16, IR_f64}, {IR_f16, IR_f64},
+		{IR_f32, IR_f64}, {IR_i32, IR_i64}, {IR_i32, IR_f64}, {IR_bool, IR_f32},
+		{IR_bool, IR_i32}, {IR_bool, IR_i64}, {IR_bool, IR_f64}, {IR_bool, IR_bf16},
+		{IR_bool, IR_f16}};
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+		if (row[i].from == from && row[i].to == to)
+			return true;
+	return from == to;
+}
+
+static term_id
+converted(struct terms *t, int fn, term_id x)
+{
+	const int from = (fn - APPLY_CONVERT) / 32, to = (fn - APPLY_CONVERT) % 32;
+	term_id inner;
+	const int before = applied(t, x, &inner);
+	int64_t n, d;
+
+	if (from == to && from < IR_NDTYPES)
+		return x;
+	if (poly_is_constant(t, x, &n, &d) && d == 1 && n >= 0 && n <= 1)
+		return x;
+	if (before >= APPLY_CONVERT) {
+		const int first = (before - APPLY_CONVERT) / 32;
+		if (first < IR_NDTYPES && is_lossless(first, from))
+			return converted(t, APPLY_CONVERT + 32 * first + to, inner);
+	}
+	return poly_apply_plain(t, fn, &x, 1);
+}
+
+/* What holds to the bit, too; 0: nothing does. */
+static term_id
+apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
+{
+	int64_t n, d;
+	term_id inner;
+
+	switch (fn) {
+	case FN_stop: return arg[0];
+	case FN_add:
+		if (type == APPLY_INTEGER && poly_is_integer(t, arg[0], 0))
+			return arg[1];
+		return type == APPLY_INTEGER && poly_is_integer(t, arg[1], 0) ? arg[0] : 0;
+	case FN_sub: return poly_is_integer(t, arg[1], 0) ? arg[0] : 0;
+	case FN_mul:
+		if (poly_is_integer(t, arg[0], 1))
+			return arg[1];
+		return poly_is_integer(t, arg[1], 1) ? arg[0] : 0;
+	case FN_div: return poly_is_integer(t, arg[1], 1) ? arg[0] : 0;
+	case FN_neg: return applied(t, arg[0], &inner) == FN_neg ? inner : 0;
+	case FN_maximum:
+	case FN_minimum: return extreme(t, fn, arg[0], arg[1], type);
+	case FN_and:
+	case FN_or: return arg[0] == arg[1] ? arg[0] : 0;
+	case FN_not: return applied(t, arg[0], &inner) == FN_not ? inner : 0;
+	case FN_select:
+		if (arg[1] == arg[2])
+			return arg[1];
+		if (poly_is_constant(t, arg[0], &n, &d))
+			return arg[n ? 1 : 2];
+		return 0;
+	case FN_gt:
+	case FN_ge: {
+		if (!t->bitwise)
+			return 0;
+		const term_id swapped[2] = {arg[1], arg[0]};
+		return poly_apply_plain(t, fn == FN_gt ? FN_lt : FN_le, swapped, 2);
+	}
+	default:
+		if (fn >= APPLY_CONVERT)
+			return converted(t, fn, arg[0]);
+		if (fn < FN_COUNT && (law_of(fn) & (LAW_IDEMPOTENT | LAW_ABSORBS)) &&
+			applied(t, arg[0], &inner) == fn) {
+			const term_id f = poly_factor(t, arg[0]);
+			if ((law_of(fn) & LAW_IDEMPOTENT) || term_words(t, f)[2] == arg[1])
+				return arg[0];
+		}
+		return 0;
+	}
+}
+
+/* Of truth values, as numbers 0 and 1. */
+static term_id
+apply_logic(struct terms *t, int fn, term_id p, term_id q)
+{
+	switch (fn) {
+	case FN_and: return poly_mul(t, p, q);
+	case FN_or: return poly_sub(t, poly_add(t, p, q), poly_mul(t, p, q));
+	case FN_xor:
+		return poly_sub(t, poly_add(t, p, q), poly_scale(t, poly_mul(t, p, q), 2, 1));
+	default: return negated(t, p);
+	}
+}
+
+static term_id
+apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type type)
+{
+	const term_id one = poly_constant(t, 1, 1), x = arg[0], y = n > 1 ? arg[1] : 0;
+	term_id p;
+
+	switch (fn) {
+	case FN_add: return poly_add(t, x, y);
+	case FN_sub: return poly_sub(t, x, y);
+	case FN_mul: return poly_mul(t, x, y);
+	case FN_neg: return poly_scale(t, x, -1, 1);
+	case FN_div:
+		return type == APPLY_REAL ? poly_mul(t, x, reciprocal(t, y))
+					  : poly_apply_plain(t, fn, arg, n);
+	case FN_select:
+		return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
+	case FN_ne: return negated(t, compared(t, FN_eq, x, y));
+	case FN_eq:
+	case FN_lt: return compared(t, fn, x, y);
+	case FN_gt: return compared(t, FN_lt, y, x);
+	case FN_le: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, y, x));
+	case FN_ge: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, x, y));
+	case FN_and:
+	case FN_or:
+	case FN_xor:
+	case FN_not:
+		return type == APPLY_BOOL ? apply_logic(t, fn, x, y)
+					  : poly_apply_plain(t, fn, arg, n);
+	case FN_exp: return exponential(t, x);
+	case FN_log: return logarithm(t, x);
+	case FN_sqrt: return root(t, x);
+	case FN_rsqrt: return reciprocal(t, root(t, x));
+	case FN_pow: return type == APPLY_REAL ? raised(t, x, y) : poly_apply_plain(t, fn, arg, n);
+	case FN_sigmoid:
+		p = poly_scale(t, x, -1, 1);
+		return reciprocal(t, poly_add(t, one, exponential(t, p)));
+	case FN_softplus: return logarithm(t, poly_add(t, one, exponential(t, x)));
+	case FN_log1p: return logarithm(t, poly_add(t, one, x));
+	case FN_expm1: return poly_sub(t, exponential(t, x), one);
+	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
+	default: break;
+	}
+	if (law_of(fn) & (LAW_ODD | LAW_EVEN)) {
+		if (poly_is_integer(t, x, 0) && (law_of(fn) & LAW_ODD))
+			return x;
+		if (is_negative(t, x)) {
+			p = poly_scale(t, x, -1, 1);
+			p = poly_apply(t, fn, &p, 1, type);
+			return law_of(fn) & LAW_ODD ? poly_scale(t, p, -1, 1) : p;
+		}
+	}
+	return poly_apply_plain(t, fn, arg, n);
+}
+
+term_id
+poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum apply_type type)
+{
+	for (int i = 0; i < n; i++)
+		if (!arg[i])
+			return 0;
+	const term_id p = apply_exactly(t, fn, arg, type);
+	if (p || t->failed)
+		return p;
+	return t->bitwise ? poly_apply_plain(t, fn, arg, n) : apply_law(t, fn, arg, n, type);
+}

@@ -1,0 +1,123 @@
+/*
+ * What the values of a rule's side are, in one case of the sizes: types over affine forms, elements
+ * as polynomials. Positions and sizes are those of the ops' index notation (ir/ops/row.h).
+ */
+#ifndef PASSES_RULES_MEANING_H
+#define PASSES_RULES_MEANING_H
+
+#include "ir/rule.h"
+#include "passes/rules/terms.h"
+
+enum {
+	CASE_VARS = 512,  /* of a rule in all its cases; one has some twenty */
+	CASE_TRAIL = 40,  /* decisions on the way to a case */
+	CASE_FORCED = 16, /* ranges whose sums are cut alike on both sides */
+	CASE_SMALL = 8,   /* constant ranges up to here are taken apart */
+};
+
+enum stop {
+	STOP_NONE,
+	STOP_CUT,     /* a condition that the case leaves open: case->cut */
+	STOP_ILL,     /* the side has no type here */
+	STOP_UNKNOWN, /* case->why */
+};
+
+enum cut_kind {
+	CUT_ORDER, /* is affine form `e` zero, or positive? */
+	CUT_SIGN,  /* of variable `v`, an attribute */
+	CUT_AT,    /* index `v` below `e`, or not */
+	CUT_RADIX, /* index `v` modulo `m` */
+	CUT_PARITY,/* size `v` modulo `m` */
+	CUT_EACH,  /* index `v` one by one, below `m` */
+};
+
+struct cut {
+	enum cut_kind kind;
+	term_id e;
+	int32_t v;
+	int64_t m;
+};
+
+/* A decision: what an affine form of the rule's names is in a case. */
+struct literal {
+	term_id e; /* 0: not a form of them */
+	int sign;  /* of e: -1, 0, 1, or the following */
+};
+
+enum { SIGN_NOT_NEGATIVE = 2, SIGN_NOT_POSITIVE = 3 };
+
+struct forced {
+	term_id range;
+	struct cut cut;
+};
+
+struct value_type {
+	int dtype;          /* -1: see letter */
+	const char *letter; /* interned */
+};
+
+struct sym_op;
+
+/* A value of a side. */
+struct sym_value {
+	int rank;
+	bool grouped; /* dim 0 stands for the rule's `..` */
+	term_id dim[IR_MAX_RANK];
+	struct value_type type;
+	int input; /* number of a parameter; -1 */
+	const struct sym_op *op;
+	int result;
+};
+
+struct rule_case {
+	struct terms *t;
+	struct arena *arena; /* of one evaluation */
+	const struct ir_rules *rules;
+	const struct ir_rule *rule;
+	/* The same for all cases of a rule. */
+	struct {
+		const char *name;
+		int32_t v;
+	} name[64];
+	int nnames;
+	const int32_t *index; /* of the result's dims */
+	const term_id *root;  /* [CASE_VARS] a variable in terms of the rule's names; 0: is none */
+	/* This case: what variables became, ranges of indices, what was decided. */
+	term_id by[CASE_VARS], high[CASE_VARS];
+	struct literal trail[CASE_TRAIL];
+	int ntrail;
+	struct forced forced[CASE_FORCED];
+	int nforced;
+	/* Found on the way. */
+	struct forced met[CASE_FORCED];
+	int nmet;
+	enum stop stop;
+	struct cut cut;
+	const char *why;
+	bool data, outside; /* of the position at hand: elements are in it; it is nowhere */
+	/* Values of the side at hand, by id from `first` on. */
+	struct sym_value *value;
+	uint32_t first, nvalues;
+};
+
+/* With what was decided put in. */
+term_id case_affine(struct rule_case *c, term_id e);
+/* Is e at least 0? 1, 0, or -1 with c->stop set; 2: it depends on several positions. */
+int case_at_least(struct rule_case *c, term_id e);
+/* Are they equal? 1, 0, or -1. */
+int case_equal(struct rule_case *c, term_id a, term_id b);
+/* The value of a size; 0: c->stop says why not. */
+term_id case_size(struct rule_case *c, const struct ir_size *s);
+/* Does the condition hold? 1, 0, or -1. */
+int case_condition(struct rule_case *c, const struct ir_rule_condition *w);
+/* e / d, rounded down, or as an exact one; 0: c->stop. */
+term_id case_quotient(struct rule_case *c, term_id e, term_id d, bool exact);
+int case_stop(struct rule_case *c, enum stop stop, const char *why);
+
+/* Types of all values of a side. False: c->stop. */
+bool case_types(struct rule_case *c, int side);
+const struct sym_value *case_value(const struct rule_case *c, const struct ir_value *v);
+/* The element of a value at a position; 0: c->stop. */
+term_id case_element(struct rule_case *c, const struct sym_value *v, const term_id *position);
+
+#endif

@@ -1,0 +1,660 @@
+/*
+ * Counterexamples to rules: random small sizes, attributes, element types, layouts and elements, on
+ * which the interpreter runs both sides. Sizes grow with the tries, so that the first counterexample
+ * is a small one. Elements are mostly small integers, on which sums and products are exact in any
+ * order.
+ *
+ * Proofs assume that elements are finite, divisors are not 0 and roots and logarithms have positive
+ * arguments. So a difference does not count where an op makes infinities or NaNs of less.
+ */
+#include "passes/rules/verify.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/mix.h"
+#include "ir/base/vec.h"
+#include "ir/instance.h"
+#include "ir/interp/interp.h"
+#include "ir/ops/row.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+enum {
+	MAX_SIZE = 4,   /* of a dim: the smallest with two different factors, 2 and 4 / 2 */
+	MAX_DOTS = 2,   /* dims that `..` stands for: none, one, several */
+	AXIS_SIZE = 2,  /* of a mesh axis */
+	MAX_LIST = 4,   /* items of a list */
+	MAX_PARAMS = 32 /* of a rule; the longest published ones have 8 */
+};
+
+/* What a name stands for. */
+enum draw_kind {
+	DRAW_SIZE,
+	DRAW_INT,
+	DRAW_NUMBER, /* an integer or a fraction */
+	DRAW_INTS,
+	DRAW_SIZES,
+	DRAW_AXIS,
+	DRAW_DTYPE,
+	DRAW_DOTS,
+};
+
+struct draw {
+	const char *name;
+	enum draw_kind kind;
+};
+
+/* What elements are. */
+enum style { STYLE_SMALL, STYLE_NOT_NEGATIVE, STYLE_POSITIVE, STYLE_FINE };
+
+struct refuter {
+	const struct ir_rule *rule;
+	struct ir_context *ctx;
+	struct VEC(struct draw) draw;
+	bool layouts; /* it has parallelization ops, so its operands have layouts */
+	uint64_t random;
+	int most;           /* size of a dim in this try */
+	struct ir_op *call; /* its attributes are what was drawn */
+	struct ir_attr *attr;
+	const struct ir_type *type[MAX_PARAMS];
+	char *said; /* the last error of the second side */
+};
+
+static int64_t
+below(struct refuter *r, int n)
+{
+	return mix64_below(&r->random, (uint32_t)n);
+}
+
+/* --- names --------------------------------------------------------------------------------------
+ */
+
+/* A name in two roles has the one that is listed first. */
+static void
+see(struct refuter *r, const char *name, enum draw_kind kind)
+{
+	for (int64_t i = 0; i < r->draw.n; i++)
+		if (r->draw.at[i].name == name) {
+			if (kind < r->draw.at[i].kind)
+				r->draw.at[i].kind = kind;
+			return;
+		}
+	VEC_PUSH(r->call, &r->draw, (struct draw){name, kind});
+}
+
+static void
+see_size(struct refuter *r, const struct ir_size *s, enum draw_kind kind)
+{
+	if (s->kind == SIZE_NAME)
+		see(r, s->name, kind);
+	for (int i = 0; i < 2; i++)
+		if (s->arg[i])
+			see_size(r, s->arg[i], kind);
+}
+
+static void
+see_type(struct refuter *r, const struct ir_type_text *t)
+{
+	if (t->dots)
+		see(r, ir_name(r->ctx, ".."), DRAW_DOTS);
+	if (t->letter)
+		see(r, t->letter, DRAW_DTYPE);
+	for (int i = 0; i < t->rank; i++)
+		see_size(r, t->dim[i], DRAW_SIZE);
+}
+
+static enum draw_kind
+kind_of(enum row_attr_type type, bool item)
+{
+	switch (type) {
+	case ROW_FLOAT:
+	case ROW_SCALAR:
+	case ROW_NUMBERS: return DRAW_NUMBER;
+	case ROW_SIZES: return item ? DRAW_SIZE : DRAW_SIZES;
+	case ROW_INTS: return item ? DRAW_INT : DRAW_INTS;
+	case ROW_AXIS: return DRAW_AXIS;
+	case ROW_DTYPE: return DRAW_DTYPE;
+	default: return DRAW_INT;
+	}
+}
+
+static void
+see_attr(struct refuter *r, enum row_attr_type type, const struct ir_attr *a, bool item)
+{
+	if (a->kind == ATTR_SIZE)
+		see_size(r, a->size, kind_of(type, item));
+	if (a->kind == ATTR_NAME)
+		see(r, a->s, kind_of(type, false));
+	for (int i = 0; a->kind == ATTR_LIST && i < a->n; i++)
+		see_attr(r, type, &a->list[i], true);
+}
+
+static void
+see_block(struct refuter *r, const struct ir_block *b)
+{
+	IR_FOR_OPS (op, b) {
+		r->layouts = r->layouts || op_is(op, TRAIT_PARALLEL);
+		for (int i = 0; i < op->nattrs; i++) {
+			const struct row_attr *row =
+				row_attr_find(op_row(r->ctx, op), op->attr[i].key);
+			if (row)
+				see_attr(r, row->type, &op->attr[i], false);
+		}
+		for (const struct ir_type_text *t = op->written; t; t = t->next)
+			see_type(r, t);
+		if (op->body)
+			see_block(r, op->body);
+	}
+}
+
+/* In the order in which they appear. */
+static void
+see_rule(struct refuter *r)
+{
+	const struct ir_block *left = &r->rule->side[RULE_LEFT]->body;
+
+	for (uint32_t i = 0; i < left->nargs; i++)
+		see_type(r, r->rule->param[i]);
+	for (int side = RULE_LEFT; side <= RULE_RIGHT; side++)
+		see_block(r, &r->rule->side[side]->body);
+	for (int i = 0; i < r->rule->nwhere; i++)
+		for (int k = 0; k < 2; k++)
+			see_size(r, r->rule->where[i].arg[k], DRAW_NUMBER);
+}
+
+/* --- draws --------------------------------------------------------------------------------------
+ */
+
+static enum ir_dtype
+draw_dtype(struct refuter *r, char letter)
+{
+	static const enum ir_dtype any[] = {IR_f64, IR_i64, IR_bool, IR_u8},
+				   number[] = {IR_f64, IR_f64, IR_i64, IR_u8},
+				   integer[] = {IR_i64, IR_u8, IR_i8, IR_i32},
+				   logical[] = {IR_bool, IR_i64, IR_bool, IR_u8};
+	const int64_t k = below(r, r->most == 2 ? 2 : 4); /* usual types first */
+
+	switch (letter) {
+	case 'T': return any[k];
+	case 'N': return number[k];
+	case 'Z': return integer[k];
+	case 'L': return logical[k];
+	case 'I': return IR_i32;
+	default: return IR_f64;
+	}
+}
+
+/* Dims in some order, some dims, or any integers: what a list of an op may be. */
+static int
+draw_list(struct refuter *r, enum draw_kind kind, int64_t *item)
+{
+	const int64_t how = kind == DRAW_SIZES ? -1 : below(r, 4);
+	int n = 0, rank = (int)below(r, MAX_LIST + 1);
+
+	for (int i = 0; i < rank; i++) {
+		if (how < 0) {
+			item[n++] = 1 + below(r, r->most);
+		} else if (how < 2) {
+			const int64_t at = below(r, i + 1);
+			item[n++] = item[at];
+			item[at] = i;
+		} else if (how == 3) {
+			item[n++] = below(r, 6) - 2;
+		} else if (below(r, 2)) {
+			item[n++] = i;
+		}
+	}
+	return n;
+}
+
+static void
+draw_name(struct refuter *r, struct ir_module *m, const struct draw *d, struct ir_attr *a)
+{
+	int64_t item[MAX_LIST];
+
+	switch (d->kind) {
+	case DRAW_SIZE: *a = ir_make_int(r->ctx, d->name, 1 + below(r, r->most)); break;
+	case DRAW_NUMBER:
+		if (!below(r, 4)) {
+			*a = ir_make_float(r->ctx, d->name, (double)(below(r, 9) - 4) / 2);
+			break;
+		}
+		/* fall through */
+	case DRAW_INT:
+		*a = ir_make_int(r->ctx, d->name, below(r, 7) - (below(r, 2) ? 3 : 0));
+		break;
+	case DRAW_INTS:
+	case DRAW_SIZES: *a = ir_make_ints(m, d->name, item, draw_list(r, d->kind, item)); break;
+	case DRAW_DTYPE: *a = ir_make_dtype(r->ctx, d->name, draw_dtype(r, *d->name)); break;
+	case DRAW_DOTS:
+		for (int i = 0; i < MAX_DOTS; i++)
+			item[i] = 1 + below(r, r->most);
+		*a = ir_make_ints(m, d->name, item, (int)below(r, MAX_DOTS + 1));
+		break;
+	case DRAW_AXIS: /* two names may stand for one axis */
+		if (!m->naxes || below(r, 4))
+			m->axis[m->naxes++] = (struct ir_axis){.name = d->name, .size = AXIS_SIZE};
+		*a = ir_make_axis(r->ctx, d->name, (int)below(r, m->naxes));
+		break;
+	}
+}
+
+static void
+draw_names(struct refuter *r, struct ir_module *m)
+{
+	for (int64_t i = 0; i < r->draw.n; i++)
+		draw_name(r, m, &r->draw.at[i], &r->attr[i]);
+	r->call->attr = r->attr;
+	r->call->nattrs = (uint16_t)r->draw.n;
+}
+
+static bool
+holds(enum ir_rule_compare compare, double x, double y)
+{
+	switch (compare) {
+	case RULE_EQ: return x == y;
+	case RULE_NE: return x != y;
+	case RULE_LT: return x < y;
+	case RULE_LE: return x <= y;
+	case RULE_GT: return x > y;
+	case RULE_GE: return x >= y;
+	}
+	return false;
+}
+
+static bool
+conditions_hold(const struct ir_rule *rule, const struct ir_size_scope *scope)
+{
+	for (int i = 0; i < rule->nwhere; i++) {
+		const struct ir_rule_condition *c = &rule->where[i];
+		double v[2];
+		bool fraction;
+		for (int k = 0; k < 2; k++)
+			if (!ir_size_number(scope, c->arg[k], &v[k], &fraction))
+				return false;
+		if (!holds(c->compare, v[0], v[1]))
+			return false;
+	}
+	return true;
+}
+
+/* A layout on every axis: each state is as likely for a matrix. */
+static void
+draw_layout(struct refuter *r, const struct ir_module *m, struct ir_type *t)
+{
+	for (int a = 0; a < m->naxes; a++) {
+		const int64_t k = below(r, 3 + t->rank);
+		if (k == 0)
+			t->axis[a] = (struct ir_state){.kind = IR_PARTIAL};
+		else if (k == 1)
+			t->axis[a] = (struct ir_state){
+				.kind = IR_SINGLE, .order = (uint16_t)below(r, AXIS_SIZE)};
+		else if (k >= 3)
+			t->axis[a] = (struct ir_state){IR_SPLIT, (uint8_t)(k - 3),
+				(uint16_t)ir_type_split_depth(t, (int)(k - 3))};
+	}
+}
+
+/* Types of the parameters; false: not valid. */
+static bool
+draw_types(struct refuter *r, const struct ir_module *m, const struct ir_size_scope *scope)
+{
+	const struct ir_block *left = &r->rule->side[RULE_LEFT]->body;
+
+	for (uint32_t i = 0; i < left->nargs; i++) {
+		const struct ir_type *whole = ir_type_resolve(scope, r->rule->param[i]);
+		if (!whole)
+			return false;
+		struct ir_type t = *whole;
+		draw_layout(r, m, &t);
+		if (!ir_type_check(m, &t, r->rule->loc, "operand"))
+			return false;
+		r->type[i] = ir_type_intern(r->ctx, &t);
+	}
+	return true;
+}
+
+/* A number of the type: most integers are small, some have all bits. */
+static union cell
+draw_element(struct refuter *r, enum ir_dtype t, enum style style)
+{
+	const bool is_float = ir_dtype_class(t) == IR_FLOAT;
+	union cell c;
+	int64_t i = below(r, 7) - 3;
+	double fraction = 0;
+
+	if (style == STYLE_NOT_NEGATIVE)
+		i = below(r, 4);
+	else if (style == STYLE_POSITIVE)
+		i = 1 + below(r, 4);
+	else if (style == STYLE_FINE && is_float)
+		fraction = ldexp((double)below(r, 1 << 20), -30 + (int)below(r, 11));
+	else if (style == STYLE_FINE && t != IR_i32) /* which are indices */
+		i = (int64_t)mix64_next(&r->random);
+	if (is_float)
+		c.f = ir_dtype_round(t, (double)i + fraction);
+	else
+		c.i = ir_dtype_wrap(t, i);
+	return c;
+}
+
+/* --- a try --------------------------------------------------------------------------------------
+ */
+
+/* Both sides over the same inputs, in @main of a module. */
+struct sides {
+	struct ir_module *m;
+	struct ir_func *main;
+	struct ir_builder b;
+	struct ir_value **arg, **result[2];
+	int nargs, nresults;
+};
+
+static struct sides
+sides_create(struct refuter *r, struct ir_module *m)
+{
+	struct sides s = {.m = m, .main = ir_func_create(m, "main", LOC_NONE)};
+
+	s.b = (struct ir_builder){.m = m, .block = &s.main->body};
+	s.nargs = (int)r->rule->side[RULE_LEFT]->body.nargs;
+	s.nresults = ir_rule_return(r->rule, RULE_LEFT)->noperands;
+	s.arg = ARENA_ARRAY(m->arena, struct ir_value *, s.nargs);
+	for (int k = 0; k < 2; k++)
+		s.result[k] = ARENA_ARRAY(m->arena, struct ir_value *, s.nresults);
+	for (int i = 0; i < s.nargs; i++) {
+		s.arg[i] =
+			ir_build_typed(&s.b, OP_input, r->rule->side[RULE_LEFT]->body.arg[i].name,
+				NULL, 0, NULL, 0, ir_type_meaning(r->ctx, r->type[i]));
+		s.arg[i]->type = r->type[i]; /* that of an input is never partial */
+	}
+	return s;
+}
+
+static bool
+side_make(const struct refuter *r, struct sides *s, int side)
+{
+	const struct instance_place end = {&s->main->body, NULL, ""};
+
+	return instance_make(s->m, &end, r->call, r->rule->side[side], s->arg, s->result[side]);
+}
+
+static void
+keep_message(void *data, const struct diag_message *message)
+{
+	struct refuter *r = data;
+
+	if (message->level != DIAG_ERROR)
+		return;
+	talloc_free(r->said);
+	r->said = text_copy(r->call, message->text);
+}
+
+/* What keeps the right side from having a type. */
+static const char *
+reason(struct refuter *r, struct sides *s)
+{
+	diag_mute(r->ctx->diag, false);
+	side_make(r, s, RULE_RIGHT);
+	diag_mute(r->ctx->diag, true);
+	return r->said ? r->said : "";
+}
+
+static void
+add_output(struct sides *s, struct ir_value *v, const char *kind, int i)
+{
+	char *name = TEXT(NULL, "%s%d", kind, i);
+
+	ir_build_typed(&s->b, OP_output, ir_name(s->m->ctx, name), &v, 1, NULL, 0, NULL);
+	talloc_free(name);
+}
+
+static const struct tensor *
+output_of(const struct interp *it, const char *kind, int i)
+{
+	char *name = TEXT(NULL, "%s%d", kind, i);
+	const struct tensor *t = interp_output(it, name);
+
+	talloc_free(name);
+	return t;
+}
+
+/* Runs the module with these inputs; NULL where the interpreter cannot. */
+static struct interp *
+run(const struct sides *s, struct tensor *const *in)
+{
+	const struct interp_options o = {.mode = INTERP_MEANING, .subnormals = true};
+	struct interp *it = interp_create(s->m, s->m, &o);
+
+	if (!it)
+		return NULL;
+	for (int i = 0; i < s->nargs; i++)
+		interp_set_input(it, s->arg[i]->op->symbol, in[i]);
+	if (interp_step(it, 0))
+		return it;
+	talloc_free(it);
+	return NULL;
+}
+
+/* 0: all elements are finite; 1: some are infinite; 2: some are NaN. */
+static int
+worst_element(const struct tensor *t)
+{
+	int worst = 0;
+
+	if (ir_dtype_class(t->dtype) != IR_FLOAT)
+		return 0;
+	for (int64_t i = 0; i < tensor_elements(t); i++) {
+		const int here = isnan(t->data[i].f) ? 2 : isinf(t->data[i].f) ? 1 : 0;
+		worst = here > worst ? here : worst;
+	}
+	return worst;
+}
+
+/* Does an op make infinities or NaNs of operands that have none? */
+static bool
+is_outside(struct sides *s, struct tensor *const *in)
+{
+	int n = 0;
+	bool outside = false;
+	const struct ir_op *last = s->main->body.last;
+
+	IR_FOR_OPS (op, &s->main->body) {
+		for (int i = 0; i < op->nresults; i++)
+			add_output(s, &op->result[i], "value", (int)op->result[i].id);
+		if (op == last)
+			break;
+	}
+	struct interp *it = run(s, in);
+	IR_FOR_OPS (op, &s->main->body) {
+		n = 0;
+		for (int i = 0; it && i < op->noperands; i++) {
+			const int of =
+				worst_element(output_of(it, "value", (int)ir_operand(op, i)->id));
+			n = of > n ? of : n;
+		}
+		for (int i = 0; it && op->noperands && i < op->nresults; i++)
+			outside = outside ||
+				  worst_element(output_of(it, "value", (int)op->result[i].id)) > n;
+	}
+	return outside;
+}
+
+/* --- the answer ---------------------------------------------------------------------------------
+ */
+
+static char *
+append_name(char *text, const struct ir_attr *a)
+{
+	text = text_append(text, "%s%s = ", *text ? ", " : "", a->key);
+	switch ((enum attr_kind)a->kind) {
+	case ATTR_FLOAT: return text_append(text, "%g", a->f);
+	case ATTR_DTYPE: return text_append(text, "%s", ir_dtype_name((enum ir_dtype)a->i));
+	case ATTR_LIST:
+		text = text_append(text, "[");
+		for (int i = 0; i < a->n; i++)
+			text = text_append(text, "%s%" PRId64, i ? "," : "", a->list[i].i);
+		return text_append(text, "]");
+	default: return text_append(text, "%" PRId64, a->i);
+	}
+}
+
+/* "m = 2, k = 1: ", with the types of the operands where they have layouts. */
+static char *
+situation(const struct refuter *r, const void *owner, const struct ir_module *m)
+{
+	char *text = text_copy(owner, "");
+
+	for (int64_t i = 0; i < r->draw.n; i++) {
+		const bool is_usual = r->draw.at[i].kind == DRAW_DTYPE && r->attr[i].i == IR_f64;
+		if (r->draw.at[i].kind != DRAW_AXIS && !is_usual)
+			text = append_name(text, &r->attr[i]);
+	}
+	for (uint32_t i = 0; r->layouts && i < r->rule->side[RULE_LEFT]->body.nargs; i++) {
+		char *type = ir_type_text(NULL, m, r->type[i]);
+		text = text_append(text, "%s%%%s : %s", *text ? ", " : "",
+			r->rule->side[RULE_LEFT]->body.arg[i].name, type);
+		talloc_free(type);
+	}
+	return *text ? text_append(text, ": ") : text;
+}
+
+static char *
+append_element(char *text, const struct tensor *t, int64_t i)
+{
+	switch (ir_dtype_class(t->dtype)) {
+	case IR_FLOAT: return text_append(text, "%.9g", t->data[i].f);
+	case IR_BOOL: return text_append(text, "%s", t->data[i].i ? "true" : "false");
+	case IR_UINT: return text_append(text, "%" PRIu64, (uint64_t)t->data[i].i);
+	default: return text_append(text, "%" PRId64, t->data[i].i);
+	}
+}
+
+/* Which of several results. */
+static char *
+append_result(char *text, const struct sides *s, int i)
+{
+	return s->nresults > 1 ? text_append(text, " of result %d", i + 1) : text;
+}
+
+/* Compares the types of the results. NULL: they are equal. */
+static char *
+compare_types(const struct refuter *r, const void *owner, const struct sides *s)
+{
+	for (int i = 0; i < s->nresults; i++) {
+		const struct ir_type *left = s->result[RULE_LEFT][i]->type,
+				     *right = s->result[RULE_RIGHT][i]->type;
+		if (left == right)
+			continue;
+		char *text = text_append(situation(r, owner, s->m), "the type"),
+		     *a = ir_type_text(NULL, s->m, right), *b = ir_type_text(NULL, s->m, left);
+		text = text_append(append_result(text, s, i), " is %s, not %s", a, b);
+		talloc_free(a);
+		talloc_free(b);
+		return text;
+	}
+	return NULL;
+}
+
+/* Compares the results. NULL: they are equal, or an op leaves finite numbers. */
+static char *
+compare_values(const struct refuter *r, const void *owner, struct sides *s,
+	struct tensor *const *in, const struct interp *it)
+{
+	struct tensor_diff d;
+
+	for (int i = 0; i < s->nresults; i++) {
+		const struct tensor *left = output_of(it, "left", i),
+				    *right = output_of(it, "right", i);
+		if (tensor_compare(left, right, tensor_tolerance(left->dtype, false), &d))
+			continue;
+		if (is_outside(s, in))
+			return NULL;
+		char *index = tensor_index_text(NULL, left, d.first),
+		     *text = text_append(situation(r, owner, s->m), "element %s", index);
+		text = text_append(append_result(text, s, i), " is ");
+		text = text_append(append_element(text, right, d.first), ", not ");
+		talloc_free(index);
+		return append_element(text, left, d.first);
+	}
+	return NULL;
+}
+
+static char *
+run_sides(struct refuter *r, const void *owner, struct sides *s, bool *ran)
+{
+	static const enum style style[] = {STYLE_SMALL, STYLE_SMALL, STYLE_SMALL, STYLE_SMALL,
+		STYLE_NOT_NEGATIVE, STYLE_POSITIVE, STYLE_FINE, STYLE_FINE};
+	const enum style here =
+		style[below(r, r->most == 2 ? 4 : (int)(sizeof style / sizeof *style))];
+	struct tensor *in[MAX_PARAMS];
+
+	for (int i = 0; i < s->nargs; i++) {
+		const struct ir_type *t = r->type[i];
+		in[i] = tensor_create(s->m, (enum ir_dtype)t->dtype, t->rank, t->dim);
+		for (int64_t k = 0; k < tensor_elements(in[i]); k++)
+			in[i]->data[k] = draw_element(r, in[i]->dtype, here);
+	}
+	for (int i = 0; i < s->nresults; i++) {
+		add_output(s, s->result[RULE_LEFT][i], "left", i);
+		add_output(s, s->result[RULE_RIGHT][i], "right", i);
+	}
+	struct interp *it = run(s, in);
+	*ran = it != NULL;
+	return it ? compare_values(r, owner, s, in, it) : NULL;
+}
+
+/* One try; *typed: the left side has a type, and both ran or differ without. */
+static char *
+attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
+{
+	draw_names(r, m);
+	const struct ir_size_scope scope = {m, r->call, NULL, NULL};
+	*typed = false;
+	if (!conditions_hold(r->rule, &scope) || !draw_types(r, m, &scope))
+		return NULL;
+	struct sides s = sides_create(r, m);
+	if (!side_make(r, &s, RULE_LEFT))
+		return NULL;
+	*typed = true;
+	if (!side_make(r, &s, RULE_RIGHT))
+		return text_append(
+			situation(r, owner, m), "the right side is not valid: %s", reason(r, &s));
+	char *text = compare_types(r, owner, &s);
+	return text ? text : run_sides(r, owner, &s, typed);
+}
+
+char *
+rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r, int tries,
+	uint64_t seed, int *typed)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct ir_context *ctx = rules->m->ctx;
+	struct diag *const outer = ctx->diag;
+	struct refuter f = {.rule = r, .ctx = ctx, .random = seed};
+	char *text = NULL;
+
+	*typed = 0;
+	if (r->side[RULE_LEFT]->body.nargs > MAX_PARAMS)
+		return NULL;
+	f.call = NEW(scratch, struct ir_op);
+	f.call->code = OP_call;
+	ctx->diag = diag_create(scratch);
+	diag_set_handler(ctx->diag, keep_message, &f);
+	diag_mute(ctx->diag, true);
+	see_rule(&f);
+	f.attr = NEW_ARRAY(scratch, struct ir_attr, f.draw.n);
+	for (int i = 0; i < tries && !text; i++) {
+		bool here;
+		f.most = 2 + i / (1 + tries / 8);
+		f.most = f.most > MAX_SIZE ? MAX_SIZE : f.most;
+		struct ir_module *m = ir_module_create(scratch, ctx, "rule");
+		text = attempt(&f, owner, m, &here);
+		*typed += here;
+		talloc_free(m);
+	}
+	ctx->diag = outer;
+	talloc_free(scratch);
+	return text;
+}

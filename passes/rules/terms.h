@@ -1,0 +1,183 @@
+/*
+ * Terms over symbolic sizes and positions, hash-consed: equal terms are the same number.
+ *
+ *     affine      c + sum of k v              a position or a size; v a variable, or a product of some
+ *     factor      access   x[e1,e2]           element of parameter x
+ *                 apply    f(p, q)            a scalar function that no law takes apart
+ *                 value    v                  a variable as a number: iota, sizes
+ *                 at least [e >= 0]           1 or 0
+ *                 reduce   max(k < e) p       and min, prod, argmax, argmin
+ *     monomial    sum(k1 < e1, ...) f1 f2 ... factors sorted; bound variables with their ranges
+ *     polynomial  sum of c m                  c rational
+ *
+ * A polynomial is what an element of a tensor is. Arithmetic is that of a commutative ring, with the
+ * laws of scalar functions that laws.c lists; `bitwise` takes both away, so that equal terms have
+ * equal bits. Bound variables have names of their own until canonical() names them by their use.
+ */
+#ifndef PASSES_RULES_TERMS_H
+#define PASSES_RULES_TERMS_H
+
+#include "ir/base/vec.h"
+#include "ir/ops/form.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef int32_t term_id; /* 0: there is none, and terms->failed says why */
+
+enum {
+	TERMS_MOST = 200000, /* of one case: a rule of a few ops has some hundreds */
+	TERMS_ORDERS = 720,  /* of bound variables that are used alike: 6! */
+	TERMS_FACTORS = 4,   /* variables in a product of sizes */
+};
+
+enum var_kind {
+	VAR_SIZE,     /* at least `low` */
+	VAR_INTEGER,  /* an attribute: any */
+	VAR_INDEX,    /* a position of the result */
+	VAR_BOUND,    /* summed over */
+	VAR_NAMED,    /* the same with its canonical name */
+	VAR_DATA,     /* a position that an element gives: polynomial key[0] */
+	VAR_PRODUCT,  /* of the variables in key[] */
+	VAR_QUOTIENT, /* of the affine forms key[0] and key[1], rounded down */
+};
+
+struct var {
+	uint8_t kind;
+	uint8_t nkeys;
+	int64_t low;
+	const char *name; /* of sizes and attributes, in the rule; NULL: none */
+	int32_t key[TERMS_FACTORS];
+};
+
+enum term_node {
+	NODE_AFFINE,
+	NODE_ACCESS,
+	NODE_APPLY,
+	NODE_VALUE,
+	NODE_AT_LEAST,
+	NODE_REDUCE,
+	NODE_MONOMIAL,
+	NODE_POLYNOMIAL,
+};
+
+/* Functions beside those of scalar.def. */
+enum {
+	APPLY_RECIPROCAL = FN_COUNT,
+	APPLY_IN_RANGE, /* 0 <= position < size */
+	APPLY_OPAQUE,   /* a constant that is no fraction of 64-bit integers */
+	APPLY_CONVERT,  /* + 32 from + to: between element types; from may be IR_NDTYPES, not known */
+};
+
+/* What elements a function is applied to. */
+enum apply_type { APPLY_REAL, APPLY_INTEGER, APPLY_NUMBER, APPLY_BOOL, APPLY_ANY };
+
+struct node {
+	uint8_t kind;
+	bool boolean; /* a factor that is 0 or 1 */
+	int32_t n;    /* words */
+	int64_t at;   /* the first */
+};
+
+struct terms {
+	struct VEC(struct node) node;
+	struct VEC(int64_t) word;
+	struct VEC(int64_t) stack; /* of terms in the making */
+	struct VEC(struct var) var;
+	struct VEC(int32_t) table; /* hash table of nodes */
+	uint32_t used;
+	bool bitwise;
+	unsigned assumes; /* set of enum rule_assumes */
+	const char *failed;
+};
+
+void terms_init(const void *owner, struct terms *t);
+/* Empty again, with its memory. */
+void terms_clear(struct terms *t);
+
+static inline const int64_t *
+term_words(const struct terms *t, term_id x)
+{
+	return t->word.at + t->node.at[x].at;
+}
+
+/* --- affine forms --- */
+
+int32_t var_new(struct terms *t, enum var_kind kind, int64_t low, const char *name);
+/* The variable with these keys; made if there is none. */
+int32_t var_of(struct terms *t, enum var_kind kind, const int32_t *key, int n);
+
+term_id linear_constant(struct terms *t, int64_t c);
+term_id linear_var(struct terms *t, int32_t v);
+term_id linear_add(struct terms *t, term_id a, term_id b, int64_t times); /* a + times b */
+term_id linear_scale(struct terms *t, term_id a, int64_t times);
+term_id linear_product(struct terms *t, term_id a, term_id b);
+bool linear_is_constant(const struct terms *t, term_id a, int64_t *c);
+int64_t linear_coefficient(const struct terms *t, term_id a, int32_t v);
+/* With variables replaced: by[v], 0: kept; below nby. */
+term_id linear_replace(struct terms *t, term_id a, const term_id *by, int nby);
+
+/* The constant of an affine form; its number of variables, and the i-th with its factor. */
+static inline int64_t
+linear_rest(const struct terms *t, term_id a)
+{
+	return term_words(t, a)[0];
+}
+static inline int
+linear_nvars(const struct terms *t, term_id a)
+{
+	return (t->node.at[a].n - 1) / 2;
+}
+static inline int32_t
+linear_var_at(const struct terms *t, term_id a, int i, int64_t *factor)
+{
+	*factor = term_words(t, a)[2 + 2 * i];
+	return (int32_t)term_words(t, a)[1 + 2 * i];
+}
+
+/* --- polynomials --- */
+
+term_id poly_constant(struct terms *t, int64_t numerator, int64_t denominator);
+/* Exactly that number; an opaque symbol where numerator and denominator do not fit. */
+term_id poly_double(struct terms *t, double x);
+term_id poly_affine(struct terms *t, term_id a); /* as a number */
+term_id poly_access(struct terms *t, int input, const int32_t *position, int n, bool boolean);
+term_id poly_at_least(struct terms *t, term_id a); /* [a >= 0], not decided */
+term_id poly_add(struct terms *t, term_id p, term_id q);
+term_id poly_sub(struct terms *t, term_id p, term_id q);
+term_id poly_scale(struct terms *t, term_id p, int64_t numerator, int64_t denominator);
+term_id poly_mul(struct terms *t, term_id p, term_id q);
+/* Sum over v < range: times the range where v is not used. */
+term_id poly_sum(struct terms *t, term_id p, int32_t v, term_id range);
+/* Another reduction over v < range. */
+term_id poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range);
+bool poly_is_constant(const struct terms *t, term_id p, int64_t *numerator, int64_t *denominator);
+bool poly_is_integer(const struct terms *t, term_id p, int64_t value);
+/* The only monomial of a polynomial with factor 1; 0 if it is not one. */
+term_id poly_single(const struct terms *t, term_id p);
+/* Its only factor, without bound variables; 0 if it has not one. */
+term_id poly_factor(const struct terms *t, term_id p);
+term_id poly_of_factor(struct terms *t, term_id factor);
+/* Does the term have the variable? */
+bool term_uses(const struct terms *t, term_id x, int32_t v);
+
+/* Bound variables named by their use: equal up to their names is equal. */
+term_id poly_canonical(struct terms *t, term_id p);
+
+/* f(arg[0], ...), by the laws of laws.c. */
+term_id poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum apply_type type);
+/* The factor f(arg[0], ...) as it stands. */
+term_id poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n);
+/* May the arguments of the function change places? */
+bool apply_commutes(int fn);
+/* The monomial with other names for its bound variables. */
+term_id monomial_fresh(struct terms *t, term_id m);
+/* The product of two monomials: laws of products, such as exp(a) exp(b). */
+term_id monomial_product(struct terms *t, term_id a, term_id b);
+
+/* Makes a node of the words that lie on the stack from `mark` on, and takes them off. */
+term_id term_make(struct terms *t, enum term_node kind, int64_t mark, bool boolean);
+#define TERM_PUSH(t, w) VEC_PUSH(NULL, &(t)->stack, (w))
+term_id term_fail(struct terms *t, const char *why);
+
+#endif

@@ -1,0 +1,680 @@
+/* Decides rules: every case of the sizes that an undecided condition makes, until none is left. */
+#include "passes/rules/verify.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/intern.h"
+#include "passes/rules/meaning.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <talloc.h>
+
+enum {
+	CASES_MOST = 400,     /* of a rule: of all that are published the hardest has 31 */
+	REFUTE_TRIES = 2000,  /* draws for a counterexample: a tenth of a second */
+	OUTCOMES_MOST = 200,
+	WHERE_MOST = 8,
+};
+
+/* How a case ended. */
+struct outcome {
+	bool holds, typed; /* typed: values differ; else the right side has no such type */
+	struct literal trail[CASE_TRAIL];
+	int ntrail;
+};
+
+struct decision {
+	struct terms t;
+	struct arena *arena, *scratch;
+	const struct ir_rules *rules;
+	const struct ir_rule *rule;
+	struct VEC(struct rule_case *) todo;
+	struct outcome *outcome;
+	int noutcomes, cases;
+	int32_t index[IR_MAX_RANK];
+	term_id root[CASE_VARS];
+	const char *why;
+};
+
+/* --- the cases of a cut --- */
+
+static int32_t
+fresh(struct decision *d, enum var_kind kind, int64_t low, term_id root)
+{
+	const int32_t v = var_new(&d->t, kind, low, NULL);
+
+	if (v >= CASE_VARS)
+		return -1;
+	d->root[v] = root;
+	return v;
+}
+
+/* The case where a variable is e besides; NULL: too many. */
+static struct rule_case *
+child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said, int sign)
+{
+	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
+	term_id by[CASE_VARS] = {0};
+
+	*c = *start;
+	by[v] = e;
+	for (int i = 0; i < CASE_VARS && i < d->t.var.n; i++) {
+		if (c->by[i])
+			c->by[i] = linear_replace(&d->t, c->by[i], by, CASE_VARS);
+		if (c->high[i])
+			c->high[i] = linear_replace(&d->t, c->high[i], by, CASE_VARS);
+	}
+	for (int i = 0; i < c->nforced; i++) {
+		c->forced[i].range = linear_replace(&d->t, c->forced[i].range, by, CASE_VARS);
+		if (c->forced[i].cut.e)
+			c->forced[i].cut.e =
+				linear_replace(&d->t, c->forced[i].cut.e, by, CASE_VARS);
+	}
+	c->by[v] = e;
+	if (said > 0 && c->ntrail < CASE_TRAIL) {
+		int64_t k = 1;
+		if (linear_nvars(&d->t, said))
+			linear_var_at(&d->t, said, 0, &k);
+		const struct literal one = {k < 0 ? linear_scale(&d->t, said, -1) : said,
+			k < 0 ? sign == SIGN_NOT_NEGATIVE ? SIGN_NOT_POSITIVE : -sign : sign};
+		c->trail[c->ntrail++] = one;
+	}
+	VEC_PUSH(NULL, &d->todo, c);
+	return c;
+}
+
+static term_id
+var_root(const struct decision *d, int32_t v)
+{
+	return v < CASE_VARS ? d->root[v] : 0;
+}
+
+/* x = y, x > y, x < y. */
+static bool
+split_order(struct decision *d, const struct rule_case *start, term_id e)
+{
+	struct terms *t = &d->t;
+	int32_t plus = -1, minus = -1;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		int64_t k;
+		const int32_t v = linear_var_at(t, e, i, &k);
+		if (t->var.at[v].kind != VAR_SIZE)
+			continue;
+		if (k > 0 && plus < 0)
+			plus = v;
+		if (k < 0 && minus < 0)
+			minus = v;
+	}
+	const int32_t only = plus < 0 ? minus : plus;
+	if (only < 0)
+		return false;
+	const int64_t low = t->var.at[only].low;
+	if (plus < 0 || minus < 0) { /* the least value, or more */
+		const term_id constant = linear_constant(t, low), root = var_root(d, only);
+		const term_id said = root ? linear_add(t, root, constant, -1) : 0;
+		const int32_t more = fresh(d, VAR_SIZE, 1, said);
+		if (more < 0)
+			return false;
+		child(d, start, only, constant, said, 0);
+		child(d, start, only, linear_add(t, constant, linear_var(t, more), 1), said, 1);
+		return true;
+	}
+	/* Sizes of at least 0 and 1: the smaller bound goes over to the sum only if both are alike. */
+	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
+	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : 0;
+	const int32_t up = fresh(d, VAR_SIZE, 1, said),
+		      down = fresh(d, VAR_SIZE, 1, said ? linear_scale(t, said, -1) : 0);
+	if (up < 0 || down < 0)
+		return false;
+	if (t->var.at[plus].low != t->var.at[minus].low) {
+		const int32_t zero = t->var.at[plus].low < t->var.at[minus].low ? plus : minus;
+		const term_id constant = linear_constant(t, t->var.at[zero].low),
+			      root = var_root(d, zero),
+			      is = root ? linear_add(t, root, constant, -1) : 0;
+		const int32_t more = fresh(d, VAR_SIZE, t->var.at[zero].low + 1, root);
+		if (more < 0)
+			return false;
+		child(d, start, zero, constant, is, 0);
+		child(d, start, zero, linear_var(t, more), is, 1);
+		return true;
+	}
+	child(d, start, plus, linear_var(t, minus), said, 0);
+	child(d, start, plus, linear_add(t, linear_var(t, minus), linear_var(t, up), 1), said, 1);
+	child(d, start, minus, linear_add(t, linear_var(t, plus), linear_var(t, down), 1), said, -1);
+	return true;
+}
+
+static bool
+split(struct decision *d, const struct rule_case *start, const struct rule_case *c)
+{
+	struct terms *t = &d->t;
+	const struct cut *cut = &c->cut;
+	const int32_t v = cut->v;
+	int64_t rest;
+
+	switch (cut->kind) {
+	case CUT_ORDER: return split_order(d, start, cut->e);
+	case CUT_SIGN: {
+		const term_id root = var_root(d, v);
+		const int32_t up = fresh(d, VAR_SIZE, 0, root),
+			      down = fresh(
+				      d, VAR_SIZE, 1, root ? linear_scale(t, root, -1) : 0);
+		if (up < 0 || down < 0)
+			return false;
+		/* Which of 0 and more is open still: the literal is that of "not negative". */
+		child(d, start, v, linear_var(t, up), root, SIGN_NOT_NEGATIVE);
+		child(d, start, v, linear_scale(t, linear_var(t, down), -1), root, -1);
+		return true;
+	}
+	case CUT_AT: {
+		const int32_t low = fresh(d, VAR_INDEX, 0, 0), high = fresh(d, VAR_INDEX, 0, 0);
+		if (low < 0 || high < 0)
+			return false;
+		struct rule_case *a = child(d, start, v, linear_var(t, low), -1, 0);
+		a->high[low] = cut->e;
+		struct rule_case *b = child(d, start, v,
+			linear_add(t, linear_var(t, high), cut->e, 1), -1, 0);
+		b->high[high] = linear_add(t, c->high[v], cut->e, -1);
+		return true;
+	}
+	case CUT_RADIX:
+		if (!linear_is_constant(t, c->high[v], &rest) || rest % cut->m)
+			for (int i = -1; i < linear_nvars(t, c->high[v]); i++) {
+				int64_t k = linear_rest(t, c->high[v]);
+				if (i >= 0)
+					linear_var_at(t, c->high[v], i, &k);
+				if (k % cut->m)
+					return false;
+			}
+		for (int64_t k = 0; k < cut->m; k++) {
+			const int32_t part = fresh(d, VAR_INDEX, 0, 0);
+			if (part < 0)
+				return false;
+			struct rule_case *a = child(d, start, v,
+				linear_add(t, linear_constant(t, k), linear_var(t, part), cut->m),
+				-1, 0);
+			struct rule_case probe = *a;
+			probe.arena = d->scratch;
+			a->high[part] = case_quotient(
+				&probe, c->high[v], linear_constant(t, cut->m), true);
+			if (!a->high[part])
+				return false;
+		}
+		return true;
+	case CUT_PARITY:
+		rest = t->var.at[v].low;
+		if (rest > 1)
+			return false;
+		for (int64_t k = 0; k < cut->m; k++) { /* m q - k >= 1, or m q + k >= 0 */
+			const int32_t part = fresh(d, VAR_SIZE, rest, 0);
+			if (part < 0)
+				return false;
+			child(d, start, v,
+				linear_add(t, linear_constant(t, rest ? -k : k),
+					linear_var(t, part), cut->m),
+				-1, 0);
+		}
+		return true;
+	case CUT_EACH:
+		for (int64_t k = 0; k < cut->m; k++)
+			child(d, start, v, linear_constant(t, k), -1, 0);
+		return true;
+	}
+	return false;
+}
+
+/* --- one case --- */
+
+static void
+note(struct decision *d, const struct rule_case *c, bool holds, bool typed)
+{
+	if (d->noutcomes == OUTCOMES_MOST)
+		return;
+	struct outcome *o = &d->outcome[d->noutcomes++];
+	o->holds = holds;
+	o->typed = typed;
+	memcpy(o->trail, c->trail, sizeof o->trail);
+	o->ntrail = c->ntrail;
+}
+
+/* Are the results at hand of one type in this case? 1, 0, -1. */
+static int
+compare_types(struct rule_case *c, const struct sym_value *x, const struct sym_value *y)
+{
+	if (x->rank != y->rank || x->type.letter != y->type.letter ||
+		(!x->type.letter && x->type.dtype != y->type.dtype) || x->grouped != y->grouped)
+		return 0;
+	for (int k = 0; k < x->rank; k++) {
+		const int same = case_equal(c, x->dim[k], y->dim[k]);
+		if (same != 1)
+			return same;
+	}
+	return 1;
+}
+
+/* Decides result `r` of the rule in a case; -1: c->stop. */
+static int
+decide_case(struct decision *d, struct rule_case *c, int r)
+{
+	struct terms *t = &d->t;
+	struct sym_value left, right;
+	term_id at[IR_MAX_RANK], p[2];
+
+	for (int i = 0; i < d->rule->nwhere; i++) {
+		const int holds = case_condition(c, &d->rule->where[i]);
+		if (holds != 1)
+			return holds;
+	}
+	if (!case_types(c, RULE_LEFT))
+		return -1;
+	left = *case_value(c, ir_operand(ir_rule_return(d->rule, RULE_LEFT), r));
+	if (!case_types(c, RULE_RIGHT)) {
+		if (c->stop != STOP_ILL)
+			return -1;
+		c->stop = STOP_NONE;
+		d->why = c->why;
+		note(d, c, false, false);
+		return 0;
+	}
+	right = *case_value(c, ir_operand(ir_rule_return(d->rule, RULE_RIGHT), r));
+	const int same = compare_types(c, &left, &right);
+	if (same < 0)
+		return -1;
+	if (!same) {
+		d->why = "the right side has another type";
+		note(d, c, false, false);
+		return 0;
+	}
+	for (int k = 0; k < left.rank; k++) {
+		int64_t n;
+		const term_id size = case_affine(c, left.dim[k]);
+		const int32_t v = d->index[k];
+		if (!size)
+			return -1;
+		if (!c->high[v])
+			c->high[v] = size;
+		const bool constant = linear_is_constant(t, size, &n);
+		at[k] = constant && n == 1 ? linear_constant(t, 0)
+					   : case_affine(c, linear_var(t, v));
+		if (!c->by[v] && constant && n > 1 && n <= CASE_SMALL) {
+			c->cut = (struct cut){CUT_EACH, 0, v, n};
+			return case_stop(c, STOP_CUT, NULL);
+		}
+	}
+	p[1] = poly_canonical(t, case_element(c, &right, at));
+	if (!p[1] && c->stop == STOP_NONE)
+		return case_stop(c, STOP_UNKNOWN, t->failed);
+	if (!p[1] || !case_types(c, RULE_LEFT))
+		return -1;
+	p[0] = poly_canonical(
+		t, case_element(c, case_value(c, ir_operand(ir_rule_return(d->rule, RULE_LEFT), r)),
+			   at));
+	if (!p[0])
+		return c->stop == STOP_NONE ? case_stop(c, STOP_UNKNOWN, t->failed) : -1;
+	if (p[0] == p[1]) {
+		note(d, c, true, true);
+		return 1;
+	}
+	if (c->nmet && !c->nforced) { /* once more, with all sums cut alike */
+		memcpy(c->forced, c->met, sizeof c->forced);
+		c->nforced = c->nmet;
+		return 2;
+	}
+	d->why = "the values differ";
+	note(d, c, false, true);
+	return 0;
+}
+
+/* All cases of a result. False: not decided, d->why. */
+static bool
+decide_result(struct decision *d, struct rule_case *first, int r)
+{
+	d->todo.n = 0;
+	VEC_PUSH(NULL, &d->todo, first);
+	while (d->todo.n) {
+		struct rule_case *start = VEC_POP(&d->todo), *c = ARENA_NEW(d->arena, struct rule_case);
+		if (++d->cases > CASES_MOST) {
+			d->why = "too many cases";
+			return false;
+		}
+		arena_reset(d->scratch);
+		*c = *start;
+		c->arena = d->scratch;
+		c->nmet = 0;
+		c->stop = STOP_NONE;
+		const int how = decide_case(d, c, r);
+		if (how == 2) {
+			struct rule_case *again = ARENA_NEW(d->arena, struct rule_case);
+			*again = *start;
+			memcpy(again->forced, c->forced, sizeof again->forced);
+			again->nforced = c->nforced;
+			VEC_PUSH(NULL, &d->todo, again);
+		}
+		if (how >= 0 || c->stop == STOP_ILL)
+			continue; /* the left side has no type here */
+		if (c->stop == STOP_CUT && split(d, start, c))
+			continue;
+		d->why = c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
+			 : c->why	     ? c->why
+					     : "a term that is not known";
+		return false;
+	}
+	return true;
+}
+
+static void
+see_name(void *data, const char *name)
+{
+	struct rule_case *c = data;
+
+	for (int i = 0; i < c->nnames; i++)
+		if (c->name[i].name == name)
+			return;
+	if (c->nnames == (int)(sizeof c->name / sizeof *c->name))
+		return;
+	c->name[c->nnames].v = var_new(c->t, VAR_INTEGER, 0, name);
+	c->name[c->nnames++].name = name;
+}
+
+static void
+see_size(struct rule_case *c, const struct ir_size *s)
+{
+	if (s->kind == SIZE_NAME) {
+		const int before = c->nnames;
+		see_name(c, s->name);
+		if (c->nnames > before) {
+			c->t->var.at[c->name[before].v].kind = VAR_SIZE;
+			c->t->var.at[c->name[before].v].low = 1;
+		}
+	}
+	for (int i = 0; i < 2; i++)
+		if (s->arg[i])
+			see_size(c, s->arg[i]);
+}
+
+static struct rule_case *
+first_case(struct decision *d)
+{
+	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
+	static const struct ir_size dots = {.kind = SIZE_NAME, .name = ".."};
+
+	c->t = &d->t;
+	c->rules = d->rules;
+	c->rule = d->rule;
+	c->root = d->root;
+	c->index = d->index;
+	see_size(c, &dots);
+	for (uint32_t i = 0; i < d->rule->side[RULE_LEFT]->body.nargs; i++)
+		for (int k = 0; k < d->rule->param[i]->rank; k++)
+			see_size(c, d->rule->param[i]->dim[k]);
+	for (int side = 0; side < 2; side++)
+		ir_template_names(d->rule->side[side], see_name, c);
+	for (int i = 0; i < c->nnames; i++)
+		d->root[c->name[i].v] = linear_var(&d->t, c->name[i].v);
+	for (int k = 0; k < IR_MAX_RANK; k++)
+		d->index[k] = var_new(&d->t, VAR_INDEX, 0, NULL);
+	return c;
+}
+
+/* --- conditions that tell the cases that hold from those that do not --- */
+
+/* Which signs of e does the case leave open: bits 1 negative, 2 zero, 4 positive. */
+static int
+signs_of(const struct outcome *o, term_id e)
+{
+	static const int bits[] = {1, 2, 4, 6, 3};
+	int open = 7;
+
+	for (int i = 0; i < o->ntrail; i++)
+		if (o->trail[i].e == e)
+			open &= bits[o->trail[i].sign + 1];
+	return open;
+}
+
+struct found_condition {
+	term_id e;
+	int signs;
+};
+
+/* A form that all cases that hold leave in signs which the bad one has not. */
+static bool
+find_condition(struct decision *d, const struct outcome *bad, struct found_condition *found)
+{
+	for (int i = 0; i < bad->ntrail; i++) {
+		const term_id e = bad->trail[i].e;
+		int good = 0;
+		for (int k = 0; k < d->noutcomes; k++)
+			if (d->outcome[k].holds)
+				good |= signs_of(&d->outcome[k], e);
+		if (e && !(good & signs_of(bad, e))) {
+			*found = (struct found_condition){e, good};
+			return true;
+		}
+	}
+	return false;
+}
+
+/* The part of e with positive factors, or that with negative ones, as a size. */
+static const struct ir_size *
+size_of(struct decision *d, struct arena *a, term_id e, int sign)
+{
+	const struct ir_size *sum = NULL;
+
+	for (int i = -1; i < linear_nvars(&d->t, e); i++) {
+		int64_t k = linear_rest(&d->t, e);
+		const int32_t v = i < 0 ? -1 : linear_var_at(&d->t, e, i, &k);
+		struct ir_size *one;
+		if (k * sign <= 0 && !(i < 0 && k == 0 && linear_nvars(&d->t, e) == 0))
+			continue;
+		one = ARENA_NEW(a, struct ir_size);
+		if (v >= 0)
+			*one = (struct ir_size){
+				.kind = SIZE_NAME, .name = d->t.var.at[v].name};
+		else
+			*one = (struct ir_size){.kind = SIZE_INT, .i = k * sign};
+		if (v >= 0 && k * sign != 1) {
+			struct ir_size *factor = ARENA_NEW(a, struct ir_size),
+				       *product = ARENA_NEW(a, struct ir_size);
+			*factor = (struct ir_size){.kind = SIZE_INT, .i = k * sign};
+			*product = (struct ir_size){
+				.kind = SIZE_MUL, .depth = 1, .arg = {factor, one}};
+			one = product;
+		}
+		if (sum) {
+			struct ir_size *both = ARENA_NEW(a, struct ir_size);
+			*both = (struct ir_size){.kind = SIZE_ADD,
+				.depth = (uint16_t)(sum->depth + 2),
+				.arg = {sum, one}};
+			sum = both;
+		} else {
+			sum = one;
+		}
+	}
+	if (!sum) {
+		struct ir_size *zero = ARENA_NEW(a, struct ir_size);
+		*zero = (struct ir_size){.kind = SIZE_INT};
+		sum = zero;
+	}
+	return sum;
+}
+
+static bool
+names_only(const struct decision *d, term_id e)
+{
+	for (int i = 0; i < linear_nvars(&d->t, e); i++) {
+		int64_t k;
+		const char *name = d->t.var.at[linear_var_at(&d->t, e, i, &k)].name;
+		if (!name || *name == '.')
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Conditions under which only cases that hold are left; -1: these decisions do not tell them apart.
+ * *bounds: none asks for two sizes of the parameters to be equal, or for one to be a number.
+ */
+static int
+find_conditions(struct decision *d, struct arena *a, struct ir_rule_condition *where, bool *bounds)
+{
+	static const enum ir_rule_compare compare[] = {[1] = RULE_LT,
+		[2] = RULE_EQ,
+		[3] = RULE_LE,
+		[4] = RULE_GT,
+		[5] = RULE_NE,
+		[6] = RULE_GE};
+	struct found_condition found[WHERE_MOST], one;
+	int n = 0;
+
+	*bounds = true;
+	for (int k = 0; k < d->noutcomes; k++) {
+		bool known = false;
+		if (d->outcome[k].holds)
+			continue;
+		if (!find_condition(d, &d->outcome[k], &one) || !one.signs ||
+			!names_only(d, one.e))
+			return -1;
+		for (int i = 0; i < n; i++)
+			known = known || found[i].e == one.e;
+		if (known)
+			continue;
+		if (n == WHERE_MOST)
+			return -1;
+		found[n++] = one;
+		*bounds = *bounds && one.signs != 2;
+	}
+	for (int i = 0; i < n; i++)
+		where[i] = (struct ir_rule_condition){compare[found[i].signs],
+			{size_of(d, a, found[i].e, 1), size_of(d, a, found[i].e, -1)},
+			d->rule->loc};
+	return n;
+}
+
+/* --- verdicts --- */
+
+static bool
+only_integers(const struct ir_rule *r)
+{
+	for (uint32_t i = 0; i < r->side[RULE_LEFT]->body.nargs; i++) {
+		const struct ir_type_text *p = r->param[i];
+		if (p->letter ? *p->letter != 'Z' && *p->letter != 'I'
+			      : ir_dtype_class(p->dtype) == IR_FLOAT)
+			return false;
+	}
+	for (int side = 0; side < 2; side++)
+		IR_FOR_OPS (op, &r->side[side]->body) {
+			const struct ir_attr *to = ir_attr_find(op, "to");
+			if (to && (to->kind != ATTR_DTYPE ||
+					  ir_dtype_class((enum ir_dtype)to->i) == IR_FLOAT))
+				return false;
+			if (op->written && !op->written->letter &&
+				ir_dtype_class(op->written->dtype) == IR_FLOAT)
+				return false;
+		}
+	return r->side[RULE_LEFT]->body.nargs > 0;
+}
+
+/* All results in all cases. False: not decided. */
+static bool
+decide(struct decision *d, bool bitwise)
+{
+	arena_reset(d->arena);
+	terms_clear(&d->t);
+	memset(d->root, 0, sizeof d->root);
+	d->t.bitwise = bitwise;
+	d->outcome = ARENA_ARRAY(d->arena, struct outcome, OUTCOMES_MOST);
+	d->noutcomes = 0;
+	d->why = NULL;
+	struct rule_case *first = first_case(d);
+	for (int r = 0; r < ir_rule_return(d->rule, RULE_LEFT)->noperands; r++)
+		if (!decide_result(d, first, r))
+			return false;
+	return true;
+}
+
+static void
+count(const struct decision *d, int *holds, int *ill, int *differ)
+{
+	*holds = *ill = *differ = 0;
+	for (int i = 0; i < d->noutcomes; i++)
+		if (d->outcome[i].holds)
+			++*holds;
+		else if (d->outcome[i].typed)
+			++*differ;
+		else
+			++*ill;
+}
+
+static const char *
+where_text(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
+	const struct ir_rule_condition *where, int n)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = must_have(open_memstream(&text, &size));
+
+	ir_print_conditions(out, rules->m, where, n);
+	fclose(out);
+	(void)r;
+	char *copy = text_copy(owner, text);
+	free(text);
+	return copy;
+}
+
+void
+rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
+	struct rule_proof *proof)
+{
+	struct decision *d = NEW(owner, struct decision);
+	struct ir_rule_condition where[WHERE_MOST];
+	struct arena *kept = arena_create(owner);
+	int holds, ill, differ, n = 0, other, typed;
+	bool bounds = true;
+
+	*proof = (struct rule_proof){.verdict = RULE_UNKNOWN, .why = ""};
+	d->arena = arena_create(d);
+	d->scratch = arena_create(d);
+	d->rules = rules;
+	d->rule = r;
+	VEC_ROOM(d, &d->todo, 64);
+	terms_init(d, &d->t);
+	const bool decided = decide(d, false);
+	proof->branches = d->cases;
+	count(d, &holds, &ill, &differ);
+	if (decided && holds && (ill || differ))
+		n = find_conditions(d, kept, where, &bounds);
+	if (decided && holds && n >= 0 && (!differ || bounds)) {
+		proof->verdict = RULE_PROVEN;
+		proof->assumes = d->t.assumes;
+		proof->nwhere = n;
+		if (n) {
+			struct ir_rule_condition *copy =
+				ARENA_ARRAY(kept, struct ir_rule_condition, n);
+			memcpy(copy, where, sizeof *copy * (size_t)n);
+			proof->where = copy;
+		}
+		proof->bitwise = only_integers(r);
+		if (!proof->bitwise && decide(d, true)) {
+			count(d, &holds, &ill, &other);
+			proof->bitwise = holds && !other;
+		}
+		if (proof->bitwise)
+			proof->assumes = 0;
+		talloc_free(d);
+		return;
+	}
+	const char *why = d->why ? d->why : "the left side has no type for any sizes";
+	char *example = rule_refute(owner, rules, r, REFUTE_TRIES, 1, &typed);
+	if (example) {
+		proof->verdict = RULE_REFUTED;
+		proof->why = decided && holds && n > 0
+				     ? text_append(example, "; it holds%s",
+					       where_text(owner, rules, r, where, n))
+				     : example;
+	} else {
+		proof->why = text_copy(owner, why);
+	}
+	talloc_free(d);
+}
