@@ -280,6 +280,100 @@ product_without(struct rule_case *c, term_id e, term_id d)
 	return found ? rest : 0;
 }
 
+/* The quotient that the case gives e by d; 0: none. */
+static term_id
+known_quotient(struct rule_case *c, term_id e, term_id d)
+{
+	for (int i = 0; i < c->nquotients; i++)
+		if (c->quotient[i].q && case_affine(c, c->quotient[i].d) == d &&
+			case_affine(c, linear_var(c->t, c->quotient[i].v)) == e)
+			return case_affine(c, c->quotient[i].q);
+	return 0;
+}
+
+int
+case_divides(struct rule_case *c, term_id e, term_id d)
+{
+	struct terms *t = c->t;
+	int64_t m, k;
+
+	if (!(e = case_affine(c, e)) || !(d = case_affine(c, d)))
+		return -1;
+	if (linear_is_constant(t, d, &m) && m > 0) {
+		int64_t rest;
+		const term_id q = case_divide(c, e, m, &rest);
+		return q ? rest == 0 : -1;
+	}
+	if (product_without(c, e, d) || known_quotient(c, e, d))
+		return 1;
+	if (linear_is_constant(t, e, &m)) { /* of a constant: only what is not larger */
+		const int larger = case_at_least(c, linear_add(t, d, linear_constant(t, m + 1), -1));
+		if (larger)
+			return larger < 0 ? -1 : larger == 1 ? 0 : 2;
+		return cut_order(c, linear_add(t, d, linear_constant(t, m), -1)), -1;
+	}
+	if (linear_nvars(t, e) != 1 || linear_rest(t, e))
+		return 2;
+	const int32_t v = linear_var_at(t, e, 0, &k);
+	if (k != 1 || t->var.at[v].kind != VAR_SIZE || t->var.at[v].low != 1 || term_uses(t, d, v))
+		return 2;
+	for (int i = 0; i < c->nquotients; i++)
+		if (!c->quotient[i].q && c->quotient[i].v == v &&
+			case_affine(c, c->quotient[i].d) == d)
+			return 0;
+	c->cut = (struct cut){CUT_DIVIDES, d, v, 0};
+	return case_stop(c, STOP_CUT, NULL);
+}
+
+/* No position in it? */
+static bool
+is_size(const struct rule_case *c, term_id e)
+{
+	int64_t k;
+	int32_t product;
+
+	return index_in(c, e, &k, &product) < 0;
+}
+
+/*
+ * e / d where e is a multiple of d by its form and a rest that is below d: i d + j, j < d. 0: it is
+ * not, or c->stop: an index whose range is a multiple of d is to be written so.
+ */
+static term_id
+quotient_by_form(struct rule_case *c, term_id e, term_id d)
+{
+	struct terms *t = c->t;
+	term_id sum = linear_constant(t, 0), rest = e;
+	int64_t k, low;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		const int32_t v = linear_var_at(t, e, i, &k);
+		const term_id one = linear_scale(t, linear_var(t, v), k),
+			      q = product_without(c, one, d);
+		if (!q)
+			continue;
+		sum = linear_add(t, sum, q, 1);
+		rest = linear_add(t, rest, one, -1);
+	}
+	const term_id room = linear_add(
+		t, linear_add(t, d, rest, -1), linear_constant(t, 1), -1);
+	if (least(c, rest, &low) && low >= 0 && least(c, room, &low) && low >= 0)
+		return sum;
+	for (int i = 0; i < linear_nvars(t, rest); i++) {
+		const int32_t v = linear_var_at(t, rest, i, &k);
+		const uint8_t kind = t->var.at[v].kind;
+		if (k != 1 || (kind != VAR_INDEX && kind != VAR_BOUND) || !c->high[v])
+			continue;
+		const term_id range = case_affine(c, c->high[v]);
+		if (!range || range == d || case_divides(c, range, d) != 1)
+			return 0;
+		c->cut = (struct cut){CUT_RADIX, d, v, 0};
+		case_stop(c, STOP_CUT, NULL);
+		return 0;
+	}
+	return 0;
+}
+
 /* e / d rounded down, or exactly; 0: c->stop. */
 term_id
 case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
@@ -295,11 +389,19 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 			return case_stop(c, STOP_ILL, "a size is not a multiple"), 0;
 		return q;
 	}
-	const term_id q = product_without(c, e, d);
+	term_id q = product_without(c, e, d);
 	if (q)
 		return q;
+	if (!exact && ((q = quotient_by_form(c, e, d)) || c->stop != STOP_NONE))
+		return q;
+	const int whole = is_size(c, e) ? case_divides(c, e, d) : 2;
+	if (whole < 0)
+		return 0;
+	if (whole == 1)
+		return known_quotient(c, e, d) ? known_quotient(c, e, d) : product_without(c, e, d);
 	if (exact)
-		return case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0;
+		return whole ? case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0
+			     : (case_stop(c, STOP_ILL, "a size is not a multiple"), 0);
 	const int below = case_at_least(c, linear_add(t, linear_add(t, d, e, -1),
 						     linear_constant(t, 1), -1));
 	if (below < 0)

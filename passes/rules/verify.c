@@ -181,6 +181,21 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 		return true;
 	}
 	case CUT_RADIX:
+		if (!cut->m) { /* v = d i + j */
+			const int32_t i = fresh(d, VAR_INDEX, 0, 0), j = fresh(d, VAR_INDEX, 0, 0);
+			struct rule_case probe = *start;
+			probe.arena = d->scratch;
+			const term_id part = case_quotient(&probe, c->high[v], cut->e, false);
+			if (i < 0 || j < 0 || !part)
+				return false;
+			struct rule_case *a = child(d, start, v,
+				linear_add(t, linear_product(t, cut->e, linear_var(t, i)),
+					linear_var(t, j), 1),
+				-1, 0);
+			a->high[i] = part;
+			a->high[j] = cut->e;
+			return true;
+		}
 		if (!linear_is_constant(t, c->high[v], &rest) || rest % cut->m)
 			for (int i = -1; i < linear_nvars(t, c->high[v]); i++) {
 				int64_t k = linear_rest(t, c->high[v]);
@@ -218,6 +233,25 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 				-1, 0);
 		}
 		return true;
+	case CUT_DIVIDES: { /* v = q d, or not a multiple */
+		const int32_t q = fresh(d, VAR_SIZE, 1, 0);
+		if (q < 0)
+			return false;
+		struct rule_case *a =
+			child(d, start, v, linear_product(t, linear_var(t, q), cut->e), -1, 0);
+		if (a->nquotients == CASE_FACTS || !a->by[v])
+			return false;
+		a->quotient[a->nquotients].d = cut->e;
+		a->quotient[a->nquotients].v = v;
+		a->quotient[a->nquotients++].q = linear_var(t, q);
+		struct rule_case *b = ARENA_NEW(d->arena, struct rule_case);
+		*b = *start;
+		b->quotient[b->nquotients].d = cut->e;
+		b->quotient[b->nquotients].v = v;
+		b->quotient[b->nquotients++].q = 0;
+		VEC_PUSH(NULL, &d->todo, b);
+		return true;
+	}
 	case CUT_TRUTH:
 		for (int k = 0; k < 2; k++) {
 			struct rule_case *a = ARENA_NEW(d->arena, struct rule_case);
@@ -370,6 +404,25 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	return 0;
 }
 
+/* An index that has one value is that one. */
+static void
+settle(struct rule_case *c)
+{
+	term_id by[CASE_VARS] = {0};
+	int64_t n;
+	bool any = false;
+
+	for (int32_t v = 0; v < c->t->var.n; v++) {
+		if (c->by[v] || !c->high[v] || c->t->var.at[v].kind != VAR_INDEX ||
+			!linear_is_constant(c->t, c->high[v], &n) || n != 1)
+			continue;
+		by[v] = c->by[v] = linear_constant(c->t, 0);
+		any = true;
+	}
+	for (int32_t v = 0; any && v < c->t->var.n; v++)
+		c->by[v] = c->by[v] ? linear_replace(c->t, c->by[v], by, CASE_VARS) : 0;
+}
+
 /* All cases of a result. False: not decided, d->why. */
 static bool
 decide_result(struct decision *d, struct rule_case *first, int r)
@@ -386,6 +439,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 		arena_reset(d->scratch);
 		*c = *start;
 		c->arena = d->scratch;
+		settle(c);
 		c->nmet = 0;
 		c->stop = STOP_NONE;
 		const int how = decide_case(d, c, r);
