@@ -747,7 +747,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 	const bool whole = t->bitwise || form_reduce_is_place(how);
 	const enum apply_type type = w->s->nin ? type_kind(&w->s->in[0]->type) : APPLY_REAL;
 	int64_t n;
-	struct cut cut = {CUT_ORDER, 0, 0, 0};
+	struct cut cut = {CUT_ORDER, 0, 0, 0, 0};
 	bool forced = false;
 
 	if (!(range = case_affine(c, range)))

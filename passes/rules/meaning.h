@@ -39,6 +39,7 @@ struct cut {
 	term_id e;
 	int32_t v;
 	int64_t m;
+	term_id whole; /* CUT_ORDER: e times a size, as it was asked */
 };
 
 /* A decision: what an affine form of the rule's names is in a case. */

@@ -91,9 +91,26 @@ var_root(const struct decision *d, int32_t v)
 	return v < CASE_VARS ? d->root[v] : 0;
 }
 
+/* The difference of two names that e is in this case, or of one and a constant; 0: of none. */
+static term_id
+difference(struct decision *d, const struct rule_case *c, term_id e)
+{
+	struct terms *t = &d->t;
+
+	for (int i = 0; i < c->nnames; i++)
+		for (int j = 0; j < c->nnames; j++) {
+			const term_id x = linear_var(t, c->name[i].v),
+				      y = linear_var(t, c->name[j].v),
+				      both = linear_add(t, x, y, -1);
+			if (i != j && linear_replace(t, both, c->by, CASE_VARS) == e)
+				return both;
+		}
+	return 0;
+}
+
 /* x = y, x > y, x < y. */
 static bool
-split_order(struct decision *d, const struct rule_case *start, term_id e)
+split_order(struct decision *d, const struct rule_case *start, term_id e, term_id asked)
 {
 	struct terms *t = &d->t;
 	int32_t plus = -1, minus = -1;
@@ -124,7 +141,7 @@ split_order(struct decision *d, const struct rule_case *start, term_id e)
 	}
 	/* Sizes of at least 0 and 1: the smaller bound goes over to the sum only if both are alike. */
 	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
-	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : 0;
+	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : asked;
 	const int32_t up = fresh(d, VAR_SIZE, 1, said),
 		      down = fresh(d, VAR_SIZE, 1, said ? linear_scale(t, said, -1) : 0);
 	if (up < 0 || down < 0)
@@ -156,7 +173,7 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 	int64_t rest;
 
 	switch (cut->kind) {
-	case CUT_ORDER: return split_order(d, start, cut->e);
+	case CUT_ORDER: return split_order(d, start, cut->e, difference(d, c, cut->whole));
 	case CUT_SIGN: {
 		const term_id root = var_root(d, v);
 		const int32_t up = fresh(d, VAR_SIZE, 0, root),
@@ -367,7 +384,7 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 		at[k] = constant && n == 1 ? linear_constant(t, 0)
 					   : case_affine(c, linear_var(t, v));
 		if (!c->by[v] && constant && n > 1 && n <= CASE_SMALL) {
-			c->cut = (struct cut){CUT_EACH, 0, v, n};
+			c->cut = (struct cut){CUT_EACH, 0, v, n, 0};
 			return case_stop(c, STOP_CUT, NULL);
 		}
 	}
@@ -393,7 +410,7 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	for (int k = 0; k < 2; k++) {
 		const term_id open = fact_in(t, p[k]);
 		if (open && !d->t.bitwise) {
-			c->cut = (struct cut){CUT_TRUTH, open, 0, 0};
+			c->cut = (struct cut){CUT_TRUTH, open, 0, 0, 0};
 			return case_stop(c, STOP_CUT, NULL);
 		}
 	}
