@@ -321,6 +321,27 @@ known_quotient(struct rule_case *c, term_id e, term_id d)
 	return 0;
 }
 
+/* Terms of e that are multiples of d by their form, taken off: their quotient. */
+static term_id
+take_multiples(struct rule_case *c, term_id *e, term_id d)
+{
+	struct terms *t = c->t;
+	term_id sum = linear_constant(t, 0), rest = *e;
+	int64_t k;
+
+	for (int i = 0; i < linear_nvars(t, *e); i++) {
+		const int32_t v = linear_var_at(t, *e, i, &k);
+		const term_id one = linear_scale(t, linear_var(t, v), k),
+			      q = product_without(c, one, d);
+		if (!q)
+			continue;
+		sum = linear_add(t, sum, q, 1);
+		rest = linear_add(t, rest, one, -1);
+	}
+	*e = rest;
+	return sum;
+}
+
 int
 case_divides(struct rule_case *c, term_id e, term_id d)
 {
@@ -335,6 +356,11 @@ case_divides(struct rule_case *c, term_id e, term_id d)
 		return q ? rest == 0 : -1;
 	}
 	if (product_without(c, e, d) || known_quotient(c, e, d))
+		return 1;
+	take_multiples(c, &e, d);
+	if (linear_is_constant(t, e, &m) && m == 0)
+		return 1;
+	if (known_quotient(c, e, d))
 		return 1;
 	if (linear_is_constant(t, e, &m)) { /* of a constant: only what is not larger */
 		const int larger = case_at_least(c, linear_add(t, d, linear_constant(t, m + 1), -1));
@@ -373,18 +399,10 @@ static term_id
 quotient_by_form(struct rule_case *c, term_id e, term_id d)
 {
 	struct terms *t = c->t;
-	term_id sum = linear_constant(t, 0), rest = e;
+	term_id rest = e;
+	const term_id sum = take_multiples(c, &rest, d);
 	int64_t k, low;
 
-	for (int i = 0; i < linear_nvars(t, e); i++) {
-		const int32_t v = linear_var_at(t, e, i, &k);
-		const term_id one = linear_scale(t, linear_var(t, v), k),
-			      q = product_without(c, one, d);
-		if (!q)
-			continue;
-		sum = linear_add(t, sum, q, 1);
-		rest = linear_add(t, rest, one, -1);
-	}
 	const term_id room = linear_add(
 		t, linear_add(t, d, rest, -1), linear_constant(t, 1), -1);
 	if (least(c, rest, &low) && low >= 0 && least(c, room, &low) && low >= 0)
@@ -427,8 +445,16 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 	const int whole = is_size(c, e) ? case_divides(c, e, d) : 2;
 	if (whole < 0)
 		return 0;
-	if (whole == 1)
-		return known_quotient(c, e, d) ? known_quotient(c, e, d) : product_without(c, e, d);
+	if (whole == 1) {
+		if ((q = known_quotient(c, e, d)))
+			return q;
+		const term_id sum = take_multiples(c, &e, d);
+		if (linear_is_constant(t, e, &m) && m == 0)
+			return sum;
+		q = known_quotient(c, e, d) ? known_quotient(c, e, d) : product_without(c, e, d);
+		return q ? linear_add(t, sum, q, 1)
+			 : (case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0);
+	}
 	if (exact)
 		return whole ? case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0
 			     : (case_stop(c, STOP_ILL, "a size is not a multiple"), 0);
