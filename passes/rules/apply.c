@@ -72,12 +72,11 @@ make_attr(struct ir_module *m, const struct rule_match *match, const struct row_
 	return true;
 }
 
-/* A tensor that the text of the rule gives a type has the splits of the first root where it has the
- * same dims: what it is added to is split. */
+/* The splits are those of a tensor with the same dims: what it is added to. */
 static const struct ir_type *
-make_type(struct ir_module *m, const struct rule_match *match, const struct ir_type_text *text)
+make_type(struct ir_module *m, const struct rule_match *match, const struct ir_type *like,
+	const struct ir_type_text *text)
 {
-	const struct ir_type *root = match->at->result[0].type;
 	const struct ir_attr *letter = text->letter ? meaning_of(match, text->letter, true) : NULL;
 	const int lead = text->dots && match->ndots > 0 ? match->ndots : 0;
 	struct ir_type t;
@@ -94,11 +93,11 @@ make_type(struct ir_module *m, const struct rule_match *match, const struct ir_t
 			return NULL;
 		t.dim[lead + i] = n.i;
 	}
-	if (t.rank == root->rank && memcmp(t.dim, root->dim, sizeof t.dim) == 0)
+	if (like && t.rank == like->rank && memcmp(t.dim, like->dim, sizeof t.dim) == 0)
 		for (int a = 0; a < m->naxes; a++)
-			if (root->axis[a].kind == IR_SPLIT || root->axis[a].kind == IR_SINGLE)
-				t.axis[a] = root->axis[a];
-	return ir_type_check(m, &t, match->at->loc, "") ? ir_type_intern(m->ctx, &t) : NULL;
+			if (like->axis[a].kind == IR_SPLIT || like->axis[a].kind == IR_SINGLE)
+				t.axis[a] = like->axis[a];
+	return ir_type_check(m, &t, (struct ir_loc){0}, "") ? ir_type_intern(m->ctx, &t) : NULL;
 }
 
 /* --- ops of the right side -------------------------------------------------------------------- */
@@ -107,9 +106,9 @@ struct building {
 	struct ir_module *m;
 	const struct rule_match *match;
 	struct ir_op *before;
-	uint32_t base; /* ids of values of the right side start here */
-	struct ir_value *value[2 * RULE_MAX_VALUES];
-	int nvalues;
+	const struct ir_type *like;
+	uint32_t base; /* ids of values of the side start here */
+	struct ir_value *value[RULE_MAX_VALUES];
 };
 
 static uint32_t
@@ -155,9 +154,9 @@ build_op(struct building *x, const struct ir_op *want)
 		operand[i] = *made(x, ir_operand(want, i));
 	const struct ir_type_text *text = op_is(want, TRAIT_WRITTEN) ? want->written : NULL;
 	for (int i = 0; text && i < want->nresults; i++, text = text->next)
-		if (!(written[i] = make_type(x->m, x->match, text)))
+		if (!(written[i] = make_type(x->m, x->match, x->like, text)))
 			return false;
-	struct ir_op *op = ir_op_create(x->m, (enum op_code)want->code, x->match->at->loc, operand,
+	struct ir_op *op = ir_op_create(x->m, (enum op_code)want->code, x->before->loc, operand,
 		want->noperands, attr, n, want->nresults);
 	ir_insert_before(x->before, op);
 	if (!ir_infer(x->m, op, op_is(want, TRAIT_WRITTEN) ? written : NULL))
@@ -165,6 +164,29 @@ build_op(struct building *x, const struct ir_op *want)
 	for (int i = 0; i < want->nresults; i++)
 		*made(x, &want->result[i]) = &op->result[i];
 	return true;
+}
+
+bool
+rule_instance(struct ir_module *m, const struct rule_match *match, int side, struct ir_op *before,
+	const struct ir_type *like, struct ir_value *result[RULE_MAX_RESULTS])
+{
+	const struct ir_rule *r = match->pattern->rule;
+	const struct ir_block *body = &r->side[side]->body, *left = &r->side[RULE_LEFT]->body;
+	const struct ir_op *ret = ir_rule_return(r, side);
+	struct building x = {
+		.m = m, .match = match, .before = before, .like = like, .base = least_id(body)};
+	const bool mute = diag_mute(m->ctx->diag, true);
+	bool fits = true;
+
+	for (uint32_t i = 0; i < body->nargs; i++)
+		*made(&x, &body->arg[i]) =
+			match->value[rule_value_number(match->pattern, &left->arg[i])];
+	for (const struct ir_op *op = body->first; fits && op != ret; op = op->next)
+		fits = build_op(&x, op);
+	diag_mute(m->ctx->diag, mute);
+	for (int i = 0; fits && i < ret->noperands; i++)
+		result[i] = *made(&x, ir_operand(ret, i));
+	return fits;
 }
 
 /* --- where it is built ------------------------------------------------------------------------ */
@@ -258,33 +280,19 @@ place_of(const struct rule_match *match, const struct rule_built *b)
 bool
 rule_build(struct ir_module *m, const struct rule_match *match, struct rule_built *b)
 {
-	const struct ir_rule *r = match->pattern->rule;
-	const struct ir_block *left = &r->side[RULE_LEFT]->body,
-			      *right = &r->side[RULE_RIGHT]->body;
-	const struct ir_op *old = ir_rule_return(r, RULE_LEFT),
-			   *new = ir_rule_return(r, RULE_RIGHT);
-	struct building x = {.m = m, .match = match, .base = least_id(right)};
+	const struct ir_op *old = ir_rule_return(match->pattern->rule, RULE_LEFT);
+	bool fits;
 
 	*b = (struct rule_built){.match = match, .block = match->at->block, .n = old->noperands};
 	for (int i = 0; i < b->n; i++)
 		b->from[i] = match->value[rule_value_number(match->pattern, ir_operand(old, i))];
-	x.before = place_of(match, b);
-	if (!x.before)
+	b->after = place_of(match, b);
+	if (!b->after)
 		return false;
-	b->before = x.before->prev;
-	b->after = x.before;
-	for (uint32_t i = 0; i < right->nargs; i++)
-		*made(&x, &right->arg[i]) =
-			match->value[rule_value_number(match->pattern, &left->arg[i])];
-	const bool before = diag_mute(m->ctx->diag, true);
-	bool fits = true;
-	for (const struct ir_op *op = right->first; fits && op != new; op = op->next)
-		fits = build_op(&x, op);
-	diag_mute(m->ctx->diag, before);
-	for (int i = 0; fits && i < b->n; i++) {
-		b->to[i] = *made(&x, ir_operand(new, i));
+	b->before = b->after->prev;
+	fits = rule_instance(m, match, RULE_RIGHT, b->after, b->from[0]->type, b->to);
+	for (int i = 0; fits && i < b->n; i++)
 		fits = b->to[i]->type == b->from[i]->type && root_number(b, b->to[i]) < 0;
-	}
 	if (!fits)
 		rule_undo(b);
 	return fits;

@@ -13,10 +13,10 @@
 #include <string.h>
 
 struct rule_index {
-	struct rule_pattern *pattern; /* [n] by key, then number */
+	struct rule_pattern *pattern;      /* by number */
+	const struct rule_pattern **order; /* [n] those that may match, by key, then number */
 	int n;
-	int first[OP_NCODES + 1]; /* by code of the root */
-	const char **why_not;     /* by number */
+	int first[OP_NCODES + 1]; /* in `order`, by code of the root */
 };
 
 /* --- a rule as the matcher reads it ----------------------------------------------------------- */
@@ -219,7 +219,8 @@ fill(struct rule_pattern *p)
 static int
 by_key(const void *a, const void *b)
 {
-	const struct rule_pattern *x = a, *y = b;
+	const struct rule_pattern *x = *(const struct rule_pattern *const *)a,
+				  *y = *(const struct rule_pattern *const *)b;
 
 	if (x->code != y->code)
 		return x->code < y->code ? -1 : 1;
@@ -233,30 +234,29 @@ rule_index_create(const void *owner, const struct rule_pattern *rule, int n)
 	struct rule_index *index = NEW(owner, struct rule_index);
 	int at = 0;
 
-	index->pattern = NEW_ARRAY(index, struct rule_pattern, n);
-	index->why_not = NEW_ARRAY(index, const char *, n);
+	index->pattern = COPY_ARRAY(index, struct rule_pattern, rule, n);
+	index->order = NEW_ARRAY(index, const struct rule_pattern *, n);
 	for (int i = 0; i < n; i++) {
-		struct rule_pattern *p = &index->pattern[index->n];
-		*p = rule[i];
+		struct rule_pattern *p = &index->pattern[i];
 		p->number = i;
 		fill(p);
-		index->why_not[i] = p->why_not;
-		index->n += !p->why_not;
+		if (!p->why_not)
+			index->order[index->n++] = p;
 	}
 	if (index->n)
-		qsort(index->pattern, (size_t)index->n, sizeof *index->pattern, by_key);
+		qsort(index->order, (size_t)index->n, sizeof *index->order, by_key);
 	for (int code = 0; code <= OP_NCODES; code++) {
-		while (at < index->n && index->pattern[at].code < code)
+		while (at < index->n && index->order[at]->code < code)
 			at++;
 		index->first[code] = at;
 	}
 	return index;
 }
 
-const char *
-rule_index_why_not(const struct rule_index *index, int i)
+const struct rule_pattern *
+rule_index_pattern(const struct rule_index *index, int i)
 {
-	return index->why_not[i];
+	return &index->pattern[i];
 }
 
 static bool
@@ -297,7 +297,7 @@ rule_match_next(const struct rule_index *index, struct ir_module *m, struct ir_o
 	struct matcher x;
 
 	while (begin + next->at < end) {
-		const struct rule_pattern *p = &index->pattern[begin + next->at++];
+		const struct rule_pattern *p = index->order[begin + next->at++];
 		if (!fits_key(p, root))
 			continue;
 		next->attempts++;

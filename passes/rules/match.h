@@ -34,12 +34,14 @@ struct rule_pattern {
 	/* Of its proof, besides those of the rule. */
 	const struct ir_rule_condition *where;
 	int nwhere;
+	unsigned assumes;    /* of elements, by its proof: enum rule_assumes of verify.h */
 	int number;          /* in the list that the index was made of */
 	uint32_t value_base; /* ids of values of the left side start here */
 	uint32_t nvalues;
 	uint16_t code;                   /* of the root */
 	uint16_t key[RULE_KEY_OPERANDS]; /* of the ops of its operands; OP_NCODES: any */
-	const char *why_not;             /* it never matches; NULL: it may */
+	/* It never matches: "its right side has a name that the left side lacks"; NULL: it may. */
+	const char *why_not;
 };
 
 struct rule_index;
@@ -66,9 +68,8 @@ struct rule_match {
 
 /* The index of rules, of which `rule`, `where` and `nwhere` are filled in. Owned by `owner`. */
 struct rule_index *rule_index_create(const void *owner, const struct rule_pattern *rule, int n);
-/* Why rule number i never matches, as "its right side has a name that the left side lacks"; NULL:
- * it may. */
-const char *rule_index_why_not(const struct rule_index *index, int i);
+/* Rule number i. */
+const struct rule_pattern *rule_index_pattern(const struct rule_index *index, int i);
 
 /* The rules to be tried at an op: all zero to start with. */
 struct rule_next {
@@ -93,6 +94,15 @@ struct rule_number {
 	double f; /* of integers, too */
 };
 bool rule_number(const struct rule_match *match, const struct ir_size *s, struct rule_number *n);
+
+/*
+ * Builds the ops of a side in front of an op, with sizes, attributes and parameters as a match has
+ * them. A tensor that the rule's text gives a type is split as one of type `like` (NULL: not) if it
+ * has its dims. False, silently: they do not fit; what was built so far stays.
+ */
+bool rule_instance(struct ir_module *m, const struct rule_match *match, int side,
+	struct ir_op *before, const struct ir_type *like,
+	struct ir_value *result[RULE_MAX_RESULTS]);
 
 /* The right side of a match. */
 struct rule_built {

@@ -128,10 +128,12 @@ run(struct pass_run *run, struct ir_module *m)
 
 	if (!w.set)
 		return false;
-	for (int i = 0; i < w.set->n; i++)
-		if (rule_index_why_not(w.set->index, i))
+	for (int i = 0; i < w.set->n; i++) {
+		const struct rule_pattern *p = rule_index_pattern(w.set->index, i);
+		if (p->why_not)
 			pass_remark(run, NULL, PASS_MISSED, "rule %s matches nowhere: %s",
-				w.set->name[i], rule_index_why_not(w.set->index, i));
+				p->rule->name, p->why_not);
+	}
 	if (pass_bool(run, "all")) {
 		walk(&w, main);
 		return true;

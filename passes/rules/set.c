@@ -78,11 +78,20 @@ static bool
 prove(struct pass_run *run, const struct ir_rules *rules, const struct ir_rule *r,
 	struct rule_pattern *p)
 {
-	/* Until there is a verifier, a rule is taken for proven. */
-	(void)run;
-	(void)rules;
+	struct rule_proof proof = {.verdict = RULE_PROVEN};
+
 	*p = (struct rule_pattern){.rule = r};
-	return true;
+	if (pass_bool(run, "trust"))
+		return true;
+	rule_verify(run->scratch, rules, r, &proof);
+	p->where = proof.where;
+	p->nwhere = proof.nwhere;
+	p->assumes = proof.assumes;
+	if (proof.verdict == RULE_PROVEN)
+		return true;
+	diag_error(run->ctx->diag, r->loc, "rule @%s %s: %s", r->name,
+		proof.verdict == RULE_REFUTED ? "does not hold" : "is not proven", proof.why);
+	return false;
 }
 
 struct rule_set *
@@ -96,13 +105,16 @@ rule_set_create(struct pass_run *run)
 	if (!s->rules || !check_names(run, s->rules, only))
 		return NULL;
 	struct rule_pattern *p = NEW_ARRAY(s, struct rule_pattern, s->rules->n);
-	s->name = NEW_ARRAY(s, const char *, s->rules->n);
 	IR_FOR_RULES(r, s->rules)
 	{
 		if (!is_named(only, r->name))
 			continue;
 		proven = prove(run, s->rules, r, &p[s->n]) && proven;
-		s->name[s->n++] = r->name;
+		if (!p[s->n].assumes || pass_bool(run, "assume"))
+			s->n++;
+		else
+			pass_remark(run, NULL, PASS_MISSED, "rule %s is left out: %s", r->name,
+				"its proof assumes more of elements than their type says");
 	}
 	s->index = rule_index_create(s, p, s->n);
 	return proven ? s : NULL;

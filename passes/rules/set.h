@@ -8,7 +8,6 @@
 struct rule_set {
 	struct ir_rules *rules;
 	struct rule_index *index;
-	const char **name; /* [n] of the rules in use */
 	int n;
 };
 
@@ -22,7 +21,9 @@ struct rule_set *rule_set_create(struct pass_run *run);
 #define RULE_SET_OPTIONS                                                                            \
 	{"rules", PASS_STRING, "", "file of rules; none: those that are shipped, docs/rules.md", NULL, 0, 0}, \
 	{"only", PASS_STRING, "", "names of the rules to be used, separated by commas", NULL, 0, 0},  \
-	{"trust", PASS_BOOL, "false", "use rules that are not proven, too", NULL, 0, 0}
+	{"assume", PASS_BOOL, "false",                                                               \
+		"use rules, too, whose proofs assume that elements are finite, divisors not 0, what has a logarithm or root positive", NULL, 0, 0}, \
+	{"trust", PASS_BOOL, "false", "use rules without asking for proofs", NULL, 0, 0}
 /* clang-format on */
 
 #endif
