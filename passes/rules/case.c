@@ -306,8 +306,12 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 		return 0;
 	if (below == 1 && case_at_least(c, e) == 1)
 		return linear_constant(t, 0);
-	const int32_t key[2] = {e, d};
-	return linear_var(t, var_of(t, VAR_QUOTIENT, key, 2));
+	const int full = case_at_least(c, linear_add(t, e, d, -1));
+	if (full < 0)
+		return 0;
+	const int32_t key[2] = {e, d}, v = var_of(t, VAR_QUOTIENT, key, 2);
+	t->var.at[v].low = full == 1;
+	return linear_var(t, v);
 }
 
 term_id

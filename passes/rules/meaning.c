@@ -286,6 +286,9 @@ truth_term(struct rule_case *c, const struct sym_op *s, const struct term *t, co
 		return linear_is_constant(u, x, &k) ? k != 0 : 2;
 	}
 	switch (t->fn) {
+	case FN_select:
+		a = truth_term(c, s, t->arg[0], at);
+		return a == 0 || a == 1 ? truth_term(c, s, t->arg[a ? 1 : 2], at) : a;
 	case FN_not:
 		a = truth_term(c, s, t->arg[0], at);
 		return a == 0 || a == 1 ? !a : a;
@@ -474,6 +477,9 @@ position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const ter
 		c->high[v] = extent;
 		const term_id arg[2] = {p, poly_affine(t, extent)};
 		*inside = poly_apply_plain(t, APPLY_IN_RANGE, arg, 2);
+		for (int i = 0; i < c->nfacts; i++)
+			if (c->fact[i].factor == poly_factor(t, *inside))
+				*inside = poly_constant(t, c->fact[i].holds, 1);
 		return linear_var(t, v);
 	}
 	if (!e || !(e = case_affine(c, e)))
@@ -487,7 +493,8 @@ position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const ter
 	}
 	const term_id high = indicator(
 		c, linear_add(t, linear_add(t, extent, e, -1), linear_constant(t, 1), -1));
-	*inside = poly_mul(t, low, high);
+	if (!high || !(*inside = poly_mul(t, low, high)))
+		return 0;
 	if (poly_is_integer(t, *inside, 1))
 		*inside = 0;
 	return e;
@@ -591,10 +598,13 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 		term_type(s, t->arg[i], &type);
 	if (t->fn == FN_convert) {
 		const struct ir_attr *to = ir_attr_find(s->op, "to");
-		const int from = s->nin && s->in[0]->type.letter ? IR_NDTYPES
-				 : s->nin ? s->in[0]->type.dtype
-					  : IR_NDTYPES;
-		if (!to)
+		const bool truth =
+			t->arg[0]->kind == TERM_CALL && t->arg[0]->fn >= FN_is_finite &&
+			t->arg[0]->fn <= FN_ge;
+		const int from = truth ? IR_bool
+				 : !s->nin || s->in[0]->type.letter ? IR_NDTYPES
+							     : s->in[0]->type.dtype;
+		if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are in all types */
 			return arg[0];
 		if (to->kind != ATTR_DTYPE)
 			return unknown(c, "a conversion to a type that is not known");
@@ -785,7 +795,9 @@ static term_id
 walk_rest(struct walk *w, uint32_t rest)
 {
 	if (!rest) {
-		const term_id p = w->body(w);
+		const term_id p = w->c->stop == STOP_NONE ? w->body(w) : 0;
+		if (w->c->stop != STOP_NONE)
+			return 0;
 		return p || w->c->stop != STOP_NONE ? p : unknown(w->c, w->c->t->failed);
 	}
 	const int i = __builtin_ctz(rest);

@@ -9,9 +9,10 @@
 #include "passes/rules/terms.h"
 
 enum {
-	CASE_VARS = 512,  /* of a rule in all its cases; one has some twenty */
+	CASE_VARS = 256,  /* a case has some twenty */
 	CASE_TRAIL = 40,  /* decisions on the way to a case */
 	CASE_FORCED = 16, /* ranges whose sums are cut alike on both sides */
+	CASE_FACTS = 8,   /* positions in or out of range */
 	CASE_SMALL = 8,   /* constant ranges up to here are taken apart */
 };
 
@@ -29,6 +30,7 @@ enum cut_kind {
 	CUT_RADIX, /* index `v` modulo `m` */
 	CUT_PARITY,/* size `v` modulo `m` */
 	CUT_EACH,  /* index `v` one by one, below `m` */
+	CUT_TRUTH, /* is factor `e`, 0 or 1, true? */
 };
 
 struct cut {
@@ -88,6 +90,12 @@ struct rule_case {
 	int ntrail;
 	struct forced forced[CASE_FORCED];
 	int nforced;
+	struct {
+		term_id factor;
+		bool holds;
+	} fact[CASE_FACTS];
+	int nfacts;
+	int64_t vars; /* that it may speak of: those made since are of other cases */
 	/* Found on the way. */
 	struct forced met[CASE_FORCED];
 	int nmet;

@@ -280,12 +280,45 @@ conditions_hold(const struct ir_rule *rule, const struct ir_size_scope *scope)
 	return true;
 }
 
-/* A layout on every axis: each state is as likely for a matrix. */
+/* The states on an axis, 1 << enum ir_state_kind, from which ops that read the parameter take it to
+ * another one; 0: there are none, so that it has any. */
+static unsigned
+states_wanted(const struct refuter *r, const struct ir_value *param, int axis)
+{
+	unsigned states = 0;
+
+	IR_FOR_USES (u, param) {
+		const struct ir_attr *a = op_is(u->op, TRAIT_PARALLEL) ? ir_attr_find(u->op, "axis")
+								       : NULL,
+				     *drawn = a && a->kind == ATTR_NAME
+						      ? ir_attr_find(r->call, a->s)
+						      : NULL;
+		if (drawn && drawn->i == axis)
+			states |= op_row(r->ctx, u->op)->from;
+	}
+	return states;
+}
+
+/* A layout on every axis. Where no op asks for another one, half of the states are copied. */
 static void
-draw_layout(struct refuter *r, const struct ir_module *m, struct ir_type *t)
+draw_layout(struct refuter *r, const struct ir_module *m, const struct ir_value *param,
+	struct ir_type *t)
 {
 	for (int a = 0; a < m->naxes; a++) {
-		const int64_t k = below(r, 3 + t->rank);
+		const unsigned wanted = states_wanted(r, param, a);
+		int64_t k = wanted        ? below(r, 3 + t->rank)
+			    : below(r, 2) ? 2
+					  : below(r, 3 + t->rank);
+		const enum ir_state_kind kind = k == 0   ? IR_PARTIAL
+						: k == 1 ? IR_SINGLE
+						: k == 2 ? IR_COPIED
+							 : IR_SPLIT;
+		if (wanted && !(wanted >> kind & 1))
+			k = wanted >> IR_COPIED & 1    ? 2
+			    : wanted >> IR_PARTIAL & 1 ? 0
+			    : wanted >> IR_SINGLE & 1  ? 1
+			    : t->rank                  ? 3 + below(r, t->rank)
+						       : 2;
 		if (k == 0)
 			t->axis[a] = (struct ir_state){.kind = IR_PARTIAL};
 		else if (k == 1)
@@ -308,7 +341,7 @@ draw_types(struct refuter *r, const struct ir_module *m, const struct ir_size_sc
 		if (!whole)
 			return false;
 		struct ir_type t = *whole;
-		draw_layout(r, m, &t);
+		draw_layout(r, m, &left->arg[i], &t);
 		if (!ir_type_check(m, &t, r->rule->loc, "operand"))
 			return false;
 		r->type[i] = ir_type_intern(r->ctx, &t);
@@ -401,12 +434,15 @@ reason(struct refuter *r, struct sides *s)
 	return r->said ? r->said : "";
 }
 
+/* Not inferred: an output of a program is never partial. */
 static void
 add_output(struct sides *s, struct ir_value *v, const char *kind, int i)
 {
 	char *name = TEXT(NULL, "%s%d", kind, i);
+	struct ir_op *op = ir_op_create(s->m, OP_output, LOC_NONE, &v, 1, NULL, 0, 0);
 
-	ir_build_typed(&s->b, OP_output, ir_name(s->m->ctx, name), &v, 1, NULL, 0, NULL);
+	op->symbol = ir_name(s->m->ctx, name);
+	ir_block_append(&s->main->body, op);
 	talloc_free(name);
 }
 

@@ -633,6 +633,33 @@ term_uses(const struct terms *t, term_id x, int32_t v)
 	return false;
 }
 
+/*
+ * The position that monomial m asks variable v to be, by a factor [e == v]: what is summed over v is
+ * one summand then. Returns the polynomial e, and the factor; 0: there is none.
+ */
+static term_id
+asked_position(const struct terms *t, term_id m, int32_t v, int64_t *factor)
+{
+	const int64_t *w = term_words(t, m);
+
+	for (int i = 1 + 2 * (int)w[0]; i < t->node.at[m].n; i++) {
+		const int64_t *f = term_words(t, (term_id)w[i]);
+		if (t->node.at[w[i]].kind != NODE_APPLY || f[0] != FN_eq)
+			continue;
+		for (int k = 1; k <= 2; k++) {
+			const term_id own = poly_factor(t, (term_id)f[k]);
+			if (!own || t->node.at[own].kind != NODE_VALUE ||
+				term_words(t, own)[0] != v || term_uses(t, (term_id)f[3 - k], v))
+				continue;
+			*factor = w[i];
+			return (term_id)f[3 - k];
+		}
+	}
+	return 0;
+}
+
+static term_id monomial_put(struct terms *t, term_id m, int64_t without, int32_t v, int32_t by);
+
 term_id
 poly_sum(struct terms *t, term_id p, int32_t v, term_id range)
 {
@@ -646,7 +673,18 @@ poly_sum(struct terms *t, term_id p, int32_t v, term_id range)
 		const term_id m = (term_id)w[0];
 		const int64_t n = w[1], d = w[2], mark = t->stack.n;
 		term_id one;
-		if (term_uses(t, m, v)) {
+		int64_t factor;
+		const term_id asked = asked_position(t, m, v, &factor);
+		if (asked) {
+			const int32_t key = asked, by = var_of(t, VAR_DATA, &key, 1);
+			const term_id arg[2] = {asked, poly_affine(t, range)};
+			const term_id put = monomial_put(t, m, factor, v, by);
+			if (!put)
+				return 0;
+			push_term(t, put, n, d);
+			one = term_make(t, NODE_POLYNOMIAL, mark, false);
+			one = poly_mul(t, one, poly_apply_plain(t, APPLY_IN_RANGE, arg, 2));
+		} else if (term_uses(t, m, v)) {
 			const int words = t->node.at[m].n;
 			const int64_t bound = term_words(t, m)[0];
 			TERM_PUSH(t, bound + 1);
@@ -1003,5 +1041,34 @@ monomial_fresh(struct terms *t, term_id m)
 	}
 	qsort(t->stack.at + mark + 1 + 2 * nbound, (size_t)(n - 1 - 2 * nbound), sizeof(int64_t),
 		compare_words);
+	return term_make(t, NODE_MONOMIAL, mark, false);
+}
+
+/* The monomial without a factor, and with variable `by` in place of v. */
+static term_id
+monomial_put(struct terms *t, term_id m, int64_t without, int32_t v, int32_t by)
+{
+	const int nbound = (int)term_words(t, m)[0], n = t->node.at[m].n;
+	const struct renaming r = {t, NULL, {v}, {by}, 1};
+	const int64_t mark = t->stack.n;
+	int used = 0;
+
+	for (int k = 0; k < n; k++)
+		TERM_PUSH(t, term_words(t, m)[k]);
+	for (int k = 2; k <= 2 * nbound; k += 2)
+		t->stack.at[mark + k] = linear_renamed(t, &r, (term_id)term_words(t, m)[k]);
+	for (int k = 1 + 2 * nbound; k < n; k++) {
+		const int64_t w = term_words(t, m)[k];
+		if (w == without)
+			continue;
+		const term_id f = factor_renamed(t, &r, (term_id)w, 1);
+		if (!f) {
+			t->stack.n = mark;
+			return 0;
+		}
+		t->stack.at[mark + 1 + 2 * nbound + used++] = f;
+	}
+	t->stack.n = mark + 1 + 2 * nbound + used;
+	qsort(t->stack.at + mark + 1 + 2 * nbound, (size_t)used, sizeof(int64_t), compare_words);
 	return term_make(t, NODE_MONOMIAL, mark, false);
 }

@@ -26,7 +26,7 @@
 typedef int32_t term_id; /* 0: there is none, and terms->failed says why */
 
 enum {
-	TERMS_MOST = 200000, /* of one case: a rule of a few ops has some hundreds */
+	TERMS_MOST = 1000000, /* of a rule in all its cases; a case has some hundreds */
 	TERMS_ORDERS = 720,  /* of bound variables that are used alike: 6! */
 	TERMS_FACTORS = 4,   /* variables in a product of sizes */
 };
@@ -178,6 +178,8 @@ term_id monomial_product(struct terms *t, term_id a, term_id b);
 /* Makes a node of the words that lie on the stack from `mark` on, and takes them off. */
 term_id term_make(struct terms *t, enum term_node kind, int64_t mark, bool boolean);
 #define TERM_PUSH(t, w) VEC_PUSH(NULL, &(t)->stack, (w))
+void linear_print(FILE *out, const struct terms *t, term_id a);
+void poly_print(FILE *out, const struct terms *t, term_id p);
 term_id term_fail(struct terms *t, const char *why);
 
 #endif

@@ -11,7 +11,7 @@
 #include <talloc.h>
 
 enum {
-	CASES_MOST = 400,     /* of a rule: of all that are published the hardest has 31 */
+	CASES_MOST = 2000,    /* of a rule: of all that are published the hardest has 31 */
 	REFUTE_TRIES = 2000,  /* draws for a counterexample: a tenth of a second */
 	OUTCOMES_MOST = 200,
 	WHERE_MOST = 8,
@@ -35,6 +35,7 @@ struct decision {
 	int32_t index[IR_MAX_RANK];
 	term_id root[CASE_VARS];
 	const char *why;
+	term_id form[2], cut; /* of a case that differs; what was not decided; 0: none */
 };
 
 /* --- the cases of a cut --- */
@@ -217,6 +218,17 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 				-1, 0);
 		}
 		return true;
+	case CUT_TRUTH:
+		for (int k = 0; k < 2; k++) {
+			struct rule_case *a = ARENA_NEW(d->arena, struct rule_case);
+			*a = *start;
+			if (a->nfacts == CASE_FACTS)
+				return false;
+			a->fact[a->nfacts].factor = cut->e;
+			a->fact[a->nfacts++].holds = k;
+			VEC_PUSH(NULL, &d->todo, a);
+		}
+		return true;
 	case CUT_EACH:
 		for (int64_t k = 0; k < cut->m; k++)
 			child(d, start, v, linear_constant(t, k), -1, 0);
@@ -252,6 +264,28 @@ compare_types(struct rule_case *c, const struct sym_value *x, const struct sym_v
 			return same;
 	}
 	return 1;
+}
+
+/* A factor that says whether a position that an element gives is in range, anywhere in x. */
+static term_id
+fact_in(const struct terms *t, term_id x)
+{
+	const struct node *node = &t->node.at[x];
+	const int64_t *w = term_words(t, x);
+	term_id found = 0;
+
+	if (node->kind == NODE_APPLY && w[0] == APPLY_IN_RANGE)
+		return x;
+	if (node->kind == NODE_POLYNOMIAL)
+		for (int i = 0; i < node->n && !found; i += 3)
+			found = fact_in(t, (term_id)w[i]);
+	if (node->kind == NODE_MONOMIAL)
+		for (int i = 1 + 2 * (int)w[0]; i < node->n && !found; i++)
+			found = fact_in(t, (term_id)w[i]);
+	if (node->kind == NODE_APPLY && w[0] != APPLY_OPAQUE)
+		for (int i = 1; i < node->n && !found; i++)
+			found = fact_in(t, (term_id)w[i]);
+	return found;
 }
 
 /* Decides result `r` of the rule in a case; -1: c->stop. */
@@ -322,7 +356,16 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 		c->nforced = c->nmet;
 		return 2;
 	}
-	d->why = "the values differ";
+	for (int k = 0; k < 2; k++) {
+		const term_id open = fact_in(t, p[k]);
+		if (open && !d->t.bitwise) {
+			c->cut = (struct cut){CUT_TRUTH, open, 0, 0};
+			return case_stop(c, STOP_CUT, NULL);
+		}
+	}
+	if (!d->form[0])
+		memcpy(d->form, p, sizeof p);
+	d->why = "the two sides have different normal forms, and no counterexample was found";
 	note(d, c, false, true);
 	return 0;
 }
@@ -335,6 +378,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 	VEC_PUSH(NULL, &d->todo, first);
 	while (d->todo.n) {
 		struct rule_case *start = VEC_POP(&d->todo), *c = ARENA_NEW(d->arena, struct rule_case);
+		d->t.var.n = start->vars;
 		if (++d->cases > CASES_MOST) {
 			d->why = "too many cases";
 			return false;
@@ -354,8 +398,13 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 		}
 		if (how >= 0 || c->stop == STOP_ILL)
 			continue; /* the left side has no type here */
-		if (c->stop == STOP_CUT && split(d, start, c))
+		const int64_t before = d->todo.n;
+		if (c->stop == STOP_CUT && split(d, start, c)) {
+			for (int64_t i = before; i < d->todo.n; i++)
+				d->todo.at[i]->vars = d->t.var.n;
 			continue;
+		}
+		d->cut = c->stop == STOP_CUT ? c->cut.e : 0;
 		d->why = c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
 			 : c->why	     ? c->why
 					     : "a term that is not known";
@@ -415,6 +464,7 @@ first_case(struct decision *d)
 		d->root[c->name[i].v] = linear_var(&d->t, c->name[i].v);
 	for (int k = 0; k < IR_MAX_RANK; k++)
 		d->index[k] = var_new(&d->t, VAR_INDEX, 0, NULL);
+	c->vars = d->t.var.n;
 	return c;
 }
 
@@ -438,22 +488,48 @@ struct found_condition {
 	int signs;
 };
 
-/* A form that all cases that hold leave in signs which the bad one has not. */
+/* Does the case leave only signs of e that the condition allows? */
 static bool
-find_condition(struct decision *d, const struct outcome *bad, struct found_condition *found)
+is_within(const struct outcome *o, const struct found_condition *found, int n)
 {
+	for (int i = 0; i < n; i++)
+		if (signs_of(o, found[i].e) & ~found[i].signs)
+			return false;
+	return true;
+}
+
+/* Is it certain that the case is excluded? */
+static bool
+is_excluded(const struct outcome *o, const struct found_condition *found, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!(signs_of(o, found[i].e) & found[i].signs))
+			return true;
+	return false;
+}
+
+/* A condition that excludes a bad case and, of those, leaves most cases that hold. */
+static bool
+find_condition(struct decision *d, const struct outcome *bad, struct found_condition *found, int n)
+{
+	int best = 0;
+
 	for (int i = 0; i < bad->ntrail; i++) {
 		const term_id e = bad->trail[i].e;
-		int good = 0;
+		int left = 0;
+		if (!e)
+			continue;
+		const struct found_condition one = {e, 7 & ~signs_of(bad, e)};
+		found[n] = one;
 		for (int k = 0; k < d->noutcomes; k++)
-			if (d->outcome[k].holds)
-				good |= signs_of(&d->outcome[k], e);
-		if (e && !(good & signs_of(bad, e))) {
-			*found = (struct found_condition){e, good};
-			return true;
-		}
+			left += d->outcome[k].holds && is_within(&d->outcome[k], found, n + 1);
+		if (left <= best)
+			continue;
+		best = left;
+		found[WHERE_MOST] = one;
 	}
-	return false;
+	found[n] = found[WHERE_MOST];
+	return best > 0;
 }
 
 /* The part of e with positive factors, or that with negative ones, as a size. */
@@ -512,9 +588,22 @@ names_only(const struct decision *d, term_id e)
 	return true;
 }
 
+/* Is it about attributes, not about sizes of the parameters alone? */
+static bool
+of_attributes(const struct decision *d, term_id e)
+{
+	for (int i = 0; i < linear_nvars(&d->t, e); i++) {
+		int64_t k;
+		if (d->t.var.at[linear_var_at(&d->t, e, i, &k)].kind == VAR_INTEGER)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Conditions under which only cases that hold are left; -1: these decisions do not tell them apart.
- * *bounds: none asks for two sizes of the parameters to be equal, or for one to be a number.
+ * *bounds: they are bounds of attributes, so that the rule is one
+ * that was said without them, and not one that holds in odd cases only.
  */
 static int
 find_conditions(struct decision *d, struct arena *a, struct ir_rule_condition *where, bool *bounds)
@@ -525,26 +614,24 @@ find_conditions(struct decision *d, struct arena *a, struct ir_rule_condition *w
 		[4] = RULE_GT,
 		[5] = RULE_NE,
 		[6] = RULE_GE};
-	struct found_condition found[WHERE_MOST], one;
+	struct found_condition found[WHERE_MOST + 1];
 	int n = 0;
 
 	*bounds = true;
 	for (int k = 0; k < d->noutcomes; k++) {
-		bool known = false;
-		if (d->outcome[k].holds)
+		if (d->outcome[k].holds || is_excluded(&d->outcome[k], found, n))
 			continue;
-		if (!find_condition(d, &d->outcome[k], &one) || !one.signs ||
-			!names_only(d, one.e))
+		if (n == WHERE_MOST || !find_condition(d, &d->outcome[k], found, n) ||
+			!names_only(d, found[n].e))
 			return -1;
-		for (int i = 0; i < n; i++)
-			known = known || found[i].e == one.e;
-		if (known)
-			continue;
-		if (n == WHERE_MOST)
-			return -1;
-		found[n++] = one;
-		*bounds = *bounds && one.signs != 2;
+		int same = 0;
+		while (found[same].e != found[n].e)
+			same++;
+		found[same].signs &= found[n].signs;
+		n += same == n;
 	}
+	for (int i = 0; i < n; i++)
+		*bounds = *bounds && found[i].signs != 2 && of_attributes(d, found[i].e);
 	for (int i = 0; i < n; i++)
 		where[i] = (struct ir_rule_condition){compare[found[i].signs],
 			{size_of(d, a, found[i].e, 1), size_of(d, a, found[i].e, -1)},
@@ -587,6 +674,7 @@ decide(struct decision *d, bool bitwise)
 	d->outcome = ARENA_ARRAY(d->arena, struct outcome, OUTCOMES_MOST);
 	d->noutcomes = 0;
 	d->why = NULL;
+	d->cut = d->form[0] = 0;
 	struct rule_case *first = first_case(d);
 	for (int r = 0; r < ir_rule_return(d->rule, RULE_LEFT)->noperands; r++)
 		if (!decide_result(d, first, r))
@@ -605,6 +693,30 @@ count(const struct decision *d, int *holds, int *ill, int *differ)
 			++*differ;
 		else
 			++*ill;
+}
+
+/* Why it is not known, with the terms in question. */
+static const char *
+unknown_text(const void *owner, const struct decision *d)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = must_have(open_memstream(&text, &size));
+
+	fputs(d->why ? d->why : "the left side has no type for any sizes", out);
+	if (d->cut) {
+		fputs(": ", out);
+		linear_print(out, &d->t, d->cut);
+	} else if (d->form[0]) {
+		fputs(": ", out);
+		poly_print(out, &d->t, d->form[0]);
+		fputs(" and ", out);
+		poly_print(out, &d->t, d->form[1]);
+	}
+	fclose(out);
+	char *copy = text_copy(owner, text);
+	free(text);
+	return copy;
 }
 
 static const char *
@@ -665,7 +777,6 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 		talloc_free(d);
 		return;
 	}
-	const char *why = d->why ? d->why : "the left side has no type for any sizes";
 	char *example = rule_refute(owner, rules, r, REFUTE_TRIES, 1, &typed);
 	if (example) {
 		proof->verdict = RULE_REFUTED;
@@ -674,7 +785,7 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 					       where_text(owner, rules, r, where, n))
 				     : example;
 	} else {
-		proof->why = text_copy(owner, why);
+		proof->why = unknown_text(owner, d);
 	}
 	talloc_free(d);
 }

@@ -4,11 +4,13 @@
  *     dopt-rules show FILE             the rules as they are read
  *     dopt-rules verify FILE           which hold, for all sizes
  *     dopt-rules refute FILE           counterexamples to rules that do not hold
+ *     dopt-rules convert FILE          rules of FlexFlow (JSON) or TASO (protobuf) as text, or back
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/rule.h"
 #include "parser/dir/parse.h"
+#include "passes/rules/foreign/foreign.h"
 #include "passes/rules/verify.h"
 #include "passes/tools/command_line.h"
 #include "passes/tools/input.h"
@@ -25,6 +27,7 @@ struct tool {
 	const char *output;
 	bool help;
 	int64_t tries, seed;
+	int to, reading;
 	struct driver_list file;
 };
 
@@ -93,6 +96,71 @@ refute(struct tool *t)
 	return driver_output_close(&out) && ok ? DRIVER_OK : DRIVER_INPUT;
 }
 
+enum rules_format { FORMAT_TEXT, FORMAT_FLEXFLOW, FORMAT_TASO };
+#define FORMATS(X)                                                                                 \
+	X(FORMAT_TEXT, "text")                                                                     \
+	X(FORMAT_FLEXFLOW, "flexflow")                                                             \
+	X(FORMAT_TASO, "taso")
+
+/* Of others to text. */
+static enum driver_exit
+convert_from(struct tool *t, const struct driver_input *in, bool json, FILE *out)
+{
+	struct foreign_rules rules = {0};
+	struct diag *d = t->ctx->diag;
+
+	if (!(json ? foreign_read_json : foreign_read_proto)(
+		    t, d, in->name, in->text, in->length, &rules))
+		return DRIVER_INPUT;
+	for (int64_t i = 0; i < rules.n; i++) {
+		fputs(i ? "\n" : "", out);
+		foreign_write_text(out, &rules.at[i], (enum foreign_reading)t->reading);
+	}
+	return DRIVER_OK;
+}
+
+/* Of text to others. */
+static enum driver_exit
+convert_to(struct tool *t, const struct driver_input *in, FILE *out)
+{
+	struct foreign_rules to = {0};
+	const struct ir_rules *rules = parse_rules(t, t->ctx, in->name, in->text, in->length);
+
+	if (!rules)
+		return DRIVER_INPUT;
+	IR_FOR_RULES (r, rules) {
+		struct foreign_rule rule;
+		if (foreign_from_rule(t, rules, r, t->to == FORMAT_TASO, &rule))
+			VEC_PUSH(t, &to, rule);
+	}
+	if (t->to == FORMAT_TASO)
+		foreign_write_proto(out, &to);
+	else
+		foreign_write_json(out, &to);
+	return DRIVER_OK;
+}
+
+/* JSON begins with a brace, a message of protobuf with the tag of its first field. */
+static enum driver_exit
+convert(struct tool *t)
+{
+	struct driver_input in;
+	struct driver_output out;
+
+	if (!driver_input_read(t, &in, t->file.item[0]))
+		return DRIVER_INPUT;
+	const char first = in.text[strspn(in.text, " \t\r\n")];
+	const bool json = first == '{';
+	if (!driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	const enum driver_exit exit = t->to == FORMAT_TEXT ? convert_from(t, &in, json, out.file)
+							   : convert_to(t, &in, out.file);
+	if (exit == DRIVER_OK)
+		return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+	driver_output_discard(&out);
+	return exit;
+}
+
 /* "within rounding, of finite elements" */
 static void
 print_kind(FILE *out, const struct rule_proof *p)
@@ -152,11 +220,19 @@ static const struct flag flags[] = {
 		FLAG_TEXT, AT(output)},
 	{"tries", "N", "refute: random cases a rule (default: 1000)", FLAG_INT, AT(tries)},
 	{"seed", "N", "refute: seed for all random choices (default: 0)", FLAG_INT, AT(seed)},
+	{"to", NULL, "convert: what to write (default: text)", FLAG_CHOICE, AT(to),
+		CHOICES(FORMATS)},
+	{"reading", NULL,
+		"convert: what FlexFlow's parallelization ops mean: dopt's own (default), or rows "
+		"of replicas",
+		FLAG_CHOICE, AT(reading), CHOICES(FOREIGN_READINGS)},
 	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 
 static const struct command commands[] = {
 	{"show", "FILE", "write the rules of a file as they are read", 1, 1, show},
+	{"convert", "FILE", "write rules of FlexFlow (JSON) or TASO (protobuf) as text, or back", 1,
+		1, convert},
 	{"verify", "FILE",
 		"prove each rule for all sizes, or refute it with a counterexample; conditions on "
 		"sizes that it needs are found",
