@@ -574,6 +574,19 @@ append_result(char *text, const struct sides *s, int i)
 	return s->nresults > 1 ? text_append(text, " of result %d", i + 1) : text;
 }
 
+/* Are the results the same tensors on the same devices, as far as they are the same tensors? */
+static bool
+layouts_fit(const struct sides *s)
+{
+	for (int i = 0; i < s->nresults; i++) {
+		const struct ir_type *left = s->result[RULE_LEFT][i]->type,
+				     *right = s->result[RULE_RIGHT][i]->type;
+		if (left != right && ir_type_same_meaning(left, right))
+			return false;
+	}
+	return true;
+}
+
 /* Compares the types of the results. NULL: they are equal. */
 static char *
 compare_types(const struct refuter *r, const void *owner, const struct sides *s)
@@ -641,7 +654,10 @@ run_sides(struct refuter *r, const void *owner, struct sides *s, bool *ran)
 	return it ? compare_values(r, owner, s, in, it) : NULL;
 }
 
-/* One try; *typed: the left side has a type, and both ran or differ without. */
+/*
+ * One try; *typed: the left side has a type, and both ran or differ without. A rule with
+ * parallelization ops only applies where layouts fit, so other layouts are no tries.
+ */
 static char *
 attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
 {
@@ -654,9 +670,16 @@ attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
 	if (!side_make(r, &s, RULE_LEFT))
 		return NULL;
 	*typed = true;
-	if (!side_make(r, &s, RULE_RIGHT))
-		return text_append(
-			situation(r, owner, m), "the right side is not valid: %s", reason(r, &s));
+	if (!side_make(r, &s, RULE_RIGHT)) {
+		*typed = !r->layouts;
+		return r->layouts ? NULL
+				  : text_append(situation(r, owner, m),
+					    "the right side is not valid: %s", reason(r, &s));
+	}
+	if (!layouts_fit(&s)) {
+		*typed = false;
+		return NULL;
+	}
 	char *text = compare_types(r, owner, &s);
 	return text ? text : run_sides(r, owner, &s, typed);
 }
