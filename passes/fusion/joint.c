@@ -3,9 +3,14 @@
  * in which order, all at once, by searching plans whose step is replayed (DisCo, section 4; dPRO,
  * section 5). passes/search/search.h has the engines.
  */
+#include "ir/base/alloc.h"
 #include "passes/search/joint.h"
 
+#include <inttypes.h>
 #include <string.h>
+
+/* Of the evaluations, where they are limited, this part is for rules. */
+enum { RULES_SHARE = 8 };
 
 static const struct {
 	const char *name;
@@ -44,6 +49,25 @@ read_moves(struct pass_run *run, const char *text)
 	return set;
 }
 
+/* Rules are moves of a search of its own, whose steps are fused by a policy: engines move kernels and messages of ops
+ * that stay. */
+static bool
+apply_rules(struct pass_run *run, struct ir_module *m, const struct search_options *o)
+{
+	const unsigned kernels = SEARCH_FUSE | SEARCH_COPY;
+	const char *rules = pass_string(run, "rules");
+	const uint64_t limit = o->evaluations ? o->evaluations : pass_evaluations(run);
+
+	if (!*rules || pass_instead(run))
+		return true;
+	char *text = TEXT(run->scratch, "rewrite{policy=search,rules=\"%s\",before=\"%s\"", rules,
+		(o->moves & kernels) == kernels ? "opfuse" : "");
+	if (limit)
+		text = text_append(text, ",evaluations=%" PRIu64, limit / RULES_SHARE + 1);
+	pass_changes_rounding(run);
+	return pass_apply(run, m, text_append(text, "}"));
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
@@ -60,7 +84,7 @@ run(struct pass_run *run, struct ir_module *m)
 	o.partial = pass_bool(run, "partial");
 	o.symmetry = pass_bool(run, "symmetry");
 	o.workers = (uint32_t)pass_int(run, "workers");
-	return o.moves && joint_run(run, m, o);
+	return o.moves && apply_rules(run, m, &o) && joint_run(run, m, o);
 }
 
 static const struct pass_option options[] = {
@@ -71,6 +95,10 @@ static const struct pass_option options[] = {
 	{"moves", PASS_STRING, "all",
 		"what may change: fuse and copy (ops), pack and part "
 		"(collectives), order; \"fuse,pack\"",
+		NULL, 0, 0},
+	{"rules", PASS_STRING, "",
+		"file of rules that are applied before, where the step with its ops fused gets faster: pass "
+		"rewrite; shipped: those of docs/rules.md",
 		NULL, 0, 0},
 	{"evaluations", PASS_INT, "0", "limit on cost evaluations; 0: none", NULL, 0, 1e15},
 	{"time", PASS_TIME, "0s", "time limit; 0: that of -time-limit, or none", NULL, 0, 1e6},

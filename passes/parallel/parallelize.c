@@ -315,8 +315,11 @@ split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_mod
 	return true;
 }
 
-/* Sweeps to compare meshes. */
+/* Sweeps to compare meshes, and steps to which rules were applied. */
 enum { CLIMB_SWEEPS = 10 };
+
+/* Of steps to which rules were applied: each is parallelized, which takes up to some seconds. */
+enum { RULES_EVALUATIONS = 40 };
 
 static bool
 split_over_devices(
@@ -368,13 +371,38 @@ count_devices(
 	return true;
 }
 
+/*
+ * Rules are moves of a search, in which every step is parallelized by a plan found in few sweeps. So what is found is
+ * what pays for the plan that the step can then have (Unity's joint optimization).
+ */
+static bool
+apply_rules(struct pass_run *run, struct ir_module *m)
+{
+	static const char *const policy[] = {PARALLEL_POLICIES(CHOICE_NAME)};
+	const char *rules = pass_string(run, "rules");
+	int axis[IR_MAX_AXES];
+	const int n = pass_axes(run, "axes", axis);
+
+	if (!*rules)
+		return true;
+	char *text = TEXT(run->scratch,
+		"rewrite{policy=search,rules=\"%s\",evaluations=%d,before=\"parallelize{sweeps=%d,replay=false,"
+		"policy=%s",
+		rules, RULES_EVALUATIONS, CLIMB_SWEEPS, policy[pass_enum(run, "policy")]);
+	for (int i = 0; i < n; i++)
+		text = text_append(text, "%s%s", i ? "," : ",axes=[", m->axis[axis[i]].name);
+	text = text_append(text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
+	pass_changes_rounding(run);
+	return pass_apply(run, m, text);
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	const struct cost_options generic = {0};
 	int64_t devices;
 
-	if (!check_options(run))
+	if (!check_options(run) || !apply_rules(run, m))
 		return false;
 	const struct cost_model *model =
 		run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &generic);
@@ -416,6 +444,10 @@ static const struct pass_option options[] = {
 		"devices of the cluster, for a module without device axes, which the pass then makes; 0: all of the "
 		"cluster",
 		NULL, 0, CLUSTER_DEVICES_MAX},
+	{"rules", PASS_STRING, "",
+		"file of rules that are applied before, where the parallelized step gets faster: pass rewrite; "
+		"shipped: those of docs/rules.md",
+		NULL, 0, 0},
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",
 		NULL, 0, 1},

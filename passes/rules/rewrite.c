@@ -14,6 +14,8 @@
 #include "passes/parallel/parallelize.h"
 #include "passes/rules/search.h"
 
+#include <math.h>
+
 struct rewriter {
 	struct pass_run *run;
 	struct ir_module *m;
@@ -149,18 +151,47 @@ replay_cost(void *data, struct ir_module *m)
 	return p->room && r.live > p->room && r.live > p->base.r.live ? -1 : r.seconds;
 }
 
+/* The step that further passes make of the changed one. */
+struct further {
+	struct pass_run *run;
+	const struct cost_model *model;
+	const char *passes;
+	double room; /* bytes; 0: any number. What the step needs as it is, if that is more */
+	bool asked;
+};
+
+static double
+further_cost(void *data, struct ir_module *m)
+{
+	struct further *p = data;
+	struct cost_report r;
+
+	if (!pass_try(p->run, m, p->passes) || !cost_evaluate(p->model, m, &r))
+		return -1;
+	if (!p->asked && p->room > 0)
+		p->room = fmax(p->room, r.peak_bytes);
+	p->asked = true;
+	return p->room > 0 && r.peak_bytes > p->room ? -1 : r.iteration;
+}
+
 static bool
 rewrite_by_search(struct rewriter *w)
 {
 	struct pass_run *run = w->run;
+	struct further f = {
+		run, run->cost, pass_string(run, "before"), (double)pass_budget(run), false};
 	struct replays p = {.room = pass_budget(run)};
 	struct rule_search s = {run, w->set, replay_cost, &p,
 		(uint64_t)pass_int(run, "evaluations"), pass_float(run, "alpha")};
 
 	if (!run->cost)
 		return rewrite_greedily(w, &ir_func_find(w->m, "main")->body);
-	if (!trial_begin(&p.base, run, w->m))
+	if (*f.passes) {
+		s.cost = further_cost;
+		s.data = &f;
+	} else if (!trial_begin(&p.base, run, w->m)) {
 		return false;
+	}
 	if (pass_evaluations(run) && !pass_given(run, "evaluations"))
 		s.evaluations = pass_evaluations(run);
 	rule_search_run(&s, w->m);
@@ -199,6 +230,9 @@ static const struct pass_option options[] = {
 		CHOICE_LIST(POLICIES), 0, 0},
 	RULE_SET_OPTIONS,
 	{"evaluations", PASS_INT, "200", "search: limit on replays", NULL, 1, 1e9},
+	{"before", PASS_STRING, "",
+		"search: passes; what is replayed is the step that they make of the rewritten one",
+		NULL, 0, 0},
 	{"alpha", PASS_FLOAT, "1.05",
 		"search: go on from steps that are at most this factor slower than the best", NULL,
 		1, 100},

@@ -19,7 +19,7 @@ read_rules(struct pass_run *run)
 	const char *path = pass_string(run, "rules");
 	char *text;
 
-	if (!*path)
+	if (!*path || strcmp(path, "shipped") == 0)
 		return parse_rules(
 			run->scratch, run->ctx, "shipped.rules", dopt_rules, strlen(dopt_rules));
 	if (access(path, R_OK) != 0) {

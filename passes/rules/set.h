@@ -19,7 +19,7 @@ struct rule_set *rule_set_create(struct pass_run *run);
 
 /* clang-format off */
 #define RULE_SET_OPTIONS                                                                            \
-	{"rules", PASS_STRING, "", "file of rules; none: those that are shipped, docs/rules.md", NULL, 0, 0}, \
+	{"rules", PASS_STRING, "", "file of rules; shipped or none: those of docs/rules.md", NULL, 0, 0}, \
 	{"only", PASS_STRING, "", "names of the rules to be used, separated by commas", NULL, 0, 0},  \
 	{"assume", PASS_BOOL, "false",                                                               \
 		"use rules, too, whose proofs assume that elements are finite, divisors not 0, what has a logarithm or root positive", NULL, 0, 0}, \
