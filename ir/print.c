@@ -330,7 +330,28 @@ print_lets(struct printer *p)
 static bool
 same_line(const struct ir_axis *a, const struct ir_axis *b)
 {
-	return a->time == b->time && a->peel == b->peel && a->schedule == b->schedule;
+	return a->time == b->time && a->peel == b->peel && a->schedule == b->schedule &&
+	       !a->stage && !b->stage;
+}
+
+/* {stages = [...], devices = [...]} */
+static void
+print_mesh_attrs(struct printer *p, const struct ir_axis *a, bool devices)
+{
+	for (int i = 0; a->stage && i < a->nstages; i++) {
+		out_text(&p->out, i ? ", " : " {stages = [");
+		out_int(&p->out, a->stage[i]);
+	}
+	if (!a->stage) {
+		print_attrs(p, p->m->mesh_attr, devices ? p->m->nmesh_attrs : 0);
+		return;
+	}
+	out_char(&p->out, ']');
+	for (int i = 0; devices && p->m->nmesh_attrs && i < p->m->mesh_attr->n; i++) {
+		out_text(&p->out, i ? ", " : ", devices = [");
+		out_int(&p->out, p->m->mesh_attr->list[i].i);
+	}
+	out_text(&p->out, devices && p->m->nmesh_attrs ? "]}" : "}");
 }
 
 /* Axes in their order, a line for every run of device axes or time axes. */
@@ -354,8 +375,7 @@ print_axes(struct printer *p)
 		if (!last)
 			continue;
 		out_char(&p->out, ']');
-		if (i == last_mesh)
-			print_attrs(p, m->mesh_attr, m->nmesh_attrs);
+		print_mesh_attrs(p, a, i == last_mesh);
 		if (a->peel)
 			out_text(&p->out, " {peel = true}");
 		if (a->schedule) {

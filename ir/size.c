@@ -230,7 +230,7 @@ resolve_suffix(
 		state->kind = IR_PARTIAL;
 		return true;
 	}
-	int32_t size = scope->m->axis[state - t->axis].size;
+	int32_t size = ir_axis_stages(&scope->m->axis[state - t->axis]);
 	if (!ir_size_eval(scope, suffix->place, &place))
 		return false;
 	if (place < 0 || place >= size)

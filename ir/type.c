@@ -265,7 +265,7 @@ type_fits(const struct ir_module *m, const struct ir_type *t)
 		int32_t size = m->axis[i].size;
 		if (s.kind == IR_COPIED)
 			continue;
-		if (s.kind == IR_SINGLE        ? s.order >= size
+		if (s.kind == IR_SINGLE        ? s.order >= ir_axis_stages(&m->axis[i])
 			: s.kind == IR_PARTIAL ? ir_dtype_class((enum ir_dtype)t->dtype) == IR_BOOL
 					       : s.dim >= t->rank || left[s.dim] % size)
 			return false;
@@ -294,10 +294,10 @@ ir_type_check(
 		ok = check_dim(m, t, d, loc, what) && ok;
 	for (int i = 0; i < m->naxes; i++) {
 		struct ir_state s = t->axis[i];
-		if (s.kind == IR_SINGLE && s.order >= m->axis[i].size) {
+		if (s.kind == IR_SINGLE && s.order >= ir_axis_stages(&m->axis[i])) {
 			diag_error(m->ctx->diag, loc,
 				"%s: position %d is out of range on axis %s of size %d", what,
-				s.order, m->axis[i].name, m->axis[i].size);
+				s.order, m->axis[i].name, ir_axis_stages(&m->axis[i]));
 			ok = false;
 		}
 		if (s.kind == IR_PARTIAL && ir_dtype_class((enum ir_dtype)t->dtype) == IR_BOOL) {

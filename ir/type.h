@@ -47,7 +47,7 @@ struct ir_state {
 	uint8_t dim;    /* IR_SPLIT: the dimension */
 	uint16_t order; /* IR_SPLIT: position among the axes that split this dimension, 0 =
 			   outermost */
-			/* IR_SINGLE: the coordinate */
+			/* IR_SINGLE: the coordinate, or the stage: ir_axis_place */
 };
 
 /* Where a value is kept: each device has its own memory, and its share of that of its host. */
@@ -70,7 +70,25 @@ struct ir_axis {
 	bool peel; /* a time axis: the last iteration of its loops does what reads their results */
 	const char *schedule; /* a time axis: in which order stages do iterations, see
 				 ir/memory/cells.h; NULL: one after another */
+	/* A device axis with more stages of a pipeline than devices: of each stage the coordinate of its device, in
+	 * which types and sends name stages. 0 and NULL: stages are coordinates. */
+	int32_t nstages;
+	const uint16_t *stage;
 };
+
+/* How many states IR_SINGLE there are on the axis: coordinates, or stages. */
+static inline int32_t
+ir_axis_stages(const struct ir_axis *a)
+{
+	return a->stage ? a->nstages : a->size;
+}
+
+/* The coordinate of the device that holds what is single in that state. */
+static inline uint16_t
+ir_axis_place(const struct ir_axis *a, uint16_t order)
+{
+	return a->stage ? a->stage[order] : order;
+}
 
 struct ir_context;
 struct ir_module;

@@ -178,7 +178,8 @@ counts_as_zero(const struct interp *it, const struct ir_type *operand, const str
 {
 	for (int x = 0; x < it->m->naxes; x++)
 		if (operand->axis[x].kind == IR_SINGLE &&
-			it->coord[place][x] != operand->axis[x].order &&
+			it->coord[place][x] !=
+				ir_axis_place(&it->m->axis[x], operand->axis[x].order) &&
 			result->axis[x].kind != IR_PARTIAL)
 			return false;
 	return true;

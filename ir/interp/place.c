@@ -35,7 +35,8 @@ interp_holds(const struct interp *it, const struct ir_type *t, int64_t place)
 	if (it->o.mode == INTERP_MEANING)
 		return true;
 	for (int x = 0; x < it->m->naxes; x++)
-		if (t->axis[x].kind == IR_SINGLE && it->coord[place][x] != t->axis[x].order)
+		if (t->axis[x].kind == IR_SINGLE &&
+			it->coord[place][x] != ir_axis_place(&it->m->axis[x], t->axis[x].order))
 			return false;
 	return true;
 }
@@ -133,7 +134,8 @@ collect(const struct interp *it, const void *owner, const struct ir_type *t,
 	if (s.kind == IR_COPIED)
 		return tensor_copy(owner, from[place]);
 	if (s.kind == IR_SINGLE)
-		return tensor_copy(owner, from[place_at(it, place, axis, s.order)]);
+		return tensor_copy(owner, from[place_at(it, place, axis,
+						  ir_axis_place(&it->m->axis[axis], s.order))]);
 	int list[IR_MAX_AXES];
 	const int size = it->m->axis[axis].size;
 	int64_t local[IR_MAX_RANK], dim[IR_MAX_RANK], at[IR_MAX_RANK] = {0};

@@ -70,7 +70,7 @@ static inline int32_t
 storage_home(const struct storage *s, const struct ir_type *t)
 {
 	return s->home_axis >= 0 && t->axis[s->home_axis].kind == IR_SINGLE
-		       ? t->axis[s->home_axis].order
+		       ? ir_axis_place(&s->module->axis[s->home_axis], t->axis[s->home_axis].order)
 		       : -1;
 }
 

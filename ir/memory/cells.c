@@ -10,16 +10,10 @@
 
 enum { NOT_PLACED = UINT32_MAX };
 
-static uint32_t
-line_length(const struct cells *c)
-{
-	return CELL_PHASES * c->turns;
-}
-
 static struct stage_cell *
-line_of(const struct cells *c, uint32_t stage)
+line_of(const struct cells *c, uint32_t device)
 {
-	return &c->cell[(size_t)stage * line_length(c)];
+	return &c->cell[(size_t)device * c->most];
 }
 
 /* As many forward as `ahead`, then in turns. */
@@ -27,19 +21,20 @@ static void
 make_line(struct cells *c, uint32_t stage, uint32_t ahead)
 {
 	struct stage_cell *line = line_of(c, stage);
+	const uint16_t s = (uint16_t)stage;
 	uint32_t n = 0, forward = 0, backward = 0;
 
 	while (backward < c->turns)
 		if (forward < c->turns && forward < backward + ahead)
-			line[n++] = (struct stage_cell){CELL_FORWARD, CELL_FORWARD, forward++};
+			line[n++] = (struct stage_cell){CELL_FORWARD, CELL_FORWARD, s, forward++};
 		else
-			line[n++] = (struct stage_cell){CELL_BACKWARD, CELL_WEIGHT, backward++};
+			line[n++] = (struct stage_cell){CELL_BACKWARD, CELL_WEIGHT, s, backward++};
 	c->n[stage] = n;
 }
 
-/* "0F12": the cell of that stage. Returns what is behind it, NULL if it is none. */
+/* "0F12", of any stage. Returns what is behind it, NULL if it is no cell. */
 static const char *
-read_cell(const char *at, uint32_t stage, struct stage_cell *cell)
+read_cell(const char *at, unsigned long *stage, struct stage_cell *cell)
 {
 	static const struct {
 		char name;
@@ -49,88 +44,107 @@ read_cell(const char *at, uint32_t stage, struct stage_cell *cell)
 	char *end;
 	int k = 0;
 
-	if (*at < '0' || *at > '9' || strtoul(at, &end, 10) != stage)
+	if (*at < '0' || *at > '9')
 		return NULL;
+	*stage = strtoul(at, &end, 10);
 	while (k < 4 && kinds[k].name != *end)
 		k++;
 	if (k == 4 || end[1] < '0' || end[1] > '9')
 		return NULL;
 	const unsigned long turn = strtoul(end + 1, &end, 10);
-	*cell = (struct stage_cell){
-		kinds[k].phase, kinds[k].last, turn < NOT_PLACED ? (uint32_t)turn : NOT_PLACED - 1};
+	*cell = (struct stage_cell){kinds[k].phase, kinds[k].last, (uint16_t)*stage,
+		turn < NOT_PLACED ? (uint32_t)turn : NOT_PLACED - 1};
 	return end;
 }
 
 /* Is the cell the next one of its phases? */
 static bool
-is_next(const struct cells *c, const struct stage_cell *cell, uint32_t next[CELL_PHASES])
+is_next(const struct cells *c, const struct stage_cell *cell, uint32_t *next)
 {
-	for (int k = cell->phase; k <= cell->last; k++)
-		if (cell->turn >= c->turns || cell->turn != next[k]++)
+	for (uint32_t k = cell->phase; k <= cell->last; k++)
+		if (cell->turn >= c->turns || cell->turn != next[cell->stage * CELL_PHASES + k]++)
 			return false;
 	return true;
+}
+
+/* The cells of a device; next: of each stage and phase, the iteration that it comes to. */
+static const char *
+read_line(const void *owner, struct cells *c, uint32_t device, uint32_t *next, const char **text)
+{
+	struct stage_cell *line = line_of(c, device);
+	const char *at = *text;
+
+	for (bool first = true; first || *at == ','; first = false) {
+		struct stage_cell cell;
+		unsigned long stage;
+		at += !first;
+		if (*at == ',' || *at == ';' || !*at)
+			continue; /* idle */
+		const char *end = read_cell(at, &stage, &cell);
+		if (!end)
+			return TEXT(owner,
+				"expected gpipe, 1f1b or cells such as %uF0 at \"%.12s\"", device,
+				at);
+		if (stage >= c->stages || c->device[stage] != device)
+			return TEXT(owner,
+				"%.*s is in the line of device %u, which does not have stage %lu",
+				(int)(end - at), at, device, stage);
+		if (!is_next(c, &cell, next))
+			return TEXT(owner,
+				"%.*s of stage %lu is out of order or too many: each stage has "
+				"F0 to F%u and B0 to B%u, or I and W, in that order",
+				(int)(end - at), at, stage, c->turns - 1, c->turns - 1);
+		c->divided |= cell.phase == CELL_WEIGHT;
+		line[c->n[device]++] = cell;
+		at = end;
+	}
+	*text = at;
+	return NULL;
 }
 
 static const char *
 read_table(const void *owner, struct cells *c, const char *text)
 {
-	const char *at = text;
+	uint32_t *next = ARRAY_ZERO(c, uint32_t, c->stages * CELL_PHASES);
+	const char *why = NULL;
 
-	for (uint32_t stage = 0; stage < c->stages; stage++) {
-		struct stage_cell *line = line_of(c, stage);
-		uint32_t next[CELL_PHASES] = {0}, n = 0;
-		if (stage && *at++ != ';')
-			return TEXT(owner, "it has %u stages, not %u", stage, c->stages);
-		for (bool first = true; first || *at == ','; first = false) {
-			struct stage_cell cell;
-			at += !first;
-			if (*at == ',' || *at == ';' || !*at)
-				continue; /* idle */
-			const char *end = read_cell(at, stage, &cell);
-			if (!end)
-				return TEXT(owner,
-					"expected gpipe, 1f1b or cells such as %uF0 at \"%.12s\"",
-					stage, at);
-			if (!is_next(c, &cell, next))
-				return TEXT(owner,
-					"%.*s of stage %u is out of order or too many: each stage has "
-					"F0 to F%u and B0 to B%u, or I and W, in that order",
-					(int)(end - at), at, stage, c->turns - 1, c->turns - 1);
-			c->divided |= cell.phase == CELL_WEIGHT;
-			line[n++] = cell;
-			at = end;
-		}
-		for (int k = 0; k < CELL_PHASES; k++)
-			if (next[k] < c->turns)
-				return TEXT(owner,
-					"stage %u ends before it has done all %u micro-batches",
-					stage, c->turns);
-		c->n[stage] = n;
+	for (uint32_t device = 0; device < c->devices; device++) {
+		if (device && *text++ != ';')
+			return TEXT(owner, "it has %u lines, not one for each of %u devices",
+				device, c->devices);
+		if ((why = read_line(owner, c, device, next, &text)))
+			return why;
 	}
-	return *at ? TEXT(owner, "it has more than %u stages", c->stages) : NULL;
+	for (uint32_t k = 0; k < c->stages * CELL_PHASES; k++)
+		if (next[k] < c->turns)
+			return TEXT(owner, "stage %u ends before it has done all %u micro-batches",
+				k / CELL_PHASES, c->turns);
+	return *text ? TEXT(owner, "it has more than %u lines, one for each device", c->devices)
+		     : NULL;
 }
 
 static void
 find_places(struct cells *c)
 {
-	for (uint32_t s = 0; s < c->stages; s++)
-		for (uint32_t k = 0; k < c->n[s]; k++) {
-			const struct stage_cell *x = &line_of(c, s)[k];
+	for (uint32_t d = 0; d < c->devices; d++)
+		for (uint32_t k = 0; k < c->n[d]; k++) {
+			const struct stage_cell *x = &line_of(c, d)[k];
 			for (uint32_t phase = x->phase; phase <= x->last; phase++)
-				c->at[(s * CELL_PHASES + phase) * c->turns + x->turn] = k;
+				c->at[(x->stage * CELL_PHASES + phase) * c->turns + x->turn] = k;
 		}
 }
 
 static uint32_t
 end_of(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t turn)
 {
-	return c->end[(size_t)stage * line_length(c) + cells_at(c, stage, phase, turn)];
+	return c->end[(size_t)c->device[stage] * c->most + cells_at(c, stage, phase, turn)];
 }
 
 /* When a cell can begin as far as other cells go; NOT_PLACED: not known yet. */
 static uint32_t
-ready(const struct cells *c, uint32_t stage, const struct stage_cell *x)
+ready(const struct cells *c, const struct stage_cell *x)
 {
+	const uint32_t stage = x->stage;
 	uint32_t t = 0;
 
 	if (x->phase == CELL_FORWARD)
@@ -144,29 +158,28 @@ ready(const struct cells *c, uint32_t stage, const struct stage_cell *x)
 	return other == NOT_PLACED || other > t ? other : t;
 }
 
-/* False: stages wait for each other. */
+/* False: devices wait for each other. */
 static bool
 simulate(struct cells *c)
 {
-	const uint32_t n = line_length(c);
-	uint32_t *next = ARRAY_ZERO(NULL, uint32_t, c->stages),
-		 *now = ARRAY_ZERO(NULL, uint32_t, c->stages), left = 0;
+	uint32_t *next = ARRAY_ZERO(NULL, uint32_t, c->devices),
+		 *now = ARRAY_ZERO(NULL, uint32_t, c->devices), left = 0;
 
-	for (uint32_t i = 0; i < c->stages * n; i++)
+	for (uint32_t i = 0; i < c->devices * c->most; i++)
 		c->end[i] = NOT_PLACED;
-	for (uint32_t s = 0; s < c->stages; s++)
-		left += c->n[s];
+	for (uint32_t d = 0; d < c->devices; d++)
+		left += c->n[d];
 	for (bool moves = true; moves && left;) {
 		moves = false;
-		for (uint32_t s = 0; s < c->stages; s++)
-			for (; next[s] < c->n[s]; next[s]++, left--, moves = true) {
-				const size_t k = (size_t)s * n + next[s];
+		for (uint32_t d = 0; d < c->devices; d++)
+			for (; next[d] < c->n[d]; next[d]++, left--, moves = true) {
+				const size_t k = (size_t)d * c->most + next[d];
 				const struct stage_cell *x = &c->cell[k];
-				const uint32_t t = ready(c, s, x);
+				const uint32_t t = ready(c, x);
 				if (t == NOT_PLACED)
 					break;
-				c->begin[k] = t > now[s] ? t : now[s];
-				now[s] = c->end[k] =
+				c->begin[k] = t > now[d] ? t : now[d];
+				now[d] = c->end[k] =
 					c->begin[k] + (uint32_t)(x->last - x->phase + 1);
 			}
 	}
@@ -175,25 +188,61 @@ simulate(struct cells *c)
 	return !left;
 }
 
+/* The stages of each device. Returns why they are too many for it. */
+static const char *
+find_devices(const void *owner, struct cells *c, const uint16_t *of)
+{
+	uint32_t *stages = ARRAY_ZERO(c, uint32_t, c->devices), most = 0;
+
+	for (uint32_t s = 0; s < c->stages; s++) {
+		c->device[s] = of ? of[s] : s;
+		c->number[s] = stages[c->device[s]]++;
+		most = stages[c->device[s]] > most ? stages[c->device[s]] : most;
+	}
+	c->most = most * CELL_PHASES * c->turns;
+	return most > CELL_STAGES_MOST
+		       ? TEXT(owner, "a device has %u stages, more than %d", most, CELL_STAGES_MOST)
+		       : NULL;
+}
+
+/* Cells as the schedule says. Returns why there are none. */
+static const char *
+make_lines(const void *owner, struct cells *c, const char *schedule)
+{
+	const bool gpipe = strcmp(schedule, "gpipe") == 0, one = strcmp(schedule, "1f1b") == 0;
+
+	if (!gpipe && !one)
+		return read_table(owner, c, schedule);
+	if (cells_are_several(c))
+		return TEXT(owner, "%s is for one stage on each device; here %u devices have %u",
+			schedule, c->devices, c->stages);
+	for (uint32_t s = 0; s < c->stages; s++)
+		make_line(c, s, gpipe ? c->turns : c->stages - s);
+	return NULL;
+}
+
 struct cells *
-cells_create(
-	const void *owner, const char *schedule, uint32_t stages, uint32_t turns, const char **why)
+cells_create(const void *owner, const char *schedule, struct cell_places places, uint32_t turns,
+	const char **why)
 {
 	struct cells *c = NEW(owner, struct cells);
-	const size_t n = (size_t)stages * CELL_PHASES * turns;
+	const uint32_t stages = places.stages;
 
-	*c = (struct cells){stages, turns, false, ARRAY_ZERO(c, uint32_t, stages),
-		ARRAY_NEW(c, struct stage_cell, n), ARRAY_NEW(c, uint32_t, n),
-		ARRAY_NEW(c, uint32_t, n), ARRAY_NEW(c, uint32_t, n)};
-	*why = NULL;
-	if (strcmp(schedule, "gpipe") == 0)
-		for (uint32_t s = 0; s < stages; s++)
-			make_line(c, s, turns);
-	else if (strcmp(schedule, "1f1b") == 0)
-		for (uint32_t s = 0; s < stages; s++)
-			make_line(c, s, stages - s);
-	else
-		*why = read_table(owner, c, schedule);
+	*c = (struct cells){.devices = places.devices,
+		.stages = stages,
+		.turns = turns,
+		.device = ARRAY_NEW(c, uint32_t, stages),
+		.number = ARRAY_NEW(c, uint32_t, stages),
+		.n = ARRAY_ZERO(c, uint32_t, places.devices),
+		.at = ARRAY_NEW(c, uint32_t, (size_t)stages * CELL_PHASES * turns)};
+	*why = find_devices(owner, c, places.of);
+	if (!*why) {
+		const size_t n = (size_t)c->devices * c->most;
+		c->cell = ARRAY_NEW(c, struct stage_cell, n);
+		c->begin = ARRAY_NEW(c, uint32_t, n);
+		c->end = ARRAY_NEW(c, uint32_t, n);
+		*why = make_lines(owner, c, schedule);
+	}
 	if (!*why) {
 		find_places(c);
 		if (!simulate(c))
@@ -206,14 +255,18 @@ cells_create(
 }
 
 uint32_t
-cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint32_t read)
+cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint64_t read)
 {
 	uint32_t n = 1;
 
-	for (uint32_t i = 0; i + n < c->turns; i++)
-		while (i + n < c->turns &&
-			cells_at(c, stage, read, i) >= cells_at(c, stage, made, i + n))
-			n++;
+	for (uint32_t s = 0; s < c->stages; s++)
+		for (uint32_t phase = 0; phase < CELL_PHASES && c->device[s] == c->device[stage];
+			phase++)
+			for (uint32_t i = 0; read & cells_member(c, s, phase) && i + n < c->turns;
+				i++)
+				while (i + n < c->turns &&
+					cells_at(c, s, phase, i) >= cells_at(c, stage, made, i + n))
+					n++;
 	return n;
 }
 
@@ -222,10 +275,15 @@ cells_message_ring(const struct cells *c, const struct cell_message *m)
 {
 	uint32_t n = 1;
 
-	for (uint32_t i = 0; i + n < c->turns; i++)
-		while (i + n < c->turns &&
-			end_of(c, m->to, m->read, i) > end_of(c, m->from, m->phase, i + n))
-			n++;
+	for (uint32_t s = 0; s < c->stages; s++)
+		for (uint32_t phase = 0; phase < CELL_PHASES && c->device[s] == c->device[m->to];
+			phase++)
+			for (uint32_t i = 0;
+				m->read & cells_member(c, s, phase) && i + n < c->turns; i++)
+				while (i + n < c->turns &&
+					end_of(c, s, phase, i) >
+						end_of(c, m->from, m->phase, i + n))
+					n++;
 	return n;
 }
 
@@ -252,18 +310,33 @@ struct liner {
 	const struct cells *c;
 	const struct cell_message *message;
 	struct cell_lines *lines;
-	uint32_t *next; /* [stages] cell that is to be appended next */
+	uint32_t *next; /* [devices] cell that is to be appended next */
 	uint32_t *ring; /* [messages] */
 };
 
 static void
-append_cells(struct liner *l, uint32_t stage, uint32_t end)
+append_cells(struct liner *l, uint32_t device, uint32_t end)
 {
 	struct cell_lines *x = l->lines;
 
-	for (; l->next[stage] < end; l->next[stage]++)
-		x->item[stage][x->n[stage]++] =
-			(struct cell_item){line_of(l->c, stage)[l->next[stage]], 0};
+	for (; l->next[device] < end; l->next[device]++)
+		x->item[device][x->n[device]++] =
+			(struct cell_item){line_of(l->c, device)[l->next[device]], 0};
+}
+
+/* The last cell in which a device reads what it gets by the message. */
+static uint32_t
+last_read(const struct cells *c, const struct cell_message *m, uint32_t turn)
+{
+	uint32_t last = 0;
+
+	for (uint32_t s = 0; s < c->stages; s++)
+		for (uint32_t phase = 0; phase < CELL_PHASES && c->device[s] == c->device[m->to];
+			phase++)
+			if (m->read & cells_member(c, s, phase) &&
+				cells_at(c, s, phase, turn) > last)
+				last = cells_at(c, s, phase, turn);
+	return last;
 }
 
 static void
@@ -271,14 +344,15 @@ append_message(struct liner *l, const struct sending *e)
 {
 	const struct cell_message *m = &l->message[e->message];
 	struct cell_lines *x = l->lines;
-	const struct cell_item item = {{CELL_PHASES, CELL_PHASES, e->turn}, e->message};
-	const uint32_t ring = l->ring[e->message];
+	const struct cell_item item = {{CELL_PHASES, CELL_PHASES, 0, e->turn}, e->message};
+	const uint32_t ring = l->ring[e->message], from = l->c->device[m->from],
+		       to = l->c->device[m->to];
 
-	append_cells(l, m->from, cells_at(l->c, m->from, m->phase, e->turn) + 1);
-	x->item[m->from][x->n[m->from]++] = item;
+	append_cells(l, from, cells_at(l->c, m->from, m->phase, e->turn) + 1);
+	x->item[from][x->n[from]++] = item;
 	if (e->turn >= ring)
-		append_cells(l, m->to, cells_at(l->c, m->to, m->read, e->turn - ring) + 1);
-	x->item[m->to][x->n[m->to]++] = item;
+		append_cells(l, to, last_read(l->c, m, e->turn - ring) + 1);
+	x->item[to][x->n[to]++] = item;
 }
 
 struct cell_lines *
@@ -287,16 +361,16 @@ cells_lines(const void *owner, const struct cells *c, const struct cell_message 
 {
 	struct cell_lines *x = NEW(owner, struct cell_lines);
 	void *scratch = alloc_scratch(NULL);
-	struct liner l = {c, message, x, ARRAY_ZERO(scratch, uint32_t, c->stages),
+	struct liner l = {c, message, x, ARRAY_ZERO(scratch, uint32_t, c->devices),
 		ARRAY_NEW(scratch, uint32_t, nmessages + 1u)};
 	const uint32_t n = nmessages * c->turns;
 	struct sending *sending = ARRAY_NEW(scratch, struct sending, n + 1u);
 	uint32_t at = 0;
 
-	x->n = ARRAY_ZERO(x, uint32_t, c->stages);
-	x->item = ARRAY_NEW(x, struct cell_item *, c->stages);
-	for (uint32_t s = 0; s < c->stages; s++)
-		x->item[s] = ARRAY_NEW(x, struct cell_item, line_length(c) + n);
+	x->n = ARRAY_ZERO(x, uint32_t, c->devices);
+	x->item = ARRAY_NEW(x, struct cell_item *, c->devices);
+	for (uint32_t d = 0; d < c->devices; d++)
+		x->item[d] = ARRAY_NEW(x, struct cell_item, c->most + n);
 	for (uint32_t m = 0; m < nmessages; m++) {
 		l.ring[m] = cells_message_ring(c, &message[m]);
 		for (uint32_t i = 0; i < c->turns; i++)
@@ -306,8 +380,8 @@ cells_lines(const void *owner, const struct cells *c, const struct cell_message 
 	qsort(sending, n, sizeof *sending, by_time);
 	for (uint32_t k = 0; k < n; k++)
 		append_message(&l, &sending[k]);
-	for (uint32_t s = 0; s < c->stages; s++)
-		append_cells(&l, s, c->n[s]);
+	for (uint32_t d = 0; d < c->devices; d++)
+		append_cells(&l, d, c->n[d]);
 	talloc_free(scratch);
 	return x;
 }

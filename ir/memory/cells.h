@@ -1,5 +1,5 @@
 /*
- * In which order each stage of a pipeline does the iterations of a loop: a line of cells for each.
+ * In which order each device of a pipeline does the iterations of its stages in a loop: a line of cells for each.
  *
  *     stage 0   F0 F1 F2 F3 B0 B1 B2 B3          {schedule = "gpipe"}: all forward, then all backward
  *     stage 1      F0 F1 F2 F3 B0 B1 B2 B3
@@ -7,16 +7,17 @@
  *     stage 0   F0 F1       B0 F2 B1 F3 B2 B3    {schedule = "1f1b"}: forward and backward in turns, as
  *     stage 1      F0 B0 F1 B1 F2 B2 F3 B3       soon as a micro-batch is back
  *
- * Any other schedule is a table: stages are separated by ';' and cells by ',', each is the number of the stage, F
- * or B, and that of the micro-batch, "0F0,0F1,0B0,0B1;1F0,1B0,1F1,1B1", which is the text of a stage in
+ * Any other schedule is a table: devices are separated by ';' and cells by ',', each is the number of the stage, F
+ * or B, and that of the micro-batch, "0F0,0F1,0B0,0B1;1F0,1B0,1F1,1B1", which is the text of a rank in
  * passes/pipeline/schedule.h. B can be divided: I is what the stage before waits for, W the rest of the backward pass,
  * the gradients of params, "1F0,1F1,1I0,1I1,1W0,1W1". In each stage F, I and W are in ascending order each, as what is
- * summed over micro-batches is summed in that order.
+ * summed over micro-batches is summed in that order. A device has one stage or several: "0F0,3F0,3B0,0B0;1F0,2F0,2B0,1B0".
  */
 #ifndef IR_MEMORY_CELLS_H
 #define IR_MEMORY_CELLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Without I and W in the table all of the backward pass is one phase, and the last is empty. */
@@ -25,6 +26,7 @@ enum cell_phase { CELL_FORWARD, CELL_BACKWARD, CELL_WEIGHT, CELL_PHASES };
 struct stage_cell {
 	uint8_t phase; /* enum cell_phase */
 	uint8_t last;  /* and those up to this one: B is CELL_BACKWARD and CELL_WEIGHT */
+	uint16_t stage;
 	uint32_t turn; /* iteration */
 };
 
@@ -35,19 +37,44 @@ cell_does(const struct stage_cell *c, uint32_t phase)
 	return c->phase <= phase && phase <= c->last;
 }
 
+/* Which device has which stage. */
+struct cell_places {
+	uint32_t devices, stages;
+	const uint16_t *of; /* [stages]; NULL: each its own */
+};
+
+/* Stages of a device at most: what reads a value is a set of 64 phases of its stages. */
+enum { CELL_STAGES_MOST = 64 / CELL_PHASES };
+
 struct cells {
-	uint32_t stages, turns;
+	uint32_t devices, stages, turns;
 	bool divided;            /* there are I and W */
-	uint32_t *n;             /* [stages] cells of its line */
-	struct stage_cell *cell; /* [stages][CELL_PHASES * turns] */
-	uint32_t *at; /* [stages][CELL_PHASES][turns] position in the line of the stage */
-	/* [stages][CELL_PHASES * turns] if F, I and W take 1, B takes 2, and messages nothing */
+	uint32_t *device;        /* [stages] that has it */
+	uint32_t *number;        /* [stages] among those of its device */
+	uint32_t *n;             /* [devices] cells of its line */
+	uint32_t most;           /* cells of a line at most */
+	struct stage_cell *cell; /* [devices][most] */
+	uint32_t *at; /* [stages][CELL_PHASES][turns] position in the line of the stage's device */
+	/* [devices][most] if F, I and W take 1, B takes 2, and messages nothing */
 	uint32_t *begin, *end;
 };
 
 /* Owned by `owner`. NULL: there is no such schedule; *why says the reason, owned by `owner`. */
-struct cells *cells_create(
-	const void *owner, const char *schedule, uint32_t stages, uint32_t turns, const char **why);
+struct cells *cells_create(const void *owner, const char *schedule, struct cell_places places,
+	uint32_t turns, const char **why);
+
+static inline const struct stage_cell *
+cells_line(const struct cells *c, uint32_t device)
+{
+	return &c->cell[(size_t)device * c->most];
+}
+
+/* Have devices several stages? */
+static inline bool
+cells_are_several(const struct cells *c)
+{
+	return c->stages > c->devices;
+}
 
 static inline uint32_t
 cells_at(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t turn)
@@ -55,36 +82,43 @@ cells_at(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t turn)
 	return c->at[(stage * CELL_PHASES + phase) * c->turns + turn];
 }
 
-/*
- * How many iterations of a value are there at once that is made in one phase of a stage and last read in
- * another one of that stage: so many slots it needs, used in turn.
- */
-uint32_t cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint32_t read);
+/* Phases of the stages of a device, a set: the member for a phase of a stage. */
+static inline uint64_t
+cells_member(const struct cells *c, uint32_t stage, uint32_t phase)
+{
+	return UINT64_C(1) << (c->number[stage] * CELL_PHASES + phase);
+}
 
-/* What goes from one stage to another at the end of a phase, in every iteration. */
+/*
+ * How many iterations of a value are there at once that is made in one phase of a stage and read in those of a set, on
+ * the same device: so many slots it needs, used in turn.
+ */
+uint32_t cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint64_t read);
+
+/* What goes from one stage to another, on another device, at the end of a phase, in every iteration. */
 struct cell_message {
 	uint32_t from, to;
 	uint8_t phase; /* in which it is made and, at the other end, first read */
-	uint8_t read;  /* in which it is last read */
+	uint64_t read; /* in which it is read: of the stages of the device it goes to */
 };
 
 /* The same of what another stage receives: a slot is free when the message is sent. */
 uint32_t cells_message_ring(const struct cells *c, const struct cell_message *m);
 
-/* A line with messages: what a rank does. */
+/* A line with messages: what a device does. */
 struct cell_item {
 	struct stage_cell cell; /* or the iteration of a message, whose phase is CELL_PHASES */
 	uint32_t message;       /* its number */
 };
 
 struct cell_lines {
-	struct cell_item **item; /* [stages][n[stage]] */
+	struct cell_item **item; /* [devices][n[device]] */
 	uint32_t *n;
 };
 
 /*
  * Posts of messages between the cells: the sender's right after the cell that makes it, the receiver's as early
- * as there is a slot for it. All stages have their messages in one order, in which they are sent, so that none
+ * as there is a slot for it. All devices have their messages in one order, in which they are sent, so that none
  * waits for ever. Owned by `owner`.
  */
 struct cell_lines *cells_lines(const void *owner, const struct cells *c,

@@ -111,7 +111,7 @@ is_send(const struct ir_op *op, int axis)
 	return op->code == OP_send && ir_attr_int(op, "axis", -1) == axis;
 }
 
-/* Is it a send to a later stage (1), to an earlier one (-1), or neither? */
+/* Is it a send to a later stage (1), to an earlier one (-1), or neither? The stage may be on the same device. */
 static int
 direction(const struct ir_op *op, int axis)
 {
@@ -156,6 +156,12 @@ flag_ops(const struct sorter *s, const struct ir_op *last)
 
 	for (uint32_t i = 0; i < s->ninside; i++)
 		s->flag[s->inside[i]->id] = IN_LOOP;
+	for (uint32_t i = 0; i < s->ninside && s->m->axis[axis].stage; i++)
+		if (!s->inside[i]->nresults ||
+			s->inside[i]->result[0].type->axis[axis].kind != IR_SINGLE)
+			return TEXT(s->o,
+				"%s is in no stage, but devices have several: each would do it several times",
+				op_name((enum op_code)s->inside[i]->code));
 	for (uint32_t i = 0; i < s->ninside; i++) {
 		const struct ir_op *op = s->inside[i];
 		if (op_is(op, TRAIT_PARALLEL) && !is_send(op, axis) &&
@@ -200,6 +206,12 @@ phase_of(const struct sorter *s, const struct ir_op *op)
 	return s->cells->divided && !(flag & FEEDS) ? CELL_WEIGHT : CELL_BACKWARD;
 }
 
+struct cell_places
+issue_cell_places(const struct ir_axis *a)
+{
+	return (struct cell_places){(uint32_t)a->size, (uint32_t)ir_axis_stages(a), a->stage};
+}
+
 /* The cells of the open loop, whose ops are put in the order of phases; count[k]: how many are of phases before k. */
 static void
 find_cells(struct sorter *s, uint32_t count[CELL_PHASES + 1])
@@ -214,8 +226,8 @@ find_cells(struct sorter *s, uint32_t count[CELL_PHASES + 1])
 	why = flag_ops(s, s->inside[0]->block->last);
 	if (!why)
 		s->cells = cells_create(s->o, s->m->axis[time].schedule,
-			(uint32_t)s->m->axis[s->stage_axis].size, (uint32_t)s->m->axis[time].size,
-			&why);
+			issue_cell_places(&s->m->axis[s->stage_axis]),
+			(uint32_t)s->m->axis[time].size, &why);
 	s->o->why = s->o->why ? s->o->why : why;
 	if (!s->cells)
 		return;
@@ -250,28 +262,45 @@ issue_stage(const struct issue_loop *l, const struct ir_value *v)
 	return s.kind == IR_SINGLE ? s.order : -1;
 }
 
+/* Does the op, a send from one stage to another, go to another device? */
+static bool
+is_message(const struct issue_loop *l, const struct ir_op *op)
+{
+	return direction(op, l->stage_axis) && l->cells->device[ir_attr_int(op, "from", 0)] !=
+						       l->cells->device[ir_attr_int(op, "to", 0)];
+}
+
 /* What readers of a value, of views and of barriers of it, ask for. */
 struct readers {
-	uint8_t last; /* phase */
-	bool sent;    /* to another stage */
+	uint64_t in; /* phases of stages on its device, a set as cells_member makes it */
+	bool sent;   /* to another device */
 };
 
+/* All stages have a value that is in none: with one on each device their sets are alike. */
+static uint64_t
+member(const struct issue_loop *l, int stage, uint32_t phase)
+{
+	return cells_member(l->cells, stage < 0 ? 0 : (uint32_t)stage, phase);
+}
+
+/* `stage` is where the value is. */
 static void
 look_at_readers(const struct issue *o, const struct issue_loop *l, const struct ir_value *v,
-	struct readers *x)
+	int stage, struct readers *x)
 {
 	IR_FOR_USES (u, v) {
 		if (issue_loop_of(o, u->op) != l)
 			continue;
-		const enum cell_phase phase = issue_phase(o, u->op);
-		x->last = phase > x->last ? (uint8_t)phase : x->last;
-		x->sent |= direction(u->op, l->stage_axis) != 0;
+		const bool goes = is_message(l, u->op);
+		x->in |= member(l, stage, issue_phase(o, u->op));
+		x->sent |= goes;
 		/* Whether it is a view of its operand is not known here: what may be one counts. */
-		if (u->op->code == OP_reshape || u->op->code == OP_stop_gradient ||
-			u->op->code == OP_barrier || u->op->code == OP_convert ||
-			op_is(u->op, TRAIT_PARALLEL))
-			if (direction(u->op, l->stage_axis) == 0)
-				look_at_readers(o, l, &u->op->result[u - u->op->operand], x);
+		if (!goes && (u->op->code == OP_reshape || u->op->code == OP_stop_gradient ||
+				     u->op->code == OP_barrier || u->op->code == OP_convert ||
+				     op_is(u->op, TRAIT_PARALLEL))) {
+			const struct ir_value *view = &u->op->result[u - u->op->operand];
+			look_at_readers(o, l, view, issue_stage(l, view), x);
+		}
 	}
 }
 
@@ -281,13 +310,13 @@ issue_message(const struct issue *o, const struct ir_op *op, struct cell_message
 	const struct issue_loop *l = issue_loop_of(o, op);
 	struct readers x = {0};
 
-	if (!l->cells || !direction(op, l->stage_axis))
+	if (!l->cells || !is_message(l, op))
 		return false;
-	for (int r = 0; r < op->nresults; r++)
-		look_at_readers(o, l, &op->result[r], &x);
 	*m = (struct cell_message){(uint32_t)ir_attr_int(op, "from", 0),
 		(uint32_t)ir_attr_int(op, "to", 0), (uint8_t)issue_phase(o, op), 0};
-	m->read = x.last > m->phase ? x.last : m->phase;
+	for (int r = 0; r < op->nresults; r++)
+		look_at_readers(o, l, &op->result[r], (int)m->to, &x);
+	m->read = x.in | cells_member(l->cells, m->to, m->phase);
 	return true;
 }
 
@@ -302,16 +331,16 @@ issue_ring(const struct issue *o, const struct ir_value *v, bool *crosses)
 	*crosses = true;
 	if (issue_message(o, v->op, &m))
 		return cells_message_ring(l->cells, &m);
-	look_at_readers(o, l, v, &x);
 	const enum cell_phase made = issue_phase(o, v->op);
 	const int stage = issue_stage(l, v);
-	*crosses = x.last > made || x.sent;
-	if (x.last > made)
-		for (uint32_t s = 0; s < l->cells->stages; s++)
-			if (stage < 0 || (uint32_t)stage == s) {
-				const uint32_t n = cells_ring(l->cells, s, made, x.last);
-				ring = n > ring ? n : ring;
-			}
+	look_at_readers(o, l, v, stage, &x);
+	*crosses = x.sent || (x.in & ~member(l, stage, made));
+	for (uint32_t s = 0; s < l->cells->stages; s++)
+		if (stage < 0 || (uint32_t)stage == s) {
+			const uint32_t n =
+				cells_ring(l->cells, s, made, x.in & ~member(l, stage, made));
+			ring = n > ring ? n : ring;
+		}
 	/* One slot is on its way while the next is made. */
 	return x.sent && ring < 2 ? 2 : ring;
 }

@@ -65,7 +65,10 @@ enum cell_phase issue_phase(const struct issue *o, const struct ir_op *op);
 /* The stage of a value of a loop with cells; -1: all stages have it. */
 int issue_stage(const struct issue_loop *l, const struct ir_value *v);
 
-/* Is the op, of a loop with cells, a message from one stage to another? *m receives it. */
+/* Where the stages of an axis are. */
+struct cell_places issue_cell_places(const struct ir_axis *a);
+
+/* Is the op, of a loop with cells, a message from one device to another? *m receives it. */
 bool issue_message(const struct issue *o, const struct ir_op *op, struct cell_message *m);
 
 /* The slots that a value made in a loop with cells needs if nothing outside of the loop reads it; 1: none

@@ -28,7 +28,9 @@ storage_is_view(const struct ir_module *m, const struct ir_op *op)
 		return true;
 	if (axis_of(m, op)->time)
 		return op->code == OP_replicate || op->code == OP_send;
-	return op->code == OP_send && ir_attr_int(op, "from", 0) == ir_attr_int(op, "to", 0);
+	return op->code == OP_send &&
+	       ir_axis_place(axis_of(m, op), (uint16_t)ir_attr_int(op, "from", 0)) ==
+		       ir_axis_place(axis_of(m, op), (uint16_t)ir_attr_int(op, "to", 0));
 }
 
 bool

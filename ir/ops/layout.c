@@ -312,10 +312,10 @@ enter_state(const struct judge *j, const struct ir_type *t, struct ir_state *s)
 	case IR_COPIED:
 	case IR_PARTIAL: return true;
 	case IR_SINGLE:
-		if (place < 0 || place >= axis->size) {
+		if (place < 0 || place >= ir_axis_stages(axis)) {
 			diag_error(j->m->ctx->diag, j->op->loc,
 				"%s: position %" PRId64 " is out of range on axis %s of size %d",
-				j->op_name, place, axis->name, axis->size);
+				j->op_name, place, axis->name, ir_axis_stages(axis));
 			return false;
 		}
 		s->order = (uint16_t)place;

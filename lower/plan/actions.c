@@ -17,6 +17,12 @@ value_number(const struct lower_plan *p, const struct ir_value *v)
 	return (int32_t)(lower_value_of(p, v) - p->value);
 }
 
+static uint16_t
+place_of(const struct ir_module *m, const struct ir_type *t, int axis)
+{
+	return ir_axis_place(&m->axis[axis], t->axis[axis].order);
+}
+
 /* Only places that hold a result compute it. Along the axis `but` (-1: none) all take part. */
 static struct lower_guard
 guard_but(const struct ir_module *m, const struct ir_op *op, int but)
@@ -27,12 +33,12 @@ guard_but(const struct ir_module *m, const struct ir_op *op, int but)
 		bool all = op->nresults > 0 && !m->axis[a].time && a != but;
 		for (int r = 0; r < op->nresults && all; r++)
 			all = op->result[r].type->axis[a].kind == IR_SINGLE &&
-			      op->result[r].type->axis[a].order ==
-				      op->result[0].type->axis[a].order;
+			      place_of(m, op->result[r].type, a) ==
+				      place_of(m, op->result[0].type, a);
 		if (!all)
 			continue;
 		g.axis[g.n] = (uint8_t)a;
-		g.place[g.n++] = op->result[0].type->axis[a].order;
+		g.place[g.n++] = place_of(m, op->result[0].type, a);
 	}
 	return g;
 }
@@ -52,7 +58,7 @@ guard_of_value(const struct ir_module *m, const struct ir_value *v)
 	for (int a = 0; a < m->naxes; a++)
 		if (!m->axis[a].time && v->type->axis[a].kind == IR_SINGLE) {
 			g.axis[g.n] = (uint8_t)a;
-			g.place[g.n++] = v->type->axis[a].order;
+			g.place[g.n++] = place_of(m, v->type, a);
 		}
 	return g;
 }
@@ -243,8 +249,11 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 	*c = (struct lower_coll){.op = op,
 		.kind = op_collective(op),
 		.axis = axis,
-		.from = before.kind == IR_SINGLE ? before.order : 0,
-		.to = after.kind == IR_SINGLE ? after.order : 0,
+		.from = before.kind == IR_SINGLE
+				? ir_axis_place(&p->module->axis[axis], before.order)
+				: 0,
+		.to = after.kind == IR_SINGLE ? ir_axis_place(&p->module->axis[axis], after.order)
+					      : 0,
 		.dtype = (enum ir_dtype)ir_operand_type(op, 0)->dtype,
 		.nbufs = op->nresults,
 		.in_row = storage_is_row(p->module, op),

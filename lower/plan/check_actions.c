@@ -48,7 +48,8 @@ check_is_view(const struct ir_module *m, const struct ir_op *op)
 	/* What is there once in time is there for whoever comes after. */
 	if (m->axis[axis].time)
 		return from.kind == IR_SINGLE && (to.kind == IR_SINGLE || to.kind == IR_COPIED);
-	return from.kind == IR_SINGLE && to.kind == IR_SINGLE && from.order == to.order;
+	return from.kind == IR_SINGLE && to.kind == IR_SINGLE &&
+	       ir_axis_place(&m->axis[axis], from.order) == ir_axis_place(&m->axis[axis], to.order);
 }
 
 bool
@@ -97,11 +98,18 @@ check_loop(const struct walk *w, const struct lower_action *a)
 			check_op_name(a->op));
 }
 
+static unsigned
+place_of(const struct ir_module *m, const struct ir_type *t, int axis)
+{
+	return t->axis[axis].kind == IR_SINGLE ? ir_axis_place(&m->axis[axis], t->axis[axis].order)
+					       : t->axis[axis].order;
+}
+
 /* Does every rank that holds the value meet the condition? */
 static bool
-holds(const struct ir_type *t, int axis, unsigned place)
+holds(const struct ir_module *m, const struct ir_type *t, int axis, unsigned place)
 {
-	return t->axis[axis].kind == IR_SINGLE && t->axis[axis].order == place;
+	return t->axis[axis].kind == IR_SINGLE && place_of(m, t, axis) == place;
 }
 
 /* What is written is written on all ranks that hold it. */
@@ -112,7 +120,7 @@ check_written(
 	const struct lower_guard *g = &a->guard;
 
 	for (int i = 0; i < g->n; i++)
-		if (!holds(t, g->axis[i], g->place[i]))
+		if (!holds(w->c->p->module, t, g->axis[i], g->place[i]))
 			FAULT(w->c, a->op,
 				"%s of %s is only executed at %s=%d, but other "
 				"ranks also hold the result",
@@ -131,7 +139,7 @@ check_needless(struct walk *w, const struct lower_action *a)
 			a->op->nresults ? a->op->result[0].type : ir_operand_type(a->op, 0);
 		bool guarded = false, all = !m->axis[x].time && t->axis[x].kind == IR_SINGLE;
 		for (int r = 1; r < a->op->nresults && all; r++)
-			all = holds(a->op->result[r].type, x, t->axis[x].order);
+			all = holds(m, a->op->result[r].type, x, place_of(m, t, x));
 		for (int i = 0; i < a->guard.n; i++)
 			guarded |= a->guard.axis[i] == x;
 		if (all && !guarded)
@@ -324,9 +332,9 @@ common_place(const struct ir_module *m, const struct ir_op *op, int axis)
 {
 	for (int r = 0; r < op->nresults; r++)
 		if (m->axis[axis].time ||
-			!holds(op->result[r].type, axis, op->result[0].type->axis[axis].order))
+			!holds(m, op->result[r].type, axis, place_of(m, op->result[0].type, axis)))
 			return -1;
-	return op->result[0].type->axis[axis].order;
+	return (int)place_of(m, op->result[0].type, axis);
 }
 
 /*
@@ -341,9 +349,8 @@ check_post_guard(struct walk *w, const struct lower_action *a)
 	const struct ir_module *m = w->c->p->module;
 	struct cell_message message;
 	/* Of a message between stages only the receiver waits, before it reads. */
-	const int waits = a->kind == LOWER_WAIT && lower_is_message(w->c->p, coll, &message)
-				  ? (int)message.to
-				  : -1;
+	const int waits =
+		a->kind == LOWER_WAIT && lower_is_message(w->c->p, coll, &message) ? coll->to : -1;
 
 	for (int x = 0; x < m->naxes; x++) {
 		if (!coll->transfer && x == coll->axis && !guard_is(&a->guard, x, waits))

@@ -1,12 +1,12 @@
 /*
- * Loops with a schedule (ir/memory/cells.h): each stage does phases of iterations in an order of its own, and slots
- * are used in turn. What check_memory.c sees of one iteration holds for all if
+ * Loops with a schedule (ir/memory/cells.h): each device does phases of iterations of its stages in an order of its own,
+ * and slots are used in turn. What check_memory.c sees of one iteration holds for all if
  *
  *  - a slot is used again only when the iteration before has done with it: what a phase leaves for another one is read
- *    before its stage makes what comes next into that slot; what is received is read before the next post of a message
+ *    before its device makes what comes next into that slot; what is received is read before the next post of a message
  *    into it. (What is sent is waited for before its slot is written: step.c.)
  *  - what a phase leaves for another one lives during the whole loop;
- *  - no stage waits for ever: the lines are run on a machine of two queues for each stage, as in
+ *  - no device waits for ever: the lines are run on a machine of two queues for each, as in
  *    test/lower/plan/deadlock_test.c.
  */
 #include "lower/plan/check.h"
@@ -22,78 +22,88 @@ struct run {
 	struct cell_message *message;
 	uint32_t n; /* messages */
 	struct cell_lines *lines;
-	uint32_t *place; /* [stages][CELL_PHASES + n][turns] number of the item in the line */
+	uint32_t *cell; /* [stages][CELL_PHASES][turns] number of the item in the line */
+	uint32_t *post; /* [n][turns] of what a message posts at the device that it goes to */
 };
 
-/* ---- no stage waits for ever ---- */
+static uint32_t
+device_of(const struct run *r, uint32_t stage)
+{
+	return ir_axis_place(&r->c->p->module->axis[r->l->stage_axis], (uint16_t)stage);
+}
 
-struct stage {
+/* ---- no device waits for ever ---- */
+
+struct device {
 	uint32_t next; /* item of its line */
 	uint32_t posted, complete;
 	uint32_t *queue; /* of items that are messages */
 };
 
 static const struct cell_item *
-item_of(const struct run *r, uint32_t stage, uint32_t item)
+item_of(const struct run *r, uint32_t device, uint32_t item)
 {
-	return &r->lines->item[stage][item];
+	return &r->lines->item[device][item];
 }
 
 static bool
-is_complete(
-	const struct run *r, const struct stage *s, uint32_t stage, uint32_t message, uint32_t turn)
+is_complete(const struct run *r, const struct device *s, uint32_t device, uint32_t message,
+	uint32_t turn)
 {
 	for (uint32_t i = 0; i < s->complete; i++) {
-		const struct cell_item *it = item_of(r, stage, s->queue[i]);
+		const struct cell_item *it = item_of(r, device, s->queue[i]);
 		if (it->message == message && it->cell.turn == turn)
 			return true;
 	}
 	return false;
 }
 
-/* May the stage do its next cell: is what it receives there, and are the slots that it sends from free? */
+/* May the device do its next cell: is what it receives there, and are the slots that it sends from free? */
 static bool
-may_go_on(const struct run *r, const struct stage *s, uint32_t stage, const struct cell_item *it)
+may_go_on(const struct run *r, const struct device *s, uint32_t device, const struct cell_item *it)
 {
+	const uint32_t stage = it->cell.stage;
+
 	for (uint32_t k = 0; k < r->n; k++) {
 		const struct cell_message *m = &r->message[k];
 		if (cell_does(&it->cell, m->phase) && m->to == stage &&
-			!is_complete(r, s, stage, k, it->cell.turn))
+			!is_complete(r, s, device, k, it->cell.turn))
 			return false;
 		/* With one slot, which is the worst. */
 		if (m->from == stage && it->cell.phase == CELL_FORWARD && it->cell.turn &&
-			m->phase == CELL_FORWARD && !is_complete(r, s, stage, k, it->cell.turn - 1))
+			m->phase == CELL_FORWARD &&
+			!is_complete(r, s, device, k, it->cell.turn - 1))
 			return false;
 	}
 	return true;
 }
 
 static bool
-compute(const struct run *r, struct stage *s, uint32_t stage)
+compute(const struct run *r, struct device *s, uint32_t device)
 {
-	if (s->next == r->lines->n[stage])
+	if (s->next == r->lines->n[device])
 		return false;
-	const struct cell_item *it = item_of(r, stage, s->next);
+	const struct cell_item *it = item_of(r, device, s->next);
 	if (it->cell.phase == CELL_PHASES)
 		s->queue[s->posted++] = s->next;
-	else if (!may_go_on(r, s, stage, it))
+	else if (!may_go_on(r, s, device, it))
 		return false;
 	s->next++;
 	return true;
 }
 
-/* The first of its queue, with the stage at the other end. */
+/* The first of its queue, with the device at the other end. */
 static bool
-communicate(const struct run *r, struct stage *all, uint32_t stage)
+communicate(const struct run *r, struct device *all, uint32_t device)
 {
-	struct stage *s = &all[stage];
+	struct device *s = &all[device];
 
 	if (s->complete == s->posted)
 		return false;
-	const struct cell_item *it = item_of(r, stage, s->queue[s->complete]);
+	const struct cell_item *it = item_of(r, device, s->queue[s->complete]);
 	const struct cell_message *m = &r->message[it->message];
-	const uint32_t at = m->from == stage ? m->to : m->from;
-	struct stage *other = &all[at];
+	const uint32_t at = device_of(r, device_of(r, m->from) == device ? m->to : m->from);
+	struct device *other = &all[at];
 	if (other->complete == other->posted)
 		return false;
 	const struct cell_item *that = item_of(r, at, other->queue[other->complete]);
@@ -107,67 +117,73 @@ communicate(const struct run *r, struct stage *all, uint32_t stage)
 static void
 check_ends(const struct run *r)
 {
-	const uint32_t stages = r->l->cells->stages;
-	struct stage *all = ARRAY_ZERO(r->lines, struct stage, stages);
+	const uint32_t devices = r->l->cells->devices;
+	struct device *all = ARRAY_ZERO(r->lines, struct device, devices);
 	bool moves = true;
 
-	for (uint32_t s = 0; s < stages; s++)
-		all[s].queue = ARRAY_NEW(r->lines, uint32_t, r->lines->n[s] + 1u);
+	for (uint32_t d = 0; d < devices; d++)
+		all[d].queue = ARRAY_NEW(r->lines, uint32_t, r->lines->n[d] + 1u);
 	while (moves) {
 		moves = false;
-		for (uint32_t s = 0; s < stages; s++)
-			while (compute(r, &all[s], s) || communicate(r, all, s))
+		for (uint32_t d = 0; d < devices; d++)
+			while (compute(r, &all[d], d) || communicate(r, all, d))
 				moves = true;
 	}
-	for (uint32_t s = 0; s < stages; s++)
-		if (all[s].next < r->lines->n[s] || all[s].complete < all[s].posted)
+	for (uint32_t d = 0; d < devices; d++)
+		if (all[d].next < r->lines->n[d] || all[d].complete < all[d].posted)
 			FAULT(r->c, r->c->p->storage->order->op[r->l->first],
-				"stage %u waits for ever in a loop with a schedule", s);
+				"device %u of axis %s waits for ever in a loop with a schedule", d,
+				r->c->p->module->axis[r->l->stage_axis].name);
 }
 
 /* ---- slots ---- */
 
 static uint32_t *
-place_of(const struct run *r, uint32_t stage, uint32_t phase, uint32_t message, uint32_t turn)
+cell_of(const struct run *r, uint32_t stage, uint32_t phase, uint32_t turn)
 {
-	const uint32_t kinds = CELL_PHASES + r->n,
-		       kind = phase < CELL_PHASES ? phase : phase + message;
-
-	return &r->place[((size_t)stage * kinds + kind) * r->l->turns + turn];
+	return &r->cell[((size_t)stage * CELL_PHASES + phase) * r->l->turns + turn];
 }
 
 /* Where in the lines everything is. */
 static void
 find_places(struct run *r)
 {
-	const uint32_t stages = r->l->cells->stages;
+	const struct cells *c = r->l->cells;
 
-	r->place =
-		ARRAY_ZERO(r->lines, uint32_t, (size_t)stages * (CELL_PHASES + r->n) * r->l->turns);
-	for (uint32_t s = 0; s < stages; s++)
-		for (uint32_t i = 0; i < r->lines->n[s]; i++) {
-			const struct cell_item *it = item_of(r, s, i);
-			const uint32_t last =
-				it->cell.phase < CELL_PHASES ? it->cell.last : CELL_PHASES;
-			for (uint32_t phase = it->cell.phase; phase <= last; phase++)
-				*place_of(r, s, phase, it->message, it->cell.turn) = i;
+	r->cell = ARRAY_ZERO(r->lines, uint32_t, (size_t)c->stages * CELL_PHASES * r->l->turns);
+	r->post = ARRAY_ZERO(r->lines, uint32_t, (size_t)r->n * r->l->turns + 1);
+	for (uint32_t d = 0; d < c->devices; d++)
+		for (uint32_t i = 0; i < r->lines->n[d]; i++) {
+			const struct cell_item *it = item_of(r, d, i);
+			if (it->cell.phase < CELL_PHASES)
+				for (uint32_t phase = it->cell.phase; phase <= it->cell.last;
+					phase++)
+					*cell_of(r, it->cell.stage, phase, it->cell.turn) = i;
+			else if (device_of(r, r->message[it->message].to) == d)
+				r->post[(size_t)it->message * r->l->turns + it->cell.turn] = i;
 		}
 }
 
-/* What reads a value, and views of it, last: a phase. */
-static void
-look_at_users(const struct run *r, const struct ir_value *v, uint8_t *last)
+/* The last item of the line in which a value of that stage, or a view of it, is read in an iteration. */
+static uint32_t
+last_reader(const struct run *r, const struct ir_value *v, uint32_t stage, uint32_t turn)
 {
 	const struct issue *o = r->c->p->storage->order;
+	uint32_t last = 0;
 
 	IR_FOR_USES (u, v) {
 		if (issue_loop_of(o, u->op) != r->l)
 			continue;
-		const uint8_t phase = (uint8_t)issue_phase(o, u->op);
-		*last = phase > *last ? phase : *last;
-		if (check_is_view(r->c->p->module, u->op))
-			look_at_users(r, &u->op->result[u - u->op->operand], last);
+		uint32_t at = *cell_of(r, stage, issue_phase(o, u->op), turn);
+		last = at > last ? at : last;
+		if (!check_is_view(r->c->p->module, u->op))
+			continue;
+		const struct ir_value *view = &u->op->result[u - u->op->operand];
+		const struct ir_state s = view->type->axis[r->l->stage_axis];
+		at = last_reader(r, view, s.kind == IR_SINGLE ? s.order : stage, turn);
+		last = at > last ? at : last;
 	}
+	return last;
 }
 
 static void
@@ -175,27 +191,29 @@ check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 {
 	const struct lower_plan *p = r->c->p;
 	const struct lower_value *x = lower_value_of(p, v);
-	const struct issue *o = p->storage->order;
-	const uint8_t made = (uint8_t)issue_phase(o, v->op);
+	const uint8_t made = (uint8_t)issue_phase(p->storage->order, v->op);
 	const bool received = message < r->n;
-	uint8_t last = made;
+	bool outlasts = received;
 
-	look_at_users(r, v, &last);
-	if (x->buffer < 0 || (last == made && !received))
+	for (uint32_t i = 0; i < r->l->turns && !outlasts; i++)
+		outlasts = last_reader(r, v, stage, i) > *cell_of(r, stage, made, i);
+	if (x->buffer < 0 || !outlasts)
 		return;
 	const struct storage_buffer *b = &p->buffer[x->buffer];
 	const uint32_t slots = x->ring ? x->ring : x->time ? r->l->turns : 1;
 	if (b->first > (int32_t)(2 * r->l->first + 1) || b->last < (int32_t)(2 * r->l->end - 1))
 		FAULT(r->c, v->op,
-			"%%%s is left to another phase, but does not live as long as the loop",
+			"%%%s is left to another cell, but does not live as long as the loop",
 			check_buffer_name(p, x->buffer));
-	for (uint32_t i = 0; i + slots < r->l->turns; i++)
-		if (*place_of(r, stage, last, 0, i) >=
-			*place_of(r, stage, received ? CELL_PHASES : made, message, i + slots)) {
+	for (uint32_t i = 0; i + slots < r->l->turns; i++) {
+		const uint32_t next = received ? r->post[(size_t)message * r->l->turns + i + slots]
+					       : *cell_of(r, stage, made, i + slots);
+		if (last_reader(r, v, stage, i) >= next) {
 			FAULT(r->c, v->op, "%u slots of %%%s are too few for its schedule", slots,
 				check_buffer_name(p, x->buffer));
 			return;
 		}
+	}
 }
 
 static void
@@ -221,7 +239,9 @@ check_loop(struct check *c, const struct issue_loop *l)
 				continue;
 			for (uint32_t stage = 0; stage < l->cells->stages; stage++)
 				if (s.kind != IR_SINGLE || s.order == stage)
-					check_slots(&r, v, stage, message);
+					check_slots(&r, v,
+						message < r.n ? r.message[message].to : stage,
+						message);
 		}
 	talloc_free(scratch);
 }

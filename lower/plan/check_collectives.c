@@ -34,9 +34,9 @@ static const int kind_of[4][4] = {
 };
 
 static int
-single_at(struct ir_state s)
+single_at(const struct ir_axis *axis, struct ir_state s)
 {
-	return s.kind == IR_SINGLE ? s.order : 0;
+	return s.kind == IR_SINGLE ? ir_axis_place(axis, s.order) : 0;
 }
 
 /* [outer][n][inner] of a slice along `dim`; without one (-1) all elements, however they are shared
@@ -80,6 +80,7 @@ check_buf(struct check *c, const struct lower_coll *coll, int k)
 	const struct ir_op *op = coll->op;
 	const struct lower_coll_buf *x = &coll->buf[k];
 	const struct ir_type *from = ir_operand_type(op, k), *to = op->result[k].type;
+	const struct ir_axis *axis = &m->axis[coll->axis];
 	const struct ir_state was = from->axis[coll->axis], is = to->axis[coll->axis];
 	const int32_t src = check_number(c->p, coll->in_row ? &op->result[k] : ir_operand(op, k));
 	const bool fits = kind_of[was.kind][is.kind] == RT_ALLTOALL
@@ -88,8 +89,8 @@ check_buf(struct check *c, const struct lower_coll *coll, int k)
 			  : is.kind == IR_SPLIT  ? fits_slice(m, to, is.dim, x)
 						 : fits_slice(m, from, -1, x);
 
-	if (kind_of[was.kind][is.kind] != coll->kind || single_at(was) != coll->from ||
-		single_at(is) != coll->to)
+	if (kind_of[was.kind][is.kind] != coll->kind || single_at(axis, was) != coll->from ||
+		single_at(axis, is) != coll->to)
 		FAULT(c, op,
 			"tensor %d of the %s changes its layout in a "
 			"different way than the collective",

@@ -28,7 +28,7 @@ model_holds(const struct model *m, const struct ir_type *t)
 {
 	const int axis = m->c->p->storage->home_axis;
 
-	return axis < 0 || t->axis[axis].kind != IR_SINGLE || t->axis[axis].order == m->home;
+	return axis < 0 || t->axis[axis].kind != IR_SINGLE || ir_axis_place(&m->c->p->module->axis[axis], t->axis[axis].order) == m->home;
 }
 
 /* --- lives ------------------------------------------------------------------------------------ */

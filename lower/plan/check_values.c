@@ -51,7 +51,8 @@ fits_home(const struct lower_plan *p, const struct storage_buffer *b, const stru
 	const int axis = p->storage->home_axis;
 
 	return b->home == -1 ||
-	       (axis >= 0 && t->axis[axis].kind == IR_SINGLE && t->axis[axis].order == b->home);
+	       (axis >= 0 && t->axis[axis].kind == IR_SINGLE &&
+		       ir_axis_place(&p->module->axis[axis], t->axis[axis].order) == b->home);
 }
 
 /* Do all ranks that do the action that uses what is no value have it? */

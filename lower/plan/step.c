@@ -127,7 +127,7 @@ write_guard(struct step_writer *w, const struct lower_action *a)
 
 /* ---- loops with a schedule ---- */
 
-/* A loop with a schedule as its stages do it. */
+/* A loop with a schedule as devices do it. */
 struct schedule {
 	const struct lower_action *loop;
 	const struct issue_loop *l;
@@ -156,7 +156,8 @@ schedule_of(const void *owner, const struct lower_plan *p, const struct lower_ac
 
 /* What a message carries is made in a slot that an earlier one must have left. */
 static void
-write_source_waits(struct step_writer *w, const struct schedule *s, enum cell_phase phase)
+write_source_waits(
+	struct step_writer *w, const struct schedule *s, int stage, enum cell_phase phase)
 {
 	const struct lower_plan *p = w->p;
 
@@ -167,10 +168,12 @@ write_source_waits(struct step_writer *w, const struct schedule *s, enum cell_ph
 			const uint32_t slots = v->ring ? v->ring : v->time ? s->l->turns : 1;
 			if (issue_loop_of(p->storage->order, maker) != s->l ||
 				issue_phase(p->storage->order, maker) != phase ||
-				slots >= s->l->turns)
+				slots >= s->l->turns ||
+				(stage >= 0 && s->message[k].from != (uint32_t)stage))
 				continue;
 			step_line(w, "if (c->coord[%d] == %u && c->coord[%d] >= %u)",
-				s->coll[k]->axis, s->message[k].from, s->time, slots);
+				s->coll[k]->axis, s->l->cells->device[s->message[k].from], s->time,
+				slots);
 			step_line(w, "\trt_wait(c, (int32_t)(%d + c->coord[%d] - %u));",
 				s->coll[k]->row, s->time, slots);
 		}
@@ -190,27 +193,46 @@ phase_begin(const struct schedule *s, uint32_t phase)
 	return a;
 }
 
+/* Is the action of that stage? */
+static bool
+is_of_stage(const struct schedule *s, const struct lower_action *a, int stage)
+{
+	return stage < 0 || !a->op || !a->op->nresults ||
+	       issue_stage(s->l, &a->op->result[0]) == stage;
+}
+
+/* Of a stage; -1: of all, of which each device has one. */
 static void
-write_phase(struct step_writer *w, const struct schedule *s, enum cell_phase phase)
+write_phase(struct step_writer *w, const struct schedule *s, int stage, enum cell_phase phase)
 {
 	const struct lower_action *end = phase_begin(s, phase + 1u);
 	struct cell_message m;
 
-	write_source_waits(w, s, phase);
+	write_source_waits(w, s, stage, phase);
 	for (const struct lower_action *a = phase_begin(s, phase); a < end; a++)
-		if (a->kind != LOWER_POST || !lower_is_message(w->p, &w->p->coll[a->coll], &m))
+		if (is_of_stage(s, a, stage) &&
+			(a->kind != LOWER_POST ||
+				!lower_is_message(w->p, &w->p->coll[a->coll], &m)))
 			write_action(w, a);
 }
 
-/* What a cell does, as a number: that of its phase, or of both of the backward pass; then come messages. */
-enum { DOES_BOTH = CELL_PHASES, DOES_MESSAGE };
+/* What a cell does, as a number: that of its phase, or of both of the backward pass, for each stage where devices have
+ * several; then come messages. */
+enum { DOES_BOTH = CELL_PHASES, DOES };
 
 static uint32_t
-number_of(const struct cell_item *it)
+first_message(const struct cells *c)
 {
-	return it->cell.phase == CELL_PHASES    ? DOES_MESSAGE + it->message
-	       : it->cell.last > it->cell.phase ? (uint32_t)DOES_BOTH
-						: it->cell.phase;
+	return cells_are_several(c) ? DOES * c->stages : DOES;
+}
+
+static uint32_t
+number_of(const struct cells *c, const struct cell_item *it)
+{
+	if (it->cell.phase == CELL_PHASES)
+		return first_message(c) + it->message;
+	const uint32_t does = it->cell.last > it->cell.phase ? (uint32_t)DOES_BOTH : it->cell.phase;
+	return cells_are_several(c) ? DOES * it->cell.stage + does : does;
 }
 
 /* The cases of those cells that there are. */
@@ -218,49 +240,51 @@ static void
 write_cases(struct step_writer *w, const struct schedule *s)
 {
 	const struct cells *c = s->l->cells;
-	bool seen[DOES_BOTH + 1] = {false};
+	bool *seen = ARRAY_ZERO(NULL, bool, first_message(c));
 
-	for (uint32_t stage = 0; stage < c->stages; stage++)
-		for (uint32_t i = 0; i < c->n[stage]; i++) {
-			const struct cell_item it = {
-				c->cell[stage * CELL_PHASES * c->turns + i], 0};
-			const uint32_t does = number_of(&it);
+	for (uint32_t d = 0; d < c->devices; d++)
+		for (uint32_t i = 0; i < c->n[d]; i++) {
+			const struct cell_item it = {cells_line(c, d)[i], 0};
+			const uint32_t does = number_of(c, &it);
 			if (seen[does])
 				continue;
 			seen[does] = true;
 			step_line(w, "case %u:", does);
 			w->indent++;
 			for (uint32_t phase = it.cell.phase; phase <= it.cell.last; phase++)
-				write_phase(w, s, (enum cell_phase)phase);
+				write_phase(w, s, cells_are_several(c) ? it.cell.stage : -1,
+					(enum cell_phase)phase);
 			step_line(w, "break;");
 			w->indent--;
 		}
+	array_free(seen);
 }
 
-/* The lines of all stages, one after another. */
+/* The lines of all devices, one after another. */
 static void
 write_lines(struct step_writer *w, const struct schedule *s)
 {
-	struct cell_lines *x = cells_lines(NULL, s->l->cells, s->message, s->n);
+	const struct cells *c = s->l->cells;
+	struct cell_lines *x = cells_lines(NULL, c, s->message, s->n);
 	uint32_t first = 0;
 
-	step_line(w, "static const struct { int16_t does; int32_t turn; } line[] = {");
-	for (uint32_t stage = 0; stage < s->l->cells->stages; stage++)
-		for (uint32_t i = 0; i < x->n[stage]; i++) {
-			const struct cell_item *it = &x->item[stage][i];
-			step_line(w, "\t{%u, %u},", number_of(it), it->cell.turn);
+	step_line(w, "static const struct { int32_t does, turn; } line[] = {");
+	for (uint32_t d = 0; d < c->devices; d++)
+		for (uint32_t i = 0; i < x->n[d]; i++) {
+			const struct cell_item *it = &x->item[d][i];
+			step_line(w, "\t{%u, %u},", number_of(c, it), it->cell.turn);
 		}
 	step_line(w, "};");
 	step_line(w, "static const int32_t line_of[] = {");
-	for (uint32_t stage = 0; stage <= s->l->cells->stages; stage++) {
+	for (uint32_t d = 0; d <= c->devices; d++) {
 		step_line(w, "\t%u,", first);
-		first += stage < s->l->cells->stages ? x->n[stage] : 0;
+		first += d < c->devices ? x->n[d] : 0;
 	}
 	step_line(w, "};");
 	talloc_free(x);
 }
 
-/* Each stage goes along its line: phases of iterations, and posts of messages between them. */
+/* Each device goes along its line: phases of iterations, and posts of messages between them. */
 static void
 write_scheduled(struct step_writer *w, const struct lower_action *a)
 {
@@ -278,7 +302,7 @@ write_scheduled(struct step_writer *w, const struct lower_action *a)
 	step_line(w, "switch (line[i].does) {");
 	write_cases(w, &s);
 	for (uint32_t k = 0; k < s.n; k++) {
-		step_line(w, "case %u:", DOES_MESSAGE + k);
+		step_line(w, "case %u:", first_message(s.l->cells) + k);
 		step_line(w, "\trt_post(c, (int32_t)(%d + c->coord[%d]));", s.coll[k]->row, s.time);
 		step_line(w, "\tbreak;");
 	}

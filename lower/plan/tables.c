@@ -77,7 +77,8 @@ write_layout(FILE *out, const struct ir_module *m, const struct ir_type *t)
 	}
 	for (int a = 0; a < m->naxes; a++)
 		if (t->axis[a].kind == IR_SINGLE && !m->axis[a].time)
-			fprintf(out, "\t\t.single[%d] = %d,\n", a, t->axis[a].order + 1);
+			fprintf(out, "\t\t.single[%d] = %d,\n", a,
+				ir_axis_place(&m->axis[a], t->axis[a].order) + 1);
 }
 
 static uint64_t

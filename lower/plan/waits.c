@@ -148,7 +148,7 @@ guard_of_wait(const struct waiter *w, const struct lower_action *post)
 
 	if (lower_is_message(w->p, &w->p->coll[post->coll], &m)) {
 		g.axis[g.n] = (uint8_t)w->p->coll[post->coll].axis;
-		g.place[g.n++] = (uint16_t)m.to;
+		g.place[g.n++] = (uint16_t)w->p->coll[post->coll].to;
 	}
 	return g;
 }

@@ -84,7 +84,8 @@ hlo_held(struct hlo *h, const struct ir_type *t, struct hlo_value x)
 		if (t->axis[a].kind != IR_SINGLE || h->m->axis[a].size == 1)
 			continue;
 		const struct hlo_value c = hlo_coordinate(h, a);
-		struct hlo_value is = hlo_compare(h, "EQ", c, hlo_integer(h, c, t->axis[a].order));
+		struct hlo_value is = hlo_compare(h, "EQ", c,
+			hlo_integer(h, c, ir_axis_place(&h->m->axis[a], t->axis[a].order)));
 		is = hlo_make(h, "stablehlo.broadcast_in_dim", &is, 1,
 			"broadcast_dimensions = array<i64>", hlo_like(x, IR_bool));
 		x = hlo_select(h, is, x, none);
@@ -114,7 +115,7 @@ replica_groups(struct hlo *h, int axis, int first)
 
 /* Pairs of replicas: what `from` has goes to `to`. */
 static const char *
-source_target_pairs(struct hlo *h, int axis, int64_t from, int64_t to)
+source_target_pairs(struct hlo *h, int axis, uint16_t from, uint16_t to)
 {
 	const struct ir_module *m = h->m;
 	const int64_t n = m->axis[axis].size, stride = axis_stride(m, axis), all = ir_devices(m);
@@ -123,8 +124,8 @@ source_target_pairs(struct hlo *h, int axis, int64_t from, int64_t to)
 	for (int64_t r = 0; r < all; r++) {
 		if (r / stride % n)
 			continue;
-		list[k++] = r + from * stride;
-		list[k++] = r + to * stride;
+		list[k++] = r + ir_axis_place(&m->axis[axis], from) * stride;
+		list[k++] = r + ir_axis_place(&m->axis[axis], to) * stride;
 	}
 	return hlo_text(h, "source_target_pairs = %s", hlo_matrix(h, list, k / 2, 2));
 }
@@ -145,8 +146,10 @@ all_reduced(struct hlo *h, struct hlo_value x, int axis)
 }
 
 static struct hlo_value
-broadcast_from(struct hlo *h, struct hlo_value x, int axis, int place)
+broadcast_from(struct hlo *h, struct hlo_value x, int axis, uint16_t order)
 {
+	const int place = ir_axis_place(&h->m->axis[axis], order);
+
 	return hlo_make(
 		h, "stablehlo.collective_broadcast", &x, 1, replica_groups(h, axis, place), x);
 }

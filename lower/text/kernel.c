@@ -503,8 +503,8 @@ kernel_arg_text(const void *owner, const struct ir_module *m, const struct kerne
 	for (int a = 0; a < m->naxes; a++) {
 		const struct ir_state x = arg->type->axis[a];
 		if (x.kind == IR_SINGLE && arg->other->axis[a].kind != IR_SINGLE)
-			text = text_append(
-				text, "%s%s[%d] == %d", *text ? " && " : "", coord, a, x.order);
+			text = text_append(text, "%s%s[%d] == %d", *text ? " && " : "", coord, a,
+				ir_axis_place(&m->axis[a], x.order));
 	}
 	return text;
 }

@@ -104,8 +104,8 @@ declare_axis(struct parser *p, struct named name, struct size_value size, struct
 			IR_MAX_PLACES);
 		return;
 	}
-	m->axis[m->naxes++] =
-		(struct ir_axis){name.name, (int32_t)n, p->time, name.loc, false, NULL};
+	m->axis[m->naxes++] = (struct ir_axis){
+		.name = name.name, .size = (int32_t)n, .time = p->time, .loc = name.loc};
 }
 
 /* {peel = true, schedule = "1f1b"}, of the axes of the line. */
@@ -126,12 +126,48 @@ set_steps_attrs(struct parser *p)
 			"schedule: expected \"gpipe\", \"1f1b\" or cells \"0F0,0B0;1F0,1B0\"");
 }
 
-/* {devices = [...]}: numbers of the cluster's devices, one for each place of the device axes. */
+/* {stages = [...]}: the coordinate of each stage of a pipeline, on the axis of the line. */
 static void
-set_mesh_attrs(struct parser *p)
+set_stages(struct parser *p, const struct ir_attr *list)
 {
 	struct ir_module *m = p->m;
-	const struct ir_attr *devices = p->attr.at;
+	struct ir_axis *axis = &m->axis[p->first_axis];
+	uint16_t *stage = ARENA_ARRAY(p->ctx->arena, uint16_t, (size_t)list->n);
+	bool ok = true;
+
+	if (m->naxes - p->first_axis != 1) {
+		PARSE_ERROR(p, list->loc,
+			"stages are of one axis: expected a mesh line for that axis alone");
+		return;
+	}
+	if (list->n <= axis->size) {
+		PARSE_ERROR(p, list->loc,
+			"%d stages on axis %s of size %d: expected more than there are devices",
+			list->n, axis->name, axis->size);
+		return;
+	}
+	for (int i = 0; i < list->n; i++) {
+		const int64_t at = list->list[i].i;
+		if (at < 0 || at >= axis->size) {
+			PARSE_ERROR(p, list->list[i].loc,
+				"axis %s has positions 0 to %d, not %" PRId64, axis->name,
+				axis->size - 1, at);
+			ok = false;
+			continue;
+		}
+		stage[i] = (uint16_t)at;
+	}
+	if (!ok)
+		return;
+	axis->nstages = list->n;
+	axis->stage = stage;
+}
+
+/* {devices = [...]}: numbers of the cluster's devices, one for each place of the device axes. */
+static void
+set_devices(struct parser *p, const struct ir_attr *devices)
+{
+	struct ir_module *m = p->m;
 
 	for (int i = 0; i < devices->n; i++) {
 		const struct ir_attr *a = &devices->list[i];
@@ -155,21 +191,24 @@ declare_axes_attrs(struct parser *p, struct ir_loc loc)
 {
 	static const struct ir_row
 		mesh = {.name = "mesh",
-			.attr = {{.key = "devices", .type = ROW_INTS}},
-			.nattrs = 1},
+			.attr = {{.key = "devices", .type = ROW_INTS, .optional = true},
+				{.key = "stages", .type = ROW_INTS, .optional = true}},
+			.nattrs = 2},
 		steps = {.name = "steps",
 			.attr = {{.key = "peel", .type = ROW_BOOL, .optional = true},
 				{.key = "schedule", .type = ROW_STRING, .optional = true}},
 			.nattrs = 2};
-	const bool twice = !p->time && p->m->nmesh_attrs;
+	const bool ok = attrs_resolve(p, p->time ? &steps : &mesh);
 
-	if (twice)
-		PARSE_ERROR(p, loc, "the devices are already given");
-	const bool ok = attrs_resolve(p, p->time ? &steps : &mesh) && !twice;
 	if (ok && p->time)
 		set_steps_attrs(p);
-	else if (ok)
-		set_mesh_attrs(p);
+	for (int64_t i = 0; ok && !p->time && i < p->attr.n; i++)
+		if (strcmp(p->attr.at[i].key, "stages") == 0)
+			set_stages(p, &p->attr.at[i]);
+		else if (p->m->nmesh_attrs)
+			PARSE_ERROR(p, loc, "the devices are already given");
+		else
+			set_devices(p, &p->attr.at[i]);
 	p->attr.n = p->key.n = 0;
 }
 

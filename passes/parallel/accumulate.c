@@ -155,8 +155,11 @@ accumulate_split(struct pass_run *run, struct ir_module *m, bool peel)
 		return false;
 	if (steps == 1)
 		return true;
-	m->axis[m->naxes] = (struct ir_axis){ir_name(run->ctx, pass_string(run, "name")),
-		(int32_t)steps, true, pass_option_loc(run, "steps"), peel, NULL};
+	m->axis[m->naxes] = (struct ir_axis){.name = ir_name(run->ctx, pass_string(run, "name")),
+		.size = (int32_t)steps,
+		.time = true,
+		.loc = pass_option_loc(run, "steps"),
+		.peel = peel};
 	if (!dp_split_over(run, m, m->naxes++, 0, has_batch, batch))
 		return false;
 	if (by_microbatch && !microbatch_loss(run, m, m->naxes - 1))

@@ -107,21 +107,19 @@ check_step(struct pass_run *run, const struct ir_module *m, int axis)
 	return true;
 }
 
-/* The axis of the stages, declared if the module has none of that name; -1: reported. */
+/* The axis of the stages, declared if the module has none of that name; -1: reported. *o is where they are. */
 static int
-stage_axis(struct pass_run *run, struct ir_module *m)
+stage_axis(struct pass_run *run, struct ir_module *m, struct pipeline_order *o)
 {
 	const char *name = pass_string(run, "axis");
-	const int64_t stages = pass_int(run, "stages");
 	const int axis = ir_axis_find(m, name);
 	const char *error = NULL;
 
 	if (axis >= 0 && m->axis[axis].time)
 		error = TEXT(run->scratch, "%s is a time axis; expected a device axis", name);
-	else if (axis >= 0 && stages && stages != m->axis[axis].size)
-		error = TEXT(run->scratch, "%" PRId64 " stages, but axis %s has %d places", stages,
-			name, m->axis[axis].size);
-	else if (axis < 0 && !stages)
+	else if (axis >= 0 && m->axis[axis].stage)
+		error = TEXT(run->scratch, "axis %s has stages already", name);
+	else if (axis < 0 && !pass_int(run, "stages"))
 		error = TEXT(run->scratch,
 			"the module has no axis %s; give the number of stages: "
 			"pipeline{stages=...}",
@@ -129,19 +127,24 @@ stage_axis(struct pass_run *run, struct ir_module *m)
 	else if (axis < 0 && m->nmesh_attrs)
 		error = TEXT(run->scratch,
 			"the mesh lists its devices, so it must declare axis %s itself", name);
-	else if (axis < 0 && ir_places(m) * stages > IR_MAX_PLACES)
-		error = TEXT(run->scratch,
-			"the product of the sizes of the axes would be more than %d",
-			IR_MAX_PLACES);
 	if (error)
 		complain(run, axis < 0 ? "stages" : "axis", error);
-	if (error || !check_step(run, m, axis) ||
-		(axis < 0 && !accumulate_check_name(run, m, "axis")))
+	if (error || !pipeline_find_order(run, axis < 0 ? (int)pass_int(run, "devices") : m->axis[axis].size, o))
+		return -1;
+	if (axis < 0 && ir_places(m) * o->devices > IR_MAX_PLACES) {
+		complain(run, "stages",
+			TEXT(run->scratch,
+				"the product of the sizes of the axes would be more than %d",
+				IR_MAX_PLACES));
+		return -1;
+	}
+	if (!check_step(run, m, axis) || (axis < 0 && !accumulate_check_name(run, m, "axis")))
 		return -1;
 	if (axis >= 0)
 		return axis;
-	m->axis[m->naxes] = (struct ir_axis){ir_name(run->ctx, name), (int32_t)stages, false,
-		pass_option_loc(run, "stages"), false, NULL};
+	m->axis[m->naxes] = (struct ir_axis){.name = ir_name(run->ctx, name),
+		.size = o->devices,
+		.loc = pass_option_loc(run, "stages")};
 	return m->naxes++;
 }
 
@@ -263,7 +266,7 @@ weigh_line(const struct pipeline *p)
 
 	*l = (struct pipeline_line){n, ARRAY_ZERO(l, double, n), ARRAY_ZERO(l, double, n + 1),
 		ARRAY_ZERO(l, double, n), ARRAY_ZERO(l, double, n),
-		(uint32_t)p->m->axis[p->axis].size, (uint32_t)pass_int(p->run, "steps"), 0};
+		(uint32_t)ir_axis_stages(&p->m->axis[p->axis]), (uint32_t)pass_int(p->run, "steps"), 0};
 	if (p->run->cost && !costs)
 		return NULL;
 	IR_FOR_OPS (op, p->block) {
@@ -499,7 +502,7 @@ divide(struct pass_run *run, struct ir_module *m, int axis, double memory, bool 
 		.quiet = quiet,
 		.nops = m->op_ids,
 		.nvalues = m->value_ids};
-	const uint32_t stages = (uint32_t)m->axis[axis].size;
+	const uint32_t stages = (uint32_t)ir_axis_stages(&m->axis[axis]);
 	p.needs = ARRAY_ZERO(run->scratch, uint8_t, p.nops);
 	p.at = ARRAY_NEW(run->scratch, int32_t, p.nops);
 	p.stage = ARRAY_NEW(run->scratch, int, p.nops);
@@ -518,7 +521,8 @@ divide(struct pass_run *run, struct ir_module *m, int axis, double memory, bool 
 	struct pipeline_line *l = weigh_line(&p);
 	if (!l)
 		return false;
-	l->memory = memory;
+	/* A device has several stages, each a share of its memory. */
+	l->memory = memory * m->axis[axis].size / stages;
 	if (!pipeline_cut(l, first) && !quiet)
 		pass_remark(run, NULL, PASS_MISSED,
 			"no cut into stages has the memory that it needs: the largest stage is made as "
@@ -535,16 +539,17 @@ divide(struct pass_run *run, struct ir_module *m, int axis, double memory, bool 
 	return true;
 }
 
-/* Memory that cuts are made for in a search, as shares of what there is; what a stage is taken to need is an upper limit. */
-static const double cuts[] = {1, 1.5, 2, 4, INFINITY};
+/* Memory that cuts are made for in a search, as shares of what there is, or of what the first needs: what a stage is taken
+ * to need is an upper limit, and its time counts products of the forward pass alone. */
+static const double cuts[] = {INFINITY, 0.5, 0.75, 1, 1.5, 2, 4};
 
 /* Finds a schedule, and the memory for the cut that it is of. False: reported. */
 static bool
 find_schedule(struct pass_run *run, const struct ir_module *m, int axis, struct pipeline_found *found,
 	double *memory)
 {
-	const double limit = *memory;
-	const uint32_t stages = (uint32_t)m->axis[axis].size;
+	double limit = *memory;
+	const uint32_t stages = (uint32_t)ir_axis_stages(&m->axis[axis]);
 	uint32_t *before = ARRAY_ZERO(run->scratch, uint32_t, stages),
 		 *first = ARRAY_ZERO(run->scratch, uint32_t, stages);
 
@@ -558,6 +563,7 @@ find_schedule(struct pass_run *run, const struct ir_module *m, int axis, struct 
 			return false;
 		memcpy(before, first, stages * sizeof *first);
 		talloc_free(copy);
+		limit = i || isfinite(limit) ? limit : found->best.peak;
 	}
 	*memory = limit * cuts[found->best.cut];
 	return true;
@@ -566,31 +572,46 @@ find_schedule(struct pass_run *run, const struct ir_module *m, int axis, struct 
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	const int axis = stage_axis(run, m);
+	struct pipeline_order order;
+	const int axis = stage_axis(run, m, &order);
 	double memory = memory_limit(run);
 	struct pipeline_found found = {0};
 	struct pipeline_step step;
 
 	if (axis < 0 || (pass_int(run, "steps") > 1 && !accumulate_split(run, m, false)))
 		return false;
-	const bool scheduled = m->axis[m->naxes - 1].time && m->axis[axis].size > 1;
-	uint32_t *first = ARRAY_NEW(run->scratch, uint32_t, m->axis[axis].size);
-	if (scheduled && pipeline_is_searched(run) && !find_schedule(run, m, axis, &found, &memory))
+	const int time = m->naxes - 1;
+	uint32_t *first = ARRAY_NEW(run->scratch, uint32_t, order.stages);
+	const bool searched =
+		pipeline_is_searched(run) && m->axis[time].time && m->axis[axis].size > 1;
+	pipeline_set_order(m, axis, time, &order);
+	if (searched && !find_schedule(run, m, axis, &found, &memory))
 		return false;
-	return divide(run, m, axis, memory, false, &step, first) &&
-	       (!scheduled || pipeline_set_schedule(&step, &found));
+	if (searched)
+		pipeline_set_order(m, axis, time, &found.best.order);
+	if (!divide(run, m, axis, memory, false, &step, first))
+		return false;
+	if (searched)
+		pipeline_tell(&step, &found);
+	return true;
 }
 
 static const struct pass_option options[] = {
 	{"axis", PASS_STRING, "pp",
 		"device axis of the stages; declared if the module has none of that name", NULL, 0,
 		0},
-	{"stages", PASS_INT, "0", "number of stages; 0: the size of the axis", NULL, 0,
+	{"stages", PASS_INT, "0",
+		"number of stages; 0: as many as the schedule has on each device of the axis", NULL, 0,
 		IR_MAX_AXIS},
+	{"devices", PASS_INT, "0",
+		"number of devices of an axis that is declared; 0: as many as there are stages, less where the "
+		"schedule has several on each",
+		NULL, 0, IR_MAX_AXIS},
 	{"schedule", PASS_STRING, "",
-		"order of micro-batches in each stage: gpipe, 1f1b, zb1p, zb2p, cells "
-		"\"0F0,0B0;1F0,1B0\", or search: the one with the shortest iteration that fits in "
-		"the memory (-budget, or that of the device); by default one micro-batch after another",
+		"order of micro-batches on each device: gpipe, 1f1b, zb1p, zb2p; interleaved, zbv, vhalf, which "
+		"have several stages on each; cells \"0F0,0B0;1F0,1B0\", or a file NAME.csv of them; search: "
+		"the one with the shortest iteration that fits in the memory (-budget, or that of the device); "
+		"by default one micro-batch after another",
 		NULL, 0, 0},
 	ACCUMULATE_OPTIONS("1"),
 	{0},

@@ -14,6 +14,7 @@
 #include "ir/base/vec.h"
 #include "ir/memory/issue.h"
 #include "passes/analysis/cost/cost.h"
+#include "passes/analysis/profile/text.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,63 +24,193 @@
 /* What follows the pass. */
 static const char training[] = "grad,adam";
 
-/* A schedule that divides B into I and W, so that a replay tells their times apart. */
-static const enum schedule_name divided = SCHEDULE_ZB1P;
-
 /* The search counts what forwards leave for backwards; gaps between buffers come on top. So it may be asked again, for less
  * memory: at most TRIES times, each time for so much of what it was. */
 enum { TRIES = 6 };
 static const double less = 0.85;
 
 static bool
-complain(const struct pipeline_step *s, const char *text)
+complain(struct pass_run *run, const char *option, const char *text)
 {
-	diag_error(s->run->ctx->diag, pass_option_loc(s->run, "schedule"), "pipeline: %s", text);
+	diag_error(run->ctx->diag, pass_option_loc(run, option), "pipeline: %s", text);
 	return false;
 }
 
-static int
-count_ranks(const struct pipeline_step *s)
+/* ---- orders ---------------------------------------------------------------------------------- */
+
+/* What a schedule computes, a line for each rank, and where its stages are. */
+static struct pipeline_order
+order_of(struct pass_run *run, const struct schedule *s)
 {
-	return s->m->axis[s->axis].size;
+	static const char kind[] = {[SCHEDULE_FORWARD] = 'F',
+		[SCHEDULE_INPUT] = 'I',
+		[SCHEDULE_WEIGHT] = 'W',
+		[SCHEDULE_BACKWARD] = 'B'};
+	struct pipeline_order o = {.devices = s->nranks, .stages = s->nstages};
+	uint16_t *place = ARENA_ARRAY(run->ctx->arena, uint16_t, s->nstages);
+	char *text = text_copy(run->scratch, "");
+	bool own = s->nranks == s->nstages;
+
+	for (int r = 0; r < s->nranks; r++) {
+		bool first = true;
+		text = r ? text_append(text, ";") : text;
+		for (int i = 0; i < s->rank[r].n; i++) {
+			const struct schedule_action *a = &s->rank[r].action[i];
+			if (!schedule_computes(a->kind))
+				continue;
+			text = text_append(text, "%s%d%c%d", first ? "" : ",", a->stage,
+				kind[a->kind], a->step);
+			first = false;
+		}
+	}
+	for (int k = 0; k < s->nstages; k++) {
+		place[k] = (uint16_t)(s->rank_of[k] < 0 ? 0 : s->rank_of[k]);
+		own = own && place[k] == k;
+	}
+	o.place = own ? NULL : place;
+	o.text = ir_name(run->ctx, text);
+	return o;
 }
 
-static int
-count_steps(const struct pipeline_step *s)
+/* The IR has names of its own for gpipe and 1f1b, whose order follows from the numbers of stages and micro-batches. False:
+ * reported. */
+static bool
+order_of_name(struct pass_run *run, enum schedule_name name, int devices, int per_rank, int steps,
+	struct pipeline_order *o)
 {
-	return s->m->axis[s->time].size;
-}
+	const struct schedule *made =
+		schedule_make(run->scratch, run->ctx->diag, name, devices, per_rank, steps);
 
-/* A line for each rank, as text of the IR. */
-static const char *
-cells_text(const struct pipeline_step *s, const struct schedule *made)
-{
-	char *text = NULL;
-	size_t length;
-	FILE *out = made ? open_memstream(&text, &length) : NULL;
-
-	if (!out)
-		return NULL;
-	schedule_write(out, made);
-	fclose(out);
-	while (length && text[length - 1] == '\n')
-		text[--length] = 0;
-	for (char *at = text; *at; at++)
-		*at = *at == '\n' ? ';' : *at;
-	const char *result = ir_name(s->run->ctx, text);
-	free(text);
-	return result;
-}
-
-/* The IR has names of its own for gpipe and 1f1b, whose order follows from the numbers of stages and micro-batches; of
- * others it has the cells. */
-static const char *
-text_of_name(const struct pipeline_step *s, enum schedule_name name)
-{
+	if (!made)
+		return false;
+	*o = order_of(run, made);
 	if (name == SCHEDULE_GPIPE || name == SCHEDULE_1F1B)
-		return schedule_name_text(name);
-	return cells_text(s, schedule_make(s->run->scratch, s->run->ctx->diag, name, count_ranks(s),
-				     1, count_steps(s)));
+		o->text = schedule_name_text(name);
+	return true;
+}
+
+/* A table that is written in the option; what is wrong with it says cells_create. */
+static bool
+order_of_table(struct pass_run *run, const char *text, struct pipeline_order *o)
+{
+	char *lines = text_copy(run->scratch, text);
+	const bool muted = diag_mute(run->ctx->diag, true);
+
+	for (char *at = lines; *at; at++)
+		*at = *at == ';' ? '\n' : *at;
+	const struct schedule *s =
+		schedule_read(run->scratch, run->ctx->diag, "schedule", lines, strlen(lines));
+	diag_mute(run->ctx->diag, muted);
+	if (s)
+		*o = order_of(run, s);
+	o->text = ir_name(run->ctx, text);
+	return true;
+}
+
+/* A file of torch.distributed.pipelining. False: reported. */
+static bool
+order_of_file(struct pass_run *run, const char *path, struct pipeline_order *o)
+{
+	char *text;
+
+	if (!profile_text_read_file(run->scratch, run->ctx->diag, path, &text))
+		return false;
+	const struct schedule *s =
+		schedule_read(run->scratch, run->ctx->diag, path, text, strlen(text));
+	if (!s || !schedule_verify(s, run->ctx->diag, SCHEDULE_QUEUED))
+		return false;
+	*o = order_of(run, s);
+	return true;
+}
+
+/* Stages in turn on the devices, as long as no schedule says another thing. */
+static void
+set_places(struct pass_run *run, struct pipeline_order *o)
+{
+	uint16_t *place = ARENA_ARRAY(run->ctx->arena, uint16_t, o->stages);
+
+	for (int k = 0; k < o->stages; k++)
+		place[k] = (uint16_t)(k % o->devices);
+	o->place = o->stages > o->devices ? place : NULL;
+}
+
+/* Is the order as the options and the devices are? */
+static bool
+check_order(struct pass_run *run, const struct pipeline_order *o, int devices, int stages)
+{
+	const char *why = NULL;
+
+	if (stages && o->stages != stages)
+		return complain(run, "schedule",
+			TEXT(run->scratch, "it has %s, not %d",
+				number_count(run->scratch, o->stages, "stage(s)"), stages));
+	if (devices && o->devices != devices)
+		return complain(run, "schedule",
+			TEXT(run->scratch, "it has %d lines, not one for each of %d devices",
+				o->devices, devices));
+	if (o->text &&
+		!cells_create(run->scratch, o->text,
+			(struct cell_places){(uint32_t)o->devices, (uint32_t)o->stages, o->place},
+			(uint32_t)pass_int(run, "steps"), &why))
+		return complain(run, "schedule", why);
+	return true;
+}
+
+bool
+pipeline_is_searched(const struct pass_run *run)
+{
+	return strcmp(pass_string(run, "schedule"), "search") == 0;
+}
+
+bool
+pipeline_find_order(struct pass_run *run, int devices, struct pipeline_order *o)
+{
+	const char *text = pass_string(run, "schedule");
+	const size_t length = strlen(text);
+	const int steps = (int)pass_int(run, "steps"), stages = (int)pass_int(run, "stages");
+	const bool scheduled = steps > 1 && *text && !pipeline_is_searched(run);
+	enum schedule_name name = 0;
+
+	while (name < SCHEDULE_NNAMES && strcmp(text, schedule_name_text(name)) != 0)
+		name++;
+	int per_rank = name < SCHEDULE_NNAMES ? schedule_per_rank(name) : 1;
+	if (!per_rank)
+		per_rank = devices && stages ? stages / devices : 2;
+	const int given = devices; /* a table says where its stages are */
+	devices = devices ? devices : stages / per_rank;
+	*o = (struct pipeline_order){
+		.devices = devices, .stages = stages ? stages : devices * per_rank};
+	if (scheduled && length > 4 && strcmp(text + length - 4, ".csv") == 0)
+		return order_of_file(run, text, o) && check_order(run, o, given, stages);
+	if (scheduled && name == SCHEDULE_NNAMES)
+		return order_of_table(run, text, o) && check_order(run, o, given, stages);
+	const int own = name < SCHEDULE_NNAMES ? schedule_per_rank(name) : 0;
+	if (own && o->stages != devices * own)
+		return complain(run, given ? "stages" : "schedule",
+			TEXT(run->scratch,
+				"schedule %s has %s on each device; %s and %s do not match", text,
+				number_count(run->scratch, own, "stage(s)"),
+				number_count(run->scratch, o->stages, "stage(s)"),
+				number_count(run->scratch, devices, "device(s)")));
+	if (devices < 1 || o->stages % devices)
+		return complain(run, "stages",
+			TEXT(run->scratch, "%s cannot be divided evenly among %s",
+				number_count(run->scratch, o->stages, "stage(s)"),
+				number_count(run->scratch, devices, "device(s)")));
+	if (scheduled && devices > 1)
+		return order_of_name(run, name, devices, o->stages / devices, steps, o) &&
+		       check_order(run, o, devices, stages);
+	set_places(run, o);
+	return true;
+}
+
+void
+pipeline_set_order(struct ir_module *m, int axis, int time, const struct pipeline_order *o)
+{
+	m->axis[axis].stage = o->place;
+	m->axis[axis].nstages = o->place ? o->stages : 0;
+	if (m->axis[time].time)
+		m->axis[time].schedule = o->text;
 }
 
 /* ---- the search ------------------------------------------------------------------------------ */
@@ -103,21 +234,21 @@ static void
 keep_better(
 	const struct search *f, struct pipeline_candidate *best, const struct pipeline_candidate *c)
 {
-	const bool good = fits(f->step, c), before = best->text && fits(f->step, best);
+	const bool good = fits(f->step, c), before = best->order.text && fits(f->step, best);
 
-	if (!best->text || (good && (!before || c->seconds < best->seconds)) ||
+	if (!best->order.text || (good && (!before || c->seconds < best->seconds)) ||
 		(!good && !before && c->peak < best->peak))
 		*best = *c;
 }
 
 static struct pipeline_candidate
-replay(const struct search *f, const char *text)
+replay(const struct search *f, const struct pipeline_order *o)
 {
-	struct pipeline_candidate c = {text, f->cut, INFINITY, INFINITY};
+	struct pipeline_candidate c = {*o, f->cut, INFINITY, INFINITY};
 	struct cost_report report;
 
-	f->trained->axis[f->step->time].schedule = text;
-	if (text && cost_evaluate(f->step->run->cost, f->trained, &report)) {
+	pipeline_set_order(f->trained, f->step->axis, f->step->time, o);
+	if (cost_evaluate(f->step->run->cost, f->trained, &report)) {
 		c.seconds = report.iteration;
 		c.peak = report.peak_bytes;
 	}
@@ -164,10 +295,24 @@ add_times(struct search *f, const struct issue *o, const struct cost_timeline *t
 	array_free(device);
 }
 
+static int
+count_stages(const struct search *f)
+{
+	return ir_axis_stages(&f->trained->axis[f->step->axis]);
+}
+
+static int
+count_devices(const struct search *f)
+{
+	return f->trained->axis[f->step->axis].size;
+}
+
 /* What forwards leave for backwards, as a share of what the memory of a device has room for. */
 static void
 add_memory(struct search *f, const struct issue *o)
 {
+	const int per_device = count_stages(f) / count_devices(f);
+
 	for (uint32_t i = 0; i < o->n; i++)
 		for (int r = 0; r < o->op[i]->nresults; r++) {
 			const struct ir_value *v = &o->op[i]->result[r];
@@ -180,13 +325,33 @@ add_memory(struct search *f, const struct issue *o)
 			f->piece[stage].live +=
 				crosses ? (double)ir_type_local_bytes(f->trained, v->type) : 0;
 		}
-	for (int k = 0; k < count_ranks(f->step); k++) {
+	for (int k = 0; k < count_stages(f); k++) {
 		struct schedule_stage *p = &f->piece[k];
-		const double room = f->step->memory - f->step->fixed[k];
-		/* INFINITY: nothing is live as far as the search goes. */
-		p->live = room > p->live ? p->live / room : 1;
+		const double room = f->step->memory - f->step->fixed[k] * per_device;
+		p->live = room > p->live * per_device ? p->live / room : 1. / per_device;
 		p->kept = 1;
 	}
+}
+
+/* All F, then all I, then all W: so a replay tells their times apart. */
+static struct pipeline_order
+apart(const struct search *f)
+{
+	const int stages = count_stages(f), devices = count_devices(f),
+		  steps = f->trained->axis[f->step->time].size;
+	struct schedule *s = schedule_create(f->step->run->scratch, devices);
+
+	for (int k = 0; k < stages; k++)
+		for (int i = 0; i < steps; i++)
+			schedule_add(s, k % devices, SCHEDULE_FORWARD, k, i);
+	for (int k = stages - 1; k >= 0; k--)
+		for (int i = 0; i < steps; i++)
+			schedule_add(s, k % devices, SCHEDULE_INPUT, k, i);
+	for (int k = 0; k < stages; k++)
+		for (int i = 0; i < steps; i++)
+			schedule_add(s, k % devices, SCHEDULE_WEIGHT, k, i);
+	schedule_finish(s);
+	return order_of(f->step->run, s);
 }
 
 /* Times and memory of each stage, from a replay. False: reported, or there is none. */
@@ -195,9 +360,10 @@ measure(struct search *f)
 {
 	const struct pipeline_step *s = f->step;
 	const struct ir_block *main = &ir_func_find(f->trained, "main")->body;
+	const struct pipeline_order all = apart(f);
 
-	f->trained->axis[s->time].schedule = text_of_name(s, divided);
-	f->piece = ARRAY_ZERO(s->run->scratch, struct schedule_stage, count_ranks(s));
+	pipeline_set_order(f->trained, s->axis, s->time, &all);
+	f->piece = ARRAY_ZERO(s->run->scratch, struct schedule_stage, count_stages(f));
 	struct cost_timeline *t = cost_timeline(s->run->scratch, s->run->cost, f->trained);
 	struct issue *o = t ? issue_create(t, f->trained, main) : NULL;
 	if (!o || o->why)
@@ -213,25 +379,24 @@ static void
 try_searched(struct search *f)
 {
 	const struct pipeline_step *s = f->step;
-	struct schedule_request q = {.nranks = count_ranks(s),
-		.nsteps = count_steps(s),
-		.per_rank = 1,
+	struct schedule_request q = {.nranks = count_devices(f),
+		.nsteps = f->trained->axis[s->time].size,
+		.per_rank = count_stages(f) / count_devices(f),
 		.piece = f->piece,
-		.npieces = count_ranks(s),
+		.npieces = count_stages(f),
 		.memory = 1};
-	const bool muted = diag_mute(s->run->ctx->diag, true);
 
 	for (int i = 0; i < TRIES; i++, q.memory *= less) {
 		struct schedule_found *found =
 			schedule_search(s->run->scratch, s->run->ctx->diag, &q);
 		if (!found)
 			break;
-		const struct pipeline_candidate c = replay(f, cells_text(s, found->schedule));
+		const struct pipeline_order o = order_of(s->run, found->schedule);
+		const struct pipeline_candidate c = replay(f, &o);
 		keep_better(f, &f->found->best, &c);
 		if (fits(s, &c))
 			break;
 	}
-	diag_mute(s->run->ctx->diag, muted);
 }
 
 bool
@@ -240,26 +405,34 @@ pipeline_search(const struct pipeline_step *s, int cut, struct pipeline_found *f
 	struct search f = {.step = s, .cut = cut, .found = found};
 
 	if (!s->run->cost)
-		return complain(s, "schedule=search needs a cost model");
+		return complain(s->run, "schedule", "schedule=search needs a cost model");
 	f.trained = ir_module_clone(s->run->scratch, s->m);
 	if (!pass_try(s->run, f.trained, training))
-		return complain(s,
+		return complain(s->run, "schedule",
 			"schedule=search predicts the step with its gradients, but pass grad fails on it");
+	const bool muted = diag_mute(s->run->ctx->diag, true);
+	const int per_device = count_stages(&f) / count_devices(&f);
 	for (int i = 0; i < SCHEDULE_NNAMES; i++) {
-		if (schedule_per_rank((enum schedule_name)i) != 1)
+		const enum schedule_name name = (enum schedule_name)i;
+		const int own = schedule_per_rank(name);
+		struct pipeline_order o;
+		if ((own ? own != per_device : per_device < 2) ||
+			!order_of_name(s->run, name, count_devices(&f), per_device,
+				s->m->axis[s->time].size, &o))
 			continue;
-		const struct pipeline_candidate c =
-			replay(&f, text_of_name(s, (enum schedule_name)i));
+		const struct pipeline_candidate c = replay(&f, &o);
 		keep_better(&f, &found->named[i], &c);
 		keep_better(&f, &found->best, &c);
 	}
 	if (measure(&f))
 		try_searched(&f);
-	return true;
+	diag_mute(s->run->ctx->diag, muted);
+	return found->best.order.text ||
+	       complain(s->run, "schedule", "schedule=search found none that can be replayed");
 }
 
-static void
-tell(const struct pipeline_step *s, const struct pipeline_found *found)
+void
+pipeline_tell(const struct pipeline_step *s, const struct pipeline_found *found)
 {
 	char number[NUMBER_TEXT];
 	const char *chosen = NULL;
@@ -267,10 +440,10 @@ tell(const struct pipeline_step *s, const struct pipeline_found *found)
 
 	for (int i = 0; i < SCHEDULE_NNAMES; i++) {
 		const struct pipeline_candidate *c = &found->named[i];
-		if (!c->text)
+		if (!c->order.text)
 			continue;
 		const char *name = schedule_name_text((enum schedule_name)i);
-		if (c->text == found->best.text)
+		if (c->order.text == found->best.order.text)
 			chosen = name;
 		others = text_append(others, "%s%s %s%s", *others ? ", " : "", name,
 			number_seconds(number, c->seconds),
@@ -284,49 +457,4 @@ tell(const struct pipeline_step *s, const struct pipeline_found *found)
 		pass_remark(s->run, NULL, PASS_MISSED,
 			"no schedule has the memory that it needs: the one that needs least takes %s",
 			number_bytes(number, found->best.peak));
-}
-
-/* ---- the option ------------------------------------------------------------------------------ */
-
-/* As text of the IR; NULL: reported. */
-static const char *
-find_text(const struct pipeline_step *s, const char *text)
-{
-	for (enum schedule_name name = 0; name < SCHEDULE_NNAMES; name++) {
-		if (strcmp(text, schedule_name_text(name)) != 0)
-			continue;
-		if (schedule_per_rank(name) == 1)
-			return text_of_name(s, name);
-		complain(s, TEXT(s->run->scratch,
-				    "in schedule %s each rank has several stages; here it has one: "
-				    "expected gpipe, 1f1b, zb1p, zb2p or search",
-				    text));
-		return NULL;
-	}
-	return text;
-}
-
-bool
-pipeline_is_searched(const struct pass_run *run)
-{
-	return strcmp(pass_string(run, "schedule"), "search") == 0;
-}
-
-bool
-pipeline_set_schedule(const struct pipeline_step *s, const struct pipeline_found *found)
-{
-	const char *text = pass_string(s->run, "schedule"), *why = NULL;
-
-	if (!*text || count_ranks(s) == 1)
-		return true;
-	text = found->best.text ? found->best.text : find_text(s, text);
-	if (!text)
-		return false;
-	if (found->best.text)
-		tell(s, found);
-	if (!cells_create(s->run->scratch, text, (uint32_t)count_ranks(s), (uint32_t)count_steps(s),
-		    &why))
-		return complain(s, why);
-	s->m->axis[s->time].schedule = ir_name(s->run->ctx, text);
-	return true;
 }

@@ -347,6 +347,17 @@ rule_dead(const struct rule_built *b, struct ir_op *dead[RULE_MAX_VALUES])
 	return n;
 }
 
+struct ir_op *
+rule_next_op(const struct rule_built *b, const struct ir_op *op)
+{
+	struct ir_op *dead[RULE_MAX_VALUES], *next = op->next;
+	const int n = rule_dead(b, dead);
+
+	while (next && is_listed(dead, n, next))
+		next = next->next;
+	return next;
+}
+
 void
 rule_commit(struct rule_built *b)
 {

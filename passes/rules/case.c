@@ -101,10 +101,70 @@ least(struct rule_case *c, term_id e, int64_t *value)
 	return true;
 }
 
+/* e / d where that is a whole number by its form: a product of sizes with d among them. */
+static term_id
+product_without(struct rule_case *c, term_id e, term_id d)
+{
+	struct terms *t = c->t;
+	int64_t k, kd;
+
+	if (e == d)
+		return linear_constant(t, 1);
+	if (linear_nvars(t, e) != 1 || linear_rest(t, e) || linear_nvars(t, d) != 1 ||
+		linear_rest(t, d))
+		return 0;
+	const int32_t v = linear_var_at(t, e, 0, &k), w = linear_var_at(t, d, 0, &kd);
+	const struct var var = t->var.at[v];
+	if (kd == 0 || k % kd)
+		return 0;
+	if (v == w)
+		return linear_constant(t, k / kd);
+	if (var.kind != VAR_PRODUCT)
+		return 0;
+	term_id rest = linear_constant(t, k / kd);
+	bool found = false;
+	for (int i = 0; i < var.nkeys; i++)
+		if (var.key[i] == w && !found)
+			found = true;
+		else
+			rest = linear_product(t, rest, linear_var(t, var.key[i]));
+	return found ? rest : 0;
+}
+
+/* e without a size that all its terms have as a factor, which is at least 1. */
+static term_id
+without_common(struct rule_case *c, term_id e)
+{
+	struct terms *t = c->t;
+	int64_t k;
+
+	if (!e || !linear_nvars(t, e) || linear_rest(t, e))
+		return e;
+	const int32_t first = linear_var_at(t, e, 0, &k);
+	const struct var var = t->var.at[first];
+	for (int j = 0; var.kind == VAR_PRODUCT && j < var.nkeys; j++) {
+		const int32_t w = var.key[j];
+		term_id sum = linear_constant(t, 0);
+		if (t->var.at[w].kind != VAR_SIZE || t->var.at[w].low < 1)
+			continue;
+		for (int i = 0; sum && i < linear_nvars(t, e); i++) {
+			const int32_t v = linear_var_at(t, e, i, &k);
+			const term_id q = product_without(c, linear_var(t, v), linear_var(t, w));
+			sum = q ? linear_add(t, sum, q, k) : 0;
+		}
+		if (sum)
+			return without_common(c, sum);
+	}
+	return e;
+}
+
 /* Which sizes to compare, so that e is decided: c->cut. */
 static int
 cut_order(struct rule_case *c, term_id e)
 {
+	const term_id whole = e;
+
+	e = without_common(c, e);
 	for (int i = 0; i < linear_nvars(c->t, e); i++) {
 		int64_t k;
 		const int32_t v = linear_var_at(c->t, e, i, &k);
@@ -113,11 +173,11 @@ cut_order(struct rule_case *c, term_id e)
 			const int32_t w = j < 0 ? v : var->key[j];
 			if (c->t->var.at[w].kind != VAR_INTEGER)
 				continue;
-			c->cut = (struct cut){CUT_SIGN, 0, w, 0};
+			c->cut = (struct cut){CUT_SIGN, 0, w, 0, 0};
 			return case_stop(c, STOP_CUT, NULL);
 		}
 	}
-	c->cut = (struct cut){CUT_ORDER, e, 0, 0};
+	c->cut = (struct cut){CUT_ORDER, e, 0, 0, whole};
 	return case_stop(c, STOP_CUT, NULL);
 }
 
@@ -188,7 +248,7 @@ case_at_least(struct rule_case *c, term_id e)
 	const term_id q = divided(t, rest, m); /* rounded down */
 	c->cut = (struct cut){CUT_AT, k > 0 ? linear_scale(t, q, -1)
 					    : linear_add(t, q, linear_constant(t, 1), 1),
-		found, 0};
+		found, 0, 0};
 	return case_stop(c, STOP_CUT, NULL);
 }
 
@@ -197,7 +257,7 @@ case_equal(struct rule_case *c, term_id a, term_id b)
 {
 	struct terms *t = c->t;
 	int64_t low;
-	const term_id e = case_affine(c, linear_add(t, a, b, -1));
+	const term_id e = without_common(c, case_affine(c, linear_add(t, a, b, -1)));
 
 	if (!e)
 		return -1;
@@ -227,11 +287,11 @@ case_divide(struct rule_case *c, term_id e, int64_t m, int64_t *rest)
 		if (k % m == 0)
 			continue;
 		if (kind == VAR_INDEX || kind == VAR_BOUND)
-			c->cut = (struct cut){CUT_RADIX, 0, v, m};
+			c->cut = (struct cut){CUT_RADIX, 0, v, m, 0};
 		else if (kind == VAR_SIZE)
-			c->cut = (struct cut){CUT_PARITY, 0, v, m};
+			c->cut = (struct cut){CUT_PARITY, 0, v, m, 0};
 		else if (kind == VAR_INTEGER)
-			c->cut = (struct cut){CUT_SIGN, 0, v, 0};
+			c->cut = (struct cut){CUT_SIGN, 0, v, 0, 0};
 		else
 			return case_stop(c, STOP_UNKNOWN, "a quotient"), 0;
 		return case_stop(c, STOP_CUT, NULL), 0;
@@ -250,34 +310,116 @@ name_var(struct rule_case *c, const char *name)
 	return -1;
 }
 
-/* e / d where that is a whole number by its form: a product of sizes with d among them. */
+/* The quotient that the case gives e by d; 0: none. */
 static term_id
-product_without(struct rule_case *c, term_id e, term_id d)
+known_quotient(struct rule_case *c, term_id e, term_id d)
+{
+	for (int i = 0; i < c->nquotients; i++)
+		if (c->quotient[i].q && case_affine(c, c->quotient[i].d) == d &&
+			case_affine(c, linear_var(c->t, c->quotient[i].v)) == e)
+			return case_affine(c, c->quotient[i].q);
+	return 0;
+}
+
+/* Terms of e that are multiples of d by their form, taken off: their quotient. */
+static term_id
+take_multiples(struct rule_case *c, term_id *e, term_id d)
 {
 	struct terms *t = c->t;
-	int64_t k, kd;
+	term_id sum = linear_constant(t, 0), rest = *e;
+	int64_t k;
 
-	if (e == d)
-		return linear_constant(t, 1);
-	if (linear_nvars(t, e) != 1 || linear_rest(t, e) || linear_nvars(t, d) != 1 ||
-		linear_rest(t, d))
+	for (int i = 0; i < linear_nvars(t, *e); i++) {
+		const int32_t v = linear_var_at(t, *e, i, &k);
+		const term_id one = linear_scale(t, linear_var(t, v), k),
+			      q = product_without(c, one, d);
+		if (!q)
+			continue;
+		sum = linear_add(t, sum, q, 1);
+		rest = linear_add(t, rest, one, -1);
+	}
+	*e = rest;
+	return sum;
+}
+
+int
+case_divides(struct rule_case *c, term_id e, term_id d)
+{
+	struct terms *t = c->t;
+	int64_t m, k;
+
+	if (!(e = case_affine(c, e)) || !(d = case_affine(c, d)))
+		return -1;
+	if (linear_is_constant(t, d, &m) && m > 0) {
+		int64_t rest;
+		const term_id q = case_divide(c, e, m, &rest);
+		return q ? rest == 0 : -1;
+	}
+	if (product_without(c, e, d) || known_quotient(c, e, d))
+		return 1;
+	take_multiples(c, &e, d);
+	if (linear_is_constant(t, e, &m) && m == 0)
+		return 1;
+	if (known_quotient(c, e, d))
+		return 1;
+	if (linear_is_constant(t, e, &m)) { /* of a constant: only what is not larger */
+		const int larger = case_at_least(c, linear_add(t, d, linear_constant(t, m + 1), -1));
+		if (larger)
+			return larger < 0 ? -1 : larger == 1 ? 0 : 2;
+		return cut_order(c, linear_add(t, d, linear_constant(t, m), -1)), -1;
+	}
+	if (linear_nvars(t, e) != 1 || linear_rest(t, e))
+		return 2;
+	const int32_t v = linear_var_at(t, e, 0, &k);
+	if (k != 1 || t->var.at[v].kind != VAR_SIZE || t->var.at[v].low != 1 || term_uses(t, d, v))
+		return 2;
+	for (int i = 0; i < c->nquotients; i++)
+		if (!c->quotient[i].q && c->quotient[i].v == v &&
+			case_affine(c, c->quotient[i].d) == d)
+			return 0;
+	c->cut = (struct cut){CUT_DIVIDES, d, v, 0, 0};
+	return case_stop(c, STOP_CUT, NULL);
+}
+
+/* No position in it? */
+static bool
+is_size(const struct rule_case *c, term_id e)
+{
+	int64_t k;
+	int32_t product;
+
+	return index_in(c, e, &k, &product) < 0;
+}
+
+/*
+ * e / d where e is a multiple of d by its form and a rest that is below d: i d + j, j < d. 0: it is
+ * not, or c->stop: an index whose range is a multiple of d is to be written so.
+ */
+static term_id
+quotient_by_form(struct rule_case *c, term_id e, term_id d)
+{
+	struct terms *t = c->t;
+	term_id rest = e;
+	const term_id sum = take_multiples(c, &rest, d);
+	int64_t k, low;
+
+	const term_id room = linear_add(
+		t, linear_add(t, d, rest, -1), linear_constant(t, 1), -1);
+	if (least(c, rest, &low) && low >= 0 && least(c, room, &low) && low >= 0)
+		return sum;
+	for (int i = 0; i < linear_nvars(t, rest); i++) {
+		const int32_t v = linear_var_at(t, rest, i, &k);
+		const uint8_t kind = t->var.at[v].kind;
+		if (k != 1 || (kind != VAR_INDEX && kind != VAR_BOUND) || !c->high[v])
+			continue;
+		const term_id range = case_affine(c, c->high[v]);
+		if (!range || range == d || case_divides(c, range, d) != 1)
+			return 0;
+		c->cut = (struct cut){CUT_RADIX, d, v, 0, 0};
+		case_stop(c, STOP_CUT, NULL);
 		return 0;
-	const int32_t v = linear_var_at(t, e, 0, &k), w = linear_var_at(t, d, 0, &kd);
-	const struct var var = t->var.at[v];
-	if (kd == 0 || k % kd)
-		return 0;
-	if (v == w)
-		return linear_constant(t, k / kd);
-	if (var.kind != VAR_PRODUCT)
-		return 0;
-	term_id rest = linear_constant(t, k / kd);
-	bool found = false;
-	for (int i = 0; i < var.nkeys; i++)
-		if (var.key[i] == w && !found)
-			found = true;
-		else
-			rest = linear_product(t, rest, linear_var(t, var.key[i]));
-	return found ? rest : 0;
+	}
+	return 0;
 }
 
 /* e / d rounded down, or exactly; 0: c->stop. */
@@ -295,11 +437,27 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 			return case_stop(c, STOP_ILL, "a size is not a multiple"), 0;
 		return q;
 	}
-	const term_id q = product_without(c, e, d);
+	term_id q = product_without(c, e, d);
 	if (q)
 		return q;
+	if (!exact && ((q = quotient_by_form(c, e, d)) || c->stop != STOP_NONE))
+		return q;
+	const int whole = is_size(c, e) ? case_divides(c, e, d) : 2;
+	if (whole < 0)
+		return 0;
+	if (whole == 1) {
+		if ((q = known_quotient(c, e, d)))
+			return q;
+		const term_id sum = take_multiples(c, &e, d);
+		if (linear_is_constant(t, e, &m) && m == 0)
+			return sum;
+		q = known_quotient(c, e, d) ? known_quotient(c, e, d) : product_without(c, e, d);
+		return q ? linear_add(t, sum, q, 1)
+			 : (case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0);
+	}
 	if (exact)
-		return case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0;
+		return whole ? case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0
+			     : (case_stop(c, STOP_ILL, "a size is not a multiple"), 0);
 	const int below = case_at_least(c, linear_add(t, linear_add(t, d, e, -1),
 						     linear_constant(t, 1), -1));
 	if (below < 0)

@@ -189,6 +189,18 @@ number_values(struct rule_pattern *p)
 	p->nvalues = high - low + 1;
 }
 
+static int
+depth_of(const struct ir_value *v)
+{
+	int depth = 0;
+
+	for (int i = 0; v->op && i < v->op->noperands; i++) {
+		const int below = depth_of(ir_operand(v->op, i));
+		depth = below > depth ? below : depth;
+	}
+	return v->op ? depth + 1 : 0;
+}
+
 static void
 fill(struct rule_pattern *p)
 {
@@ -206,6 +218,10 @@ fill(struct rule_pattern *p)
 		p->why_not = check_names(p->rule);
 	if (p->why_not)
 		return;
+	for (int i = 0; i < ir_rule_return(p->rule, RULE_LEFT)->noperands; i++) {
+		const int depth = depth_of(ir_operand(ir_rule_return(p->rule, RULE_LEFT), i));
+		p->depth = depth > p->depth ? depth : p->depth;
+	}
 	p->code = root->op->code;
 	for (int i = 0; i < RULE_KEY_OPERANDS; i++) {
 		const struct ir_op *from =
@@ -287,6 +303,27 @@ rule_match_copy(struct rule_match *to, const struct rule_match *from)
 	for (int i = 0; i < to->nnames; i++)
 		if (to->name[i].value.kind == ATTR_LIST)
 			to->name[i].value.list = to->item + (from->name[i].value.list - from->item);
+}
+
+int
+rule_index_depth(const struct rule_index *index)
+{
+	int depth = 0;
+
+	for (int i = 0; i < index->n; i++)
+		depth = index->order[i]->depth > depth ? index->order[i]->depth : depth;
+	return depth;
+}
+
+bool
+rule_match_one(const struct rule_index *index, struct ir_module *m, struct ir_op *root, int i,
+	struct rule_match *match)
+{
+	const struct rule_pattern *p = &index->pattern[i];
+	struct matcher x;
+
+	return !p->why_not && p->code == root->code && fits_key(p, root) &&
+	       matcher_run(&x, m, p, root, match);
 }
 
 bool

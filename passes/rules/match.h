@@ -38,6 +38,7 @@ struct rule_pattern {
 	int number;          /* in the list that the index was made of */
 	uint32_t value_base; /* ids of values of the left side start here */
 	uint32_t nvalues;
+	int depth;                       /* ops from a root to a parameter, at most */
 	uint16_t code;                   /* of the root */
 	uint16_t key[RULE_KEY_OPERANDS]; /* of the ops of its operands; OP_NCODES: any */
 	/* It never matches: "its right side has a name that the left side lacks"; NULL: it may. */
@@ -70,6 +71,8 @@ struct rule_match {
 struct rule_index *rule_index_create(const void *owner, const struct rule_pattern *rule, int n);
 /* Rule number i. */
 const struct rule_pattern *rule_index_pattern(const struct rule_index *index, int i);
+/* Ops between a root and the parameter that is farthest from it, of the deepest rule. */
+int rule_index_depth(const struct rule_index *index);
 
 /* The rules to be tried at an op: all zero to start with. */
 struct rule_next {
@@ -83,6 +86,10 @@ struct rule_next {
  */
 bool rule_match_next(const struct rule_index *index, struct ir_module *m, struct ir_op *root,
 	struct rule_next *next, struct rule_match *match);
+
+/* The same for rule number i alone. */
+bool rule_match_one(const struct rule_index *index, struct ir_module *m, struct ir_op *root, int i,
+	struct rule_match *match);
 
 /* A match is not copied by =: names stand for lists in it. */
 void rule_match_copy(struct rule_match *to, const struct rule_match *from);
@@ -125,6 +132,8 @@ void rule_undo(struct rule_built *b);
  * RULE_MAX_VALUES. Returns their number.
  */
 int rule_dead(const struct rule_built *b, struct ir_op *dead[RULE_MAX_VALUES]);
+/* The op that follows `op` once that is done. */
+struct ir_op *rule_next_op(const struct rule_built *b, const struct ir_op *op);
 /* Replaces the roots and erases what rule_dead lists. */
 void rule_commit(struct rule_built *b);
 

@@ -258,6 +258,33 @@ index_at(struct rule_case *c, const struct spot *at, int index)
 	return at && at->index && index >= 0 ? at->index[index] : unknown(c, "a position in a size");
 }
 
+static bool
+same_term(const struct term *a, const struct term *b)
+{
+	if (a->kind != b->kind || a->fn != b->fn || a->nargs != b->nargs || a->entry != b->entry ||
+		a->along != b->along || a->each != b->each || a->value != b->value ||
+		a->name != b->name)
+		return false;
+	for (int i = 0; i < a->nargs; i++)
+		if (!same_term(a->arg[i], b->arg[i]))
+			return false;
+	return true;
+}
+
+/* x / y * y == x */
+static bool
+is_multiple_term(const struct term *t)
+{
+	const struct term *product = t->arg[0];
+
+	if (product->kind != TERM_CALL || product->fn != FN_mul)
+		return false;
+	const struct term *quotient = product->arg[0];
+	return quotient->kind == TERM_CALL && quotient->fn == FN_div &&
+	       same_term(quotient->arg[1], product->arg[1]) &&
+	       same_term(quotient->arg[0], t->arg[1]);
+}
+
 /* 1, 0; -1: c->stop; 2: it depends on positions together, or on elements. */
 static int
 truth_term(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
@@ -315,6 +342,11 @@ truth_term(struct rule_case *c, const struct sym_op *s, const struct term *t, co
 			return -1;
 		int64_t k;
 		return linear_is_constant(u, x, &k) ? k != 0 : 2;
+	}
+	if (t->fn == FN_eq && is_multiple_term(t)) {
+		x = linear_term(c, s, t->arg[1], at);
+		y = x ? linear_term(c, s, t->arg[0]->arg[1], at) : 0;
+		return y ? case_divides(c, x, y) : -1;
 	}
 	x = linear_term(c, s, t->arg[0], at);
 	y = x || c->data ? linear_term(c, s, t->arg[1], at) : 0;
@@ -715,7 +747,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 	const bool whole = t->bitwise || form_reduce_is_place(how);
 	const enum apply_type type = w->s->nin ? type_kind(&w->s->in[0]->type) : APPLY_REAL;
 	int64_t n;
-	struct cut cut = {CUT_ORDER, 0, 0, 0};
+	struct cut cut = {CUT_ORDER, 0, 0, 0, 0};
 	bool forced = false;
 
 	if (!(range = case_affine(c, range)))
@@ -734,8 +766,11 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 	for (int k = 0; !whole && k < c->nforced && !forced; k++)
 		if (c->forced[k].range == range) {
 			cut = c->forced[k].cut;
-			forced = cut.kind == CUT_RADIX ||
-				 (case_at_least(c, linear_add(t, cut.e, linear_constant(t, 1),
+			forced = (cut.kind == CUT_RADIX && cut.m) ||
+				 (cut.kind == CUT_RADIX && case_divides(c, range, cut.e) == 1 &&
+					 range != cut.e) ||
+				 (cut.kind == CUT_AT &&
+					 case_at_least(c, linear_add(t, cut.e, linear_constant(t, 1),
 							   -1)) == 1 &&
 					 case_at_least(c,
 						 linear_add(t, linear_add(t, range, cut.e, -1),
@@ -759,6 +794,20 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 		c->stop = STOP_NONE;
 		cut = c->cut;
 		note_cut(c, range);
+	}
+	if (cut.kind == CUT_RADIX && !cut.m) { /* offset + scale (d i + j) */
+		const term_id part = case_quotient(c, range, cut.e, false);
+		const int32_t v = var_new(t, VAR_BOUND, 0, NULL);
+		if (!part || v >= CASE_VARS)
+			return part ? unknown(c, "too many sums") : 0;
+		c->high[v] = part;
+		const term_id p = walk_range(w, i, rest, cut.e,
+			linear_add(t, offset, linear_product(t, cut.e, linear_var(t, v)), scale),
+			scale);
+		if (!p)
+			return 0;
+		return how == REDUCE_SUM ? poly_sum(t, p, v, part)
+					 : poly_reduce(t, how, p, v, part);
 	}
 	if (cut.kind == CUT_RADIX) {
 		const term_id part =

@@ -30,6 +30,7 @@ enum cut_kind {
 	CUT_RADIX, /* index `v` modulo `m` */
 	CUT_PARITY,/* size `v` modulo `m` */
 	CUT_EACH,  /* index `v` one by one, below `m` */
+	CUT_DIVIDES, /* is size `v` a multiple of `e`? */
 	CUT_TRUTH, /* is factor `e`, 0 or 1, true? */
 };
 
@@ -38,6 +39,7 @@ struct cut {
 	term_id e;
 	int32_t v;
 	int64_t m;
+	term_id whole; /* CUT_ORDER: e times a size, as it was asked */
 };
 
 /* A decision: what an affine form of the rule's names is in a case. */
@@ -95,6 +97,11 @@ struct rule_case {
 		bool holds;
 	} fact[CASE_FACTS];
 	int nfacts;
+	struct {
+		int32_t v;
+		term_id d, q; /* v = q d; q = 0: v is no multiple of d */
+	} quotient[CASE_FACTS];
+	int nquotients;
 	int64_t vars; /* that it may speak of: those made since are of other cases */
 	/* Found on the way. */
 	struct forced met[CASE_FORCED];
@@ -114,6 +121,8 @@ term_id case_affine(struct rule_case *c, term_id e);
 int case_at_least(struct rule_case *c, term_id e);
 /* Are they equal? 1, 0, or -1. */
 int case_equal(struct rule_case *c, term_id a, term_id b);
+/* Is size e a multiple of size d? 1, 0, or -1; 2: not known. */
+int case_divides(struct rule_case *c, term_id e, term_id d);
 /* The value of a size; 0: c->stop says why not. */
 term_id case_size(struct rule_case *c, const struct ir_size *s);
 /* Does the condition hold? 1, 0, or -1. */

@@ -1,5 +1,6 @@
 /*
- * rewrite: applies rules wherever they match and pay. A rule pays where the ops that it makes take
+ * rewrite: applies rules where they match and pay, by replays of the step (search.h), or greedily: a
+ * rule then pays where the ops that it makes take
  * less time than those that nobody needs afterwards, each by itself as the cost model has it on its
  * layout; of several rules at one op the one that saves most is applied. So every application makes
  * the sum over all ops smaller, and the walk over the step, repeated until nothing changes, ends.
@@ -9,9 +10,9 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
-#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/trial.h"
 #include "passes/parallel/parallelize.h"
-#include "passes/rules/set.h"
+#include "passes/rules/search.h"
 
 struct rewriter {
 	struct pass_run *run;
@@ -63,17 +64,9 @@ apply(struct rewriter *w, struct rule_built *b, double gain)
 static struct ir_op *
 next_op(const struct rewriter *w, const struct rule_built *b, struct ir_op *op)
 {
-	struct ir_op *dead[RULE_MAX_VALUES], *next = op->next;
-	const int n = rule_dead(b, dead);
-
 	if (w->costs && b->after->prev != b->before)
 		return b->before ? b->before->next : b->block->first;
-	for (int i = 0; i < n; i++)
-		if (dead[i] == next) {
-			next = next->next;
-			i = -1;
-		}
-	return next;
+	return rule_next_op(b, op);
 }
 
 /* The match that saves most at an op. */
@@ -119,12 +112,69 @@ walk(struct rewriter *w, struct ir_block *block)
 	return changed;
 }
 
+static const struct cost_model *
+model_of(struct pass_run *run)
+{
+	const struct cost_options none = {0};
+
+	return run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &none);
+}
+
+static bool
+rewrite_greedily(struct rewriter *w, struct ir_block *main)
+{
+	const struct cost_model *model = model_of(w->run);
+
+	w->costs = model ? parallel_costs_create(w->run->scratch, model, w->m) : NULL;
+	if (!w->costs)
+		return false;
+	while (walk(w, main))
+		;
+	return true;
+}
+
+struct replays {
+	struct trial_base base;
+	uint64_t room; /* bytes; 0: any number */
+};
+
+static double
+replay_cost(void *data, struct ir_module *m)
+{
+	const struct replays *p = data;
+	struct trial_result r;
+
+	if (!trial_measure(&p->base, m, &r))
+		return -1;
+	return p->room && r.live > p->room && r.live > p->base.r.live ? -1 : r.seconds;
+}
+
+static bool
+rewrite_by_search(struct rewriter *w)
+{
+	struct pass_run *run = w->run;
+	struct replays p = {.room = pass_budget(run)};
+	struct rule_search s = {run, w->set, replay_cost, &p,
+		(uint64_t)pass_int(run, "evaluations"), pass_float(run, "alpha")};
+
+	if (!run->cost)
+		return rewrite_greedily(w, &ir_func_find(w->m, "main")->body);
+	if (!trial_begin(&p.base, run, w->m))
+		return false;
+	if (pass_evaluations(run) && !pass_given(run, "evaluations"))
+		s.evaluations = pass_evaluations(run);
+	rule_search_run(&s, w->m);
+	return true;
+}
+
+#define POLICIES(ROW) ROW(GREEDY, "greedy") ROW(ALL, "all") ROW(SEARCH, "search")
+enum policy { POLICIES(CHOICE_CODE) };
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
 	struct rewriter w = {.run = run, .m = m, .set = rule_set_create(run)};
 	struct ir_block *main = &ir_func_find(m, "main")->body;
-	const struct cost_options none = {0};
 
 	if (!w.set)
 		return false;
@@ -134,34 +184,34 @@ run(struct pass_run *run, struct ir_module *m)
 			pass_remark(run, NULL, PASS_MISSED, "rule %s matches nowhere: %s",
 				p->rule->name, p->why_not);
 	}
-	if (pass_bool(run, "all")) {
-		walk(&w, main);
-		return true;
+	switch ((enum policy)pass_enum(run, "policy")) {
+	case GREEDY: return rewrite_greedily(&w, main);
+	case SEARCH: return rewrite_by_search(&w);
+	case ALL: walk(&w, main); break;
 	}
-	const struct cost_model *model =
-		run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &none);
-	w.costs = parallel_costs_create(run->scratch, model, m);
-	if (!w.costs)
-		return false;
-	while (walk(&w, main))
-		;
 	return true;
 }
 
 static const struct pass_option options[] = {
+	{"policy", PASS_ENUM, "greedy",
+		"greedy: where what a rule makes takes less time than what it replaces; all: at every op where "
+		"a rule matches, once; search: by replays of the step, best first",
+		CHOICE_LIST(POLICIES), 0, 0},
 	RULE_SET_OPTIONS,
-	{"all", PASS_BOOL, "false",
-		"apply a rule at every op where one matches, once, in the order of the step", NULL,
-		0, 0},
+	{"evaluations", PASS_INT, "200", "search: limit on replays", NULL, 1, 1e9},
+	{"alpha", PASS_FLOAT, "1.05",
+		"search: go on from steps that are at most this factor slower than the best", NULL,
+		1, 100},
 	{0},
 };
 
 const struct pass pass_rewrite = {
 	.name = "rewrite",
 	.family = "prepare",
-	.summary = "apply proven rules where they make ops take less time",
+	.summary = "apply proven rules where they make the step faster",
 	.options = options,
 	.needs = "no-calls",
 	.conflicts = "fused",
 	.run = run,
+	.searches = "policy=search",
 };

@@ -91,9 +91,26 @@ var_root(const struct decision *d, int32_t v)
 	return v < CASE_VARS ? d->root[v] : 0;
 }
 
+/* The difference of two names that e is in this case, or of one and a constant; 0: of none. */
+static term_id
+difference(struct decision *d, const struct rule_case *c, term_id e)
+{
+	struct terms *t = &d->t;
+
+	for (int i = 0; i < c->nnames; i++)
+		for (int j = 0; j < c->nnames; j++) {
+			const term_id x = linear_var(t, c->name[i].v),
+				      y = linear_var(t, c->name[j].v),
+				      both = linear_add(t, x, y, -1);
+			if (i != j && linear_replace(t, both, c->by, CASE_VARS) == e)
+				return both;
+		}
+	return 0;
+}
+
 /* x = y, x > y, x < y. */
 static bool
-split_order(struct decision *d, const struct rule_case *start, term_id e)
+split_order(struct decision *d, const struct rule_case *start, term_id e, term_id asked)
 {
 	struct terms *t = &d->t;
 	int32_t plus = -1, minus = -1;
@@ -124,7 +141,7 @@ split_order(struct decision *d, const struct rule_case *start, term_id e)
 	}
 	/* Sizes of at least 0 and 1: the smaller bound goes over to the sum only if both are alike. */
 	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
-	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : 0;
+	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : asked;
 	const int32_t up = fresh(d, VAR_SIZE, 1, said),
 		      down = fresh(d, VAR_SIZE, 1, said ? linear_scale(t, said, -1) : 0);
 	if (up < 0 || down < 0)
@@ -156,7 +173,7 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 	int64_t rest;
 
 	switch (cut->kind) {
-	case CUT_ORDER: return split_order(d, start, cut->e);
+	case CUT_ORDER: return split_order(d, start, cut->e, difference(d, c, cut->whole));
 	case CUT_SIGN: {
 		const term_id root = var_root(d, v);
 		const int32_t up = fresh(d, VAR_SIZE, 0, root),
@@ -181,6 +198,21 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 		return true;
 	}
 	case CUT_RADIX:
+		if (!cut->m) { /* v = d i + j */
+			const int32_t i = fresh(d, VAR_INDEX, 0, 0), j = fresh(d, VAR_INDEX, 0, 0);
+			struct rule_case probe = *start;
+			probe.arena = d->scratch;
+			const term_id part = case_quotient(&probe, c->high[v], cut->e, false);
+			if (i < 0 || j < 0 || !part)
+				return false;
+			struct rule_case *a = child(d, start, v,
+				linear_add(t, linear_product(t, cut->e, linear_var(t, i)),
+					linear_var(t, j), 1),
+				-1, 0);
+			a->high[i] = part;
+			a->high[j] = cut->e;
+			return true;
+		}
 		if (!linear_is_constant(t, c->high[v], &rest) || rest % cut->m)
 			for (int i = -1; i < linear_nvars(t, c->high[v]); i++) {
 				int64_t k = linear_rest(t, c->high[v]);
@@ -218,6 +250,25 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 				-1, 0);
 		}
 		return true;
+	case CUT_DIVIDES: { /* v = q d, or not a multiple */
+		const int32_t q = fresh(d, VAR_SIZE, 1, 0);
+		if (q < 0)
+			return false;
+		struct rule_case *a =
+			child(d, start, v, linear_product(t, linear_var(t, q), cut->e), -1, 0);
+		if (a->nquotients == CASE_FACTS || !a->by[v])
+			return false;
+		a->quotient[a->nquotients].d = cut->e;
+		a->quotient[a->nquotients].v = v;
+		a->quotient[a->nquotients++].q = linear_var(t, q);
+		struct rule_case *b = ARENA_NEW(d->arena, struct rule_case);
+		*b = *start;
+		b->quotient[b->nquotients].d = cut->e;
+		b->quotient[b->nquotients].v = v;
+		b->quotient[b->nquotients++].q = 0;
+		VEC_PUSH(NULL, &d->todo, b);
+		return true;
+	}
 	case CUT_TRUTH:
 		for (int k = 0; k < 2; k++) {
 			struct rule_case *a = ARENA_NEW(d->arena, struct rule_case);
@@ -333,7 +384,7 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 		at[k] = constant && n == 1 ? linear_constant(t, 0)
 					   : case_affine(c, linear_var(t, v));
 		if (!c->by[v] && constant && n > 1 && n <= CASE_SMALL) {
-			c->cut = (struct cut){CUT_EACH, 0, v, n};
+			c->cut = (struct cut){CUT_EACH, 0, v, n, 0};
 			return case_stop(c, STOP_CUT, NULL);
 		}
 	}
@@ -359,7 +410,7 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	for (int k = 0; k < 2; k++) {
 		const term_id open = fact_in(t, p[k]);
 		if (open && !d->t.bitwise) {
-			c->cut = (struct cut){CUT_TRUTH, open, 0, 0};
+			c->cut = (struct cut){CUT_TRUTH, open, 0, 0, 0};
 			return case_stop(c, STOP_CUT, NULL);
 		}
 	}
@@ -368,6 +419,25 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	d->why = "the two sides have different normal forms, and no counterexample was found";
 	note(d, c, false, true);
 	return 0;
+}
+
+/* An index that has one value is that one. */
+static void
+settle(struct rule_case *c)
+{
+	term_id by[CASE_VARS] = {0};
+	int64_t n;
+	bool any = false;
+
+	for (int32_t v = 0; v < c->t->var.n; v++) {
+		if (c->by[v] || !c->high[v] || c->t->var.at[v].kind != VAR_INDEX ||
+			!linear_is_constant(c->t, c->high[v], &n) || n != 1)
+			continue;
+		by[v] = c->by[v] = linear_constant(c->t, 0);
+		any = true;
+	}
+	for (int32_t v = 0; any && v < c->t->var.n; v++)
+		c->by[v] = c->by[v] ? linear_replace(c->t, c->by[v], by, CASE_VARS) : 0;
 }
 
 /* All cases of a result. False: not decided, d->why. */
@@ -386,6 +456,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 		arena_reset(d->scratch);
 		*c = *start;
 		c->arena = d->scratch;
+		settle(c);
 		c->nmet = 0;
 		c->stop = STOP_NONE;
 		const int how = decide_case(d, c, r);

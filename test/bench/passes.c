@@ -105,6 +105,7 @@ static const struct row rows[] = {
 	{NULL, "dce", .pass = "dce"},
 	{NULL, "sink-transpose", .pass = "sink-transpose"},
 	{NULL, "rewrite", .pass = "rewrite"},
+	{NULL, "rewrite{policy=search}", .pass = "rewrite{policy=search,evaluations=8}"},
 	{NULL, "amp", .pass = "amp"},
 	{NULL, "propagate", .pass = "propagate"},
 	{NULL, "spatial", .pass = "spatial{axis=dp}"},

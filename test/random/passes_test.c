@@ -25,7 +25,7 @@ enum {
 static const char *const combined[] = {"canonicalize,cse,dce",
 	"canonicalize,tensorfuse,canonicalize", "opfuse{undo}", "canonicalize,cse,opfuse,dce",
 	"opfuse{policy=xla}", "opfuse,opfuse{undo},opfuse",
-	"parallelize{engine=random}", "rewrite{all},rewrite"};
+	"parallelize{engine=random}", "rewrite{policy=all},rewrite", "rewrite{policy=search}"};
 enum { COMBINED = sizeof combined / sizeof *combined, FOR_FUSED = 3 };
 
 static bool

@@ -220,24 +220,25 @@ measured_seconds(const struct cost_model *model, const struct cost_collective *c
 
 /* The place that an op sends from, or to, where its type or its attribute names one. */
 static uint32_t
-root_of(const struct ir_op *op, const struct ir_type *t, int axis, const char *attribute)
+root_of(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t, int axis,
+	const char *attribute)
 {
 	if (t->axis[axis].kind == IR_SINGLE)
-		return t->axis[axis].order;
+		return ir_axis_place(&m->axis[axis], t->axis[axis].order);
 	return (uint32_t)ir_attr_int(op, attribute, 0);
 }
 
 static struct collective_request
-request_of(const void *owner, const struct ir_op *op, const struct cost_collective *c,
-	const struct event_group *g, const uint32_t *device)
+request_of(const void *owner, const struct ir_module *m, const struct ir_op *op,
+	const struct cost_collective *c, const struct event_group *g, const uint32_t *device)
 {
 	uint32_t n = g->ngroups * g->places, *member = NEW_ARRAY(owner, uint32_t, n);
 
 	for (uint32_t i = 0; i < n; i++)
 		member[i] = device[g->place[i]];
 	return (struct collective_request){c->kind, g->ngroups, g->places, member, c->bytes,
-		root_of(op, ir_operand_type(op, 0), c->axis, "from"),
-		root_of(op, op->result[0].type, c->axis, "to"), c->parts};
+		root_of(m, op, ir_operand_type(op, 0), c->axis, "from"),
+		root_of(m, op, op->result[0].type, c->axis, "to"), c->parts};
 }
 
 struct collective_request
@@ -247,15 +248,15 @@ cost_collective_request(const void *owner, const struct ir_module *m, const stru
 	struct cost_collective c;
 
 	cost_op_collective(m, op, &c);
-	return request_of(owner, op, &c, g, device);
+	return request_of(owner, m, op, &c, g, device);
 }
 
 static double
-computed_seconds(const struct cost_model *model, const struct ir_op *op,
+computed_seconds(const struct cost_model *model, const struct ir_module *m, const struct ir_op *op,
 	const struct cost_collective *c, const struct event_group *g, const uint32_t *device)
 {
 	void *scratch = alloc_scratch(NULL);
-	struct collective_request q = request_of(scratch, op, c, g, device);
+	struct collective_request q = request_of(scratch, m, op, c, g, device);
 	double t = collective_model_seconds(model->collectives, &q, model->algorithm, NULL);
 	talloc_free(scratch);
 	return t;
@@ -270,10 +271,10 @@ cost_message_seconds(const struct cost_model *model, const struct ir_module *m,
 
 	*measured = t >= 0;
 	if (!*measured)
-		t = computed_seconds(model, op, c, g, device);
+		t = computed_seconds(model, m, op, c, g, device);
 	else if (model->base)
-		t = scaled(t, computed_seconds(model, op, c, g, device),
-			computed_seconds(model->base, op, c, g, device));
+		t = scaled(t, computed_seconds(model, m, op, c, g, device),
+			computed_seconds(model->base, m, op, c, g, device));
 	return cost_changed_seconds(model, m, op, t);
 }
 

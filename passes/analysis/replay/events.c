@@ -344,7 +344,7 @@ holds(const struct builder *b, const struct ir_type *t, uint32_t device, int exc
 {
 	for (int a = 0; a < b->m->naxes; a++)
 		if ((b->axes >> a & 1) && a != except && t->axis[a].kind == IR_SINGLE &&
-			coordinate(b, device, a) != t->axis[a].order)
+			coordinate(b, device, a) != ir_axis_place(&b->m->axis[a], t->axis[a].order))
 			return false;
 	return true;
 }
@@ -411,12 +411,14 @@ emit_alike(
 
 /* Places of the axis that send or receive. */
 static bool
-is_party(const struct ir_op *op, const struct cost_collective *c, uint32_t place)
+is_party(const struct ir_module *m, const struct ir_op *op, const struct cost_collective *c,
+	uint32_t place)
 {
-	if (c->kind != RT_SEND)
-		return true;
-	return place == (uint32_t)ir_attr_int(op, "from", 0) ||
-	       place == (uint32_t)ir_attr_int(op, "to", 0);
+	const struct ir_axis *axis = &m->axis[c->axis];
+
+	return c->kind != RT_SEND ||
+	       place == ir_axis_place(axis, (uint16_t)ir_attr_int(op, "from", 0)) ||
+	       place == ir_axis_place(axis, (uint16_t)ir_attr_int(op, "to", 0));
 }
 
 /* A group of places that differ on the axis, the first of which is `first`: see the drawing. */
@@ -427,7 +429,7 @@ emit_group(struct builder *b, const struct ir_op *op, const struct cost_collecti
 	uint32_t *party = NEW_ARRAY(b->e, uint32_t, c->places), nparties = 0;
 	uint32_t *posted = NEW_ARRAY(party, uint32_t, c->places);
 	for (uint32_t k = 0; k < (uint32_t)c->places; k++)
-		if (is_party(op, c, k))
+		if (is_party(b->m, op, c, k))
 			party[nparties++] = neighbour(b, first, c->axis, k);
 	for (uint32_t k = 0; k < nparties; k++) {
 		const uint32_t post = emit_post(b, op, r, turn, party[k]);
@@ -566,21 +568,30 @@ replayed_turns(const struct builder *b, const struct issue *o, const struct issu
 
 /* ---- loops with a schedule ---- */
 
-/* A loop with a schedule, while its stages go along their lines. */
+/* A loop with a schedule, while its devices go along their lines. */
 struct staged {
 	struct builder *b;
 	const struct issue *o;
 	const struct issue_loop *l;
 	const struct ir_op **op; /* [n] that are messages */
 	struct cell_message *message;
-	uint32_t n, *next; /* [stages] item of the line */
+	uint32_t n, *next; /* [devices] item of the line */
 	struct cell_lines *lines;
 };
 
 static bool
 is_at(const struct staged *s, uint32_t device, uint32_t stage)
 {
-	return coordinate(s->b, device, s->l->stage_axis) == stage;
+	return coordinate(s->b, device, s->l->stage_axis) == s->l->cells->device[stage];
+}
+
+/* Is the op of that stage? Of none are only ops that each device does in its only stage. */
+static bool
+is_of_stage(const struct staged *s, const struct ir_op *op, uint32_t stage)
+{
+	const int of = op->nresults ? issue_stage(s->l, &op->result[0]) : -1;
+
+	return of < 0 || (uint32_t)of == stage;
 }
 
 /* What was sent from a slot has left it before something else is made there. */
@@ -603,49 +614,52 @@ wait_for_sources(struct staged *s, const struct cell_item *it, uint32_t stage)
 }
 
 static void
-emit_cell(struct staged *s, const struct cell_item *it, uint32_t stage)
+emit_cell(struct staged *s, const struct cell_item *it)
 {
 	struct builder *b = s->b;
-	const uint32_t first = s->l->phase[it->cell.phase], end = s->l->phase[it->cell.last + 1];
+	const uint32_t first = s->l->phase[it->cell.phase], end = s->l->phase[it->cell.last + 1],
+		       stage = it->cell.stage;
 	struct cell_message m;
 
 	wait_for_sources(s, it, stage);
 	b->stage_axis = s->l->stage_axis;
-	b->stage = (int)stage;
+	b->stage = (int)s->l->cells->device[stage];
 	for (uint32_t p = first; p < end; p++)
-		if (!issue_message(s->o, s->o->op[p], &m))
+		if (is_of_stage(s, s->o->op[p], stage) && !issue_message(s->o, s->o->op[p], &m))
 			emit(b, s->o->op[p], it->cell.turn);
 	b->stage = -1;
 	/* So that every phase starts alike. */
 	for (uint32_t p = first; p < end; p++) {
 		struct record *r = &b->record[s->o->op[p]->id];
 		for (uint32_t d = 0; r->done && d < b->e->ndevices; d++)
-			if (is_at(s, d, stage) && !issue_message(s->o, s->o->op[p], &m))
+			if (is_at(s, d, stage) && is_of_stage(s, s->o->op[p], stage) &&
+				!issue_message(s->o, s->o->op[p], &m))
 				wait_for(
 					b, r, it->cell.turn * b->e->ndevices + d, it->cell.turn, d);
 	}
 }
 
-/* The next item of a stage; a message once both of its ends are there. False: it has none, or waits. */
+/* The next item of a device; a message once both of its ends are there. False: it has none, or waits. */
 static bool
-emit_item(struct staged *s, uint32_t stage)
+emit_item(struct staged *s, uint32_t device)
 {
-	if (s->next[stage] == s->lines->n[stage])
+	if (s->next[device] == s->lines->n[device])
 		return false;
-	const struct cell_item *it = &s->lines->item[stage][s->next[stage]];
+	const struct cell_item *it = &s->lines->item[device][s->next[device]];
 	if (it->cell.phase < CELL_PHASES) {
-		emit_cell(s, it, stage);
-		s->next[stage]++;
+		emit_cell(s, it);
+		s->next[device]++;
 		return true;
 	}
 	const struct cell_message *m = &s->message[it->message];
-	const uint32_t at = m->from == stage ? m->to : m->from;
+	const uint32_t *of = s->l->cells->device,
+		       at = of[m->from] == device ? of[m->to] : of[m->from];
 	const struct cell_item *other = &s->lines->item[at][s->next[at]];
 	if (s->next[at] == s->lines->n[at] || other->cell.phase < CELL_PHASES ||
 		other->message != it->message || other->cell.turn != it->cell.turn)
 		return false;
 	emit(s->b, s->op[it->message], it->cell.turn);
-	s->next[stage]++;
+	s->next[device]++;
 	s->next[at]++;
 	return true;
 }
@@ -659,12 +673,12 @@ emit_staged(struct builder *b, const struct issue *o, const struct issue_loop *l
 
 	s.n = issue_messages(scratch, o, l, &s.op, &s.message);
 	s.lines = cells_lines(scratch, l->cells, s.message, s.n);
-	s.next = ARRAY_ZERO(scratch, uint32_t, l->cells->stages);
+	s.next = ARRAY_ZERO(scratch, uint32_t, l->cells->devices);
 	record_work(b, o, l, l->turns);
 	while (moves) {
 		moves = false;
-		for (uint32_t stage = 0; stage < l->cells->stages; stage++)
-			while (emit_item(&s, stage))
+		for (uint32_t d = 0; d < l->cells->devices; d++)
+			while (emit_item(&s, d))
 				moves = true;
 	}
 	for (uint32_t turn = 0; turn < l->turns; turn++)

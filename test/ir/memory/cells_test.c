@@ -1,8 +1,11 @@
-/* Lines of stages: times and slots against closed forms, and lines of messages on a machine that knows no times. */
+/* Lines of devices: times and slots against closed forms, and lines of messages on a machine that knows no times. */
 #include "ir/base/alloc.h"
 #include "ir/memory/cells.h"
+#include "passes/pipeline/schedule.h"
 #include "test/unit.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <talloc.h>
 
 enum { MOST_STAGES = 6, MOST_TURNS = 12, BOTH = 3 /* F and B */ };
@@ -11,10 +14,18 @@ static struct cells *
 cells_of(const char *schedule, uint32_t stages, uint32_t turns)
 {
 	const char *why = NULL;
-	struct cells *c = cells_create(NULL, schedule, stages, turns, &why);
+	struct cells *c = cells_create(
+		NULL, schedule, (struct cell_places){stages, stages, NULL}, turns, &why);
 
 	assert_true(c && !why);
 	return c;
+}
+
+/* What F of a stage leaves for a phase of it. */
+static uint32_t
+ring(const struct cells *c, uint32_t stage, uint32_t read)
+{
+	return cells_ring(c, stage, CELL_FORWARD, cells_member(c, stage, read));
 }
 
 /* The last stage to end does so after turns (F + B) + (stages - 1) (F + B). */
@@ -30,8 +41,7 @@ makespan(void **state)
 				struct cells *c = cells_of(name[k], p, m);
 				uint32_t end = 0;
 				for (uint32_t s = 0; s < p; s++) {
-					const uint32_t last =
-						c->end[s * m * CELL_PHASES + c->n[s] - 1];
+					const uint32_t last = c->end[s * c->most + c->n[s] - 1];
 					end = last > end ? last : end;
 				}
 				assert_int_equal(end, (m + p - 1) * BOTH);
@@ -49,17 +59,16 @@ slots(void **state)
 		for (uint32_t m = 1; m <= MOST_TURNS; m++) {
 			struct cells *g = cells_of("gpipe", p, m), *o = cells_of("1f1b", p, m);
 			for (uint32_t s = 0; s < p; s++) {
-				assert_int_equal(cells_ring(g, s, CELL_FORWARD, CELL_BACKWARD), m);
-				assert_int_equal(cells_ring(o, s, CELL_FORWARD, CELL_BACKWARD),
-					p - s < m ? p - s : m);
-				assert_int_equal(cells_ring(o, s, CELL_FORWARD, CELL_FORWARD), 1);
+				assert_int_equal(ring(g, s, CELL_BACKWARD), m);
+				assert_int_equal(ring(o, s, CELL_BACKWARD), p - s < m ? p - s : m);
+				assert_int_equal(ring(o, s, CELL_FORWARD), 1);
 			}
 			talloc_free(g);
 			talloc_free(o);
 		}
 }
 
-/* A message meets when it is the next of both stages; a cell needs what is sent to it. */
+/* A message meets when it is the next of both devices; a cell needs what is sent to it. */
 static bool
 ends(const struct cells *c, const struct cell_lines *x, const struct cell_message *message,
 	uint32_t n)
@@ -69,34 +78,52 @@ ends(const struct cells *c, const struct cell_lines *x, const struct cell_messag
 
 	while (moves) {
 		moves = false;
-		for (uint32_t s = 0; s < c->stages; s++) {
-			if (next[s] == x->n[s])
+		for (uint32_t d = 0; d < c->devices; d++) {
+			if (next[d] == x->n[d])
 				continue;
-			const struct cell_item *it = &x->item[s][next[s]];
+			const struct cell_item *it = &x->item[d][next[d]];
 			if (it->cell.phase < CELL_PHASES) {
 				for (uint32_t k = 0; k < n; k++)
-					if (message[k].to == s &&
+					if (message[k].to == it->cell.stage &&
 						cell_does(&it->cell, message[k].phase))
 						assert_true(got[k][it->cell.turn]);
-				next[s]++;
+				next[d]++;
 				moves = true;
 				continue;
 			}
 			const struct cell_message *m = &message[it->message];
-			const uint32_t at = m->from == s ? m->to : m->from;
+			const uint32_t from = c->device[m->from],
+				       at = from == d ? c->device[m->to] : from;
 			const struct cell_item *other = &x->item[at][next[at]];
 			if (next[at] == x->n[at] || other->cell.phase < CELL_PHASES ||
 				other->message != it->message || other->cell.turn != it->cell.turn)
 				continue;
 			got[it->message][it->cell.turn] = 1;
-			next[s]++;
+			next[d]++;
 			next[at]++;
 			moves = true;
 		}
 	}
-	for (uint32_t s = 0; s < c->stages; s++)
-		all &= next[s] == x->n[s];
+	for (uint32_t d = 0; d < c->devices; d++)
+		all &= next[d] == x->n[d];
 	return all;
+}
+
+/* Each stage sends to those next to it that are on another device; what comes is read until W. Returns how many. */
+static uint32_t
+list_messages(const struct cells *c, struct cell_message *message)
+{
+	uint32_t n = 0;
+
+	for (uint32_t s = 0; s + 1 < c->stages; s++) {
+		if (c->device[s] == c->device[s + 1])
+			continue;
+		message[n++] = (struct cell_message){
+			s, s + 1, CELL_FORWARD, cells_member(c, s + 1, CELL_WEIGHT)};
+		message[n++] = (struct cell_message){
+			s + 1, s, CELL_BACKWARD, cells_member(c, s, CELL_WEIGHT)};
+	}
+	return n;
 }
 
 static void
@@ -110,15 +137,9 @@ lines(void **state)
 			for (uint32_t m = 1; m <= MOST_TURNS; m++) {
 				struct cells *c = cells_of(name[k], p, m);
 				struct cell_message message[2 * MOST_STAGES];
-				uint32_t n = 0;
-				for (uint32_t s = 0; s + 1 < p; s++) {
-					message[n++] = (struct cell_message){
-						s, s + 1, CELL_FORWARD, CELL_BACKWARD};
-					message[n++] = (struct cell_message){
-						s + 1, s, CELL_BACKWARD, CELL_BACKWARD};
-				}
-				message[n++] =
-					(struct cell_message){0, p - 1, CELL_FORWARD, CELL_FORWARD};
+				uint32_t n = list_messages(c, message);
+				message[n++] = (struct cell_message){0, p - 1, CELL_FORWARD,
+					cells_member(c, p - 1, CELL_FORWARD)};
 				const struct cell_lines *x = cells_lines(c, c, message, n);
 				assert_true(ends(c, x, message, n));
 				talloc_free(c);
@@ -137,6 +158,7 @@ c_cells(const struct cells *a, uint32_t stage, const struct cells *b)
 static void
 tables(void **state)
 {
+	const struct cell_places one = {1, 1, NULL}, two = {2, 2, NULL};
 	void *scratch = talloc_new(NULL);
 	const char *why = NULL;
 	(void)state;
@@ -145,7 +167,7 @@ tables(void **state)
 		     *o = cells_of("1f1b", 2, 3);
 	for (uint32_t s = 0; s < 2; s++)
 		for (uint32_t i = 0; i < c_cells(t, s, o); i++) {
-			const uint32_t k = s * 3 * CELL_PHASES + i;
+			const uint32_t k = s * t->most + i;
 			assert_int_equal(t->cell[k].phase, o->cell[k].phase);
 			assert_int_equal(t->cell[k].last, o->cell[k].last);
 			assert_int_equal(t->cell[k].turn, o->cell[k].turn);
@@ -154,25 +176,104 @@ tables(void **state)
 	struct cells *z =
 		cells_of("0F0,0F1,0I0,0F2,0I1,0I2,0W0,0W1,0W2;1F0,1B0,1F1,1B1,1F2,1B2", 2, 3);
 	assert_true(z->divided && !t->divided);
-	assert_int_equal(cells_ring(z, 0, CELL_FORWARD, CELL_WEIGHT), 3);
-	assert_int_equal(cells_ring(z, 0, CELL_FORWARD, CELL_BACKWARD), 2);
-	assert_int_equal(cells_ring(z, 1, CELL_FORWARD, CELL_WEIGHT), 1);
+	assert_int_equal(ring(z, 0, CELL_WEIGHT), 3);
+	assert_int_equal(ring(z, 0, CELL_BACKWARD), 2);
+	assert_int_equal(ring(z, 1, CELL_WEIGHT), 1);
 	talloc_free(z);
-	assert_null(cells_create(scratch, "0F0,0B0;0F0,0B0", 2, 1, &why));
+	assert_null(cells_create(scratch, "0F0,0B0;0F0,0B0", two, 1, &why));
 	assert_non_null(why);
-	assert_null(cells_create(scratch, "0B0,0F0", 1, 1, &why));
-	assert_null(cells_create(scratch, "0F0,0B0;", 1, 1, &why));
-	assert_null(cells_create(scratch, "0F0,0B0,0F1", 1, 1, &why));
-	assert_null(cells_create(scratch, "0F99999999999999999999,0B0", 1, 1, &why));
+	assert_null(cells_create(scratch, "0B0,0F0", one, 1, &why));
+	assert_null(cells_create(scratch, "0F0,0B0;", one, 1, &why));
+	assert_null(cells_create(scratch, "0F0,0B0,0F1", one, 1, &why));
+	assert_null(cells_create(scratch, "0F99999999999999999999,0B0", one, 1, &why));
 	talloc_free(t);
 	talloc_free(o);
 	talloc_free(scratch);
+}
+
+/* The text that the IR has, and where its stages are. */
+static struct cells *
+cells_of_schedule(const void *owner, const struct schedule *s, uint32_t turns)
+{
+	uint16_t *place = ARRAY_NEW(owner, uint16_t, s->nstages);
+	const char *why = NULL;
+	char *text;
+	size_t length;
+	FILE *out = open_memstream(&text, &length);
+
+	schedule_write(out, s);
+	fclose(out);
+	text[length - 1] = 0;
+	for (char *at = text; *at; at++)
+		*at = *at == '\n' ? ';' : *at;
+	for (int k = 0; k < s->nstages; k++)
+		place[k] = (uint16_t)s->rank_of[k];
+	struct cells *c = cells_create(owner, text,
+		(struct cell_places){(uint32_t)s->nranks, (uint32_t)s->nstages, place}, turns,
+		&why);
+	free(text);
+	return c;
+}
+
+/* Micro-batches whose F is done and whose W is not, at most. */
+static uint32_t
+most_live(const struct cells *c, uint32_t stage)
+{
+	const uint32_t device = c->device[stage];
+	uint32_t live = 0, most = 0;
+
+	for (uint32_t i = 0; i < c->n[device]; i++) {
+		const struct stage_cell *x = &cells_line(c, device)[i];
+		if (x->stage != stage)
+			continue;
+		live += x->phase == CELL_FORWARD;
+		most = live > most ? live : most;
+		live -= x->last == CELL_WEIGHT;
+	}
+	return most;
+}
+
+/* Of schedules with several stages on a device: the makespan is that of the library, slots are as many as there are
+ * micro-batches at once, and no device waits for ever. */
+static void
+several(void **state)
+{
+	static const enum schedule_name name[] = {
+		SCHEDULE_INTERLEAVED, SCHEDULE_ZBV, SCHEDULE_VHALF};
+	struct diag *diag = diag_create(NULL);
+	(void)state;
+
+	for (size_t k = 0; k < sizeof name / sizeof *name; k++)
+		for (int p = 2; 2 * p <= MOST_STAGES; p++)
+			for (int m = 1; m <= MOST_TURNS; m++) {
+				const struct schedule *s =
+					schedule_make(diag, diag, name[k], p, 2, m);
+				struct schedule_stage unit[MOST_STAGES];
+				for (int i = 0; i < 2 * p; i++)
+					unit[i] = (struct schedule_stage){1, 1, 1, 0, 1, 1};
+				const struct schedule_cost *cost =
+					schedule_cost(diag, s, diag, SCHEDULE_TAGGED, unit);
+				const struct cells *c = cells_of_schedule(diag, s, (uint32_t)m);
+				struct cell_message message[2 * MOST_STAGES];
+				uint32_t end = 0;
+				assert_non_null(c);
+				for (uint32_t d = 0; d < c->devices; d++) {
+					const uint32_t last = c->end[d * c->most + c->n[d] - 1];
+					end = last > end ? last : end;
+				}
+				assert_int_equal(end, (uint32_t)cost->makespan);
+				for (uint32_t i = 0; i < c->stages; i++)
+					assert_int_equal(ring(c, i, CELL_WEIGHT), most_live(c, i));
+				const uint32_t n = list_messages(c, message);
+				assert_true(ends(c, cells_lines(c, c, message, n), message, n));
+			}
+	talloc_free(diag);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(makespan), cmocka_unit_test(slots),
-		cmocka_unit_test(lines), cmocka_unit_test(tables)};
+		cmocka_unit_test(lines), cmocka_unit_test(tables), cmocka_unit_test(several)};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

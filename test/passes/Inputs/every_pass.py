@@ -27,7 +27,7 @@ PIPELINES = [
     "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
     "grad,adam,parallelize,canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,grad,parallelize{engine=random,seed=2},sgd,cse,dce",
-    "rewrite{all},grad,adam,dp{axis=dp},rewrite,canonicalize,cse,dce,opfuse,tensorfuse",
+    "rewrite{policy=all},grad,adam,dp{axis=dp},rewrite,canonicalize,cse,dce,opfuse,tensorfuse",
     "grad,sgd,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
 ]
 

@@ -1,0 +1,395 @@
+/* See search.h. */
+#include "passes/rules/search.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/clock.h"
+#include "ir/base/number.h"
+#include "ir/base/vec.h"
+#include "ir/digest.h"
+
+#include <string.h>
+#include <talloc.h>
+
+enum {
+	EVERYWHERE = UINT32_MAX, /* in place of an op */
+	MOST_CANDIDATES =
+		256, /* that wait; more than are gone on from before the evaluations end */
+};
+
+/* An application of a rule, at an op or at all where it matches, in order. */
+struct move {
+	int rule;
+	uint32_t op; /* id, given anew in the step and then as the moves before it give them */
+};
+
+struct tried {
+	struct move move;
+	double cost; /* of the step with all moves up to this one */
+};
+
+struct moves VEC(struct move);
+
+struct candidate {
+	double cost;
+	uint64_t number;    /* of equally good ones the first is gone on from */
+	struct tried *done; /* [ndone] */
+	int ndone;
+	struct moves open; /* what may be tried next */
+};
+
+struct seen {
+	char digest[IR_DIGEST_DIGITS + 1];
+};
+
+struct searcher {
+	const struct rule_search *s;
+	const struct ir_module *m;
+	struct VEC(struct candidate *) queue;
+	struct VEC(struct seen) seen;
+	const struct candidate *best;
+	uint64_t evaluations, number;
+	double ends; /* of the clock; 0: never */
+	int depth;   /* of the deepest rule */
+};
+
+static struct ir_block *
+main_of(const struct ir_module *m)
+{
+	return &ir_func_find(m, "main")->body;
+}
+
+/* --- moves ------------------------------------------------------------------------------------ */
+
+static bool
+apply_everywhere(const struct rule_set *set, struct ir_module *m, int rule)
+{
+	const uint32_t before = m->op_ids;
+	bool changed = false;
+
+	for (struct ir_op *op = main_of(m)->first, *next; op; op = next) {
+		struct rule_match match;
+		struct rule_built b;
+		next = op->next;
+		if (op->id >= before || !rule_match_one(set->index, m, op, rule, &match) ||
+			!rule_build(m, &match, &b))
+			continue;
+		next = rule_next_op(&b, op);
+		rule_commit(&b);
+		changed = true;
+	}
+	return changed;
+}
+
+static struct ir_op *
+op_of(const struct ir_module *m, uint32_t id)
+{
+	IR_FOR_OPS (op, main_of(m))
+		if (op->id == id)
+			return op;
+	return NULL;
+}
+
+static bool
+apply_move(const struct rule_set *set, struct ir_module *m, struct move move)
+{
+	struct rule_match match;
+	struct rule_built b;
+
+	if (move.op == EVERYWHERE)
+		return apply_everywhere(set, m, move.rule);
+	struct ir_op *op = op_of(m, move.op);
+	if (!op || !rule_match_one(set->index, m, op, move.rule, &match) ||
+		!rule_build(m, &match, &b))
+		return false;
+	rule_commit(&b);
+	return true;
+}
+
+/* A clone of the step with the moves of a candidate and one more, whose ops have ids from *first on;
+ * NULL: it does not fit. */
+static struct ir_module *
+changed_step(const struct searcher *x, const struct candidate *c, struct move more, uint32_t *first)
+{
+	struct ir_module *m = ir_module_clone(NULL, x->m);
+
+	for (int i = 0; i < c->ndone; i++)
+		apply_move(x->s->set, m, c->done[i].move);
+	*first = m->op_ids;
+	if (apply_move(x->s->set, m, more))
+		return m;
+	talloc_free(m);
+	return NULL;
+}
+
+/* Rules that match at an op and can be built there. */
+static void
+list_at(const struct searcher *x, struct ir_module *m, struct ir_op *op, const void *owner,
+	struct moves *to)
+{
+	struct rule_next next = {0};
+	struct rule_match match;
+	struct rule_built b;
+
+	while (op->nresults && rule_match_next(x->s->set->index, m, op, &next, &match)) {
+		if (!rule_build(m, &match, &b))
+			continue;
+		rule_undo(&b);
+		VEC_PUSH(owner, to, (struct move){match.pattern->number, op->id});
+	}
+}
+
+/* All moves of the step, those first that apply a rule everywhere. */
+static void
+list_all(const struct searcher *x, const void *owner, struct moves *to)
+{
+	struct ir_module *m = ir_module_clone(NULL, x->m);
+	struct moves single = {0};
+	int *places = ZERO_ARRAY(m, int, x->s->set->n + 1);
+
+	IR_FOR_OPS (op, main_of(m))
+		if (op->id < x->m->op_ids)
+			list_at(x, m, op, m, &single);
+	for (int64_t i = 0; i < single.n; i++)
+		if (++places[single.at[i].rule] == 2)
+			VEC_PUSH(owner, to, (struct move){single.at[i].rule, EVERYWHERE});
+	for (int64_t i = 0; i < single.n; i++)
+		VEC_PUSH(owner, to, single.at[i]);
+	talloc_free(m);
+}
+
+struct near VEC(struct ir_op *);
+
+static void
+add_near(const void *owner, struct near *near, bool *listed, struct ir_op *op)
+{
+	if (listed[op->id])
+		return;
+	listed[op->id] = true;
+	VEC_PUSH(owner, near, op);
+}
+
+/* Moves at ops from id `first` on, at those that read them up to the depth of a rule, and at those
+ * that read the same. */
+static void
+list_near(const struct searcher *x, struct ir_module *m, uint32_t first, const void *owner,
+	struct moves *to)
+{
+	void *scratch = alloc_scratch(NULL);
+	const uint32_t nids = m->op_ids;
+	bool *listed = ZERO_ARRAY(scratch, bool, nids + 1);
+	struct near near = {0};
+	int64_t begin = 0;
+
+	IR_FOR_OPS (op, main_of(m))
+		if (op->id >= first)
+			add_near(scratch, &near, listed, op);
+	for (int64_t i = 0, n = near.n; i < n; i++)
+		for (int k = 0; k < near.at[i]->noperands; k++) {
+			int left = RULE_MAX_USES;
+			IR_FOR_USES (u, ir_operand(near.at[i], k))
+				if (left-- > 0)
+					add_near(scratch, &near, listed, u->op);
+		}
+	for (int level = 0; level < x->depth; level++) {
+		const int64_t end = near.n;
+		for (int64_t i = begin; i < end; i++) {
+			int left = RULE_MAX_USES;
+			struct ir_op *op = near.at[i];
+			for (int k = 0; k < op->nresults; k++)
+				IR_FOR_USES (u, &op->result[k])
+					if (left-- > 0)
+						add_near(scratch, &near, listed, u->op);
+		}
+		begin = end;
+	}
+	for (int64_t i = 0; i < near.n; i++)
+		list_at(x, m, near.at[i], owner, to);
+	talloc_free(scratch);
+}
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+static bool
+is_new(struct searcher *x, const struct ir_module *m)
+{
+	struct seen now;
+
+	ir_digest(m, now.digest);
+	for (int64_t i = 0; i < x->seen.n; i++)
+		if (strcmp(x->seen.at[i].digest, now.digest) == 0)
+			return false;
+	VEC_PUSH(x->s->run->scratch, &x->seen, now);
+	return true;
+}
+
+static bool
+may_go_on(const struct searcher *x)
+{
+	return x->evaluations < x->s->evaluations && !(x->ends > 0 && clock_seconds() >= x->ends);
+}
+
+static bool
+is_better(const struct candidate *a, const struct candidate *b)
+{
+	return a->cost != b->cost ? a->cost < b->cost : a->number < b->number;
+}
+
+static struct candidate *
+take_best(struct searcher *x)
+{
+	int64_t best = 0;
+
+	for (int64_t i = 1; i < x->queue.n; i++)
+		if (is_better(x->queue.at[i], x->queue.at[best]))
+			best = i;
+	struct candidate *c = x->queue.at[best];
+	x->queue.at[best] = VEC_POP(&x->queue);
+	return c;
+}
+
+static void
+push(struct searcher *x, struct candidate *c)
+{
+	int64_t worst = 0;
+
+	VEC_PUSH(x->s->run->scratch, &x->queue, c);
+	if (x->queue.n <= MOST_CANDIDATES)
+		return;
+	for (int64_t i = 1; i < x->queue.n; i++)
+		if (is_better(x->queue.at[worst], x->queue.at[i]))
+			worst = i;
+	x->queue.at[worst] = VEC_POP(&x->queue);
+}
+
+/* A move that was good enough from a candidate, and what it makes possible. */
+struct next {
+	struct candidate *c;
+	int64_t at; /* among the moves of the candidate that it is from */
+};
+
+/* What the changed step costs, nothing being said; negative: it is no candidate. */
+static double
+cost_of(struct searcher *x, struct ir_module *m)
+{
+	const bool before = diag_mute(m->ctx->diag, true);
+	const double cost = x->s->cost(x->s->data, m);
+
+	diag_mute(m->ctx->diag, before);
+	x->evaluations++;
+	return cost;
+}
+
+/* Tries a move from a candidate; NULL: nothing to go on from. */
+static struct candidate *
+try_move(struct searcher *x, const struct candidate *from, struct move move)
+{
+	uint32_t first;
+	struct ir_module *m = changed_step(x, from, move, &first);
+	const double cost = m && is_new(x, m) ? cost_of(x, m) : -1;
+
+	talloc_free(m);
+	if (cost < 0 || cost > x->s->alpha * x->best->cost)
+		return NULL;
+	struct candidate *c = NEW(x->s->run->scratch, struct candidate);
+	*c = (struct candidate){.cost = cost, .number = x->number++, .ndone = from->ndone + 1};
+	c->done = NEW_ARRAY(c, struct tried, c->ndone);
+	for (int i = 0; i < from->ndone; i++)
+		c->done[i] = from->done[i];
+	c->done[from->ndone] = (struct tried){move, cost};
+	m = changed_step(x, from, move, &first);
+	list_near(x, m, first, c, &c->open);
+	talloc_free(m);
+	return c;
+}
+
+static bool
+has_move(const struct moves *moves, struct move move)
+{
+	for (int64_t i = 0; i < moves->n; i++)
+		if (moves->at[i].rule == move.rule && moves->at[i].op == move.op)
+			return true;
+	return false;
+}
+
+static void
+go_on(struct searcher *x, const struct candidate *from)
+{
+	struct VEC(struct next) good = {0};
+
+	for (int64_t i = 0; i < from->open.n && may_go_on(x); i++) {
+		struct candidate *c = try_move(x, from, from->open.at[i]);
+		if (!c)
+			continue;
+		VEC_PUSH(x->s->run->scratch, &good, (struct next){c, i});
+		if (is_better(c, x->best))
+			x->best = c;
+	}
+	for (int64_t k = 0; k < good.n; k++) {
+		struct candidate *c = good.at[k].c;
+		for (int64_t j = k + 1; j < good.n; j++)
+			if (!has_move(&c->open, from->open.at[good.at[j].at]))
+				VEC_PUSH(c, &c->open, from->open.at[good.at[j].at]);
+		push(x, c);
+	}
+}
+
+/* --- the result ------------------------------------------------------------------------------- */
+
+static void
+tell(const struct searcher *x, double before)
+{
+	const double ms = 1e3;
+
+	pass_remark(x->s->run, NULL, x->best->ndone ? PASS_APPLIED : PASS_MISSED,
+		"rules: the step takes %.6g ms, %.6g ms before; %llu evaluations",
+		x->best->cost * ms, before * ms, (unsigned long long)x->evaluations);
+}
+
+static void
+make_best(const struct searcher *x, struct ir_module *m, double before)
+{
+	const struct rule_set *set = x->s->set;
+	char text[NUMBER_TEXT];
+
+	for (int i = 0; i < x->best->ndone; i++) {
+		const struct tried *t = &x->best->done[i];
+		const struct ir_op *at = t->move.op == EVERYWHERE ? NULL : op_of(m, t->move.op);
+		const double gain = before - t->cost;
+		pass_remark(x->s->run, at, PASS_APPLIED, "rule %s%s: %s %s",
+			rule_index_pattern(set->index, t->move.rule)->rule->name,
+			at ? "" : " wherever it matches", gain < 0 ? "costs" : "saves",
+			number_seconds(text, gain < 0 ? -gain : gain));
+		pass_count(x->s->run, "rule(s) applied", 1);
+		before = t->cost;
+		apply_move(set, m, t->move);
+	}
+}
+
+void
+rule_search_run(const struct rule_search *s, struct ir_module *m)
+{
+	struct searcher x = {.s = s, .m = m};
+	struct candidate *first = NEW(s->run->scratch, struct candidate);
+	struct ir_module *copy;
+
+	ir_module_renumber(m);
+	if (pass_time_limit(s->run) > 0)
+		x.ends = clock_seconds() + pass_time_limit(s->run);
+	x.depth = rule_index_depth(s->set->index);
+	copy = ir_module_clone(NULL, m);
+	is_new(&x, copy);
+	first->cost = cost_of(&x, copy);
+	talloc_free(copy);
+	if (first->cost < 0)
+		return;
+	list_all(&x, first, &first->open);
+	x.best = first;
+	push(&x, first);
+	while (x.queue.n && may_go_on(&x)) {
+		const struct candidate *c = take_best(&x);
+		if (c->cost <= s->alpha * x.best->cost)
+			go_on(&x, c);
+	}
+	tell(&x, first->cost);
+	make_best(&x, m, first->cost);
+}
