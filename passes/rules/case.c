@@ -180,6 +180,14 @@ without_common(struct rule_case *c, term_id e)
 	return e;
 }
 
+bool
+case_is_at_least(struct rule_case *c, term_id e, int64_t low)
+{
+	int64_t value;
+
+	return (e = case_affine(c, e)) && least(c, e, &value) && value >= low;
+}
+
 /* Which sizes to compare, so that e is decided: c->cut. */
 static int
 cut_order(struct rule_case *c, term_id e)
@@ -434,10 +442,13 @@ static term_id
 quotient_by_form(struct rule_case *c, term_id e, term_id d)
 {
 	struct terms *t = c->t;
-	term_id rest = e;
-	const term_id sum = take_multiples(c, &rest, d);
+	term_id rest = e, sum = take_multiples(c, &rest, d);
 	int64_t k, low;
 
+	if (least(c, linear_add(t, linear_constant(t, -1), rest, -1), &low) && low >= 0) {
+		sum = linear_add(t, sum, linear_constant(t, 1), -1); /* a rest below 0 */
+		rest = linear_add(t, rest, d, 1);
+	}
 	const term_id room = linear_add(
 		t, linear_add(t, d, rest, -1), linear_constant(t, 1), -1);
 	if (least(c, rest, &low) && low >= 0 && least(c, room, &low) && low >= 0)

@@ -51,14 +51,12 @@ fresh(struct decision *d, enum var_kind kind, int64_t low, term_id root)
 	return v;
 }
 
-/* The case where a variable is e besides; NULL: too many. */
-static struct rule_case *
-child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said, int sign)
+/* In the case, the variable is e from now on. */
+static void
+put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 {
-	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
 	term_id by[CASE_VARS] = {0};
 
-	*c = *start;
 	by[v] = e;
 	for (int i = 0; i < CASE_VARS && i < d->t.var.n; i++) {
 		if (c->by[i])
@@ -73,6 +71,16 @@ child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, t
 				linear_replace(&d->t, c->forced[i].cut.e, by, CASE_VARS);
 	}
 	c->by[v] = e;
+}
+
+/* The case where a variable is e besides. */
+static struct rule_case *
+child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said, int sign)
+{
+	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
+
+	*c = *start;
+	put(d, c, v, e);
 	if (said > 0 && c->ntrail < CASE_TRAIL) {
 		int64_t k = 1;
 		if (linear_nvars(&d->t, said))
@@ -421,6 +429,59 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	return 0;
 }
 
+/* Solves e >= 0, or e = 0, for a variable that e has once and that may be so large. */
+static bool
+solve(struct decision *d, struct rule_case *c, term_id e, bool zero)
+{
+	struct terms *t = &d->t;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		int64_t k;
+		const int32_t v = linear_var_at(t, e, i, &k);
+		const struct var var = t->var.at[v];
+		if ((k != 1 && !(zero && k == -1)) ||
+			(var.kind != VAR_INTEGER && var.kind != VAR_SIZE))
+			continue;
+		const term_id rest = linear_scale(
+			t, linear_add(t, e, linear_var(t, v), -k), -k);
+		if (term_uses(t, rest, v) ||
+			(var.kind == VAR_SIZE && !case_is_at_least(c, rest, 0))) /* types ask for 1 */
+			continue;
+		const int32_t more = zero ? 0 : fresh(d, VAR_SIZE, 0, 0);
+		if (more < 0)
+			return false;
+		put(d, c, v, zero ? rest : linear_add(t, rest, linear_var(t, more), 1));
+		return true;
+	}
+	return false;
+}
+
+/* Conditions of the rule that can be solved are, so that no case is made for them. */
+static void
+assume_conditions(struct decision *d, struct rule_case *c)
+{
+	struct terms *t = &d->t;
+
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < d->rule->nwhere; i++) {
+			const struct ir_rule_condition *w = &d->rule->where[i];
+			const bool less = w->compare == RULE_LT || w->compare == RULE_LE;
+			struct rule_case probe = *c;
+			probe.arena = d->scratch;
+			const term_id x = case_size(&probe, w->arg[less]),
+				      y = x ? case_size(&probe, w->arg[!less]) : 0,
+				      one = linear_constant(t, 1);
+			if (!y || w->compare == RULE_NE)
+				continue;
+			term_id e = linear_add(t, x, y, -1);
+			if (w->compare == RULE_LT || w->compare == RULE_GT)
+				e = linear_add(t, e, one, -1);
+			if (w->compare == RULE_EQ ? case_equal(&probe, x, y) != 1
+						  : case_at_least(&probe, e) != 1)
+				solve(d, c, e, w->compare == RULE_EQ);
+		}
+}
+
 /* An index that has one value is that one. */
 static void
 settle(struct rule_case *c)
@@ -454,6 +515,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 			return false;
 		}
 		arena_reset(d->scratch);
+		assume_conditions(d, start);
 		*c = *start;
 		c->arena = d->scratch;
 		settle(c);
