@@ -473,7 +473,7 @@ size_sign(struct terms *t, term_id p)
 			if (t->node.at[m[f]].kind != NODE_VALUE)
 				return 0;
 			const struct var *v = &t->var.at[term_words(t, (term_id)m[f])[0]];
-			if (v->kind != VAR_SIZE)
+			if (v->kind != VAR_SIZE && v->kind != VAR_NOT_NEGATIVE)
 				return 0;
 			low *= v->low;
 		}

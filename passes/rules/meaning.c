@@ -636,6 +636,8 @@ linear_of(struct rule_case *c, term_id p)
 			return 0;
 		sum = linear_add(t, sum, product, k);
 	}
+	if (p && sum && case_is_real(c, sum))
+		return 0;
 	return p ? sum : 0;
 }
 
@@ -668,7 +670,7 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
 		holds = case_at_least(c, x);
 		if (holds == 1)
 			holds = case_at_least(c, linear_add(t, down, one, -1));
-		if (holds == 0 && case_at_least(c, y) == 1 && case_at_least(c, up) == 1) {
+		if (holds == 0 && case_is_at_least(c, y, 1) && case_is_at_least(c, up, 0)) {
 			const term_id less[2] = {poly_affine(t, up), arg[1]};
 			return decided_call(c, fn, less, decided);
 		}
