@@ -889,7 +889,8 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
 	default: break;
 	}
-	if (law_of(fn) & (LAW_ODD | LAW_EVEN)) {
+	/* The negative of an unsigned integer is none. */
+	if (type == APPLY_REAL && law_of(fn) & (LAW_ODD | LAW_EVEN)) {
 		if (poly_is_integer(t, x, 0) && (law_of(fn) & LAW_ODD))
 			return x;
 		if (is_negative(t, x)) {
