@@ -25,6 +25,7 @@ DOPT_API_BEGIN
 
 struct cost_model;   /* passes/analysis/cost/cost.h */
 struct pass_manager; /* passes/manager/pipeline.h */
+struct pass_pipeline; /* likewise */
 
 enum pass_option_type {
 	PASS_INT,    /* 12, -3 */
@@ -113,6 +114,8 @@ struct pass_run {
 	bool redefined;           /* set by pass_redefines */
 	struct pass_value *value; /* of the options, in order: use the getters */
 	struct pass_manager *manager;
+	const struct pass_pipeline *pipeline; /* in which it runs: use pass_rest */
+	int at;                               /* which pass of it */
 };
 
 /*
@@ -184,6 +187,10 @@ const char *pass_instead(const struct pass_run *run);
  * names of files; NULL: none. For passes that choose among alternatives: what each would cost, on stderr.
  */
 const char *pass_explain(const struct pass_run *run);
+
+/* The passes that follow in the pipeline, as text, with `instead` for those that search for kernels and without further runs
+ * of the same pass: to try a plan as the step will be in the end. "": none follow. Of run->scratch. */
+char *pass_rest(const struct pass_run *run, const char *instead);
 
 /* Memory limit of a device for the final step, in bytes (`dopt -budget`); 0: none. */
 uint64_t pass_budget(const struct pass_run *run);

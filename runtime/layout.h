@@ -14,6 +14,13 @@ struct rt_box {
 int64_t rt_places(const struct rt_program *p);
 
 /* The coordinates of a place; 0 on time axes. `coord` has RT_MAX_AXES entries. */
+/* Bytes of the arena of the rank at a coordinate. */
+static inline size_t
+rt_arena_bytes(const struct rt_program *p, const int64_t *coord)
+{
+	return p->arena_of ? p->arena_of[coord[p->stage_axis]] : p->arena_bytes;
+}
+
 void rt_place_coords(const struct rt_program *p, int64_t place, int64_t *coord);
 
 /* The distance in place numbers between neighbours on a device axis. */

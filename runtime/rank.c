@@ -94,10 +94,11 @@ allocate(struct rt_rank *r)
 		const size_t bytes = rt_slice_bytes(r->prog, &r->prog->tensors[i]);
 		stage = bytes > stage ? bytes : stage;
 	}
-	r->ctx.arena = r->device->alloc(r->ctx.device, r->prog->arena_bytes);
+	const size_t arena = rt_arena_bytes(r->prog, r->ctx.coord);
+	r->ctx.arena = r->device->alloc(r->ctx.device, arena);
 	if (!r->ctx.arena)
-		return rt_fail_memory(st, r->prog->arena_bytes, "the arena");
-	r->allocated = r->prog->arena_bytes + r->device->outside_arena;
+		return rt_fail_memory(st, arena, "the arena");
+	r->allocated = arena + r->device->outside_arena;
 	if (!allocate_host(r))
 		return false;
 	/* A single rank on the host has no tensor on its way. */
@@ -141,7 +142,7 @@ open_transport(struct rt_rank *r, struct rt_transport *transport)
 	if (!transport)
 		r->transport = rt_mpi_transport(r->prog, r->world, r->ctx.coord);
 	if (!r->transport)
-		return rt_fail_memory(r->status, r->prog->arena_bytes, "messages");
+		return rt_fail_memory(r->status, rt_arena_bytes(r->prog, r->ctx.coord), "messages");
 	r->transport->arena = (char *)r->ctx.arena;
 	r->transport->activity = r->world->activity;
 	if (r->trace)

@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 9
+#define RT_ABI_VERSION 10
 /* Dimensions of a tensor, axes of a program: the language allows no more. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -148,7 +148,10 @@ struct rt_program {
 	const struct rt_coll *colls;
 	int32_t ntransfers;
 	const struct rt_transfer *transfers;
-	size_t arena_bytes; /* of each rank */
+	size_t arena_bytes; /* of each rank, the most */
+	/* Where ranks have different stages, by their coordinate on that axis; NULL: all have arena_bytes. */
+	int32_t stage_axis;
+	const size_t *arena_of;
 	size_t host_bytes;  /* of each rank: host memory; 0: the program uses none */
 	int64_t batch;      /* rows of a step: dims[0] of every input; 0: there is no input */
 	double predicted;   /* seconds per step; 0: unknown */

@@ -4,6 +4,7 @@
 #include "runtime/control.h"
 #include "runtime/data/params.h"
 #include "runtime/data/value.h"
+#include "runtime/layout.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -80,14 +81,30 @@ by_size(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* What the program has allocated, where dopt has said what that would be. */
+/* The least arena of a stage. */
+static size_t
+least_arena(const struct rt_program *p)
+{
+	size_t least = p->arena_bytes;
+
+	for (int32_t i = 0; p->arena_of && i < p->axes[p->stage_axis].size; i++)
+		least = p->arena_of[i] < least ? p->arena_of[i] : least;
+	return least;
+}
+
+/* What the program has allocated, where dopt has said what that would be: of ranks with different stages the most. */
 static void
 print_memory(const struct rt_rank *r)
 {
+	const size_t most = r->allocated - rt_arena_bytes(r->prog, r->ctx.coord) +
+			    r->prog->arena_bytes,
+		     less = r->prog->arena_bytes - least_arena(r->prog);
+
 	if (!r->prog->predicted_bytes)
 		return;
-	printf("memory: %zu bytes per rank (predicted %zu)", r->allocated,
-		r->prog->predicted_bytes);
+	printf("memory: %zu bytes per rank (predicted %zu)", most, r->prog->predicted_bytes);
+	if (less)
+		printf(", %zu on the smallest stage", most - less);
 	if (r->allocated_host)
 		printf(", %zu bytes of host memory (predicted %zu)", r->allocated_host,
 			r->prog->predicted_host_bytes);

@@ -299,18 +299,121 @@ homes(const struct storage *s)
 	return s->home_axis < 0 ? 1 : (uint32_t)s->module->axis[s->home_axis].size;
 }
 
+/* Homes are placed apart if that costs no more than this part of the arena. */
+enum { APART_COSTS = 200, NO_HOME = -2 };
+
+/* The rooms of one home placed by themselves, from `begin` on; where they end. */
+static uint64_t
+place_home(const void *scratch, struct storage_room *room, uint32_t n, int32_t home, uint64_t begin,
+	uint64_t enough)
+{
+	struct storage_room *own = ARRAY_NEW(scratch, struct storage_room, n + 1);
+	uint32_t nown = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (room[i].home == home) {
+			own[nown] = room[i];
+			own[nown++].home = -1;
+		}
+	const uint64_t end = storage_place(own, nown, 1, enough > begin ? enough - begin : 0);
+	for (uint32_t i = 0, k = 0; i < n; i++)
+		if (room[i].home == home)
+			room[i].offset = begin + own[k++].offset;
+	return begin + end;
+}
+
+static int
+by_offset(const void *x, const void *y)
+{
+	const struct storage_room *const *a = x, *const *b = y;
+
+	return (*a)->offset < (*b)->offset ? -1 : (*a)->offset > (*b)->offset;
+}
+
+/* The lowest gap in all homes for a room; where it ends. */
+static uint64_t
+place_stage(const void *scratch, struct storage_room *room, uint32_t n, uint32_t stage)
+{
+	const struct storage_room **beside = ARRAY_NEW(scratch, const struct storage_room *, n);
+	struct storage_room *x = &room[stage];
+	uint32_t nbeside = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (i != stage && room[i].first <= x->last && room[i].last >= x->first)
+			beside[nbeside++] = &room[i];
+	qsort(beside, nbeside, sizeof *beside, by_offset);
+	x->offset = 0;
+	for (uint32_t i = 0; i < nbeside && beside[i]->offset < x->offset + x->bytes; i++)
+		if (beside[i]->offset + beside[i]->bytes > x->offset)
+			x->offset = beside[i]->offset + beside[i]->bytes;
+	return x->offset + x->bytes;
+}
+
+/*
+ * What all homes have below what each has by itself: no home then has gaps that others need. The stage, where bytes are
+ * free between steps, is placed last. It is done where it costs little: with all homes together they end at
+ * `end`, and must not end later than at `enough`.
+ */
+static uint64_t
+place_apart(const void *scratch, const struct storage *s, struct arena_plan *p, uint64_t end,
+	uint64_t enough)
+{
+	struct storage_room *room = COPY_ARRAY(scratch, struct storage_room, p->room, p->n);
+	uint32_t stage = 0;
+
+	while (stage < p->n && (int32_t)p->rest[stage].buffer != s->stage)
+		stage++;
+	if (stage < p->n)
+		room[stage].home = NO_HOME;
+	const uint64_t begin = place_home(scratch, room, p->n, -1, 0, end);
+	uint64_t most = begin;
+	for (uint32_t h = 0; h < homes(s); h++) {
+		const uint64_t last = place_home(scratch, room, p->n, (int32_t)h, begin, end);
+		most = last > most ? last : most;
+	}
+	if (stage < p->n) {
+		const uint64_t last = place_stage(scratch, room, p->n, stage);
+		most = last > most ? last : most;
+	}
+	if (most > end && (most - end > end / APART_COSTS || (end <= enough && most > enough)))
+		return end;
+	p->room = room;
+	return most;
+}
+
 static uint64_t
 place(struct storage *s, enum ir_memory memory, uint64_t enough)
 {
 	void *scratch = alloc_scratch(NULL);
-	const struct arena_plan p = plan_arena(scratch, s, memory);
-	const uint64_t end = storage_place(
-		p.room, p.n, homes(s), enough > p.persistent ? enough - p.persistent : 0);
+	struct arena_plan p = plan_arena(scratch, s, memory);
+	const uint64_t left = enough > p.persistent ? enough - p.persistent : 0;
+	uint64_t end = storage_place(p.room, p.n, homes(s), left);
 
+	if (homes(s) > 1)
+		end = place_apart(scratch, s, &p, end, left);
 	for (uint32_t i = 0; i < p.n; i++)
 		s->buffer[p.rest[i].buffer].offset = p.persistent + p.room[i].offset;
 	talloc_free(scratch);
 	return p.persistent + end;
+}
+
+/* Where the last buffer of each home ends. */
+static void
+measure_homes(struct storage *s)
+{
+	if (s->home_axis < 0)
+		return;
+	array_free(s->home_bytes);
+	s->home_bytes = ARRAY_ZERO(s, uint64_t, homes(s));
+	for (uint32_t i = 0; i < s->nbuffers; i++) {
+		const struct storage_buffer *b = &s->buffer[i];
+		const uint64_t end = b->offset + storage_bytes(s, b);
+		if (b->memory != IR_DEVICE || (b->first < 0 && !lives_always(b)))
+			continue;
+		for (uint32_t h = 0; h < homes(s); h++)
+			if ((b->home < 0 || (uint32_t)b->home == h) && end > s->home_bytes[h])
+				s->home_bytes[h] = end;
+	}
 }
 
 void
@@ -324,6 +427,7 @@ storage_find_offsets(struct storage *s, uint64_t enough)
 	s->sought = enough;
 	s->arena_bytes = place(s, IR_DEVICE, enough);
 	s->host_bytes = place(s, IR_HOST, enough);
+	measure_homes(s);
 }
 
 /* Bytes that live at each moment in an arena, on devices of s->home. */

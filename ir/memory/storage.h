@@ -125,6 +125,7 @@ struct storage {
 		sought; /* arenas of that size were sought when offsets were found; UINT64_MAX: none were */
 	/* Of the device's arena: */
 	uint64_t arena_bytes;
+	uint64_t *home_bytes; /* [places of home_axis] of each home, of which arena_bytes is the most; NULL: alike */
 	uint64_t persistent_bytes; /* of these: params, states and inputs */
 	uint64_t live_bytes;       /* most that live at one moment, rounded: no arena is smaller */
 	uint32_t live_at;          /* the first moment that has them */

@@ -260,8 +260,12 @@ check_place(struct check *c, int i)
 {
 	const struct lower_plan *p = c->p;
 	const struct storage_buffer *b = &p->buffer[i];
-	const uint64_t bytes = b->memory == IR_HOST ? p->host_bytes : p->arena_bytes;
+	uint64_t bytes = b->memory == IR_HOST ? p->host_bytes : p->arena_bytes;
 
+	for (int32_t h = 0; p->home_bytes && b->memory == IR_DEVICE && h < check_homes(p); h++)
+		if (check_here(b, h) && (b->first >= 0 || b->role != STORAGE_TEMP) &&
+			p->home_bytes[h] < bytes)
+			bytes = p->home_bytes[h];
 	if (b->offset % p->storage->align || b->offset > bytes || end_of(b) > bytes ||
 		end_of(b) < b->offset)
 		FAULT(c, NULL,
@@ -365,5 +369,8 @@ check_values(struct check *c)
 		check_lives(c, home);
 	check_arena(c, IR_DEVICE, p->arena_bytes, "the arena");
 	check_arena(c, IR_HOST, p->host_bytes, "host memory");
+	for (int32_t h = 0; p->home_bytes && h < check_homes(p); h++)
+		if (p->home_bytes[h] > p->arena_bytes)
+			FAULT(c, NULL, "home %d has more bytes than the largest arena", h);
 	array_free(user);
 }

@@ -133,6 +133,7 @@ lower_plan_create_for(
 	p->nbuffers = (int)p->storage->nbuffers;
 	p->arena_bytes = p->storage->arena_bytes;
 	p->host_bytes = p->storage->host_bytes;
+	p->home_bytes = p->storage->home_bytes;
 	add_values(p);
 	struct plan_build b = {.p = p, .order = p->storage->order};
 	if (p->storage->order->why) {

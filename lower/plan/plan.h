@@ -120,6 +120,7 @@ struct lower_plan {
 	int nmoves; /* COPY and ADD of an op: rows of the table behind those of the kernels */
 	uint64_t arena_bytes; /* of the storage */
 	uint64_t host_bytes;  /* likewise: the arena in host memory */
+	const uint64_t *home_bytes; /* likewise: of each home; NULL: alike */
 };
 
 /* What an action touches: part of a buffer's bytes is all of it. */

@@ -57,6 +57,16 @@ write_axes(FILE *out, const struct ir_module *m, const char *prefix)
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
+/* What each rank allocates, by its place on the axis of the stages. */
+static void
+write_homes(FILE *out, const struct lower_plan *p, const char *prefix)
+{
+	fprintf(out, "static const size_t %sarena_of[] = {", prefix);
+	for (int h = 0; h < p->module->axis[p->storage->home_axis].size; h++)
+		fprintf(out, "%s%" PRIu64, h ? ", " : "", p->home_bytes[h]);
+	fprintf(out, "};\n\n");
+}
+
 static void
 write_layout(FILE *out, const struct ir_module *m, const struct ir_type *t)
 {
@@ -343,6 +353,8 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 	write_kernels(out, p, prefix);
 	write_colls(out, p, prefix);
 	write_transfers(out, p, prefix);
+	if (p->home_bytes)
+		write_homes(out, p, prefix);
 	fprintf(out,
 		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = "
 		"\"%s\", .build = \"%s\",\n\t.generator = \"%s\",\n",
@@ -353,6 +365,9 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 		p->nkernels + p->nmoves, prefix, p->nrows, prefix);
 	if (p->ntransfers)
 		fprintf(out, "\t.ntransfers = %d, .transfers = %stransfers,\n", p->ntransfers,
+			prefix);
+	if (p->home_bytes)
+		fprintf(out, "\t.stage_axis = %d, .arena_of = %sarena_of,\n", p->storage->home_axis,
 			prefix);
 	if (p->host_bytes)
 		fprintf(out,

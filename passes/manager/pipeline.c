@@ -129,7 +129,9 @@ pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, s
 			.seed = manager->seed,
 			.scratch = alloc_scratch(p),
 			.value = e->value,
-			.manager = manager};
+			.manager = manager,
+			.pipeline = p,
+			.at = i};
 		manager->ncounters = 0;
 		TALLOC_FREE(manager->counter);
 		status = run_entry(&run, e, m, hooks ? hooks : &none);
@@ -265,5 +267,19 @@ pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first)
 
 	for (int i = first; i < p->n; i++)
 		text = text_append(text, i > first ? ",%s" : "%s", p->entry[i].text);
+	return text;
+}
+
+char *
+pass_rest(const struct pass_run *run, const char *instead)
+{
+	char *text = text_copy(run->scratch, "");
+
+	for (int i = run->at + 1; i < run->pipeline->n; i++) {
+		const struct pass_entry *e = &run->pipeline->entry[i];
+		if (e->pass != run->pass)
+			text = text_append(text, *text ? ",%s" : "%s",
+				pass_entry_searches(e) ? instead : e->text);
+	}
 	return text;
 }

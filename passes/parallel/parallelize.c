@@ -6,7 +6,7 @@
  * pass says how much faster any other plan of its kind can be at most.
  *
  * Data parallelism, sharded params and optimizer states, pairs of column- and row-parallel products, split heads,
- * vocabularies and sequences are such plans; none of them is known here, but as the baselines `data` and `megatron`:
+ * vocabularies and sequences are such plans; none of them is known here, but as the baselines, the policies:
  * the same problem with what they say of inputs and params held. Of all these plans the one is taken whose step is the
  * fastest in a replay: parallelize_replay.c.
  *
@@ -110,6 +110,17 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 	return true;
 }
 
+/* Bytes that a plan may need as split_bytes counts them; 0: any. */
+static double
+budget_of(const struct pass_run *run)
+{
+	if (pass_given(run, "budget"))
+		return (double)pass_size(run, "budget");
+	return pass_enum(run, "engine") == PARALLEL_DOPT && !pass_bool(run, "overlap")
+		       ? (double)pass_budget(run)
+		       : 0;
+}
+
 /* --- what is told ----------------------------------------------------------------------------- */
 
 static void
@@ -144,10 +155,10 @@ remark_step(const struct parallel_search *f, const struct parallel_plan *plan, d
 {
 	char now[NUMBER_TEXT], other[NUMBER_TEXT];
 	char *text = TEXT(f->run->scratch,
-		"the step takes %s with kernels fused by opfuse, by the plan of %s; none of this mesh "
-		"takes less than %s, %.2g %% less",
-		number_seconds(now, plan->seconds), plan->name, number_seconds(other, bound),
-		100 * (1 - bound / plan->seconds));
+		"the step takes %s after %s, by the plan of %s; none of this mesh takes less than %s, %.2g %% "
+		"less",
+		number_seconds(now, plan->seconds), f->passes, plan->name,
+		number_seconds(other, bound), 100 * (1 - bound / plan->seconds));
 
 	for (enum parallel_policy i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++)
 		if (i != f->policy && f->plan[i].seconds > 0)
@@ -156,18 +167,34 @@ remark_step(const struct parallel_search *f, const struct parallel_plan *plan, d
 	pass_remark(f->run, NULL, PASS_APPLIED, "%s", text);
 }
 
-static void
-remark_budget(struct pass_run *run, const struct parallel_plan *plan)
+/* False: reported. */
+static bool
+tell_budget(const struct parallel_search *f, const struct parallel_plan *plan)
 {
-	const double budget = (double)pass_size(run, "budget");
-	char need[NUMBER_TEXT], have[NUMBER_TEXT];
+	const double bytes = split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice);
+	char need[NUMBER_TEXT], have[NUMBER_TEXT], least[NUMBER_TEXT], none[NUMBER_TEXT],
+		more[NUMBER_TEXT];
 
-	if (budget > 0)
-		pass_remark(run, NULL, plan->fits ? PASS_APPLIED : PASS_MISSED,
+	if (f->budget == 0)
+		return true;
+	number_bytes(have, f->budget);
+	if (plan->fits || bytes <= f->budget) {
+		pass_remark(f->run, NULL, PASS_APPLIED,
 			"inputs, params, states and what the backward pass reads take %s of a budget of %s",
-			number_bytes(need,
-				split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)),
-			number_bytes(have, budget));
+			number_bytes(need, bytes), have);
+		return true;
+	}
+	const char *text = TEXT(f->run->scratch,
+		"inputs, params, states and what the backward pass reads fit into a budget of %s in no plan "
+		"that was found: the least found take %s, %s more; none takes less than %s",
+		have, number_bytes(least, f->need), number_bytes(more, f->need - f->budget),
+		number_bytes(none, f->least_need));
+	if (f->strict)
+		diag_error(f->run->ctx->diag, pass_option_loc(f->run, "budget"), "parallelize: %s",
+			text);
+	else
+		pass_remark(f->run, NULL, PASS_MISSED, "%s", text);
+	return !f->strict;
 }
 
 /* "[node = 4, card = 8]" */
@@ -186,29 +213,27 @@ remark_mesh(struct pass_run *run, const struct ir_module *m, const struct parall
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-/* Budgets and overlap are searches of their own. */
 static bool
 check_options(struct pass_run *run)
 {
-	const enum parallel_engine engine = (enum parallel_engine)pass_enum(run, "engine");
-	static const char *const own[] = {"budget", "overlap"};
-	const bool asked[] = {pass_size(run, "budget") > 0, pass_bool(run, "overlap")};
-	const bool plain = pass_enum(run, "policy") == PARALLEL_BEST && engine == PARALLEL_DOPT;
+	const bool dopt = pass_enum(run, "engine") == PARALLEL_DOPT,
+		   best = pass_enum(run, "policy") == PARALLEL_BEST;
+	const bool overlap = pass_bool(run, "overlap"), budget = pass_size(run, "budget") > 0;
+	const char *wrong = NULL, *needed = NULL;
 
-	if (engine != PARALLEL_DOPT && pass_enum(run, "policy") != PARALLEL_BEST) {
-		diag_error(run->ctx->diag, pass_option_loc(run, "policy"),
-			"parallelize: a policy needs engine=dopt");
-		return false;
+	if (!best && !dopt) {
+		wrong = "policy";
+		needed = "a policy needs engine=dopt";
+	} else if (budget && (!dopt || overlap)) {
+		wrong = "budget";
+		needed = "'budget' needs engine=dopt and no 'overlap'";
+	} else if (overlap && (!dopt || !best)) {
+		wrong = "overlap";
+		needed = "'overlap' needs policy=best and engine=dopt";
 	}
-
-	for (int i = 0; i < 2; i++)
-		if (asked[i] && (!plain || asked[!i])) {
-			diag_error(run->ctx->diag, pass_option_loc(run, own[i]),
-				"parallelize: '%s' needs policy=best and engine=dopt, and no '%s'",
-				own[i], own[!i]);
-			return false;
-		}
-	return true;
+	if (wrong)
+		diag_error(run->ctx->diag, pass_option_loc(run, wrong), "parallelize: %s", needed);
+	return !wrong;
 }
 
 /* Is the fastest step of several plans asked for, or one plan? */
@@ -216,8 +241,7 @@ static bool
 is_replayed(const struct parallel_search *f)
 {
 	return pass_bool(f->run, "replay") && f->engine != PARALLEL_RANDOM &&
-	       f->engine != PARALLEL_EXHAUST && !pass_size(f->run, "budget") &&
-	       !pass_bool(f->run, "overlap");
+	       f->engine != PARALLEL_EXHAUST && !pass_bool(f->run, "overlap");
 }
 
 /* Puts the plan that was found into the module, whose meshes are NULL if it has its own. False: reported. */
@@ -239,7 +263,8 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 	/* Equal sums in other orders are rounded otherwise. */
 	if (found->cost - found->bound < rounding * found->cost)
 		found->bound = found->cost;
-	remark_budget(f->run, plan);
+	if (!tell_budget(f, plan))
+		return false;
 	if (pass_remarks_wanted(f->run))
 		remark_plan(f, plan);
 	parallel_explain(f, plan);
@@ -256,6 +281,10 @@ start_search(struct pass_run *run, struct ir_module *m, const struct cost_model 
 		.policy = (enum parallel_policy)pass_enum(run, "policy"),
 		.engine = (enum parallel_engine)pass_enum(run, "engine"),
 		.sweeps = (uint32_t)pass_int(run, "sweeps"),
+		.budget = budget_of(run),
+		.strict = pass_given(run, "budget"),
+		.need = INFINITY,
+		.least_need = INFINITY,
 		.gap = pass_float(run, "gap")};
 
 	for (int i = 0; i < PARALLEL_NPOLICIES; i++)
@@ -301,8 +330,8 @@ split_over_devices(
 		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n);
 
 	const uint32_t sweeps = f.sweeps;
-	const bool more = f.engine == PARALLEL_DOPT && !pass_size(run, "budget") &&
-			  !pass_bool(run, "overlap") && sweeps > CLIMB_SWEEPS;
+	const bool more =
+		f.engine == PARALLEL_DOPT && !pass_bool(run, "overlap") && sweeps > CLIMB_SWEEPS;
 
 	if (more)
 		f.sweeps = CLIMB_SWEEPS;
@@ -387,7 +416,7 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "best",
 		"best: the fastest plan found; data: the best one that splits the batch over all axes and copies "
-		"params; megatron: the best one that does so over the first axis and splits matrices over the others; dlrm: "
+		"params; sharded: that splits params and states, too, which are gathered by their readers; megatron: the best one that does so over the first axis and splits matrices over the others; dlrm: "
 		"the best one that splits the batch over all axes and tables of embeddings, and copies other params",
 		CHOICE_LIST(PARALLEL_POLICIES), 0, 0},
 	{"engine", PASS_ENUM, "dopt",
@@ -396,12 +425,12 @@ static const struct pass_option options[] = {
 		CHOICE_LIST(PARALLEL_ENGINES), 0, 0},
 	{"replay", PASS_BOOL, "true",
 		"of the plans that are found, on all meshes and with policy=best also of policies and other weights of "
-		"messages, take the one whose step is fastest with kernels fused; false: the one whose kernels and "
-		"messages take least together",
+		"messages, take the one whose step is fastest after the passes that follow, kernels fused; false: the one "
+		"whose kernels and messages take least together",
 		NULL, 0, 0},
-	{"budget", PASS_SIZE, "0",
-		"bytes on a device for inputs, params, states and what the backward pass reads of the forward pass; 0: "
-		"any; with policy=best and engine=dopt",
+	{"budget", PASS_SIZE, "",
+		"bytes on a device for inputs, params, states and what the backward pass reads of the forward pass; an "
+		"error if no plan fits; by default those of -budget, if there is one; 0: any; with engine=dopt",
 		NULL, 0, 0},
 	{"overlap", PASS_BOOL, "false",
 		"count messages as hidden behind kernels: the larger of both is minimized, in place of the sum; with "

@@ -111,6 +111,10 @@ struct parallel_step {
 	uint32_t *node;                      /* by op->id; PARALLEL_NONE: no decision */
 	bool *forward;                       /* by op->id: the loss depends on it */
 	bool *kept; /* by op->id: results are there from the forward to the backward pass, or always */
+	bool *early; /* by op->id: it depends on params and on no input, so its messages wait for nothing */
+	bool *late; /* by op->id: no product depends on it, so few wait for the messages that it reads */
+	const bool *
+		hidden; /* by edge: its messages can go beside most kernels: gathers of params, sums of gradients */
 	const double **bytes;   /* by node: of each choice, 0 where nothing is kept */
 	struct ir_op **trained; /* by op->id: the param whose gradient an output has; NULL: none */
 	struct split_problem problem;
@@ -128,6 +132,9 @@ parallel_step_choices(const struct parallel_step *s, uint32_t node)
 	return s->of[s->alike->number[s->op.at[node]->id]];
 }
 
+/* The value whose layout v has: before barriers and copies. */
+const struct ir_value *parallel_made(const struct ir_value *v);
+
 /* Ops without operands that any device can make in any layout: constants, positions. They are no decision. */
 bool parallel_is_free(const struct ir_op *op);
 
@@ -135,7 +142,9 @@ bool parallel_is_free(const struct ir_op *op);
 
 #define PARALLEL_POLICIES(ROW)                                                                     \
 	ROW(PARALLEL_BEST, "best")                                                                 \
-	ROW(PARALLEL_DATA, "data") ROW(PARALLEL_MEGATRON, "megatron") ROW(PARALLEL_DLRM, "dlrm")
+	ROW(PARALLEL_DATA, "data")                                                                 \
+	ROW(PARALLEL_SHARDED, "sharded")                                                           \
+	ROW(PARALLEL_MEGATRON, "megatron") ROW(PARALLEL_DLRM, "dlrm")
 
 enum parallel_policy { PARALLEL_POLICIES(CHOICE_CODE) PARALLEL_NPOLICIES };
 
@@ -164,6 +173,7 @@ struct parallel_plan {
 	struct split_solution found; /* its bound holds for all plans on this mesh */
 	bool fits;                   /* in the budget */
 	double seconds;              /* of the replayed step; 0: it was not replayed */
+	double over;                 /* bytes that it needs more than -budget */
 };
 
 struct parallel_search {
@@ -173,10 +183,15 @@ struct parallel_search {
 	enum parallel_policy policy;
 	enum parallel_engine engine;
 	uint32_t sweeps;
+	double budget; /* bytes, 0: any */
+	bool strict; /* no other plan will do; else one that the passes that follow may make fit */
+	double need,
+		least_need; /* bytes: the least of what was found, and what no plan needs less than */
 	double gap; /* a plan that costs at most this share more than the bound is not improved */
 	struct parallel_plan plan[PARALLEL_NPOLICIES]; /* the cheapest of each policy */
 	double least
 		[PARALLEL_NPOLICIES]; /* a bound for the policy; INFINITY: it was not searched */
+	const char *passes;           /* that replayed steps have been through */
 	int meshes;                   /* that were searched */
 	struct VEC(struct parallel_plan) all; /* of each mesh and policy the cheapest */
 	uint64_t candidates;                  /* that a published engine has looked at */
@@ -187,6 +202,11 @@ struct parallel_search {
  * *cost: of the plan of the policy that was asked for, on this mesh; INFINITY: it is not the cheapest. */
 bool parallel_search_mesh(
 	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost);
+
+/* Solves a problem that has the nodes of the step, within the budget: *found has its cost. False: nothing that was found
+ * fits, and it is the best one without a budget, or if that is strict the one that needs least. */
+bool parallel_solve(struct parallel_search *f, const struct parallel_step *s,
+	const struct split_problem *p, uint32_t sweeps, double gap, struct split_solution *found);
 
 /* Searches for the plans that there are again, each on its mesh, with f->sweeps. */
 void parallel_search_again(struct parallel_search *f);

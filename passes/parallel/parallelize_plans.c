@@ -32,8 +32,8 @@ draw_choices(const struct parallel_search *f, const struct split_problem *p,
 			bool fits = p->node[i].cost[x] < SPLIT_NEVER;
 			for (uint32_t k = first[i]; k < first[i + 1] && fits; k++) {
 				const struct split_edge *e = &p->edge[edge[k]];
-				fits = e->end[0] > i ||
-				       split_edge_cost(e, drawn->choice[e->end[0]], x) < SPLIT_NEVER;
+				fits = e->end[0] > i || split_edge_cost(e, drawn->choice[e->end[0]],
+								x) < SPLIT_NEVER;
 			}
 			if (fits && mix64_below(&random, ++seen) == 0)
 				drawn->choice[i] = (uint16_t)x;
@@ -51,6 +51,29 @@ keep(struct parallel_search *f, const struct parallel_plan *p)
 	if (!plan->s || p->fits > plan->fits ||
 		(p->fits == plan->fits && p->found.cost < plan->found.cost))
 		*plan = *p;
+}
+
+static bool
+solve_within(struct parallel_search *f, const struct parallel_step *s,
+	const struct split_problem *p, uint32_t sweeps, double gap, struct split_solution *found)
+{
+	const bool fits =
+		split_solve_within(f->run->scratch, p, s->bytes, f->budget, sweeps, gap, found);
+
+	f->need = fmin(f->need, split_bytes(p, s->bytes, found->choice));
+	f->least_need = fmin(f->least_need, split_least_bytes(&s->problem, s->bytes));
+	return fits;
+}
+
+bool
+parallel_solve(struct parallel_search *f, const struct parallel_step *s,
+	const struct split_problem *p, uint32_t sweeps, double gap, struct split_solution *found)
+{
+	if (f->budget > 0 && (solve_within(f, s, p, sweeps, gap, found) || f->strict))
+		return found->bound < INFINITY &&
+		       split_bytes(p, s->bytes, found->choice) <= f->budget;
+	*found = split_solve(f->run->scratch, p, sweeps, gap, INFINITY);
+	return f->budget == 0;
 }
 
 /* Candidates of a published engine on a mesh where `dopt -evaluations` says nothing else: a second or so. */
@@ -139,13 +162,21 @@ solve_policies(struct parallel_search *f, struct parallel_step *s, struct split_
 			continue;
 		const struct split_problem p = parallel_policy_problem(f->run->scratch, s, i);
 		const struct parallel_plan *known = &f->plan[i];
-		struct split_solution found = split_solve(f->run->scratch, &p, f->sweeps, f->gap,
-			known->s ? known->found.cost : INFINITY);
+		struct split_solution found;
+		bool fits = true;
+		if (f->budget > 0)
+			fits = solve_within(f, s, &p, f->sweeps, f->gap, &found);
+		else
+			found = split_solve(f->run->scratch, &p, f->sweeps, f->gap,
+				known->s ? known->found.cost : INFINITY);
 		f->least[i] = fmin(f->least[i], found.bound);
+		if (isinf(found.bound) && f->policy != i)
+			continue;
 		found.cost = split_cost(&s->problem, found.choice);
 		found.bound = free->bound;
 		found.sweeps = free->sweeps;
-		struct parallel_plan plan = {parallel_policy_name(i), i, s, cuts, found, true, 0};
+		struct parallel_plan plan = {
+			parallel_policy_name(i), i, s, cuts, found, fits, 0, 0};
 		VEC_PUSH(f->run->scratch, &f->all, plan);
 		keep(f, &plan);
 		plan.policy = PARALLEL_BEST;
@@ -169,7 +200,6 @@ parallel_search_mesh(
 	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost)
 {
 	struct parallel_costs *costs = parallel_costs_create(f->run->scratch, f->model, f->m);
-	const double budget = (double)pass_size(f->run, "budget");
 	struct split_solution free = {NULL, 0, -INFINITY, 0};
 	bool fits = true;
 
@@ -177,10 +207,9 @@ parallel_search_mesh(
 		return false;
 	struct parallel_step *s = parallel_step_create(f->run->scratch, costs, f->m, axes);
 	f->work = work_of(&s->problem);
-	if (budget > 0) {
-		fits = split_solve_within(
-			f->run->scratch, &s->problem, s->bytes, budget, f->sweeps, f->gap, &free);
-		/* The bound is that of plans that fit. */
+	if (f->budget > 0) {
+		fits = parallel_solve(f, s, &s->problem, f->sweeps, f->gap, &free);
+		/* The bound is that of plans that fit. Those that do not may do so after the passes that follow. */
 		if (!fits)
 			free.bound = -INFINITY;
 	} else {
@@ -189,10 +218,10 @@ parallel_search_mesh(
 		solve_free(f, s, &free);
 	}
 	const struct parallel_plan best = {
-		parallel_policy_name(PARALLEL_BEST), PARALLEL_BEST, s, cuts, free, fits, 0};
+		parallel_policy_name(PARALLEL_BEST), PARALLEL_BEST, s, cuts, free, fits, 0, 0};
 	VEC_PUSH(f->run->scratch, &f->all, best);
 	keep(f, &best);
-	if (budget == 0 && !pass_bool(f->run, "overlap") && f->engine <= PARALLEL_EXHAUST)
+	if (!pass_bool(f->run, "overlap") && f->engine <= PARALLEL_EXHAUST)
 		solve_policies(f, s, &free, cuts);
 	const struct parallel_plan *plan = &f->plan[f->policy];
 	*cost = plan->s == s ? plan->found.cost : INFINITY;
@@ -210,14 +239,14 @@ parallel_search_again(struct parallel_search *f)
 		const struct split_problem p =
 			i == PARALLEL_BEST ? *all
 					   : parallel_policy_problem(f->run->scratch, plan->s, i);
-		struct split_solution found =
-			split_solve(f->run->scratch, &p, f->sweeps, f->gap, INFINITY);
-		if (i == PARALLEL_BEST) {
+		struct split_solution found;
+		const bool fits = parallel_solve(f, plan->s, &p, f->sweeps, f->gap, &found);
+		if (i == PARALLEL_BEST && fits) {
 			plan->found.bound = fmax(plan->found.bound, found.bound);
 			plan->found.sweeps = found.sweeps;
 		}
 		found.cost = split_cost(all, found.choice);
-		if (found.cost < plan->found.cost) {
+		if (fits >= plan->fits && found.cost < plan->found.cost) {
 			plan->found.choice = found.choice;
 			plan->found.cost = found.cost;
 		}

@@ -7,6 +7,7 @@ parallel_policy_name(enum parallel_policy policy)
 {
 	static const char *const name[PARALLEL_NPOLICIES] = {[PARALLEL_BEST] = "the sum",
 		[PARALLEL_DATA] = "data parallelism",
+		[PARALLEL_SHARDED] = "fully sharded",
 		[PARALLEL_MEGATRON] = "megatron",
 		[PARALLEL_DLRM] = "dlrm"};
 
@@ -18,6 +19,8 @@ enum role {
 	OTHER,   /* an input, a param or a state */
 	TABLE,   /* a param of embeddings: its rows are gathered */
 	INDICES, /* an input that says which rows */
+	READER, /* it computes what products of the step depend on, and reads what depends on no input */
+	EARLY, /* it depends on no input: params that are converted */
 	NROLES,
 };
 
@@ -51,7 +54,8 @@ splits_batch(const struct ir_op *op, struct ir_state state)
 }
 
 /*
- * Is the layout on one axis what the policy says? Data parallelism splits the batch and copies params. So does megatron
+ * Is the layout on one axis what the policy says? Data parallelism splits the batch and copies params; fully sharded,
+ * params and states are split instead, and gathered by their readers (ZeRO-3, FSDP). Megatron is data parallelism
  * on the first axis of several, and on the others it splits matrices and no input. dlrm does so but for tables of
  * embeddings, which it splits over all axes, while their indices and all states have any layout.
  */
@@ -60,6 +64,10 @@ agrees(enum parallel_policy policy, const struct ir_op *op, enum role role, cons
 	struct ir_state state, bool first)
 {
 	switch (policy) {
+	case PARALLEL_SHARDED:
+		if (op->code != OP_input)
+			return state.kind == IR_SPLIT;
+		break;
 	case PARALLEL_MEGATRON:
 		if (first)
 			break;
@@ -77,6 +85,19 @@ agrees(enum parallel_policy policy, const struct ir_op *op, enum role role, cons
 	return splits_batch(op, state);
 }
 
+/* Has each operand that depends on params alone been gathered on that axis? */
+static bool
+gathers(const struct parallel_step *s, const struct parallel_choices *c, uint32_t x, int axis)
+{
+	for (uint32_t k = 0; k < c->noperands; k++) {
+		const struct ir_op *from = parallel_made(ir_operand(c->op, (int)k))->op;
+		if (s->early[from->id] &&
+			c->operand[k].type[c->operand[k].line[x]]->axis[axis].kind != IR_COPIED)
+			return false;
+	}
+	return true;
+}
+
 /* Costs of the choices with all but those excluded that agree with the policy on most axes. */
 static const double *
 pinned_costs(const void *owner, const struct parallel_step *s, enum parallel_policy policy,
@@ -87,16 +108,30 @@ pinned_costs(const void *owner, const struct parallel_step *s, enum parallel_pol
 
 	for (int turn = 0; turn < 2; turn++)
 		for (uint32_t x = 0; x < c->n; x++) {
-			const struct ir_type *t = c->result[0].type[c->result[0].line[x]];
 			int n = 0;
-			for (int i = 0; i < s->axes.n; i++)
-				n += agrees(policy, c->op, role, t, t->axis[s->axes.axis[i]],
-					i == 0 && s->axes.n > 1);
+			for (int i = 0; i < s->axes.n; i++) {
+				const int axis = s->axes.axis[i];
+				const struct ir_type *t = c->result[0].type[c->result[0].line[x]];
+				n += role == READER ? gathers(s, c, x, axis)
+						    : agrees(policy, c->op, role, t, t->axis[axis],
+							      i == 0 && s->axes.n > 1);
+			}
 			most = n > most ? n : most;
 			if (turn && n < most)
 				cost[x] = SPLIT_NEVER;
 		}
 	return cost;
+}
+
+/* NROLES: the policy does not say anything of it. */
+static enum role
+role_in(const struct parallel_step *s, enum parallel_policy policy, const struct ir_op *op)
+{
+	if (op_is(op, TRAIT_NAMED))
+		return op->nresults ? role_of(op) : NROLES;
+	if (policy != PARALLEL_SHARDED || s->late[op->id])
+		return NROLES;
+	return s->early[op->id] ? EARLY : READER;
 }
 
 struct split_problem
@@ -111,9 +146,9 @@ parallel_policy_problem(
 		const struct ir_op *op = s->op.at[i];
 		const struct parallel_choices *c = parallel_step_choices(s, i);
 		node[i] = (struct split_node){c->n, c->seconds};
-		if (!op_is(op, TRAIT_NAMED) || !op->nresults)
+		const enum role role = role_in(s, policy, op);
+		if (role == NROLES)
 			continue;
-		const enum role role = role_of(op);
 		const double **cost = &pinned[s->alike->number[op->id] * NROLES + role];
 		if (!*cost)
 			*cost = pinned_costs(owner, s, policy, role, c);

@@ -1,12 +1,15 @@
 /*
- * Which plan of parallelize is fastest as a step: each is put into a copy of the module, kernels are fused by opfuse as
- * a user would do next, and the step is replayed, so that it counts what overlaps, what kernels spare when fused, and a
- * change of layout once for all of its readers. Replayed are the cheapest plans by the sum of kernels and messages,
- * those of the policies and of Unity's search, and those in which kernels weigh more or less than messages: less, as
- * fused kernels take less; more, as messages are hidden behind kernels. So the step is not slower than that of any policy.
+ * Which plan of parallelize is fastest as a step: each is put into a copy of the module, the passes that follow in the
+ * pipeline are run, kernels are fused by opfuse in any case, and the step is replayed, so that it counts what overlaps,
+ * what kernels spare when fused, gathers that are moved early, and a change of layout once for all of its readers. A
+ * plan that fits into -budget then is better than one that does not. Replayed are the cheapest plans by the sum of
+ * kernels and messages, those of the policies and of Unity's search, and those of other weights: kernels less, as fused
+ * ones take less, or more, as messages are hidden behind them; gathers of params and sums of gradients less, as they
+ * wait for no activation and none waits for them. So the step is not slower than that of any policy.
  *
  * No step of the mesh is faster than the bound, with kernels fused in whatever way: products take their arithmetic at
- * the peak of the device, other ops nothing, and a change of layout of a value with n readers an n-th for each of them.
+ * the peak of the device, other ops nothing, and a change of layout of a value with n readers an n-th for each of them;
+ * of what depends on params alone nothing, as prefetch and unshard gather it once for several readers.
  * Of kernels C and messages M of a device, T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h).
  */
 #include "ir/base/alloc.h"
@@ -14,6 +17,7 @@
 #include "passes/analysis/cost/cost.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/split/overlap.h"
+#include "passes/parallel/split/within.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,8 +26,10 @@
 
 static const char fusion[] = "opfuse";
 
-/* What kernels weigh, messages 1. */
-static const double weights[] = {0.25, 4};
+/* What kernels weigh, and messages that can go beside most kernels (parallel_step.hidden); other messages 1. */
+static const struct weights {
+	double kernels, hidden;
+} weights[] = {{0.25, 1}, {4, 1}, {4, 0.5}, {1, 0.1}, {1, 0}};
 
 /* Of each policy the cheapest plans of all meshes are replayed as long as their ops are no more than that together: less
  * than a second. One is in any case. */
@@ -48,22 +54,44 @@ struct candidate {
 
 struct candidates VEC(struct candidate);
 
-static double
-replay(struct parallel_search *f, const struct parallel_meshes *meshes,
-	const struct parallel_plan *plan)
+/* The passes that follow, kernels fused in any case. */
+static const char *
+finishing(const struct pass_run *run)
+{
+	const char *rest = pass_rest(run, fusion);
+
+	return strstr(rest, fusion) ? rest
+				    : TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);
+}
+
+/* Sets plan->seconds and plan->over. */
+static void
+replay(struct parallel_search *f, const struct parallel_meshes *meshes, struct parallel_plan *plan)
 {
 	struct ir_module *copy = ir_module_clone(NULL, f->m);
 	const bool before = diag_mute(f->run->ctx->diag, true);
+	const double budget = (double)pass_budget(f->run);
 	struct parallel_axes axes;
 	struct cost_report report;
 
 	if (meshes)
 		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
 	const bool done = parallel_apply(f->run, plan->s, copy, plan->found.choice) &&
-			  pass_try(f->run, copy, fusion) && cost_evaluate(f->model, copy, &report);
+			  pass_try(f->run, copy, f->passes) &&
+			  cost_evaluate(f->model, copy, &report);
 	diag_mute(f->run->ctx->diag, before);
 	talloc_free(copy);
-	return done ? report.iteration : INFINITY;
+	plan->seconds = done ? report.iteration : INFINITY;
+	plan->over = done && budget > 0 ? fmax(0, report.peak_bytes - budget) : 0;
+	if (f->strict && !plan->fits)
+		plan->over += split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice);
+}
+
+/* Plans that fit come first, then those that need least. */
+static bool
+is_better(const struct parallel_plan *a, const struct parallel_plan *b)
+{
+	return a->over != b->over ? a->over < b->over : a->seconds < b->seconds;
 }
 
 static void
@@ -91,18 +119,91 @@ by_cost(const void *a, const void *b)
 	return x->policy < y->policy ? -1 : x->policy > y->policy;
 }
 
-static void
-add_weighted(
-	struct parallel_search *f, struct candidates *all, struct parallel_plan plan, double weight)
-{
-	const struct split_problem *p = &plan.s->problem,
-				   q = split_weigh(f->run->scratch, p, weight);
-	struct split_solution found =
-		split_solve(f->run->scratch, &q, WEIGHTED_SWEEPS, weighted_gap, INFINITY);
+/* --- weights of messages ---------------------------------------------------------------------- */
 
-	plan.name = TEXT(f->run->scratch, "kernels times %g", weight);
-	plan.found.choice = found.choice;
-	plan.found.cost = split_cost(p, found.choice);
+struct scaled {
+	const struct split_table *of;
+	double factor;
+	struct split_table *table;
+};
+
+static bool
+same_scaled(const void *list, uint32_t i, const void *key)
+{
+	const struct scaled *s = (const struct scaled *)list + i, *k = key;
+
+	return s->of == k->of && s->factor == k->factor;
+}
+
+static double *
+scale_costs(const void *owner, const double *cost, size_t n, double factor)
+{
+	double *scaled = ARRAY_NEW(owner, double, n);
+
+	for (size_t i = 0; i < n; i++)
+		scaled[i] = cost[i] < SPLIT_NEVER ? factor * cost[i] : SPLIT_NEVER;
+	return scaled;
+}
+
+/* The problem with the costs of each edge scaled. Tables that were shared still are. */
+static struct split_problem
+scale_edges(const void *owner, const struct split_problem *p, const double *factor)
+{
+	struct split_problem scaled = *p;
+	struct split_edge *edge = COPY_ARRAY(owner, struct split_edge, p->edge, p->nedges);
+	struct VEC(struct scaled) list = {0};
+	struct map map = {0};
+
+	for (uint32_t e = 0; e < p->nedges; e++) {
+		const struct split_table *t = edge[e].table;
+		const struct scaled key = {t, factor[e], NULL};
+		if (factor[e] == 1)
+			continue;
+		const uint64_t hash = mix_bytes(mix_pointer(t), &key.factor, sizeof key.factor);
+		const uint32_t i = map_add(owner, &map, hash, same_scaled, list.at, &key);
+		if (i == list.n) {
+			const size_t n = (size_t)t->rows * t->columns;
+			VEC_PUSH(owner, &list, key);
+			list.at[i].table = NEW(owner, struct split_table);
+			*list.at[i].table = (struct split_table){t->rows, t->columns,
+				scale_costs(owner, t->cost, n, factor[e]),
+				scale_costs(owner, t->flipped, n, factor[e])};
+		}
+		edge[e].table = list.at[i].table;
+	}
+	scaled.edge = edge;
+	return scaled;
+}
+
+static struct split_problem
+weigh(const void *owner, const struct parallel_step *s, const struct weights *w)
+{
+	double *factor = ARRAY_NEW(owner, double, s->problem.nedges);
+
+	for (uint32_t e = 0; e < s->problem.nedges; e++)
+		factor[e] = s->hidden[e] ? w->hidden : 1;
+	return scale_edges(owner, &s->problem, factor);
+}
+
+/* --- candidates -------------------------------------------------------------------------------- */
+
+static void
+add_weighted(struct parallel_search *f, struct candidates *all, struct parallel_plan plan,
+	const struct weights *w)
+{
+	const struct split_problem p = weigh(f->run->scratch, plan.s, w),
+				   q = split_weigh(f->run->scratch, &p, w->kernels);
+
+	const struct split_solution proven = plan.found;
+
+	plan.fits = parallel_solve(f, plan.s, &q, WEIGHTED_SWEEPS, weighted_gap, &plan.found);
+	plan.found.bound = proven.bound;
+	plan.found.sweeps = proven.sweeps;
+	plan.name = TEXT(f->run->scratch, "kernels times %g", w->kernels);
+	if (w->hidden < 1)
+		plan.name = TEXT(f->run->scratch, "%s, messages of params and gradients times %g",
+			plan.name, w->hidden);
+	plan.found.cost = split_cost(&plan.s->problem, plan.found.choice);
 	add(f->run->scratch, all, &plan);
 }
 
@@ -113,6 +214,8 @@ add_unity(struct parallel_search *f, struct candidates *all, struct parallel_pla
 		parallel_published(f, plan.s, PARALLEL_UNITY, UNITY_CANDIDATES);
 
 	plan.name = "unity";
+	plan.fits = f->budget == 0 ||
+		    split_bytes(&plan.s->problem, plan.s->bytes, found.choice) <= f->budget;
 	plan.found.choice = found.choice;
 	plan.found.cost = found.cost;
 	add(f->run->scratch, all, &plan);
@@ -142,47 +245,15 @@ count_readers(const void *owner, const struct split_problem *p)
 	return readers;
 }
 
-struct share {
-	const struct split_table *of;
-	uint32_t readers;
-	struct split_table *table;
-};
-
-static bool
-same_share(const void *list, uint32_t i, const void *key)
-{
-	const struct share *s = (const struct share *)list + i, *k = key;
-
-	return s->of == k->of && s->readers == k->readers;
-}
-
-static struct split_table *
-divide(const void *owner, const struct split_table *t, uint32_t readers)
-{
-	struct split_table *r = NEW(owner, struct split_table);
-	const size_t n = (size_t)t->rows * t->columns;
-	double *cost = COPY_ARRAY(owner, double, t->cost, n),
-	       *flipped = COPY_ARRAY(owner, double, t->flipped, n);
-
-	for (size_t i = 0; i < n; i++) {
-		cost[i] = cost[i] < SPLIT_NEVER ? cost[i] / readers : SPLIT_NEVER;
-		flipped[i] = flipped[i] < SPLIT_NEVER ? flipped[i] / readers : SPLIT_NEVER;
-	}
-	*r = (struct split_table){t->rows, t->columns, cost, flipped};
-	return r;
-}
-
 /* The problem of which no step of the mesh costs less in kernels, nor in messages. */
 static struct split_problem
 certified(const void *owner, const struct parallel_step *s)
 {
 	struct split_problem p = s->problem;
 	struct split_node *node = ARRAY_NEW(owner, struct split_node, p.nnodes);
-	struct split_edge *edge = COPY_ARRAY(owner, struct split_edge, p.edge, p.nedges);
 	const uint32_t *readers = count_readers(owner, &p);
 	const double **least = ARRAY_ZERO(owner, const double *, s->alike->n);
-	struct VEC(struct share) share = {0};
-	struct map map = {0};
+	double *share = ARRAY_NEW(owner, double, p.nedges);
 
 	for (uint32_t i = 0; i < p.nnodes; i++) {
 		const struct parallel_choices *c = parallel_step_choices(s, i);
@@ -195,19 +266,10 @@ certified(const void *owner, const struct parallel_step *s)
 		}
 		node[i] = (struct split_node){c->n, *cost};
 	}
-	for (uint32_t e = 0; e < p.nedges; e++) {
-		const struct share key = {p.edge[e].table, readers[e], NULL};
-		const uint32_t i = map_add(owner, &map, mix_word(mix_pointer(key.of), key.readers),
-			same_share, share.at, &key);
-		if (i == share.n) {
-			VEC_PUSH(owner, &share, key);
-			share.at[i].table = divide(owner, key.of, key.readers);
-		}
-		edge[e].table = share.at[i].table;
-	}
 	p.node = node;
-	p.edge = edge;
-	return p;
+	for (uint32_t e = 0; e < p.nedges; e++)
+		share[e] = s->early[s->op.at[p.edge[e].end[0]]->id] ? 0 : 1.0 / readers[e];
+	return scale_edges(owner, &p, share);
 }
 
 static double
@@ -244,7 +306,7 @@ add_others(
 
 	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
 		if (k == 0 || ops <= weights_ops)
-			add_weighted(f, all, *plan, weights[i]);
+			add_weighted(f, all, *plan, &weights[i]);
 	if (ops <= unity_ops)
 		add_unity(f, all, *plan);
 }
@@ -283,15 +345,16 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 	struct parallel_plan *best = &f->plan[f->policy];
 	struct candidates all = list_candidates(f);
 
+	f->passes = finishing(f->run);
 	for (int64_t i = 0; i < all.n; i++) {
 		struct parallel_plan *plan = &all.at[i].plan;
-		plan->seconds = replay(f, meshes, plan);
+		replay(f, meshes, plan);
 		for (enum parallel_policy k = PARALLEL_BEST; k < PARALLEL_NPOLICIES; k++) {
 			double *least = &f->plan[k].seconds;
-			if (k != f->policy && all.at[i].policies >> k & 1)
+			if (k != f->policy && all.at[i].policies >> k & 1 && plan->over == 0)
 				*least = *least > 0 ? fmin(*least, plan->seconds) : plan->seconds;
 		}
-		if (i == 0 || plan->seconds < best->seconds)
+		if (i == 0 || is_better(plan, best))
 			*best = *plan;
 	}
 	best->policy = f->policy;

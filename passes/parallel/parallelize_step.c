@@ -12,6 +12,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "passes/analysis/cost/internal.h"
 #include "passes/parallel/parallelize.h"
 
 #include <string.h>
@@ -28,6 +29,7 @@ struct builder {
 	struct VEC(struct split_node) node;
 	struct VEC(const double *) bytes;
 	struct VEC(struct split_edge) edge;
+	struct VEC(bool) hidden;
 };
 
 /* Symbols of params that an output of a gradient names. */
@@ -75,9 +77,8 @@ passes_on(const struct ir_op *op)
 	return op->code == OP_barrier || op_is(op, TRAIT_COPY);
 }
 
-/* The value whose layout v has. */
-static const struct ir_value *
-made(const struct ir_value *v)
+const struct ir_value *
+parallel_made(const struct ir_value *v)
 {
 	while (v->op && passes_on(v->op))
 		v = ir_operand(v->op, (int)v->index);
@@ -110,17 +111,45 @@ find_kept(struct parallel_step *s, const struct ir_block *main)
 	}
 }
 
-/* What else counts of ops that are alike: whether results are kept, and which operands any device makes for itself, as
- * these cannot be partial. */
+/* What depends on params but on no input can be made, and sent, before it is read; and for what no product depends on,
+ * there is time, too. */
+static void
+find_slack(struct parallel_step *s, const struct ir_block *main)
+{
+	bool *fixed = ARRAY_ZERO(s, bool, s->m->op_ids);
+
+	IR_FOR_OPS (op, main) {
+		bool of_inputs = op->code == OP_input, of_params = op_is(op, TRAIT_NAMED);
+		for (int k = 0; k < op->noperands; k++) {
+			const struct ir_op *from = parallel_made(ir_operand(op, k))->op;
+			of_inputs = of_inputs || !(s->early[from->id] || fixed[from->id]);
+			of_params = of_params || s->early[from->id];
+		}
+		s->early[op->id] = of_params && !of_inputs;
+		fixed[op->id] = !of_params && !of_inputs;
+	}
+	array_free(fixed);
+	for (const struct ir_op *op = main->last; op; op = op->prev) {
+		s->late[op->id] = !cost_is_product(op);
+		for (int i = 0; i < op->nresults; i++)
+			IR_FOR_USES (u, &op->result[i])
+				s->late[op->id] = s->late[op->id] && s->late[u->op->id];
+	}
+}
+
+/* What else counts of ops that are alike: whether results are kept and late, and which operands are early or made by any
+ * device for itself, as these cannot be partial. */
 static uint64_t
 word_of(void *data, const struct ir_op *op)
 {
 	const struct parallel_step *s = data;
-	uint64_t free = s->kept[op->id];
+	uint64_t word = 2u * s->kept[op->id] + s->late[op->id];
 
-	for (int k = 0; k < op->noperands; k++)
-		free = 2 * free + parallel_is_free(made(ir_operand(op, k))->op);
-	return free;
+	for (int k = 0; k < op->noperands; k++) {
+		const struct ir_op *from = parallel_made(ir_operand(op, k))->op;
+		word = 3 * word + s->early[from->id] + parallel_is_free(from);
+	}
+	return word;
 }
 
 /* --- tables ----------------------------------------------------------------------------------- */
@@ -180,7 +209,7 @@ static void
 add_edge(struct builder *b, const struct ir_value *v, uint32_t to,
 	const struct parallel_lines *lines)
 {
-	const struct ir_value *source = made(v);
+	const struct ir_value *source = parallel_made(v);
 	const uint32_t from = b->s->node[source->op->id];
 
 	if (from == PARALLEL_NONE || from == to)
@@ -194,6 +223,9 @@ add_edge(struct builder *b, const struct ir_value *v, uint32_t to,
 		VEC_PUSH(b->s, &b->table, key);
 		b->table.at[i].table = make_table(b, &key);
 	}
+	VEC_PUSH(b->s, &b->hidden,
+		b->s->early[source->op->id] || b->s->late[b->s->op.at[to]->id] ||
+			!b->s->op.at[to]->noperands);
 	VEC_PUSH(b->s, &b->edge,
 		(struct split_edge){{from, to}, {out->line, lines->line}, b->table.at[i].table});
 }
@@ -205,7 +237,8 @@ static void
 forbid_partial(const struct parallel_step *s, struct parallel_choices *c, const struct ir_op *op)
 {
 	for (uint32_t k = 0; k < c->noperands; k++)
-		for (uint32_t x = 0; x < c->n && parallel_is_free(made(ir_operand(op, (int)k))->op);
+		for (uint32_t x = 0;
+			x < c->n && parallel_is_free(parallel_made(ir_operand(op, (int)k))->op);
 			x++)
 			for (int i = 0; i < s->axes.n; i++)
 				if (c->operand[k]
@@ -237,7 +270,7 @@ add_node(struct builder *b, const struct ir_op *op)
 static void
 add_return(struct builder *b, const struct ir_value *next, const struct ir_value *stored)
 {
-	const uint32_t to = b->s->node[made(stored)->op->id];
+	const uint32_t to = b->s->node[parallel_made(stored)->op->id];
 
 	if (to != PARALLEL_NONE)
 		add_edge(b, next, to, &parallel_step_choices(b->s, to)->result[0]);
@@ -257,6 +290,9 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->trained = ARRAY_ZERO(s, struct ir_op *, m->op_ids);
 	s->forward = ARRAY_ZERO(s, bool, m->op_ids);
 	s->kept = ARRAY_ZERO(s, bool, m->op_ids);
+	s->early = ARRAY_ZERO(s, bool, m->op_ids);
+	s->late = ARRAY_ZERO(s, bool, m->op_ids);
+	find_slack(s, main);
 	find_trained(s, main);
 	find_kept(s, main);
 	s->alike = alike_create_by(s, m, main, word_of, s);
@@ -279,6 +315,7 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 			add_return(&b, ir_operand(op, 0), &trained->result[0]);
 	}
 	s->bytes = b.bytes.at;
+	s->hidden = b.hidden.at;
 	s->problem = (struct split_problem){
 		b.node.at, b.edge.at, (uint32_t)b.node.n, (uint32_t)b.edge.n};
 	return s;

@@ -66,6 +66,27 @@ has_low(const struct rule_case *c, int32_t v)
 	return var->kind == VAR_SIZE || is_index(c, v) || var->kind == VAR_QUOTIENT;
 }
 
+/* Where e has -k d (x / d), x / d rounded down: -k x, which is not more. */
+static term_id
+quotients_bounded(struct rule_case *c, term_id e)
+{
+	struct terms *t = c->t;
+	int64_t k;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		const int32_t v = linear_var_at(t, e, i, &k);
+		const struct var var = t->var.at[v];
+		for (int j = 0; k < 0 && var.kind == VAR_PRODUCT && var.nkeys == 2 && j < 2; j++) {
+			const struct var q = t->var.at[var.key[j]];
+			if (q.kind != VAR_QUOTIENT || q.key[1] != linear_var(t, var.key[1 - j]))
+				continue;
+			e = linear_add(t, linear_add(t, e, linear_var(t, v), -k), q.key[0], k);
+			return quotients_bounded(c, e);
+		}
+	}
+	return e;
+}
+
 /* The least value of e; false: nothing is known. */
 static bool
 least(struct rule_case *c, term_id e, int64_t *value)
@@ -90,6 +111,7 @@ least(struct rule_case *c, term_id e, int64_t *value)
 		if (!e)
 			return false;
 	}
+	e = quotients_bounded(c, e);
 	int64_t sum = linear_rest(c->t, e);
 	for (int i = 0; i < linear_nvars(c->t, e); i++) {
 		const int32_t v = linear_var_at(c->t, e, i, &k);
@@ -321,6 +343,19 @@ known_quotient(struct rule_case *c, term_id e, term_id d)
 	return 0;
 }
 
+bool
+case_has_factor(struct rule_case *c, term_id e, term_id d)
+{
+	int64_t m, n;
+
+	if (!(e = case_affine(c, e)) || !(d = case_affine(c, d)))
+		return false;
+	if (linear_is_constant(c->t, d, &m))
+		return m > 0 && divides(c->t, e, m) && linear_rest(c->t, e) % m == 0 &&
+		       !(linear_is_constant(c->t, e, &n) && n < m);
+	return product_without(c, e, d) || known_quotient(c, e, d);
+}
+
 /* Terms of e that are multiples of d by their form, taken off: their quotient. */
 static term_id
 take_multiples(struct rule_case *c, term_id *e, term_id d)
@@ -442,7 +477,10 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 		return q;
 	if (!exact && ((q = quotient_by_form(c, e, d)) || c->stop != STOP_NONE))
 		return q;
-	const int whole = is_size(c, e) ? case_divides(c, e, d) : 2;
+	if ((q = known_quotient(c, e, d)))
+		return q;
+	/* Rounded down, a rest does not matter: no case is made for it. */
+	const int whole = exact && is_size(c, e) ? case_divides(c, e, d) : 2;
 	if (whole < 0)
 		return 0;
 	if (whole == 1) {

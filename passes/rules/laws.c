@@ -6,6 +6,7 @@
 #include "passes/rules/terms.h"
 #include "passes/rules/verify.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,6 +172,12 @@ cancel_factors(struct terms *t, int64_t *factor, int n)
 				drop_i = other != 0;
 				if (drop_i)
 					t->assumes |= RULE_POSITIVE;
+			} else if (factor[i] == factor[j] && factor_applies(t, factor[i], FN_abs)) {
+				inner = (term_id)term_words(t, (term_id)factor[i])[1];
+				if (poly_factor(t, inner)) {
+					factor[i] = factor[j] = poly_factor(t, inner);
+					continue;
+				}
 			}
 			if (!drop_i)
 				continue;
@@ -450,6 +457,65 @@ common_terms(struct terms *t, term_id p, term_id q)
 	return term_make(t, NODE_POLYNOMIAL, mark, false);
 }
 
+/* Is it an infinite constant? Its sign; 0: no. */
+static int
+is_infinite(const struct terms *t, term_id p)
+{
+	const term_id f = poly_factor(t, p);
+	double x;
+
+	if (!f || !factor_applies(t, f, APPLY_OPAQUE))
+		return 0;
+	memcpy(&x, term_words(t, f) + 1, sizeof x);
+	return x == INFINITY ? 1 : x == -INFINITY ? -1 : 0;
+}
+
+static bool
+has_argument(const struct terms *t, term_id p, int fn, term_id x)
+{
+	const term_id f = poly_factor(t, p);
+
+	if (p == x)
+		return true;
+	for (int i = 1; f && factor_applies(t, f, fn) && i < t->node.at[f].n; i++)
+		if (term_words(t, f)[i] == x)
+			return true;
+	return false;
+}
+
+/* max(x, min(x, y)) = x: arguments that have another one as an argument go. */
+static int
+absorb(const struct terms *t, int fn, term_id *arg, int n)
+{
+	const int dual = fn == FN_maximum ? FN_minimum : FN_maximum;
+
+	for (int i = 0; i < n; i++)
+		for (int j = 0; j < n; j++) {
+			const term_id f = poly_factor(t, arg[i]);
+			bool all = i != j;
+			if (i == j)
+				continue;
+			/* Every argument of arg[i] or arg[i] itself ... */
+			if (f && factor_applies(t, f, dual)) {
+				const term_id g = poly_factor(t, arg[j]);
+				const bool many = g && factor_applies(t, g, dual);
+				for (int k = 1; many && all && k < t->node.at[g].n; k++)
+					all = has_argument(t, arg[i], dual,
+						(term_id)term_words(t, g)[k]);
+				if (!many)
+					all = has_argument(t, arg[i], dual, arg[j]);
+			} else {
+				all = false;
+			}
+			if (!all)
+				continue;
+			arg[i] = arg[--n];
+			i = -1;
+			break;
+		}
+	return n;
+}
+
 /* maximum(a + c, b + c) = maximum(a, b) + c; associative, idempotent. */
 static term_id
 extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
@@ -460,6 +526,11 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 
 	if (p == q)
 		return p;
+	if (is_infinite(t, p) || is_infinite(t, q)) {
+		const int sign = is_infinite(t, p) ? is_infinite(t, p) : is_infinite(t, q);
+		const bool wins = (sign > 0) == (fn == FN_maximum);
+		return wins == (is_infinite(t, p) != 0) ? p : q;
+	}
 	if (poly_is_constant(t, p, &n, &d) && poly_is_constant(t, q, &n2, &d2))
 		return ((__int128)n * d2 > (__int128)n2 * d) == (fn == FN_maximum) ? p : q;
 	if (type == APPLY_REAL && !t->bitwise) {
@@ -471,6 +542,21 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 			t->assumes = assumes | RULE_FINITE;
 		}
 	}
+	if (fn == FN_minimum) /* min(max(a, b), c) = max(min(a, c), min(b, c)): maxima stay outside */
+		for (int k = 0; k < 2; k++) {
+			const term_id x = k ? q : p, y = k ? p : q, f = poly_factor(t, x);
+			if (!f || !factor_applies(t, f, FN_maximum))
+				continue;
+			term_id all = 0;
+			for (int i = 1; i < t->node.at[f].n; i++) {
+				const term_id one = extreme(
+					t, fn, (term_id)term_words(t, f)[i], y, type);
+				all = i == 1 ? one : extreme(t, FN_maximum, all, one, type);
+				if (!all)
+					return 0;
+			}
+			return t->node.at[common].n ? poly_add(t, all, common) : all;
+		}
 	const int64_t mark = t->stack.n;
 	push_extreme(t, fn, p, mark);
 	push_extreme(t, fn, q, mark);
@@ -482,6 +568,7 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 	for (int i = 0; i < count; i++)
 		arg[i] = (term_id)t->stack.at[mark + i];
 	t->stack.n = mark;
+	count = absorb(t, fn, arg, count);
 	const term_id result = count == 1 ? arg[0] : poly_apply_plain(t, fn, arg, count);
 	return t->node.at[common].n ? poly_add(t, result, common) : result;
 }
@@ -492,6 +579,33 @@ static term_id
 negated(struct terms *t, term_id p)
 {
 	return poly_sub(t, poly_constant(t, 1, 1), p);
+}
+
+static term_id apply_logic(struct terms *t, int fn, term_id p, term_id q);
+static term_id compared(struct terms *t, int fn, term_id p, term_id q);
+
+/* p < q; of a maximum or minimum: what is asked of its arguments, together or of one. */
+static term_id
+less(struct terms *t, term_id p, term_id q)
+{
+	for (int k = 0; k < 2; k++) {
+		const term_id x = k ? q : p, f = poly_factor(t, x);
+		const bool max = f && factor_applies(t, f, FN_maximum);
+		if (!max && !(f && factor_applies(t, f, FN_minimum)))
+			continue;
+		term_id all = 0;
+		for (int i = 1; i < t->node.at[f].n; i++) {
+			const term_id y = (term_id)term_words(t, f)[i],
+				      one = compared(t, FN_lt, k ? p : y, k ? y : q);
+			all = i == 1 ? one : apply_logic(t, max == (k == 1) ? FN_or : FN_and, all, one);
+			if (!all)
+				return 0;
+		}
+		t->assumes |= RULE_FINITE;
+		return all;
+	}
+	const term_id arg[2] = {p, q};
+	return poly_apply_plain(t, FN_lt, arg, 2);
 }
 
 static term_id
@@ -508,7 +622,7 @@ compared(struct terms *t, int fn, term_id p, term_id q)
 		t->assumes |= RULE_FINITE;
 		return poly_constant(t, fn == FN_eq, 1);
 	}
-	return poly_apply_plain(t, fn, arg, 2);
+	return fn == FN_lt && !t->bitwise ? less(t, p, q) : poly_apply_plain(t, fn, arg, 2);
 }
 
 /* --- applications --- */

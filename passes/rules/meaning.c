@@ -34,6 +34,7 @@ struct spot {
 	int operand, dim, here, which;
 };
 
+static term_id linear_of(struct rule_case *c, term_id p);
 static term_id poly_term(struct rule_case *c, const struct sym_op *s, const struct term *t,
 	const struct spot *at);
 static term_id linear_term(struct rule_case *c, const struct sym_op *s, const struct term *t,
@@ -502,6 +503,8 @@ position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const ter
 		const term_id p = poly_term(c, s, s->at[j][d]->at, &at);
 		if (!p)
 			return 0;
+		if ((e = linear_of(c, p)))
+			goto known;
 		const int32_t key = p;
 		const int32_t v = var_of(t, VAR_DATA, &key, 1);
 		if (v >= CASE_VARS)
@@ -514,7 +517,10 @@ position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const ter
 				*inside = poly_constant(t, c->fact[i].holds, 1);
 		return linear_var(t, v);
 	}
-	if (!e || !(e = case_affine(c, e)))
+	if (!e)
+		return 0;
+known:
+	if (!(e = case_affine(c, e)))
 		return 0;
 	const term_id low = indicator(c, e);
 	if (!low)
@@ -606,6 +612,81 @@ term_type(const struct sym_op *s, const struct term *t, enum apply_type *type)
 		term_type(s, t->arg[i], type);
 }
 
+/* The polynomial as a position or size; 0: it is none. */
+static term_id
+linear_of(struct rule_case *c, term_id p)
+{
+	struct terms *t = c->t;
+	term_id sum = linear_constant(t, 0);
+
+	for (int i = 0; p && i < t->node.at[p].n; i += 3) {
+		const int64_t *w = term_words(t, p) + i, k = w[1];
+		const term_id m = (term_id)w[0];
+		term_id product = linear_constant(t, 1);
+		if (w[2] != 1 || term_words(t, m)[0])
+			return 0;
+		for (int f = 1; f < t->node.at[m].n; f++) {
+			const term_id factor = (term_id)term_words(t, m)[f];
+			if (t->node.at[factor].kind != NODE_VALUE)
+				return 0;
+			product = linear_product(t, product,
+				linear_var(t, (int32_t)term_words(t, factor)[0]));
+		}
+		if (!product)
+			return 0;
+		sum = linear_add(t, sum, product, k);
+	}
+	return p ? sum : 0;
+}
+
+/*
+ * A function of positions and sizes, where the case says what it is. *decided: it does, or is to:
+ * 0 with c->stop.
+ */
+static term_id
+decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
+{
+	struct terms *t = c->t;
+	const term_id one = linear_constant(t, 1), x = linear_of(c, arg[0]),
+		      y = x ? linear_of(c, arg[1]) : 0;
+	int holds = 2;
+
+	*decided = false;
+	if (!y || t->bitwise)
+		return 0;
+	const term_id up = linear_add(t, x, y, -1), down = linear_add(t, y, x, -1);
+	switch (fn) {
+	case FN_minimum:
+	case FN_maximum:
+	case FN_ge: holds = case_at_least(c, up); break;
+	case FN_le: holds = case_at_least(c, down); break;
+	case FN_lt: holds = case_at_least(c, linear_add(t, down, one, -1)); break;
+	case FN_gt: holds = case_at_least(c, linear_add(t, up, one, -1)); break;
+	case FN_eq:
+	case FN_ne: holds = case_equal(c, x, y); break;
+	case FN_rem: /* x < y: x; else that of x - y */
+		holds = case_at_least(c, x);
+		if (holds == 1)
+			holds = case_at_least(c, linear_add(t, down, one, -1));
+		if (holds == 0 && case_at_least(c, y) == 1 && case_at_least(c, up) == 1) {
+			const term_id less[2] = {poly_affine(t, up), arg[1]};
+			return decided_call(c, fn, less, decided);
+		}
+		if (holds == 0)
+			holds = c->stop == STOP_NONE ? 2 : -1;
+		break;
+	default: return 0;
+	}
+	*decided = holds != 2;
+	if (holds < 0 || holds == 2)
+		return 0;
+	if (fn == FN_rem)
+		return arg[0];
+	if (fn == FN_minimum || fn == FN_maximum)
+		return arg[(holds == 1) == (fn == FN_maximum) ? 0 : 1];
+	return poly_constant(t, fn == FN_ne ? !holds : holds, 1);
+}
+
 static term_id
 call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
 {
@@ -628,6 +709,15 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 			return 0;
 	for (int i = first; i < t->nargs; i++)
 		term_type(s, t->arg[i], &type);
+	if (t->arg[first]->kind == TERM_CALL && t->arg[first]->fn >= FN_is_finite &&
+		t->arg[first]->fn <= FN_ge)
+		type = APPLY_BOOL;
+	if (t->nargs == 2 && (t->fn != FN_rem || type == APPLY_INTEGER)) {
+		bool decided;
+		const term_id p = decided_call(c, t->fn, arg, &decided);
+		if (decided)
+			return p;
+	}
 	if (t->fn == FN_convert) {
 		const struct ir_attr *to = ir_attr_find(s->op, "to");
 		const bool truth =
@@ -936,24 +1026,11 @@ reshape_element(struct rule_case *c, const struct sym_op *s, const struct sym_va
 	int d = v->rank - 1;
 
 	for (int k = x->rank - 1; k >= 0; k--) {
-		int64_t one;
 		/* `flat` is a position below `room`, of dims of the result not used up yet. */
 		for (;;) {
 			if (room == x->dim[k])
 				break;
-			const term_id q = linear_is_constant(t, room, &one) && one == 1
-						  ? 0
-						  : case_quotient(c, room, x->dim[k], false);
-			if (c->stop != STOP_NONE)
-				return 0;
-			int64_t many;
-			const bool enough =
-				q && case_equal(c, linear_product(t, q, x->dim[k]), room) == 1;
-			if (c->stop != STOP_NONE)
-				return 0;
-			if (enough && !(linear_is_constant(t, q, &many) && many < 1))
-				break;
-			if (d < 0)
+			if (d < 0 || case_has_factor(c, room, x->dim[k]))
 				break;
 			flat = linear_add(t, flat, linear_product(t, room, position[d]), 1);
 			room = linear_product(t, room, v->dim[d--]);

@@ -121,6 +121,8 @@ term_id case_affine(struct rule_case *c, term_id e);
 int case_at_least(struct rule_case *c, term_id e);
 /* Are they equal? 1, 0, or -1. */
 int case_equal(struct rule_case *c, term_id a, term_id b);
+/* Is e a multiple of d by its form? */
+bool case_has_factor(struct rule_case *c, term_id e, term_id d);
 /* Is size e a multiple of size d? 1, 0, or -1; 2: not known. */
 int case_divides(struct rule_case *c, term_id e, term_id d);
 /* The value of a size; 0: c->stop says why not. */

@@ -364,7 +364,7 @@ draw_element(struct refuter *r, enum ir_dtype t, enum style style)
 		i = 1 + below(r, 4);
 	else if (style == STYLE_FINE && is_float)
 		fraction = ldexp((double)below(r, 1 << 20), -30 + (int)below(r, 11));
-	else if (style == STYLE_FINE && t != IR_i32) /* which are indices */
+	else if (style == STYLE_FINE)
 		i = (int64_t)mix64_next(&r->random);
 	if (is_float)
 		c.f = ir_dtype_round(t, (double)i + fraction);

@@ -78,6 +78,25 @@ has_loops(const struct ir_module *m)
 	return false;
 }
 
+/* Is it a statistic, as of a batch: much smaller than what it is computed from, or computed from such? Keeping it takes no
+ * memory to speak of, and where devices share what it sums, computing it again takes a message. */
+enum { STATISTIC_SHARE = 1000, STATISTIC_BYTES = 64000 };
+
+static bool
+is_statistic(const struct again *a, const struct ir_module *m, const struct ir_op *op)
+{
+	const uint64_t bytes = op->nresults == 1 ? ir_type_local_bytes(m, op->result[0].type) : 0;
+	uint64_t read = 0;
+	bool of_one = false;
+
+	for (int k = 0; k < op->noperands; k++) {
+		const struct again_op *maker = op_of(a, ir_operand(op, k)->op);
+		read += ir_type_local_bytes(m, ir_operand_type(op, k));
+		of_one = of_one || (maker && maker->statistic);
+	}
+	return bytes && bytes <= STATISTIC_BYTES && (of_one || bytes <= read / STATISTIC_SHARE);
+}
+
 /* What is done once stays outside of the loops over micro-batches. */
 static bool
 is_copyable(const struct ir_module *m, const struct ir_op *op, bool loops, bool collectives)
@@ -110,8 +129,9 @@ describe(struct again *a, const struct ir_module *m, uint32_t i, bool loops, boo
 	struct again_op *o = &a->op[i];
 
 	o->fixed = is_fixed(a, op);
-	o->copyable =
-		o->side == AGAIN_FORWARD && !o->fixed && is_copyable(m, op, loops, collectives);
+	o->statistic = !o->fixed && is_statistic(a, m, op);
+	o->copyable = o->side == AGAIN_FORWARD && !o->fixed && !o->statistic &&
+		      is_copyable(m, op, loops, collectives);
 	for (int r = 0; r < op->nresults; r++) {
 		o->saved = o->saved ||
 			   (o->side == AGAIN_FORWARD && reads_backward(a, m, &op->result[r]));

@@ -30,11 +30,12 @@ enum again_side {
 
 /* What is known of an op of @main. */
 struct again_op {
-	uint8_t side;  /* enum again_side */
-	bool fixed;    /* computed from constants alone: there is nothing to wait for */
-	bool copyable; /* may be computed again */
-	bool saved;    /* an op of the backward pass reads a result of it or of a view of it */
-	int64_t bytes; /* of its results on a device; 0: they are views, or in no memory */
+	uint8_t side;   /* enum again_side */
+	bool fixed;     /* computed from constants alone: there is nothing to wait for */
+	bool statistic; /* tiny: kept rather than computed again */
+	bool copyable;  /* may be computed again */
+	bool saved;     /* an op of the backward pass reads a result of it or of a view of it */
+	int64_t bytes;  /* of its results on a device; 0: they are views, or in no memory */
 };
 
 /* @main of a module, read before anything is computed again. */

@@ -9,7 +9,7 @@
 
 /* The first price is what the cheapest solution costs for each of its bytes; it is raised so many times by so much
  * until something fits, then halved between one that is too low and one that is not. */
-enum { RAISES = 12, HALVES = 8 };
+enum { RAISES = 12, HALVES = 5 };
 static const double raise = 8;
 
 struct within {
@@ -29,6 +29,21 @@ split_bytes(const struct split_problem *p, const double *const *bytes, const uin
 
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		sum += bytes[i][choice[i]];
+	return sum;
+}
+
+double
+split_least_bytes(const struct split_problem *p, const double *const *bytes)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		double least = INFINITY;
+		for (uint32_t x = 0; x < p->node[i].n; x++)
+			if (p->node[i].cost[x] < SPLIT_NEVER)
+				least = fmin(least, bytes[i][x]);
+		sum += least;
+	}
 	return sum;
 }
 
@@ -85,6 +100,12 @@ try_price(struct within *w, double price)
 	return bytes;
 }
 
+static bool
+is_near(const struct within *w)
+{
+	return w->best->cost <= w->best->bound + w->gap * fabs(w->best->bound);
+}
+
 bool
 split_solve_within(const void *owner, const struct split_problem *p, const double *const *bytes,
 	double limit, uint32_t sweeps, double gap, struct split_solution *solution)
@@ -93,17 +114,22 @@ split_solve_within(const void *owner, const struct split_problem *p, const doubl
 
 	*solution = (struct split_solution){
 		ARRAY_ZERO(owner, uint16_t, p->nnodes), INFINITY, -INFINITY, 0};
+	/* What bytes cost stays far below what cannot be. */
+	const double most = SPLIT_NEVER / 10 / most_bytes(&w);
+	if (split_least_bytes(p, bytes) > limit) {
+		try_price(&w, most);
+		solution->bound = INFINITY;
+		return false;
+	}
 	const double first = try_price(&w, 0);
 	if (w.fits)
 		return true;
 	double low = 0, high = solution->cost / first;
-	/* What bytes cost stays far below what cannot be. */
-	const double most = SPLIT_NEVER / 10 / most_bytes(&w);
 	for (int i = 0; i < RAISES && high < most && try_price(&w, high) > limit; i++) {
 		low = high;
 		high *= raise;
 	}
-	for (int i = 0; i < HALVES && w.fits; i++) {
+	for (int i = 0; i < HALVES && w.fits && !is_near(&w); i++) {
 		const double price = low > 0 ? sqrt(low * high) : high / raise;
 		if (try_price(&w, price) > limit)
 			low = price;

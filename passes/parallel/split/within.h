@@ -17,8 +17,11 @@
 double split_bytes(
 	const struct split_problem *p, const double *const *bytes, const uint16_t *choice);
 
+/* No choices that the nodes allow need less. */
+double split_least_bytes(const struct split_problem *p, const double *const *bytes);
+
 /* As split_solve, the sum of sweeps of all prices. False: no solution that fits was found, and it is the one that
- * needs least of those that were. */
+ * needs least of those that were; its bound is INFINITY if there is none that fits. */
 bool split_solve_within(const void *owner, const struct split_problem *p,
 	const double *const *bytes, double limit, uint32_t sweeps, double gap,
 	struct split_solution *solution);

@@ -114,7 +114,8 @@ enum how {
 	F(plan, nkernels, 0, NUMBER)                                                               \
 	F(plan, nmoves, 0, NUMBER)                                                                 \
 	F(plan, arena_bytes, 0, NUMBER)                                                            \
-	F(plan, host_bytes, 0, NUMBER)
+	F(plan, host_bytes, 0, NUMBER)                                                             \
+	F(plan, home_bytes, 0, FIXED)
 
 #define BUFFER_FIELDS(F)                                                                           \
 	F(buffer, role, 0, NUMBER)                                                                 \

@@ -1,6 +1,7 @@
 """replay.py DOPT MODELS: the step that parallelize leads to, kernels fused by opfuse, is predicted to take at most what the
 steps of its policies and of its cheapest plan take, and as long as it says; and the bound that it prints is below
-every one of them. Prints a line for each model."""
+every one of them. And with a budget, the steps of large models after prefetch, overlap and unshard are faster than those
+of the passes dp and shard, and fit. Prints a line for each step."""
 import json
 import pathlib
 import re
@@ -28,10 +29,21 @@ def run(model, mesh, defines, options):
 for step in STEPS:
     best, remarks = run(*step, "replay")
     others = {options: run(*step, options)[0] for options in ("policy=data", "policy=megatron", "policy=dlrm", "replay=false")}
-    said = re.search(r"the step takes ([0-9.]+)(\w+) with .* takes less than ([0-9.]+)(\w+),", remarks)
+    said = re.search(r"the step takes ([0-9.]+)(\w+) after .* takes less than ([0-9.]+)(\w+),", remarks)
     wrong = [f"{name} {t}" for name, t in others.items() if t < best * (1 - 1e-9)]
     if not best / ROUNDED <= float(said[1]) * UNIT[said[2]] <= best * ROUNDED:
         wrong.append(f"said {said[1]}{said[2]}")
     if float(said[3]) * UNIT[said[4]] > min(best, *others.values()) * ROUNDED:
         wrong.append(f"bound {said[3]}{said[4]}")
     print(f"{step[0]} {step[2]}:", "as it should be" if not wrong else f"{best}, but {', '.join(wrong)}")
+
+AFTER = "opfuse,prefetch,overlap,unshard"
+for name, budget, defines in (("llama3.dir", 12, ["L=4", "B=64", "T=1024", "N=32"]), ("mixtral.dir", 40, ["L=6", "B=32", "T=4096", "N=32"])):
+    cost = []
+    for passes in (f"dp{{axis=dp}},grad,recompute,shard{{axis=dp}},adam,{AFTER}", f"grad,recompute,adam,parallelize,{AFTER}"):
+        command = [dopt, "-cluster=h100x32", "-stats=json", "-emit=none", f"-budget={budget}GB", *(f"-D={d}" for d in defines),
+                   f"-pass=inline,amp,{passes}", models / name]
+        cost.append(json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)[-1]["cost"])
+    sharded, best = cost
+    good = best["iteration"] <= sharded["iteration"] and best["peak_bytes"] <= budget * 1e9
+    print(f"{name} {defines}:", "as it should be" if good else f"{best}, but sharded {sharded}")
