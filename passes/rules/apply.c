@@ -234,44 +234,64 @@ first_root(const struct rule_built *b)
 	return left ? NULL : first;
 }
 
+/* Does the op come at `at` or after it, near enough to be between the roots? */
 static bool
-is_param(const struct rule_match *match, const struct ir_op *op)
+is_behind(const struct ir_op *at, const struct ir_op *op)
 {
-	const struct ir_func *left = match->pattern->rule->side[RULE_LEFT],
-			     *right = match->pattern->rule->side[RULE_RIGHT];
-
-	for (uint32_t i = 0; i < left->body.nargs; i++) {
-		const struct ir_value *v =
-			match->value[rule_value_number(match->pattern, &left->body.arg[i])];
-		if (right->body.arg[i].uses && v && v->op == op)
+	for (int k = 0; at && k < 2 * SPAN; k++, at = at->next)
+		if (at == op)
 			return true;
-	}
 	return false;
 }
 
-/*
- * All operands come before the first root, and so before all users of roots; or behind it and
- * before its first use. NULL: neither.
- */
-static struct ir_op *
-place_of(const struct rule_match *match, const struct rule_built *b)
+/* Moves an op before `at`, with what it reads: params, and what is computed of them. */
+static bool
+hoist(struct rule_built *b, struct ir_op *at, struct ir_op *op)
 {
-	struct ir_op *at = first_root(b), *op = at;
-	int roots = 0;
+	if (!op || !is_behind(at, op))
+		return true;
+	const bool moves = !op_is(op, TRAIT_EFFECT | TRAIT_PARALLEL) && !op->body &&
+			   (op_is(op, TRAIT_PURE) || !op->noperands);
+	if (!moves || is_root_op(b, op) || b->nmoved == RULE_MAX_MOVED)
+		return false;
+	for (int i = 0; i < op->noperands; i++)
+		if (!hoist(b, at, ir_operand(op, i)->op))
+			return false;
+	if (b->nmoved == RULE_MAX_MOVED)
+		return false;
+	b->moved[b->nmoved].op = op;
+	b->moved[b->nmoved++].next = op->next;
+	ir_op_unlink(op);
+	ir_insert_before(at, op);
+	return true;
+}
 
-	if (!at || b->n == 1)
-		return at;
-	for (int k = 0; op && k < 2 * SPAN && roots < b->n; k++, op = op->next) {
-		for (int i = 0; i < b->n; i++)
-			roots += b->from[i]->op == op;
-		if (is_param(match, op)) {
-			for (const struct ir_op *o = at; o != op->next; o = o->next)
-				for (int i = 0; i < o->noperands; i++)
-					if (root_number(b, ir_operand(o, i)) >= 0)
-						return NULL;
-			if (is_root_op(b, op))
-				return NULL;
-			at = op->next;
+static void
+move_back(struct rule_built *b)
+{
+	while (b->nmoved) {
+		struct ir_op *op = b->moved[--b->nmoved].op;
+		ir_op_unlink(op);
+		ir_insert_before(b->moved[b->nmoved].next, op);
+	}
+}
+
+/* The first root, before which all operands of the right side come then; NULL: they cannot. */
+static struct ir_op *
+find_place(struct rule_built *b)
+{
+	const struct rule_match *match = b->match;
+	const struct ir_rule *r = match->pattern->rule;
+	const struct ir_block *left = &r->side[RULE_LEFT]->body,
+			      *right = &r->side[RULE_RIGHT]->body;
+	struct ir_op *at = first_root(b);
+
+	for (uint32_t i = 0; at && b->n > 1 && i < left->nargs; i++) {
+		const struct ir_value *v =
+			match->value[rule_value_number(match->pattern, &left->arg[i])];
+		if (right->arg[i].uses && !hoist(b, at, v->op)) {
+			move_back(b);
+			return NULL;
 		}
 	}
 	return at;
@@ -286,7 +306,7 @@ rule_build(struct ir_module *m, const struct rule_match *match, struct rule_buil
 	*b = (struct rule_built){.match = match, .block = match->at->block, .n = old->noperands};
 	for (int i = 0; i < b->n; i++)
 		b->from[i] = match->value[rule_value_number(match->pattern, ir_operand(old, i))];
-	b->after = place_of(match, b);
+	b->after = find_place(b);
 	if (!b->after)
 		return false;
 	b->before = b->after->prev;
@@ -303,6 +323,7 @@ rule_undo(struct rule_built *b)
 {
 	while (b->after->prev != b->before)
 		ir_op_erase(b->after->prev);
+	move_back(b);
 }
 
 /* --- what goes -------------------------------------------------------------------------------- */

@@ -167,7 +167,7 @@ open_op(struct matcher *x, int *operand)
 static bool
 next_root(struct matcher *x)
 {
-	int operand, tried = 0;
+	int operand, looked = 0;
 	const struct ir_op *want = open_op(x, &operand);
 
 	if (!want)
@@ -175,10 +175,10 @@ next_root(struct matcher *x)
 	const struct ir_value *shared = *binding(x, ir_operand(want, operand));
 	IR_FOR_USES (u, shared) {
 		const struct mark before = mark(x);
+		if (++looked > RULE_MAX_USES)
+			return false;
 		if (u->op->code != want->code)
 			continue;
-		if (++tried > RULE_MAX_USES)
-			return false;
 		push_goal(x, &want->result[0], &u->op->result[0]);
 		if (solve(x, x->ngoals - 1))
 			return true;

@@ -23,6 +23,7 @@ enum rule_limit {
 	RULE_MAX_RESULTS = 8,  /* roots; published rules have at most 3 */
 	RULE_MAX_ITEMS = 64,   /* of lists that names stand for */
 	RULE_MAX_LATER = 16,   /* sizes that wait for names in others */
+	RULE_MAX_MOVED = 16,   /* ops that a param is computed by, moved before the first root */
 	RULE_KEY_OPERANDS = 3, /* of a root, whose ops are part of the key */
 	RULE_MAX_USES = 64, /* of a value, in which another root is looked for: more make matching
 			       slower than linear where thousands of ops read one value */
@@ -118,11 +119,17 @@ struct rule_built {
 	struct ir_block *block;
 	int n;
 	struct ir_value *from[RULE_MAX_RESULTS], *to[RULE_MAX_RESULTS];
+	/* Moved before the first root: operands of the right side. `next`: where they were. */
+	struct {
+		struct ir_op *op, *next;
+	} moved[RULE_MAX_MOVED];
+	int nmoved;
 };
 
 /*
  * Builds the right side. False, and nothing is left of it: it does not fit the attributes or the
- * layouts, its types are not those of the roots, or an operand comes after a root.
+ * layouts, its types are not those of the roots, or an operand depends on a root. An operand that
+ * comes after the first of several roots is moved before it.
  */
 bool rule_build(struct ir_module *m, const struct rule_match *match, struct rule_built *b);
 /* Takes it back. */

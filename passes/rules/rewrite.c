@@ -42,8 +42,8 @@ gain_of(struct rewriter *w, const struct rule_built *b)
 
 	for (int i = 0; i < n; i++)
 		gone += seconds_of(w, dead[i]);
-	RULE_FOR_BUILT(op, b)
-	made += seconds_of(w, op);
+	RULE_FOR_BUILT (op, b)
+		made += seconds_of(w, op);
 	return gone - made > little * gone ? gone - made : 0;
 }
 
@@ -204,7 +204,7 @@ enum policy { POLICIES(CHOICE_CODE) };
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct rewriter w = {.run = run, .m = m, .set = rule_set_create(run)};
+	struct rewriter w = {.run = run, .m = m, .set = rule_set_create(run, m)};
 	struct ir_block *main = &ir_func_find(m, "main")->body;
 
 	if (!w.set)

@@ -13,13 +13,19 @@
 
 extern const char dopt_rules[];
 
+static bool
+is_shipped(const char *path)
+{
+	return !*path || strcmp(path, "shipped") == 0;
+}
+
 static struct ir_rules *
 read_rules(struct pass_run *run)
 {
 	const char *path = pass_string(run, "rules");
 	char *text;
 
-	if (!*path || strcmp(path, "shipped") == 0)
+	if (is_shipped(path))
 		return parse_rules(
 			run->scratch, run->ctx, "shipped.rules", dopt_rules, strlen(dopt_rules));
 	if (access(path, R_OK) != 0) {
@@ -57,8 +63,7 @@ check_names(struct pass_run *run, const struct ir_rules *rules, const char *list
 		const char *name = text_copy_n(run->scratch, at, strcspn(at, ", "));
 		struct suggestion near = suggestion_for(name);
 		bool found = !*name;
-		IR_FOR_RULES(r, rules)
-		{
+		IR_FOR_RULES (r, rules) {
 			found = found || strcmp(r->name, name) == 0;
 			suggestion_add(&near, r->name);
 		}
@@ -94,9 +99,40 @@ prove(struct pass_run *run, const struct ir_rules *rules, const struct ir_rule *
 	return false;
 }
 
-struct rule_set *
-rule_set_create(struct pass_run *run)
+static bool
+has_codes(const struct ir_rule *r, int side, const bool *code)
 {
+	IR_FOR_OPS (op, &r->side[side]->body)
+		if (op->code != OP_return && !code[op->code])
+			return false;
+	return true;
+}
+
+/* Op codes that the step has, or may have once rules are applied. Others' rules need no proof. */
+static void
+find_codes(const struct ir_module *m, const struct ir_rules *rules, bool code[OP_NCODES])
+{
+	bool more = true;
+
+	memset(code, 0, OP_NCODES * sizeof *code);
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		code[op->code] = true;
+	while (more) {
+		more = false;
+		IR_FOR_RULES (r, rules) {
+			if (!has_codes(r, RULE_LEFT, code) || has_codes(r, RULE_RIGHT, code))
+				continue;
+			more = true;
+			IR_FOR_OPS (op, &r->side[RULE_RIGHT]->body)
+				code[op->code] = true;
+		}
+	}
+}
+
+struct rule_set *
+rule_set_create(struct pass_run *run, const struct ir_module *m)
+{
+	bool code[OP_NCODES];
 	const char *only = pass_string(run, "only");
 	struct rule_set *s = NEW(run->scratch, struct rule_set);
 	bool proven = true;
@@ -105,9 +141,10 @@ rule_set_create(struct pass_run *run)
 	if (!s->rules || !check_names(run, s->rules, only))
 		return NULL;
 	struct rule_pattern *p = NEW_ARRAY(s, struct rule_pattern, s->rules->n);
-	IR_FOR_RULES(r, s->rules)
-	{
-		if (!is_named(only, r->name))
+	find_codes(m, s->rules, code);
+	IR_FOR_RULES (r, s->rules) {
+		if (!is_named(only, r->name) ||
+			(is_shipped(pass_string(run, "rules")) && !has_codes(r, RULE_LEFT, code)))
 			continue;
 		proven = prove(run, s->rules, r, &p[s->n]) && proven;
 		if (!p[s->n].assumes || pass_bool(run, "assume"))

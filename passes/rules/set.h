@@ -12,10 +12,10 @@ struct rule_set {
 };
 
 /*
- * The rules that the options of a pass name, below, for modules of run->ctx; owned by
- * run->scratch. NULL: reported, as where a rule is not proven.
+ * The rules that the options of a pass name, below, for this module, of the shipped ones those whose ops it
+ * may have; owned by run->scratch. NULL: reported, as where a rule is not proven.
  */
-struct rule_set *rule_set_create(struct pass_run *run);
+struct rule_set *rule_set_create(struct pass_run *run, const struct ir_module *m);
 
 /* clang-format off */
 #define RULE_SET_OPTIONS                                                                            \

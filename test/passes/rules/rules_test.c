@@ -381,8 +381,7 @@ shipped_rules_keep_the_meaning(void **state)
 	uint64_t seed = 1;
 
 	assert_non_null(rules);
-	IR_FOR_RULES(r, rules)
-	{
+	IR_FOR_RULES (r, rules) {
 		struct rule_proof proof;
 		rule_verify(ctx, rules, r, &proof);
 		if (proof.assumes & (RULE_POSITIVE | RULE_NONZERO))
