@@ -273,7 +273,7 @@ cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint64_t read)
 uint32_t
 cells_message_ring(const struct cells *c, const struct cell_message *m)
 {
-	uint32_t n = 1;
+	uint32_t n = m->sent_on ? c->turns : 1;
 
 	for (uint32_t s = 0; s < c->stages; s++)
 		for (uint32_t phase = 0; phase < CELL_PHASES && c->device[s] == c->device[m->to];

@@ -100,9 +100,11 @@ struct cell_message {
 	uint32_t from, to;
 	uint8_t phase; /* in which it is made and, at the other end, first read */
 	uint64_t read; /* in which it is read: of the stages of the device it goes to */
+	bool sent_on;  /* to a third device, from where it was received */
 };
 
-/* The same of what another stage receives: a slot is free when the message is sent. */
+/* The same of what another stage receives: a slot is free when the message is sent. What is sent on has a slot for each
+ * iteration, as it is not known when that is over. */
 uint32_t cells_message_ring(const struct cells *c, const struct cell_message *m);
 
 /* A line with messages: what a device does. */

@@ -328,10 +328,11 @@ issue_message(const struct issue *o, const struct ir_op *op, struct cell_message
 	if (!l->cells || !is_message(l, op))
 		return false;
 	*m = (struct cell_message){(uint32_t)ir_attr_int(op, "from", 0),
-		(uint32_t)ir_attr_int(op, "to", 0), (uint8_t)issue_phase(o, op), 0};
+		(uint32_t)ir_attr_int(op, "to", 0), (uint8_t)issue_phase(o, op), 0, false};
 	for (int r = 0; r < op->nresults; r++)
 		look_at_readers(o, l, &op->result[r], (int)m->to, &x);
 	m->read = x.in | cells_member(l->cells, m->to, m->phase);
+	m->sent_on = x.sent;
 	return true;
 }
 
