@@ -239,7 +239,7 @@ static void
 several(void **state)
 {
 	static const enum schedule_name name[] = {
-		SCHEDULE_INTERLEAVED, SCHEDULE_ZBV, SCHEDULE_VHALF};
+		SCHEDULE_INTERLEAVED, SCHEDULE_ZBV, SCHEDULE_VHALF, SCHEDULE_VMIN};
 	struct diag *diag = diag_create(NULL);
 	(void)state;
 
