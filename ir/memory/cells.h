@@ -37,6 +37,18 @@ cell_does(const struct stage_cell *c, uint32_t phase)
 	return c->phase <= phase && phase <= c->last;
 }
 
+/* A cell as it is written, which passes/pipeline/text.c reads too: "12SEND_F3" is a stage, a kind, a micro-batch. */
+struct cell_text {
+	int64_t stage, turn; /* -1: there is none; at most CELL_NUMBER_MOST */
+	const char *kind;    /* [length] letters and _ */
+	size_t length;
+};
+
+#define CELL_NUMBER_MOST (UINT32_MAX - 1)
+
+/* Reads one that begins at `at`, up to `end`; returns what is behind it. */
+const char *cell_text_read(const char *at, const char *end, struct cell_text *t);
+
 /* Which device has which stage. */
 struct cell_places {
 	uint32_t devices, stages;
