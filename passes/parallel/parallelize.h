@@ -184,7 +184,8 @@ struct parallel_search {
 	enum parallel_engine engine;
 	uint32_t sweeps;
 	double budget; /* bytes, 0: any */
-	bool strict; /* no other plan will do; else one that the passes that follow may make fit */
+	bool strict;  /* no other plan will do; else one that the passes that follow may make fit */
+	double price; /* of a byte, with which a plan fitted; 0: none has yet */
 	double need,
 		least_need; /* bytes: the least of what was found, and what no plan needs less than */
 	double gap; /* a plan that costs at most this share more than the bound is not improved */

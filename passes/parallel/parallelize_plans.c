@@ -57,8 +57,8 @@ static bool
 solve_within(struct parallel_search *f, const struct parallel_step *s,
 	const struct split_problem *p, uint32_t sweeps, double gap, struct split_solution *found)
 {
-	const bool fits =
-		split_solve_within(f->run->scratch, p, s->bytes, f->budget, sweeps, gap, found);
+	const bool fits = split_solve_within(
+		f->run->scratch, p, s->bytes, f->budget, sweeps, gap, &f->price, found);
 
 	f->need = fmin(f->need, split_bytes(p, s->bytes, found->choice));
 	f->least_need = fmin(f->least_need, split_least_bytes(&s->problem, s->bytes));
