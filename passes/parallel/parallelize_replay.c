@@ -7,9 +7,9 @@
  * ones take less, or more, as messages are hidden behind them; gathers of params and sums of gradients less, as they
  * wait for no activation and none waits for them. So the step is not slower than that of any policy.
  *
- * No step of the mesh is faster than the bound, with kernels fused in whatever way: products take their arithmetic at
- * the peak of the device, other ops nothing, and a change of layout of a value with n readers an n-th for each of them;
- * of what depends on params alone nothing, as prefetch and unshard gather it once for several readers.
+ * No step of the mesh is faster than the bound, with kernels fused in whatever way: ops count what they add to kernels
+ * at least (parallel_costs_least), and a change of layout of a value with n readers an n-th for each of them; of what
+ * depends on params alone nothing, as prefetch and unshard gather it once for several readers.
  * Of kernels C and messages M of a device, T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h).
  */
 #include "ir/base/alloc.h"
