@@ -917,11 +917,11 @@ where_text(const void *owner, const struct ir_rules *rules, const struct ir_rule
 }
 
 static bool
-is_parallel(const struct ir_rule *r)
+has_trait(const struct ir_rule *r, unsigned trait)
 {
 	for (int side = 0; side < 2; side++)
 		IR_FOR_OPS (op, &r->side[side]->body)
-			if (op_is(op, TRAIT_PARALLEL))
+			if (op_is(op, trait))
 				return true;
 	return false;
 }
@@ -967,7 +967,7 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	if (decided && holds && (ill || differ))
 		n = find_conditions(d, kept, where, &bounds);
 	const bool proven = decided && holds && n >= 0 && (!differ || bounds);
-	if (proven && is_parallel(r) && !(fits = try_layouts(owner, rules, r, proof)))
+	if (proven && has_trait(r, TRAIT_PARALLEL) && !(fits = try_layouts(owner, rules, r, proof)))
 		d->why = "no sizes and layouts were found that its left side takes";
 	if (proof->verdict == RULE_REFUTED) {
 		talloc_free(d);
@@ -984,7 +984,7 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 			proof->where = copy;
 		}
 		proof->bitwise = only_integers(r);
-		if (!proof->bitwise && decide(d, true)) {
+		if (!proof->bitwise && !has_trait(r, TRAIT_SUMS) && decide(d, true)) {
 			count(d, &holds, &ill, &other);
 			proof->bitwise = holds && !other;
 		}
