@@ -4,6 +4,8 @@
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
 
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
@@ -32,29 +34,47 @@ make_line(struct cells *c, uint32_t stage, uint32_t ahead)
 	c->n[stage] = n;
 }
 
+static const char *
+read_number(const char *at, const char *end, int64_t *n)
+{
+	for (*n = -1; at < end && *at >= '0' && *at <= '9'; at++) {
+		*n = (*n < 0 ? 0 : 10 * *n) + *at - '0';
+		*n = *n > CELL_NUMBER_MOST ? CELL_NUMBER_MOST : *n;
+	}
+	return at;
+}
+
+const char *
+cell_text_read(const char *at, const char *end, struct cell_text *t)
+{
+	t->kind = at = read_number(at, end, &t->stage);
+	while (at < end && (isalpha((unsigned char)*at) || *at == '_'))
+		at++;
+	t->length = (size_t)(at - t->kind);
+	return read_number(at, end, &t->turn);
+}
+
 /* "0F12", of any stage. Returns what is behind it, NULL if it is no cell. */
 static const char *
-read_cell(const char *at, unsigned long *stage, struct stage_cell *cell)
+read_cell(const char *at, int64_t *stage, struct stage_cell *cell)
 {
 	static const struct {
 		char name;
 		uint8_t phase, last;
 	} kinds[] = {{'F', CELL_FORWARD, CELL_FORWARD}, {'B', CELL_BACKWARD, CELL_WEIGHT},
 		{'I', CELL_BACKWARD, CELL_BACKWARD}, {'W', CELL_WEIGHT, CELL_WEIGHT}};
-	char *end;
+	struct cell_text t;
 	int k = 0;
 
-	if (*at < '0' || *at > '9')
-		return NULL;
-	*stage = strtoul(at, &end, 10);
-	while (k < 4 && kinds[k].name != *end)
+	at = cell_text_read(at, at + strcspn(at, ",;"), &t);
+	while (k < 4 && kinds[k].name != *t.kind)
 		k++;
-	if (k == 4 || end[1] < '0' || end[1] > '9')
+	if (t.stage < 0 || t.turn < 0 || t.length != 1 || k == 4)
 		return NULL;
-	const unsigned long turn = strtoul(end + 1, &end, 10);
-	*cell = (struct stage_cell){kinds[k].phase, kinds[k].last, (uint16_t)*stage,
-		turn < NOT_PLACED ? (uint32_t)turn : NOT_PLACED - 1};
-	return end;
+	*stage = t.stage;
+	*cell = (struct stage_cell){
+		kinds[k].phase, kinds[k].last, (uint16_t)t.stage, (uint32_t)t.turn};
+	return at;
 }
 
 /* Is the cell the next one of its phases? */
@@ -76,7 +96,7 @@ read_line(const void *owner, struct cells *c, uint32_t device, uint32_t *next, c
 
 	for (bool first = true; first || *at == ','; first = false) {
 		struct stage_cell cell;
-		unsigned long stage;
+		int64_t stage;
 		at += !first;
 		if (*at == ',' || *at == ';' || !*at)
 			continue; /* idle */
@@ -87,11 +107,12 @@ read_line(const void *owner, struct cells *c, uint32_t device, uint32_t *next, c
 				at);
 		if (stage >= c->stages || c->device[stage] != device)
 			return TEXT(owner,
-				"%.*s is in the line of device %u, which does not have stage %lu",
+				"%.*s is in the line of device %u, which does not have stage %" PRId64,
 				(int)(end - at), at, device, stage);
 		if (!is_next(c, &cell, next))
 			return TEXT(owner,
-				"%.*s of stage %lu is out of order or too many: each stage has "
+				"%.*s of stage %" PRId64
+				" is out of order or too many: each stage has "
 				"F0 to F%u and B0 to B%u, or I and W, in that order",
 				(int)(end - at), at, stage, c->turns - 1, c->turns - 1);
 		c->divided |= cell.phase == CELL_WEIGHT;
@@ -273,7 +294,7 @@ cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint64_t read)
 uint32_t
 cells_message_ring(const struct cells *c, const struct cell_message *m)
 {
-	uint32_t n = 1;
+	uint32_t n = m->sent_on ? c->turns : 1;
 
 	for (uint32_t s = 0; s < c->stages; s++)
 		for (uint32_t phase = 0; phase < CELL_PHASES && c->device[s] == c->device[m->to];

@@ -37,6 +37,18 @@ cell_does(const struct stage_cell *c, uint32_t phase)
 	return c->phase <= phase && phase <= c->last;
 }
 
+/* A cell as it is written, which passes/pipeline/text.c reads too: "12SEND_F3" is a stage, a kind, a micro-batch. */
+struct cell_text {
+	int64_t stage, turn; /* -1: there is none; at most CELL_NUMBER_MOST */
+	const char *kind;    /* [length] letters and _ */
+	size_t length;
+};
+
+#define CELL_NUMBER_MOST (UINT32_MAX - 1)
+
+/* Reads one that begins at `at`, up to `end`; returns what is behind it. */
+const char *cell_text_read(const char *at, const char *end, struct cell_text *t);
+
 /* Which device has which stage. */
 struct cell_places {
 	uint32_t devices, stages;
@@ -100,9 +112,11 @@ struct cell_message {
 	uint32_t from, to;
 	uint8_t phase; /* in which it is made and, at the other end, first read */
 	uint64_t read; /* in which it is read: of the stages of the device it goes to */
+	bool sent_on;  /* to a third device, from where it was received */
 };
 
-/* The same of what another stage receives: a slot is free when the message is sent. */
+/* The same of what another stage receives: a slot is free when the message is sent. What is sent on has a slot for each
+ * iteration, as it is not known when that is over. */
 uint32_t cells_message_ring(const struct cells *c, const struct cell_message *m);
 
 /* A line with messages: what a device does. */

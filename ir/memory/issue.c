@@ -120,12 +120,12 @@ direction(const struct ir_op *op, int axis)
 	return !is_send(op, axis) || from == to ? 0 : from < to ? 1 : -1;
 }
 
-/* The time axis with a schedule over which the loop is; -1: none. */
+/* The first time axis with a schedule over which the loop is; -1: none. */
 static int
 scheduled_axis(const struct sorter *s)
 {
 	for (int a = 0; a < s->m->naxes; a++)
-		if (s->over == 1u << a && s->m->axis[a].schedule && s->m->axis[a].size > 1)
+		if (s->over >> a & 1 && s->m->axis[a].schedule && s->m->axis[a].size > 1)
 			return a;
 	return -1;
 }
@@ -153,20 +153,25 @@ static const char *
 flag_ops(const struct sorter *s, const struct ir_op *last)
 {
 	const int axis = s->stage_axis;
+	const struct ir_op **culprit = &s->o->why_op;
 
 	for (uint32_t i = 0; i < s->ninside; i++)
 		s->flag[s->inside[i]->id] = IN_LOOP;
-	for (uint32_t i = 0; i < s->ninside && s->m->axis[axis].stage; i++)
+	for (uint32_t i = 0; i < s->ninside && s->m->axis[axis].stage; i++) {
+		*culprit = s->inside[i];
 		if (!s->inside[i]->nresults ||
 			s->inside[i]->result[0].type->axis[axis].kind != IR_SINGLE)
 			return TEXT(s->o,
 				"%s is in no stage, but devices have several: each would do it several times",
 				op_name((enum op_code)s->inside[i]->code));
+	}
 	for (uint32_t i = 0; i < s->ninside; i++) {
-		const struct ir_op *op = s->inside[i];
+		const struct ir_op *op = *culprit = s->inside[i];
 		if (op_is(op, TRAIT_PARALLEL) && !is_send(op, axis) &&
 			ir_attr_int(op, "axis", -1) == axis)
-			return TEXT(s->o, "%s is along the axis of the stages",
+			return TEXT(s->o,
+				"%s is along the axis of the stages, which do not do a micro-batch at the same time; "
+				"only send goes between them",
 				op_name((enum op_code)op->code));
 		for (int j = 0; j < op->noperands; j++) {
 			const struct ir_op *from = ir_operand(op, j)->op;
@@ -193,6 +198,7 @@ flag_ops(const struct sorter *s, const struct ir_op *last)
 				(uint8_t)((reported ? REPORTED : 0) | (leads ? LEADS : 0) |
 					  (feeds ? FEEDS : 0));
 	}
+	*culprit = s->inside[0];
 	return NULL;
 }
 
@@ -217,17 +223,26 @@ static void
 find_cells(struct sorter *s, uint32_t count[CELL_PHASES + 1])
 {
 	const int time = s->ninside ? scheduled_axis(s) : -1;
+	const struct ir_op *culprit = s->o->why_op;
 	const char *why = NULL;
 	uint32_t n = 0;
 
 	if (time < 0 || (s->stage_axis = find_stage_axis(s)) < 0)
 		return;
 	memset(s->flag, 0, s->m->op_ids);
-	why = flag_ops(s, s->inside[0]->block->last);
+	if (s->over != 1u << time) {
+		why = TEXT(s->o, "it is of axis %s, but the loop is over other time axes, too",
+			s->m->axis[time].name);
+		s->o->why_op = s->inside[0];
+	} else {
+		why = flag_ops(s, s->inside[0]->block->last);
+	}
 	if (!why)
 		s->cells = cells_create(s->o, s->m->axis[time].schedule,
 			issue_cell_places(&s->m->axis[s->stage_axis]),
 			(uint32_t)s->m->axis[time].size, &why);
+	if (s->o->why)
+		s->o->why_op = culprit;
 	s->o->why = s->o->why ? s->o->why : why;
 	if (!s->cells)
 		return;
@@ -313,10 +328,11 @@ issue_message(const struct issue *o, const struct ir_op *op, struct cell_message
 	if (!l->cells || !is_message(l, op))
 		return false;
 	*m = (struct cell_message){(uint32_t)ir_attr_int(op, "from", 0),
-		(uint32_t)ir_attr_int(op, "to", 0), (uint8_t)issue_phase(o, op), 0};
+		(uint32_t)ir_attr_int(op, "to", 0), (uint8_t)issue_phase(o, op), 0, false};
 	for (int r = 0; r < op->nresults; r++)
 		look_at_readers(o, l, &op->result[r], (int)m->to, &x);
 	m->read = x.in | cells_member(l->cells, m->to, m->phase);
+	m->sent_on = x.sent;
 	return true;
 }
 
@@ -496,4 +512,23 @@ issue_create(const void *owner, const struct ir_module *m, const struct ir_block
 	}
 	talloc_free(scratch);
 	return o;
+}
+
+bool
+issue_check(const struct ir_module *m)
+{
+	const struct ir_func *main = ir_func_find(m, "main");
+	bool scheduled = false;
+
+	for (int a = 0; a < m->naxes; a++)
+		scheduled |= m->axis[a].schedule != NULL;
+	if (!scheduled || !main)
+		return true;
+	struct issue *o = issue_create(NULL, m, &main->body);
+	if (o->why)
+		diag_error(m->ctx->diag, o->why_op->loc,
+			"the schedule of the micro-batches cannot be followed: %s", o->why);
+	const bool good = !o->why;
+	talloc_free(o);
+	return good;
 }

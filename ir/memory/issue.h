@@ -45,6 +45,7 @@ struct issue {
 	struct issue_loop *loop; /* [nloops], covering all positions */
 	uint32_t n, nloops;
 	const char *why; /* the first schedule that cannot be followed: the reason; NULL: there is none */
+	const struct ir_op *why_op; /* because of this op */
 };
 
 /*
@@ -52,6 +53,9 @@ struct issue {
  * block changes.
  */
 struct issue *issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
+
+/* Can the schedules of @main, whose ops are typed, be followed? False: reported. */
+bool issue_check(const struct ir_module *m);
 
 /* Without loops over time axes the order of a block is its text's. */
 bool issue_has_loops(const struct ir_module *m);

@@ -4,7 +4,8 @@
  *
  *  - a slot is used again only when the iteration before has done with it: what a phase leaves for another one is read
  *    before its device makes what comes next into that slot; what is received is read before the next post of a message
- *    into it. (What is sent is waited for before its slot is written: step.c.)
+ *    into it. (What is sent is waited for before its slot is written: step.c. What is received and
+ *    sent on has a slot for each iteration.)
  *  - what a phase leaves for another one lives during the whole loop;
  *  - no device waits for ever: the lines are run on a machine of two queues for each, as in
  *    test/lower/plan/deadlock_test.c.
@@ -186,6 +187,21 @@ last_reader(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 	return last;
 }
 
+/* Is the value, or a view of it, sent to another device? */
+static bool
+is_sent(const struct run *r, const struct ir_value *v)
+{
+	bool sent = false;
+
+	IR_FOR_USES (u, v) {
+		for (uint32_t k = 0; k < r->n; k++)
+			sent |= r->op[k] == u->op;
+		if (check_is_view(r->c->p->module, u->op))
+			sent |= is_sent(r, &u->op->result[u - u->op->operand]);
+	}
+	return sent;
+}
+
 static void
 check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint32_t message)
 {
@@ -205,6 +221,10 @@ check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 		FAULT(r->c, v->op,
 			"%%%s is left to another cell, but does not live as long as the loop",
 			check_buffer_name(p, x->buffer));
+	if (received && slots < r->l->turns && is_sent(r, v))
+		FAULT(r->c, v->op,
+			"%%%s is sent on from %u slots, of which nobody knows when they are free again",
+			check_buffer_name(p, x->buffer), slots);
 	for (uint32_t i = 0; i + slots < r->l->turns; i++) {
 		const uint32_t next = received ? r->post[(size_t)message * r->l->turns + i + slots]
 					       : *cell_of(r, stage, made, i + slots);

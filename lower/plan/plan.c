@@ -137,7 +137,7 @@ lower_plan_create_for(
 	add_values(p);
 	struct plan_build b = {.p = p, .order = p->storage->order};
 	if (p->storage->order->why) {
-		diag_error(m->ctx->diag, LOC_NONE,
+		diag_error(m->ctx->diag, p->storage->order->why_op->loc,
 			"the schedule of the micro-batches cannot be followed: %s",
 			p->storage->order->why);
 		b.failed = true;

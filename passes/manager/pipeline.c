@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/clock.h"
+#include "ir/memory/issue.h"
 #include "passes/manager/facts.h"
 
 #include <string.h>
@@ -58,7 +59,12 @@ check_output(const struct pass_entry *e, struct pass_manager *manager, struct ir
 			"bug in pass '%s': it produced an invalid module", e->pass->name);
 		return PASS_BUG;
 	}
-	return check_provided(e, manager, m) ? PASS_DONE : PASS_BUG;
+	if (!check_provided(e, manager, m))
+		return PASS_BUG;
+	if (issue_check(m))
+		return PASS_DONE;
+	diag_note(manager->ctx->diag, e->loc, "in pass '%s'", e->pass->name);
+	return PASS_FAILED;
 }
 
 static enum pass_status

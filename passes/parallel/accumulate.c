@@ -142,6 +142,13 @@ accumulate_split(struct pass_run *run, struct ir_module *m, bool peel)
 	const int64_t steps = pass_int(run, "steps");
 	const bool by_microbatch = (enum loss)pass_enum(run, "loss") == LOSS_MICROBATCH;
 
+	for (int a = 0; a < m->naxes; a++)
+		if (m->axis[a].schedule)
+			return complain(run, "steps",
+				TEXT(run->scratch,
+					"the micro-batches of axis %s follow the schedule of a pipeline, which "
+					"cannot be divided further: give pass pipeline more steps",
+					m->axis[a].name));
 	if (by_microbatch && !check_forward(run, m))
 		return false;
 	if (!batch)

@@ -28,8 +28,15 @@ bool parallel_costs_fit(struct parallel_costs *c, struct ir_op *probe,
 /* Of the probe as it is typed: a kernel, a collective or nothing. */
 double parallel_costs_op(struct parallel_costs *c, const struct ir_op *probe);
 
-/* What no kernel that contains the probe takes less than. */
-double parallel_costs_least(const struct parallel_costs *c, const struct ir_op *probe);
+/* What passes through memory with an op, whatever it is fused with. */
+struct parallel_part {
+	uint64_t reads; /* a set of operands: of those that read a value, this op stands for all */
+	bool writes; /* its result is read by a product, or is the next value of a param or state */
+};
+
+/* What the probe adds at least to the kernels of a step, however they are fused. */
+double parallel_costs_least(
+	const struct parallel_costs *c, const struct ir_op *probe, struct parallel_part part);
 
 /* Of the ops by which reshard leads from one layout to another; SPLIT_NEVER where none do. */
 double parallel_costs_reshard(
@@ -90,14 +97,14 @@ struct parallel_choices {
 	uint32_t n, noperands, nresults;
 	struct parallel_lines *operand, *result;
 	double *seconds; /* [n] of a kernel */
-	double *least; /* [n] of a kernel that does the op and others: arithmetic of products at the device's peak */
-	double *bytes; /* [n] that results take in the memory of a device */
+	double *least;   /* [n] that the op adds to kernels, however they are fused */
+	double *bytes;   /* [n] that results take in the memory of a device */
 };
 
 /* All that the op's rule for layouts allows on these axes, each an index of the op, none, or partial operands;
  * the first is that of the op as it is. Owned by `owner`. */
 struct parallel_choices *parallel_choices_create(const void *owner, struct parallel_costs *c,
-	const struct ir_op *op, const struct parallel_axes *axes);
+	const struct ir_op *op, struct parallel_part part, const struct parallel_axes *axes);
 
 /* --- the step as a problem: parallelize_step.c -------------------------------------------------- */
 
@@ -115,7 +122,8 @@ struct parallel_step {
 	bool *late; /* by op->id: no product depends on it, so few wait for the messages that it reads */
 	const bool *
 		hidden; /* by edge: its messages can go beside most kernels: gathers of params, sums of gradients */
-	const double **bytes;   /* by node: of each choice, 0 where nothing is kept */
+	struct parallel_part *part; /* by op->id */
+	const double **bytes;       /* by node: of each choice, 0 where nothing is kept */
 	struct ir_op **trained; /* by op->id: the param whose gradient an output has; NULL: none */
 	struct split_problem problem;
 };
@@ -184,7 +192,8 @@ struct parallel_search {
 	enum parallel_engine engine;
 	uint32_t sweeps;
 	double budget; /* bytes, 0: any */
-	bool strict; /* no other plan will do; else one that the passes that follow may make fit */
+	bool strict;  /* no other plan will do; else one that the passes that follow may make fit */
+	double price; /* of a byte, with which a plan fitted; 0: none has yet */
 	double need,
 		least_need; /* bytes: the least of what was found, and what no plan needs less than */
 	double gap; /* a plan that costs at most this share more than the bound is not improved */

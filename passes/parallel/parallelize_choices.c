@@ -28,6 +28,7 @@ struct chooser {
 	const struct parallel_axes *axes;
 	const struct ir_module *m;
 	const struct ir_op *op;
+	struct parallel_part part;
 	struct ir_op *probe;
 	struct form f;
 	struct VEC(struct option) option[IR_MAX_AXES]; /* by position in `axes` */
@@ -173,7 +174,7 @@ add_choice(struct chooser *c)
 			line_of(c, &all->result[r], c->probe->result[r].type));
 	if (!is_known(c, all->n)) {
 		VEC_PUSH(c->owner, &c->seconds, parallel_costs_op(c->costs, c->probe));
-		VEC_PUSH(c->owner, &c->least, parallel_costs_least(c->costs, c->probe));
+		VEC_PUSH(c->owner, &c->least, parallel_costs_least(c->costs, c->probe, c->part));
 		VEC_PUSH(c->owner, &c->bytes, result_bytes(c));
 		all->n++;
 		return;
@@ -255,9 +256,9 @@ sort_lines(const struct chooser *c, struct parallel_lines *l, uint32_t choices)
 
 struct parallel_choices *
 parallel_choices_create(const void *owner, struct parallel_costs *costs, const struct ir_op *op,
-	const struct parallel_axes *axes)
+	struct parallel_part part, const struct parallel_axes *axes)
 {
-	struct chooser c = {.owner = owner, .costs = costs, .axes = axes, .op = op};
+	struct chooser c = {.owner = owner, .costs = costs, .axes = axes, .op = op, .part = part};
 	int which[IR_MAX_AXES] = {0}, i;
 
 	c.m = op->block->func->module;

@@ -5,9 +5,11 @@
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 #include "passes/analysis/cost/internal.h"
+#include "passes/analysis/estimate/reach.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/reshard.h"
 
+#include <math.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -164,13 +166,63 @@ parallel_costs_op(struct parallel_costs *c, const struct ir_op *op)
 	return 0;
 }
 
-double
-parallel_costs_least(const struct parallel_costs *c, const struct ir_op *op)
+/* --- what no kernel takes less than ------------------------------------------------------------ */
+
+/* Bytes of a value, at the best rate at which loops of any kind go through memory. */
+static double
+pass_seconds(const struct device *d, const struct ir_module *m, const struct ir_type *t)
 {
-	if (!cost_is_product(op) || cost_has_bands(cost_model_cluster(c->model)->kind[c->kind]))
+	const enum reach_type type = reach_memory_type((enum ir_dtype)t->dtype);
+	double share = 0;
+
+	for (int k = REACH_flat; k < REACH_KERNELS; k++)
+		share = fmax(share, d->reach[k][type].share);
+	return (double)ir_type_local_bytes(m, t) / (share * d->bandwidth);
+}
+
+/*
+ * At reached rates (estimate/reach.h) a kernel takes its product and, in addition, the bytes that its other ops read and
+ * write. A kernel has one product at most, which reads nothing of the kernel (fuse.h), or it is one of attention:
+ *
+ *     a product          what it takes alone, or a batched one the arithmetic of attention, whichever is less
+ *     any other op       of `part`, operands that some op must read, in its kernel or another, and that no product reads,
+ *                        and results that must be written; but not of an add or relu, which the library may do
+ */
+static double
+least_reached(const struct parallel_costs *c, const struct device *d, const struct ir_op *op,
+	struct parallel_part part)
+{
+	const struct reach_op r = reach_op_of(d, c->m, op, cost_kernel_work(c->m, op));
+	double seconds = 0;
+
+	if (r.product)
+		return r.size.batch * r.size.calls > 1.5 ? fmin(r.seconds, r.inside) : r.seconds;
+	if (r.ends_product || r.spared > 0)
+		return 0;
+	for (int k = 0; k < op->noperands; k++)
+		if (k < 64 && part.reads >> k & 1)
+			seconds += pass_seconds(d, c->m, ir_operand_type(op, k));
+	if (part.writes)
+		seconds += pass_seconds(d, c->m, op->result[0].type);
+	return seconds;
+}
+
+double
+parallel_costs_least(
+	const struct parallel_costs *c, const struct ir_op *op, struct parallel_part part)
+{
+	const struct cost_model *model = c->model;
+	const struct device *d = cost_model_cluster(model)->kind[c->kind];
+	const bool estimated = !model->kind[c->kind].nops && !model->network && !model->whatif;
+
+	if (cost_op_kind(c->m, op) != COST_COMPUTE || cost_has_bands(d))
+		return 0;
+	if (d->reached && estimated)
+		return turns_of(c->m, op) * least_reached(c, d, op, part);
+	if (!cost_is_product(op))
 		return 0;
 	const double peak =
-		cost_model_peak(c->model, c->kind, (enum ir_dtype)ir_operand_type(op, 0)->dtype);
+		cost_model_peak(model, c->kind, (enum ir_dtype)ir_operand_type(op, 0)->dtype);
 	return peak > 0 ? turns_of(c->m, op) * cost_kernel_work(c->m, op).flops / peak : 0;
 }
 

@@ -131,11 +131,10 @@ print_alternative(FILE *out, const struct parallel_step *s, const struct paralle
 static struct split_solution
 solve(const struct parallel_search *f, const struct parallel_step *s, const struct split_problem *p)
 {
-	const double budget = (double)pass_size(f->run, "budget");
 	struct split_solution found;
 
-	if (budget > 0)
-		split_solve_within(f->run->scratch, p, s->bytes, budget, f->sweeps, f->gap, &found);
+	if (f->budget > 0)
+		split_solve_within(f->run->scratch, p, s->bytes, f->budget, f->sweeps, f->gap, NULL, &found);
 	else
 		found = split_solve(f->run->scratch, p, f->sweeps, f->gap, INFINITY);
 	return found;

@@ -7,14 +7,15 @@
  * ones take less, or more, as messages are hidden behind them; gathers of params and sums of gradients less, as they
  * wait for no activation and none waits for them. So the step is not slower than that of any policy.
  *
- * No step of the mesh is faster than the bound, with kernels fused in whatever way: products take their arithmetic at
- * the peak of the device, other ops nothing, and a change of layout of a value with n readers an n-th for each of them;
- * of what depends on params alone nothing, as prefetch and unshard gather it once for several readers.
+ * No step of the mesh is faster than the bound, with kernels fused in whatever way: ops count what they add to kernels
+ * at least (parallel_costs_least), and a change of layout of a value with n readers an n-th for each of them; of what
+ * depends on params alone nothing, as prefetch and unshard gather it once for several readers.
  * Of kernels C and messages M of a device, T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h).
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
-#include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/internal.h"
+#include "passes/analysis/cost/memory.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/split/overlap.h"
 #include "passes/parallel/split/within.h"
@@ -64,34 +65,40 @@ finishing(const struct pass_run *run)
 				    : TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);
 }
 
-/* Sets plan->seconds and plan->over. */
-static void
-replay(struct parallel_search *f, const struct parallel_meshes *meshes, struct parallel_plan *plan)
-{
-	struct ir_module *copy = ir_module_clone(NULL, f->m);
-	const bool before = diag_mute(f->run->ctx->diag, true);
-	const double budget = (double)pass_budget(f->run);
-	struct parallel_axes axes;
-	struct cost_report report;
-
-	if (meshes)
-		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
-	const bool done = parallel_apply(f->run, plan->s, copy, plan->found.choice) &&
-			  pass_try(f->run, copy, f->passes) &&
-			  cost_evaluate(f->model, copy, &report);
-	diag_mute(f->run->ctx->diag, before);
-	talloc_free(copy);
-	plan->seconds = done ? report.iteration : INFINITY;
-	plan->over = done && budget > 0 ? fmax(0, report.peak_bytes - budget) : 0;
-	if (f->strict && !plan->fits)
-		plan->over += split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice);
-}
-
 /* Plans that fit come first, then those that need least. */
 static bool
 is_better(const struct parallel_plan *a, const struct parallel_plan *b)
 {
 	return a->over != b->over ? a->over < b->over : a->seconds < b->seconds;
+}
+
+/* Sets plan->seconds and plan->over; that of a plan which is slower than one that fits only if somebody sees it. */
+static void
+replay(struct parallel_search *f, const struct parallel_meshes *meshes,
+	const struct parallel_plan *best, struct parallel_plan *plan)
+{
+	struct ir_module *copy = ir_module_clone(NULL, f->m);
+	const bool before = diag_mute(f->run->ctx->diag, true);
+	const double budget = (double)pass_budget(f->run);
+	struct parallel_axes axes;
+	struct cost_step *step = NULL;
+
+	if (meshes)
+		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
+	if (parallel_apply(f->run, plan->s, copy, plan->found.choice) &&
+		pass_try(f->run, copy, f->passes))
+		step = cost_step_create(copy, f->model, copy);
+	plan->seconds = step ? replay_seconds(step->r.makespan) : INFINITY;
+	plan->over = f->strict && !plan->fits
+			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
+			     : 0;
+	if (step && budget > 0 &&
+		(!best->seconds || is_better(plan, best) || pass_remarks_wanted(f->run)))
+		plan->over += fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
+					      pass_budget(f->run)) -
+					      budget);
+	diag_mute(f->run->ctx->diag, before);
+	talloc_free(copy);
 }
 
 static void
@@ -192,7 +199,7 @@ add_weighted(struct parallel_search *f, struct candidates *all, struct parallel_
 	const struct weights *w)
 {
 	const struct split_problem p = weigh(f->run->scratch, plan.s, w),
-				   q = split_weigh(f->run->scratch, &p, w->kernels);
+				   q = split_combine(f->run->scratch, &p, w->kernels, NULL, 0);
 
 	const struct split_solution proven = plan.found;
 
@@ -288,7 +295,7 @@ bound_of(const struct parallel_step *s)
 	}
 	for (size_t i = 0; i < sizeof of_kernels / sizeof *of_kernels; i++) {
 		const double a = of_kernels[i];
-		const struct split_problem q = split_weigh(scratch, &p, a / (1 - a));
+		const struct split_problem q = split_combine(scratch, &p, a / (1 - a), NULL, 0);
 		bound = fmax(bound,
 			(1 - a) * split_solve(scratch, &q, WEIGHTED_SWEEPS, weighted_gap, INFINITY)
 					  .bound);
@@ -339,24 +346,61 @@ list_candidates(struct parallel_search *f)
 	return all;
 }
 
+/* Replays candidates from the first one on; the fastest becomes the plan of the policy. */
+static void
+replay_from(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all,
+	int64_t first)
+{
+	struct parallel_plan *best = &f->plan[f->policy];
+
+	for (int64_t i = first; i < all->n; i++) {
+		struct parallel_plan *plan = &all->at[i].plan;
+		replay(f, meshes, best, plan);
+		for (enum parallel_policy k = PARALLEL_BEST; k < PARALLEL_NPOLICIES; k++) {
+			double *least = &f->plan[k].seconds;
+			if (k != f->policy && all->at[i].policies >> k & 1 && plan->over == 0)
+				*least = *least > 0 ? fmin(*least, plan->seconds) : plan->seconds;
+		}
+		if (!best->seconds || is_better(plan, best)) {
+			*best = *plan;
+			best->policy = f->policy;
+		}
+	}
+}
+
+/* Where no step fits that was replayed: plans that need as much less as is missing. */
+enum { TIGHTER_ROUNDS = 2 };
+
+static void
+tighten(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all)
+{
+	static const struct weights plain = {1, 1};
+	const struct parallel_plan *best = &f->plan[f->policy];
+
+	for (int round = 0; round < TIGHTER_ROUNDS && best->over > 0; round++) {
+		const int64_t first = all->n;
+		struct parallel_plan plan = *best;
+		f->budget = split_bytes(&plan.s->problem, plan.s->bytes, plan.found.choice) -
+			    best->over;
+		if (f->budget <= 0)
+			return;
+		add_weighted(f, all, plan, &plain);
+		for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+			add_weighted(f, all, plan, &weights[i]);
+		replay_from(f, meshes, all, first);
+	}
+}
+
 double
 parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
-	struct parallel_plan *best = &f->plan[f->policy];
+	const double budget = f->budget;
 	struct candidates all = list_candidates(f);
 
 	f->passes = finishing(f->run);
-	for (int64_t i = 0; i < all.n; i++) {
-		struct parallel_plan *plan = &all.at[i].plan;
-		replay(f, meshes, plan);
-		for (enum parallel_policy k = PARALLEL_BEST; k < PARALLEL_NPOLICIES; k++) {
-			double *least = &f->plan[k].seconds;
-			if (k != f->policy && all.at[i].policies >> k & 1 && plan->over == 0)
-				*least = *least > 0 ? fmin(*least, plan->seconds) : plan->seconds;
-		}
-		if (i == 0 || is_better(plan, best))
-			*best = *plan;
-	}
-	best->policy = f->policy;
-	return pass_remarks_wanted(f->run) ? bound_of(best->s) : -INFINITY;
+	replay_from(f, meshes, &all, 0);
+	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict)
+		tighten(f, meshes, &all);
+	f->budget = budget;
+	return pass_remarks_wanted(f->run) ? bound_of(f->plan[f->policy].s) : -INFINITY;
 }

@@ -137,13 +137,51 @@ find_slack(struct parallel_step *s, const struct ir_block *main)
 	}
 }
 
-/* What else counts of ops that are alike: whether results are kept and late, and which operands are early or made by any
+/* Values that loops must read, or write: see parallel_costs_least. Of several readers the first one counts. */
+static void
+find_parts(struct parallel_step *s, const struct ir_block *main)
+{
+	/* By op->id, of its only result: does a product read it, is it written to memory, has a reader been counted? */
+	bool *multiplied = ARRAY_ZERO(s, bool, s->m->op_ids),
+	     *written = ARRAY_ZERO(s, bool, s->m->op_ids),
+	     *counted = ARRAY_ZERO(s, bool, s->m->op_ids);
+
+	IR_FOR_OPS (op, main)
+		for (int k = 0; k < op->noperands; k++) {
+			const uint32_t from = parallel_made(ir_operand(op, k))->op->id;
+			multiplied[from] = multiplied[from] || cost_is_product(op);
+			written[from] =
+				written[from] || cost_is_product(op) || op->code == OP_update;
+		}
+	IR_FOR_OPS (op, main) {
+		struct parallel_part *part = &s->part[op->id];
+		if (cost_is_product(op) || op->nresults != 1)
+			continue;
+		part->writes = written[op->id];
+		for (int k = 0; k < op->noperands && k < 64; k++) {
+			const struct ir_op *from = parallel_made(ir_operand(op, k))->op;
+			const bool stored = cost_is_product(from) || op_is(from, TRAIT_NAMED);
+			if (!stored || multiplied[from->id] || counted[from->id])
+				continue;
+			counted[from->id] = true;
+			part->reads |= 1ull << k;
+		}
+	}
+	array_free(multiplied);
+	array_free(written);
+	array_free(counted);
+}
+
+/* What else counts of ops that are alike: whether results are kept and late, what passes through memory, and
+ * which operands are early or made by any
  * device for itself, as these cannot be partial. */
 static uint64_t
 word_of(void *data, const struct ir_op *op)
 {
 	const struct parallel_step *s = data;
-	uint64_t word = 2u * s->kept[op->id] + s->late[op->id];
+	const struct parallel_part *part = &s->part[op->id];
+	uint64_t word =
+		mix_word(part->reads, 4u * part->writes + 2u * s->kept[op->id] + s->late[op->id]);
 
 	for (int k = 0; k < op->noperands; k++) {
 		const struct ir_op *from = parallel_made(ir_operand(op, k))->op;
@@ -255,7 +293,7 @@ add_node(struct builder *b, const struct ir_op *op)
 	struct parallel_choices **c = &s->of[s->alike->number[op->id]];
 
 	if (!*c) {
-		*c = parallel_choices_create(s, s->costs, op, &s->axes);
+		*c = parallel_choices_create(s, s->costs, op, s->part[op->id], &s->axes);
 		for (uint32_t x = 0; x < (*c)->n && !s->kept[op->id]; x++)
 			(*c)->bytes[x] = 0;
 		forbid_partial(s, *c, op);
@@ -292,7 +330,9 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->kept = ARRAY_ZERO(s, bool, m->op_ids);
 	s->early = ARRAY_ZERO(s, bool, m->op_ids);
 	s->late = ARRAY_ZERO(s, bool, m->op_ids);
+	s->part = ARRAY_ZERO(s, struct parallel_part, m->op_ids);
 	find_slack(s, main);
+	find_parts(s, main);
 	find_trained(s, main);
 	find_kept(s, main);
 	s->alike = alike_create_by(s, m, main, word_of, s);

@@ -30,6 +30,9 @@ struct list_settings {
 	bool waits; /* a rank that may run a forward waits for it rather than run a backward */
 };
 
+/* How a schedule of that name places its stages. */
+enum list_place list_place_of(enum schedule_name name);
+
 /* The rank of a stage. */
 int list_rank(const struct list_shape *shape, int stage);
 

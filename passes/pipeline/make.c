@@ -9,7 +9,8 @@
  *                  stages a rank, rounds of nranks micro-batches
  *     zb1p, zb2p   Qi and others 2023, "Zero bubble pipeline parallelism", ZB-H1 and ZB-H2: W fills what
  *                  would be idle
- *     zbv, vhalf   Qi and others 2024, "Pipeline parallelism with controllable memory", ZB-V and V-Half
+ *     zbv, vhalf,  Qi and others 2024, "Pipeline parallelism with controllable memory", ZB-V, V-Half and V-Min
+ *     vmin
  */
 #include "passes/pipeline/list.h"
 
@@ -28,7 +29,7 @@ struct limit {
 struct row {
 	int per_rank; /* stages of a rank; 0: as asked for */
 	enum list_place place;
-	bool split, rounds, waits;
+	bool split, rounds, waits, deep;
 	struct limit live;    /* what a rank keeps, in stages of a micro-batch; n: ranks after it */
 	struct limit flight;  /* of a stage; n: stages after it */
 	struct limit backlog; /* of a rank; n: ranks before it */
@@ -60,7 +61,20 @@ static const struct row rows[SCHEDULE_NNAMES] = {
 		.live = {1, 0, 2, 1},
 		.flight = {0, 1, 3, 2},
 		.backlog = {0, 0, 3, 1}},
+	[SCHEDULE_VMIN] = {.per_rank = 2,
+		.place = LIST_V,
+		.split = true,
+		.deep = true,
+		.live = {2, 0, 8, 3},
+		.flight = {0, 1, 5, 3},
+		.backlog = {0, 0, 3, 1}},
 };
+
+enum list_place
+list_place_of(enum schedule_name name)
+{
+	return rows[name].place;
+}
 
 const char *
 schedule_name_text(enum schedule_name name)
@@ -95,7 +109,8 @@ make_row(const void *owner, const struct row *row, int nranks, int per_rank, int
 	double *live = NEW_ARRAY(scratch, double, nranks);
 	int *flight = NEW_ARRAY(scratch, int, nstages), *backlog = NEW_ARRAY(scratch, int, nranks);
 	const struct list_shape shape = {nranks, nstages, nsteps, row->place, row->split, stage};
-	struct list_settings how = {live, flight, backlog, .round = row->rounds ? nranks : 0};
+	struct list_settings how = {
+		live, flight, backlog, .round = row->rounds ? nranks : 0, .deep_first = row->deep};
 
 	for (int s = 0; s < nstages; s++) {
 		stage[s] = (struct schedule_stage){1, 1, 1, 0, 1, 1};

@@ -189,7 +189,8 @@ struct schedule_stage *schedule_divide(
 	ROW(SCHEDULE_ZB1P, "zb1p")                                                                 \
 	ROW(SCHEDULE_ZB2P, "zb2p")                                                                 \
 	ROW(SCHEDULE_ZBV, "zbv")                                                                   \
-	ROW(SCHEDULE_VHALF, "vhalf")
+	ROW(SCHEDULE_VHALF, "vhalf")                                                               \
+	ROW(SCHEDULE_VMIN, "vmin")
 
 enum schedule_name {
 #define SCHEDULE_NAME(code, text) code,

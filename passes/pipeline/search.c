@@ -134,8 +134,8 @@ try_names(struct search *c, struct diag *diag)
 		const int per_rank = own ? own : several(c->request);
 		if (!divides(c, per_rank))
 			continue;
-		const struct list_shape shape = make_shape(c->scratch, c, per_rank,
-			name == SCHEDULE_ZBV || name == SCHEDULE_VHALF ? LIST_V : LIST_LOOP);
+		const struct list_shape shape =
+			make_shape(c->scratch, c, per_rank, list_place_of(name));
 		struct schedule *s = schedule_make(
 			c->scratch, diag, name, c->request->nranks, per_rank, c->request->nsteps);
 		struct schedule_cost *cost =

@@ -3,8 +3,8 @@
 
 #include "ir/base/sort.h"
 #include "ir/base/vec.h"
+#include "ir/memory/cells.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
@@ -197,20 +197,6 @@ skip_blanks(struct reader *r)
 		r->at++;
 }
 
-/* -1: no number; SCHEDULE_MOST: too large. */
-static int
-read_number(struct reader *r)
-{
-	int n = -1;
-
-	while (r->at < r->end && isdigit((unsigned char)*r->at)) {
-		n = (n < 0 ? 0 : 10 * n) + *r->at++ - '0';
-		if (n > SCHEDULE_MOST)
-			n = SCHEDULE_MOST;
-	}
-	return n;
-}
-
 static bool
 bad_cell(struct reader *r, const char *begin, const char *end)
 {
@@ -230,20 +216,16 @@ read_action(struct reader *r, const char *end, bool overlapped)
 	const char *begin = r->at;
 	while (end > begin && (end[-1] == ' ' || end[-1] == '\t'))
 		end--;
-	const int stage = read_number(r);
-	const char *word = r->at;
-	while (r->at < end && (isalpha((unsigned char)*r->at) || *r->at == '_'))
-		r->at++;
+	struct cell_text t;
 	size_t kind = 0;
-	const size_t n = (size_t)(r->at - word);
-	while (kind < SCHEDULE_IDLE &&
-		(strlen(kinds[kind].text) != n || memcmp(kinds[kind].text, word, n) != 0))
+	r->at = cell_text_read(begin, end, &t);
+	while (kind < SCHEDULE_IDLE && (strlen(kinds[kind].text) != t.length ||
+					       memcmp(kinds[kind].text, t.kind, t.length) != 0))
 		kind++;
-	const int step = read_number(r);
-	if (stage < 0 || kind == SCHEDULE_IDLE || r->at != end ||
-		(step >= 0) != kinds[kind].has_step)
+	if (t.stage < 0 || kind == SCHEDULE_IDLE || r->at != end ||
+		(t.turn >= 0) != kinds[kind].has_step)
 		return bad_cell(r, begin, end);
-	if (stage >= SCHEDULE_MOST || step >= SCHEDULE_MOST) {
+	if (t.stage >= SCHEDULE_MOST || t.turn >= SCHEDULE_MOST) {
 		diag_error(r->diag, loc(r, begin, end),
 			"stages and micro-batches are numbered from 0 to %d", SCHEDULE_MOST - 1);
 		return false;
@@ -251,8 +233,8 @@ read_action(struct reader *r, const char *end, bool overlapped)
 	append(r->s, r->rank,
 		(struct schedule_action){.kind = (uint8_t)kind,
 			.overlapped = overlapped,
-			.stage = stage,
-			.step = step,
+			.stage = (int32_t)t.stage,
+			.step = (int32_t)t.turn,
 			.cell = r->cell,
 			.loc = loc(r, begin, end)});
 	return true;

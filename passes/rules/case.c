@@ -63,7 +63,7 @@ has_low(const struct rule_case *c, int32_t v)
 				return false;
 		return true;
 	}
-	return var->kind == VAR_SIZE || is_index(c, v) || var->kind == VAR_QUOTIENT;
+	return var->kind == VAR_SIZE || var->kind == VAR_NOT_NEGATIVE || is_index(c, v) || var->kind == VAR_QUOTIENT;
 }
 
 /* Where e has -k d (x / d), x / d rounded down: -k x, which is not more. */
@@ -178,6 +178,31 @@ without_common(struct rule_case *c, term_id e)
 			return without_common(c, sum);
 	}
 	return e;
+}
+
+bool
+case_is_real(const struct rule_case *c, term_id e)
+{
+	for (int i = 0; i < linear_nvars(c->t, e); i++) {
+		int64_t k;
+		const struct var *v = &c->t->var.at[linear_var_at(c->t, e, i, &k)];
+		bool real = v->kind == VAR_REAL || v->kind == VAR_NOT_NEGATIVE;
+		for (int j = 0; v->kind == VAR_PRODUCT && j < v->nkeys; j++) {
+			const uint8_t kind = c->t->var.at[v->key[j]].kind;
+			real = real || kind == VAR_REAL || kind == VAR_NOT_NEGATIVE;
+		}
+		if (real)
+			return true;
+	}
+	return false;
+}
+
+bool
+case_is_at_least(struct rule_case *c, term_id e, int64_t low)
+{
+	int64_t value;
+
+	return (e = case_affine(c, e)) && least(c, e, &value) && value >= low;
 }
 
 /* Which sizes to compare, so that e is decided: c->cut. */
@@ -434,10 +459,13 @@ static term_id
 quotient_by_form(struct rule_case *c, term_id e, term_id d)
 {
 	struct terms *t = c->t;
-	term_id rest = e;
-	const term_id sum = take_multiples(c, &rest, d);
+	term_id rest = e, sum = take_multiples(c, &rest, d);
 	int64_t k, low;
 
+	if (least(c, linear_add(t, linear_constant(t, -1), rest, -1), &low) && low >= 0) {
+		sum = linear_add(t, sum, linear_constant(t, 1), -1); /* a rest below 0 */
+		rest = linear_add(t, rest, d, 1);
+	}
 	const term_id room = linear_add(
 		t, linear_add(t, d, rest, -1), linear_constant(t, 1), -1);
 	if (least(c, rest, &low) && low >= 0 && least(c, room, &low) && low >= 0)
@@ -556,11 +584,12 @@ case_size(struct rule_case *c, const struct ir_size *s)
 int
 case_condition(struct rule_case *c, const struct ir_rule_condition *w)
 {
-	const term_id x = case_size(c, w->arg[0]), y = x ? case_size(c, w->arg[1]) : 0,
-		      one = linear_constant(c->t, 1);
+	const term_id x = case_size(c, w->arg[0]), y = x ? case_size(c, w->arg[1]) : 0;
 
 	if (!y)
 		return -1;
+	/* Of numbers that are no integers, "less" is taken for "not more": more cases are proven. */
+	const term_id one = linear_constant(c->t, !case_is_real(c, linear_add(c->t, x, y, -1)));
 	const term_id up = linear_add(c->t, x, y, -1), down = linear_add(c->t, y, x, -1);
 	int holds;
 	switch (w->compare) {

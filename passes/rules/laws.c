@@ -457,6 +457,36 @@ common_terms(struct terms *t, term_id p, term_id q)
 	return term_make(t, NODE_POLYNOMIAL, mark, false);
 }
 
+/* Of sizes alone: 1 where it is certainly not negative, -1 where it is not positive; 0: open. */
+static int
+size_sign(struct terms *t, term_id p)
+{
+	int64_t least[2] = {0, 0};
+	bool open[2] = {false, false};
+
+	for (int i = 0; i < t->node.at[p].n; i += 3) {
+		const int64_t *w = term_words(t, p) + i, *m = term_words(t, (term_id)w[0]);
+		int64_t low = 1;
+		if (m[0] || w[2] != 1)
+			return 0;
+		for (int f = 1; f < t->node.at[w[0]].n; f++) {
+			if (t->node.at[m[f]].kind != NODE_VALUE)
+				return 0;
+			const struct var *v = &t->var.at[term_words(t, (term_id)m[f])[0]];
+			if (v->kind != VAR_SIZE && v->kind != VAR_NOT_NEGATIVE)
+				return 0;
+			low *= v->low;
+		}
+		const bool constant = t->node.at[w[0]].n == 1;
+		for (int k = 0; k < 2; k++) { /* of p and of -p */
+			const int64_t factor = k ? -w[1] : w[1];
+			open[k] = open[k] || (factor < 0 && !constant);
+			least[k] += factor * low;
+		}
+	}
+	return !open[0] && least[0] >= 0 ? 1 : !open[1] && least[1] >= 0 ? -1 : 0;
+}
+
 /* Is it an infinite constant? Its sign; 0: no. */
 static int
 is_infinite(const struct terms *t, term_id p)
@@ -533,6 +563,12 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 	}
 	if (poly_is_constant(t, p, &n, &d) && poly_is_constant(t, q, &n2, &d2))
 		return ((__int128)n * d2 > (__int128)n2 * d) == (fn == FN_maximum) ? p : q;
+	const unsigned before = t->assumes;
+	const term_id apart = t->bitwise ? 0 : poly_sub(t, p, q);
+	const int sign = apart ? size_sign(t, apart) : 0;
+	t->assumes = before;
+	if (sign)
+		return (sign > 0) == (fn == FN_maximum) ? p : q;
 	if (type == APPLY_REAL && !t->bitwise) {
 		common = common_terms(t, p, q);
 		if (t->node.at[common].n) {
@@ -853,7 +889,8 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
 	default: break;
 	}
-	if (law_of(fn) & (LAW_ODD | LAW_EVEN)) {
+	/* The negative of an unsigned integer is none. */
+	if (type == APPLY_REAL && law_of(fn) & (LAW_ODD | LAW_EVEN)) {
 		if (poly_is_integer(t, x, 0) && (law_of(fn) & LAW_ODD))
 			return x;
 		if (is_negative(t, x)) {

@@ -153,6 +153,9 @@ dims_of(struct rule_case *c, const struct sym_op *s, const char *key, int rank, 
 			return case_stop(c, STOP_ILL, "a dim that does not exist"), -2;
 		if (s->grouped && d == 0)
 			return case_stop(c, STOP_UNKNOWN, "an attribute names dims of '..'"), -2;
+		for (int k = 0; k < i; k++)
+			if (dims[k] == (int)d)
+				return case_stop(c, STOP_ILL, "a dim that is listed twice"), -2;
 		dims[i] = (int)d;
 	}
 	return a->n;
@@ -636,7 +639,41 @@ linear_of(struct rule_case *c, term_id p)
 			return 0;
 		sum = linear_add(t, sum, product, k);
 	}
+	if (p && sum && case_is_real(c, sum))
+		return 0;
 	return p ? sum : 0;
+}
+
+/* Is e at least 0, as far as the case has decided? */
+static bool
+is_at_least(struct rule_case *c, term_id e)
+{
+	const enum stop before = c->stop;
+	const bool holds = case_at_least(c, e) == 1;
+
+	c->stop = before;
+	return holds;
+}
+
+/* The remainder of x by y, from which y is taken while x is at least y. *decided as below. */
+static term_id
+remainder_of(struct rule_case *c, term_id x, term_id y, bool *decided)
+{
+	struct terms *t = c->t;
+	const term_id one = linear_constant(t, 1);
+	int holds = case_at_least(c, x);
+
+	if (holds == 1)
+		holds = case_at_least(c, linear_add(t, y, one, -1));
+	*decided = holds == 1 || holds < 0;
+	if (holds != 1)
+		return 0;
+	for (int k = 0; k < CASE_SMALL && is_at_least(c, linear_add(t, x, y, -1)); k++)
+		x = linear_add(t, x, y, -1);
+	if (is_at_least(c, linear_add(t, linear_add(t, y, x, -1), one, -1)))
+		return poly_affine(t, x);
+	const term_id arg[2] = {poly_affine(t, x), poly_affine(t, y)};
+	return poly_apply(t, FN_rem, arg, 2, APPLY_INTEGER);
 }
 
 /*
@@ -664,24 +701,12 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
 	case FN_gt: holds = case_at_least(c, linear_add(t, up, one, -1)); break;
 	case FN_eq:
 	case FN_ne: holds = case_equal(c, x, y); break;
-	case FN_rem: /* x < y: x; else that of x - y */
-		holds = case_at_least(c, x);
-		if (holds == 1)
-			holds = case_at_least(c, linear_add(t, down, one, -1));
-		if (holds == 0 && case_at_least(c, y) == 1 && case_at_least(c, up) == 1) {
-			const term_id less[2] = {poly_affine(t, up), arg[1]};
-			return decided_call(c, fn, less, decided);
-		}
-		if (holds == 0)
-			holds = c->stop == STOP_NONE ? 2 : -1;
-		break;
+	case FN_rem: return remainder_of(c, x, y, decided);
 	default: return 0;
 	}
 	*decided = holds != 2;
 	if (holds < 0 || holds == 2)
 		return 0;
-	if (fn == FN_rem)
-		return arg[0];
 	if (fn == FN_minimum || fn == FN_maximum)
 		return arg[(holds == 1) == (fn == FN_maximum) ? 0 : 1];
 	return poly_constant(t, fn == FN_ne ? !holds : holds, 1);

@@ -119,6 +119,10 @@ struct rule_case {
 term_id case_affine(struct rule_case *c, term_id e);
 /* Is e at least 0? 1, 0, or -1 with c->stop set; 2: it depends on several positions. */
 int case_at_least(struct rule_case *c, term_id e);
+/* Has it numbers that need not be integers? */
+bool case_is_real(const struct rule_case *c, term_id e);
+/* Is it certain that e is at least `low`? No question is left open. */
+bool case_is_at_least(struct rule_case *c, term_id e, int64_t low);
 /* Are they equal? 1, 0, or -1. */
 int case_equal(struct rule_case *c, term_id a, term_id b);
 /* Is e a multiple of d by its form? */

@@ -34,6 +34,8 @@ enum {
 enum var_kind {
 	VAR_SIZE,     /* at least `low` */
 	VAR_INTEGER,  /* an attribute: any */
+	VAR_REAL,     /* a number that an op has as its attribute */
+	VAR_NOT_NEGATIVE, /* such a number, at least 0 */
 	VAR_INDEX,    /* a position of the result */
 	VAR_BOUND,    /* summed over */
 	VAR_NAMED,    /* the same with its canonical name */

@@ -8,7 +8,7 @@ static void print_poly(FILE *out, const struct terms *t, term_id p);
 static void
 print_var(FILE *out, const struct terms *t, int32_t v)
 {
-	static const char letter[] = "szikbdpq";
+	static const char letter[] = "szrrikbdpq";
 	const struct var *var = &t->var.at[v];
 
 	if (var->name)

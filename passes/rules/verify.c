@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/intern.h"
+#include "ir/ops/row.h"
 #include "passes/rules/meaning.h"
 
 #include <stdio.h>
@@ -13,6 +14,7 @@
 enum {
 	CASES_MOST = 2000,    /* of a rule: of all that are published the hardest has 31 */
 	REFUTE_TRIES = 2000,  /* draws for a counterexample: a tenth of a second */
+	LAYOUT_TRIES = 1000,  /* three operands with five states on two axes are seen in some hundreds */
 	OUTCOMES_MOST = 200,
 	WHERE_MOST = 8,
 };
@@ -51,14 +53,12 @@ fresh(struct decision *d, enum var_kind kind, int64_t low, term_id root)
 	return v;
 }
 
-/* The case where a variable is e besides; NULL: too many. */
-static struct rule_case *
-child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said, int sign)
+/* In the case, the variable is e from now on. */
+static void
+put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 {
-	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
 	term_id by[CASE_VARS] = {0};
 
-	*c = *start;
 	by[v] = e;
 	for (int i = 0; i < CASE_VARS && i < d->t.var.n; i++) {
 		if (c->by[i])
@@ -73,6 +73,16 @@ child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, t
 				linear_replace(&d->t, c->forced[i].cut.e, by, CASE_VARS);
 	}
 	c->by[v] = e;
+}
+
+/* The case where a variable is e besides. */
+static struct rule_case *
+child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said, int sign)
+{
+	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
+
+	*c = *start;
+	put(d, c, v, e);
 	if (said > 0 && c->ntrail < CASE_TRAIL) {
 		int64_t k = 1;
 		if (linear_nvars(&d->t, said))
@@ -421,6 +431,63 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	return 0;
 }
 
+/* Solves e >= 0, or e = 0, for a variable that e has once and that may be so large. */
+static bool
+solve(struct decision *d, struct rule_case *c, term_id e, bool zero)
+{
+	struct terms *t = &d->t;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		int64_t k;
+		const int32_t v = linear_var_at(t, e, i, &k);
+		const struct var var = t->var.at[v];
+		if ((k != 1 && !(zero && k == -1)) ||
+			(var.kind != VAR_INTEGER && var.kind != VAR_SIZE && var.kind != VAR_REAL) ||
+			(var.kind != VAR_REAL && case_is_real(c, e)))
+			continue;
+		const term_id rest = linear_scale(
+			t, linear_add(t, e, linear_var(t, v), -k), -k);
+		if (term_uses(t, rest, v) ||
+			(var.kind == VAR_SIZE && !case_is_at_least(c, rest, 0))) /* types ask for 1 */
+			continue;
+		const int32_t more =
+			zero ? 0
+			     : fresh(d, var.kind == VAR_REAL ? VAR_NOT_NEGATIVE : VAR_SIZE, 0, 0);
+		if (more < 0)
+			return false;
+		put(d, c, v, zero ? rest : linear_add(t, rest, linear_var(t, more), 1));
+		return true;
+	}
+	return false;
+}
+
+/* Conditions of the rule that can be solved are, so that no case is made for them. */
+static void
+assume_conditions(struct decision *d, struct rule_case *c)
+{
+	struct terms *t = &d->t;
+
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < d->rule->nwhere; i++) {
+			const struct ir_rule_condition *w = &d->rule->where[i];
+			const bool less = w->compare == RULE_LT || w->compare == RULE_LE;
+			struct rule_case probe = *c;
+			probe.arena = d->scratch;
+			const term_id x = case_size(&probe, w->arg[less]),
+				      y = x ? case_size(&probe, w->arg[!less]) : 0,
+				      one = linear_constant(t,
+					      y && !case_is_real(&probe, linear_add(t, x, y, -1)));
+			if (!y || w->compare == RULE_NE)
+				continue;
+			term_id e = linear_add(t, x, y, -1);
+			if (w->compare == RULE_LT || w->compare == RULE_GT)
+				e = linear_add(t, e, one, -1);
+			if (w->compare == RULE_EQ ? case_equal(&probe, x, y) != 1
+						  : case_at_least(&probe, e) != 1)
+				solve(d, c, e, w->compare == RULE_EQ);
+		}
+}
+
 /* An index that has one value is that one. */
 static void
 settle(struct rule_case *c)
@@ -454,6 +521,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 			return false;
 		}
 		arena_reset(d->scratch);
+		assume_conditions(d, start);
 		*c = *start;
 		c->arena = d->scratch;
 		settle(c);
@@ -514,6 +582,45 @@ see_size(struct rule_case *c, const struct ir_size *s)
 			see_size(c, s->arg[i]);
 }
 
+static void
+see_names(struct rule_case *c, const struct ir_size *s)
+{
+	if (s->kind == SIZE_NAME)
+		see_name(c, s->name);
+	for (int i = 0; i < 2; i++)
+		if (s->arg[i])
+			see_names(c, s->arg[i]);
+}
+
+/* Names in an op's attributes: of numbers, or of all others, and in its written type. */
+static void
+see_attributes(struct rule_case *c, const struct ir_op *op, bool real)
+{
+	const int before = c->nnames;
+	const struct ir_type_text *w = op->written;
+	const bool integer = w && (w->letter ? *w->letter == 'Z' || *w->letter == 'I'
+					     : ir_dtype_class(w->dtype) != IR_FLOAT);
+
+	for (int i = 0; i < op->nattrs; i++) {
+		const struct ir_attr *a = &op->attr[i];
+		const struct row_attr *row = row_attr_find(op_row(c->rules->m->ctx, op), a->key);
+		const bool number = row && !integer &&
+				    (row->type == ROW_SCALAR || row->type == ROW_FLOAT);
+		if (number != real)
+			continue;
+		if (a->kind == ATTR_SIZE)
+			see_names(c, a->size);
+		for (int k = 0; a->kind == ATTR_LIST && k < a->n; k++)
+			if (a->list[k].kind == ATTR_SIZE)
+				see_names(c, a->list[k].size);
+	}
+	for (int i = before; real && i < c->nnames; i++)
+		c->t->var.at[c->name[i].v].kind = VAR_REAL;
+	if (!real && op->written)
+		for (int k = 0; k < op->written->rank; k++)
+			see_names(c, op->written->dim[k]);
+}
+
 static struct rule_case *
 first_case(struct decision *d)
 {
@@ -529,8 +636,11 @@ first_case(struct decision *d)
 	for (uint32_t i = 0; i < d->rule->side[RULE_LEFT]->body.nargs; i++)
 		for (int k = 0; k < d->rule->param[i]->rank; k++)
 			see_size(c, d->rule->param[i]->dim[k]);
-	for (int side = 0; side < 2; side++)
-		ir_template_names(d->rule->side[side], see_name, c);
+	/* Names of attributes that are sizes or positions come first: they are integers. */
+	for (int real = 0; real < 2; real++)
+		for (int side = 0; side < 2; side++)
+			IR_FOR_OPS (op, &d->rule->side[side]->body)
+				see_attributes(c, op, real);
 	for (int i = 0; i < c->nnames; i++)
 		d->root[c->name[i].v] = linear_var(&d->t, c->name[i].v);
 	for (int k = 0; k < IR_MAX_RANK; k++)
@@ -806,6 +916,34 @@ where_text(const void *owner, const struct ir_rules *rules, const struct ir_rule
 	return copy;
 }
 
+static bool
+is_parallel(const struct ir_rule *r)
+{
+	for (int side = 0; side < 2; side++)
+		IR_FOR_OPS (op, &r->side[side]->body)
+			if (op_is(op, TRAIT_PARALLEL))
+				return true;
+	return false;
+}
+
+/*
+ * Parallelization ops are identities for the proof; which layouts they take is tried. False: none was
+ * found. A counterexample becomes the verdict.
+ */
+static bool
+try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
+	struct rule_proof *proof)
+{
+	int typed;
+	char *example = rule_refute(owner, rules, r, LAYOUT_TRIES, 1, &typed);
+
+	if (example) {
+		proof->verdict = RULE_REFUTED;
+		proof->why = example;
+	}
+	return typed > 0 || example;
+}
+
 void
 rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
 	struct rule_proof *proof)
@@ -814,7 +952,7 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	struct ir_rule_condition where[WHERE_MOST];
 	struct arena *kept = arena_create(owner);
 	int holds, ill, differ, n = 0, other, typed;
-	bool bounds = true;
+	bool bounds = true, fits = true;
 
 	*proof = (struct rule_proof){.verdict = RULE_UNKNOWN, .why = ""};
 	d->arena = arena_create(d);
@@ -828,7 +966,14 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	count(d, &holds, &ill, &differ);
 	if (decided && holds && (ill || differ))
 		n = find_conditions(d, kept, where, &bounds);
-	if (decided && holds && n >= 0 && (!differ || bounds)) {
+	const bool proven = decided && holds && n >= 0 && (!differ || bounds);
+	if (proven && is_parallel(r) && !(fits = try_layouts(owner, rules, r, proof)))
+		d->why = "no sizes and layouts were found that its left side takes";
+	if (proof->verdict == RULE_REFUTED) {
+		talloc_free(d);
+		return;
+	}
+	if (proven && fits) {
 		proof->verdict = RULE_PROVEN;
 		proof->assumes = d->t.assumes;
 		proof->nwhere = n;

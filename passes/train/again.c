@@ -78,23 +78,27 @@ has_loops(const struct ir_module *m)
 	return false;
 }
 
-/* Is it a statistic, as of a batch: much smaller than what it is computed from, or computed from such? Keeping it takes no
- * memory to speak of, and where devices share what it sums, computing it again takes a message. */
+/* Is it a statistic of the rows of a batch, much smaller than they are and as wide, or computed from such? Keeping it takes no
+ * memory to speak of, and where devices share the rows, computing it again takes a message. */
 enum { STATISTIC_SHARE = 1000, STATISTIC_BYTES = 64000 };
 
 static bool
 is_statistic(const struct again *a, const struct ir_module *m, const struct ir_op *op)
 {
-	const uint64_t bytes = op->nresults == 1 ? ir_type_local_bytes(m, op->result[0].type) : 0;
-	uint64_t read = 0;
-	bool of_one = false;
+	const struct ir_type *t = op->nresults == 1 ? op->result[0].type : NULL;
+	const uint64_t bytes = t ? ir_type_local_bytes(m, t) : 0;
+	bool statistic = false;
 
 	for (int k = 0; k < op->noperands; k++) {
+		const struct ir_type *of = ir_operand_type(op, k);
 		const struct again_op *maker = op_of(a, ir_operand(op, k)->op);
-		read += ir_type_local_bytes(m, ir_operand_type(op, k));
-		of_one = of_one || (maker && maker->statistic);
+		const bool as_wide =
+			t && t->rank && of->rank && t->dim[t->rank - 1] == of->dim[of->rank - 1];
+		statistic = statistic || (maker && maker->statistic) ||
+			    (as_wide && bytes <= (uint64_t)ir_type_local_bytes(m, of) /
+							 STATISTIC_SHARE);
 	}
-	return bytes && bytes <= STATISTIC_BYTES && (of_one || bytes <= read / STATISTIC_SHARE);
+	return statistic && bytes && bytes <= STATISTIC_BYTES;
 }
 
 /* What is done once stays outside of the loops over micro-batches. */

@@ -28,23 +28,6 @@ split_overlapped(const struct split_problem *p, const uint16_t *choice)
 	return fmax(nodes, split_cost(p, choice) - nodes);
 }
 
-struct split_problem
-split_weigh(const void *owner, const struct split_problem *p, double weight)
-{
-	struct split_problem weighted = *p;
-	struct split_node *node = ARRAY_NEW(owner, struct split_node, p->nnodes);
-
-	for (uint32_t i = 0; i < p->nnodes; i++) {
-		double *cost = ARRAY_NEW(owner, double, p->node[i].n);
-		for (uint32_t x = 0; x < p->node[i].n; x++)
-			cost[x] = p->node[i].cost[x] < SPLIT_NEVER ? weight * p->node[i].cost[x]
-								   : SPLIT_NEVER;
-		node[i] = (struct split_node){p->node[i].n, cost};
-	}
-	weighted.node = node;
-	return weighted;
-}
-
 struct split_solution
 split_solve_overlap(const void *owner, const struct split_problem *p, uint32_t sweeps, double gap)
 {
@@ -56,7 +39,8 @@ split_solve_overlap(const void *owner, const struct split_problem *p, uint32_t s
 		void *scratch = alloc_scratch(NULL);
 		const double a = (low + high) / 2;
 		/* Edges keep their tables: a / (1 - a) C + M. */
-		const struct split_problem weighted = split_weigh(scratch, p, a / (1 - a));
+		const struct split_problem weighted =
+			split_combine(scratch, p, a / (1 - a), NULL, 0);
 		const struct split_solution s =
 			split_solve(scratch, &weighted, sweeps, gap, INFINITY);
 		const double cost = split_overlapped(p, s.choice);

@@ -15,10 +15,6 @@
 /* The larger of the two sums. */
 double split_overlapped(const struct split_problem *p, const uint16_t *choice);
 
-/* The problem in which nodes cost so many times as much, but for what cannot be. It shares the edges; nodes belong to
- * `owner`. */
-struct split_problem split_weigh(const void *owner, const struct split_problem *p, double weight);
-
 /* As split_solve, cost and bound of the larger sum; the sweeps of all weights. */
 struct split_solution split_solve_overlap(
 	const void *owner, const struct split_problem *p, uint32_t sweeps, double gap);

@@ -60,6 +60,11 @@ split_edge_cost(const struct split_edge *e, uint32_t x, uint32_t y)
 /* What the choices cost; SPLIT_NEVER or more: they do not fit. */
 double split_cost(const struct split_problem *p, const uint16_t *choice);
 
+/* The problem in which nodes cost `weight` times as much, and `price` for each unit of other[node][choice] (NULL: none), but
+ * for what cannot be. It shares the edges; nodes belong to `owner`, and those that shared costs still do. */
+struct split_problem split_combine(const void *owner, const struct split_problem *p, double weight,
+	const double *const *other, double price);
+
 /* Local descent: each node takes its best choice, the others held, until nothing changes. */
 void split_descend(const struct split_problem *p, uint16_t *choice);
 

@@ -8,7 +8,7 @@
 #include <talloc.h>
 
 /* The first price is what the cheapest solution costs for each of its bytes; it is raised so many times by so much
- * until something fits, then halved between one that is too low and one that is not. */
+ * until something fits, then halved between one that is too low and one that is not, once if it was known about. */
 enum { RAISES = 12, HALVES = 5 };
 static const double raise = 8;
 
@@ -80,17 +80,7 @@ static double
 try_price(struct within *w, double price)
 {
 	void *scratch = alloc_scratch(NULL);
-	const uint32_t n = w->p->nnodes;
-	struct split_problem priced = *w->p;
-	struct split_node *node = ARRAY_NEW(scratch, struct split_node, n);
-
-	for (uint32_t i = 0; i < n; i++) {
-		double *cost = ARRAY_NEW(scratch, double, w->p->node[i].n);
-		for (uint32_t x = 0; x < w->p->node[i].n; x++)
-			cost[x] = fmin(SPLIT_NEVER, w->p->node[i].cost[x] + price * w->bytes[i][x]);
-		node[i] = (struct split_node){w->p->node[i].n, cost};
-	}
-	priced.node = node;
+	const struct split_problem priced = split_combine(scratch, w->p, 1, w->bytes, price);
 	const struct split_solution s = split_solve(scratch, &priced, w->sweeps, w->gap, INFINITY);
 	const double bytes = split_bytes(w->p, w->bytes, s.choice);
 	take(w, &s, bytes);
@@ -108,7 +98,7 @@ is_near(const struct within *w)
 
 bool
 split_solve_within(const void *owner, const struct split_problem *p, const double *const *bytes,
-	double limit, uint32_t sweeps, double gap, struct split_solution *solution)
+	double limit, uint32_t sweeps, double gap, double *price, struct split_solution *solution)
 {
 	struct within w = {p, bytes, limit, INFINITY, sweeps, gap, solution, false};
 
@@ -124,17 +114,20 @@ split_solve_within(const void *owner, const struct split_problem *p, const doubl
 	const double first = try_price(&w, 0);
 	if (w.fits)
 		return true;
-	double low = 0, high = solution->cost / first;
+	const bool known = price && *price > 0;
+	double low = 0, high = known ? *price : solution->cost / first;
 	for (int i = 0; i < RAISES && high < most && try_price(&w, high) > limit; i++) {
 		low = high;
 		high *= raise;
 	}
-	for (int i = 0; i < HALVES && w.fits && !is_near(&w); i++) {
-		const double price = low > 0 ? sqrt(low * high) : high / raise;
-		if (try_price(&w, price) > limit)
-			low = price;
+	for (int i = 0; i < (known ? 1 : HALVES) && w.fits && !is_near(&w); i++) {
+		const double next = low > 0 ? sqrt(low * high) : high / raise;
+		if (try_price(&w, next) > limit)
+			low = next;
 		else
-			high = price;
+			high = next;
 	}
+	if (price && w.fits)
+		*price = high;
 	return w.fits;
 }

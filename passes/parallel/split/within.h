@@ -21,9 +21,10 @@ double split_bytes(
 double split_least_bytes(const struct split_problem *p, const double *const *bytes);
 
 /* As split_solve, the sum of sweeps of all prices. False: no solution that fits was found, and it is the one that
- * needs least of those that were; its bound is INFINITY if there is none that fits. */
+ * needs least of those that were; its bound is INFINITY if there is none that fits.
+ * *price: of a byte, where one is known of a problem like it, 0 where none is; then that of this one. NULL: neither. */
 bool split_solve_within(const void *owner, const struct split_problem *p,
-	const double *const *bytes, double limit, uint32_t sweeps, double gap,
+	const double *const *bytes, double limit, uint32_t sweeps, double gap, double *price,
 	struct split_solution *solution);
 
 #endif

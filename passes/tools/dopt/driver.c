@@ -7,6 +7,7 @@
 
 #include "dopt/version.h"
 #include "ir/base/alloc.h"
+#include "ir/memory/issue.h"
 #include "lower/lower.h"
 #include "lower/stablehlo/stablehlo.h"
 #include "parser/dir/parse.h"
@@ -160,7 +161,9 @@ read_module(struct driver *t, const struct driver_input *in)
 		is_mlir(in) ? import_module(t, in)
 			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length,
 				      &t->reads);
-	return m && (!t->o->mesh || driver_mesh_add(m, t->o->mesh)) && ir_verify(m) ? m : NULL;
+	if (!m || (t->o->mesh && !driver_mesh_add(m, t->o->mesh)))
+		return NULL;
+	return ir_verify(m) && issue_check(m) ? m : NULL;
 }
 
 /* Is the result what a step is predicted to do? */

@@ -119,9 +119,9 @@ list_messages(const struct cells *c, struct cell_message *message)
 		if (c->device[s] == c->device[s + 1])
 			continue;
 		message[n++] = (struct cell_message){
-			s, s + 1, CELL_FORWARD, cells_member(c, s + 1, CELL_WEIGHT)};
+			s, s + 1, CELL_FORWARD, cells_member(c, s + 1, CELL_WEIGHT), false};
 		message[n++] = (struct cell_message){
-			s + 1, s, CELL_BACKWARD, cells_member(c, s, CELL_WEIGHT)};
+			s + 1, s, CELL_BACKWARD, cells_member(c, s, CELL_WEIGHT), false};
 	}
 	return n;
 }
@@ -139,7 +139,7 @@ lines(void **state)
 				struct cell_message message[2 * MOST_STAGES];
 				uint32_t n = list_messages(c, message);
 				message[n++] = (struct cell_message){0, p - 1, CELL_FORWARD,
-					cells_member(c, p - 1, CELL_FORWARD)};
+					cells_member(c, p - 1, CELL_FORWARD), false};
 				const struct cell_lines *x = cells_lines(c, c, message, n);
 				assert_true(ends(c, x, message, n));
 				talloc_free(c);
@@ -239,7 +239,7 @@ static void
 several(void **state)
 {
 	static const enum schedule_name name[] = {
-		SCHEDULE_INTERLEAVED, SCHEDULE_ZBV, SCHEDULE_VHALF};
+		SCHEDULE_INTERLEAVED, SCHEDULE_ZBV, SCHEDULE_VHALF, SCHEDULE_VMIN};
 	struct diag *diag = diag_create(NULL);
 	(void)state;
 

@@ -37,6 +37,25 @@ for step in STEPS:
         wrong.append(f"bound {said[3]}{said[4]}")
     print(f"{step[0]} {step[2]}:", "as it should be" if not wrong else f"{best}, but {', '.join(wrong)}")
 
+# The bound is below all plans and ways to fuse kernels.
+PLANS = ("policy=data", "policy=sharded", "policy=megatron", "replay=false", "engine=random,seed=1", "engine=random,seed=2")
+FUSIONS = ("opfuse", "opfuse{policy=xla}", "opfuse{online=true}", "joint{evaluations=100}")
+for name, defines in (("gpt2.dir", ["L=2", "B=16", "T=512"]), ("mlp_unity.dir", ["B=2048", "H=512"]), ("digits_cnn.dir", ["B=8192", "N=1"])):
+    command = [dopt, "-cluster=h100", "-mesh=node=2,card=4", "-remarks", "-stats=json", "-emit=none", *(f"-D={d}" for d in defines)]
+    lowest = None
+    for options in ("replay", *PLANS):
+        for fusion in FUSIONS:
+            done = subprocess.run([*command, f"-pass=inline,amp,grad,adam,parallelize{{{options}}},{fusion}", models / name], capture_output=True, text=True)
+            if done.returncode:
+                sys.exit(f"{name} {options} {fusion}: exit {done.returncode}\n{done.stderr}")
+            step = json.loads(done.stdout)[-1]["cost"]["iteration"]
+            said = re.search(r"none of this mesh takes less than ([0-9.]+)(\w+),", done.stderr)
+            bound = float(said[1]) * UNIT[said[2]] if said and options == "replay" else bound
+            lowest = min(lowest or step, step)
+    print(f"{name} {defines}:", "as it should be" if bound <= lowest * ROUNDED else f"bound {bound}, but {lowest}")
+    if "-v" in sys.argv:
+        print(bound, lowest)
+
 AFTER = "opfuse,prefetch,overlap,unshard"
 for name, budget, defines in (("llama3.dir", 12, ["L=4", "B=64", "T=1024", "N=32"]), ("mixtral.dir", 40, ["L=6", "B=32", "T=4096", "N=32"])):
     cost = []

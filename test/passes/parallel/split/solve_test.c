@@ -284,6 +284,7 @@ what_fits_is_found_and_bounded(void **state)
 {
 	void *scratch = alloc_scratch(NULL);
 	int fitting = 0, found = 0;
+	double price = 0; /* of the problems before */
 	(void)state;
 
 	for (uint64_t seed = 0; seed < 2 * PROBLEMS; seed++) {
@@ -299,13 +300,15 @@ what_fits_is_found_and_bounded(void **state)
 		const double limit = mix64_below(&random, 5 * p.nnodes);
 		const double best = enumerate_by(&p, bytes, limit, SUM);
 		struct split_solution s;
-		const bool fits = split_solve_within(scratch, &p, bytes, limit, 20, 0, &s);
+		const bool fits = split_solve_within(scratch, &p, bytes, limit, 20, 0, seed % 2 ? &price : NULL, &s);
 		if (fits) {
 			assert_true(split_bytes(&p, bytes, s.choice) <= limit);
 			assert_true(s.cost >= best - rounding * (1 + s.cost));
 		}
-		if (best < SPLIT_NEVER)
+		if (best < SPLIT_NEVER) {
 			assert_true(s.bound <= best + rounding * (1 + best));
+			assert_true(split_least_bytes(&p, bytes) <= limit);
+		}
 		fitting += best < SPLIT_NEVER;
 		found += fits && s.cost < SPLIT_NEVER;
 	}
