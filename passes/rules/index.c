@@ -337,7 +337,6 @@ rule_match_next(const struct rule_index *index, struct ir_module *m, struct ir_o
 		const struct rule_pattern *p = index->order[begin + next->at++];
 		if (!fits_key(p, root))
 			continue;
-		next->attempts++;
 		if (matcher_run(&x, m, p, root, match))
 			return true;
 	}

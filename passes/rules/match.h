@@ -78,7 +78,6 @@ int rule_index_depth(const struct rule_index *index);
 /* The rules to be tried at an op: all zero to start with. */
 struct rule_next {
 	int at;
-	uint64_t attempts; /* matches that were tried */
 };
 
 /*
