@@ -180,8 +180,8 @@ word_of(void *data, const struct ir_op *op)
 {
 	const struct parallel_step *s = data;
 	const struct parallel_part *part = &s->part[op->id];
-	uint64_t word =
-		mix_word(part->reads, 4u * part->writes + 2u * s->kept[op->id] + s->late[op->id]);
+	uint64_t word = mix_word(mix_word(0, part->reads),
+		4u * part->writes + 2u * s->kept[op->id] + s->late[op->id]);
 
 	for (int k = 0; k < op->noperands; k++) {
 		const struct ir_op *from = parallel_made(ir_operand(op, k))->op;
