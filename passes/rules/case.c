@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+const char case_dots[] = "..";
+
 int
 case_stop(struct rule_case *c, enum stop stop, const char *why)
 {

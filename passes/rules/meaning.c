@@ -1574,7 +1574,7 @@ type_written(struct rule_case *c, const struct ir_type_text *text, struct sym_va
 	if (v->rank > IR_MAX_RANK)
 		return unknown(c, "too many dims");
 	if (text->dots) {
-		const struct ir_size dots = {.kind = SIZE_NAME, .name = ".."};
+		const struct ir_size dots = {.kind = SIZE_NAME, .name = case_dots};
 		if (!(v->dim[0] = case_size(c, &dots)))
 			return false;
 	}

@@ -115,6 +115,9 @@ struct rule_case {
 	uint32_t first, nvalues;
 };
 
+/* The name of the size that stands for a rule's `..`: names are compared as pointers. */
+extern const char case_dots[];
+
 /* With what was decided put in. */
 term_id case_affine(struct rule_case *c, term_id e);
 /* Is e at least 0? 1, 0, or -1 with c->stop set; 2: it depends on several positions. */

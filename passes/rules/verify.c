@@ -625,7 +625,7 @@ static struct rule_case *
 first_case(struct decision *d)
 {
 	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
-	static const struct ir_size dots = {.kind = SIZE_NAME, .name = ".."};
+	static const struct ir_size dots = {.kind = SIZE_NAME, .name = case_dots};
 
 	c->t = &d->t;
 	c->rules = d->rules;
