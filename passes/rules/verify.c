@@ -496,14 +496,14 @@ settle(struct rule_case *c)
 	int64_t n;
 	bool any = false;
 
-	for (int32_t v = 0; v < c->t->var.n; v++) {
+	for (int32_t v = 0; v < c->t->var.n && v < CASE_VARS; v++) {
 		if (c->by[v] || !c->high[v] || c->t->var.at[v].kind != VAR_INDEX ||
 			!linear_is_constant(c->t, c->high[v], &n) || n != 1)
 			continue;
 		by[v] = c->by[v] = linear_constant(c->t, 0);
 		any = true;
 	}
-	for (int32_t v = 0; any && v < c->t->var.n; v++)
+	for (int32_t v = 0; any && v < c->t->var.n && v < CASE_VARS; v++)
 		c->by[v] = c->by[v] ? linear_replace(c->t, c->by[v], by, CASE_VARS) : 0;
 }
 
@@ -522,6 +522,10 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 		}
 		arena_reset(d->scratch);
 		assume_conditions(d, start);
+		if (d->t.var.n > CASE_VARS) {
+			d->why = "too many sizes";
+			return false;
+		}
 		*c = *start;
 		c->arena = d->scratch;
 		settle(c);
