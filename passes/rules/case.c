@@ -65,7 +65,8 @@ has_low(const struct rule_case *c, int32_t v)
 				return false;
 		return true;
 	}
-	return var->kind == VAR_SIZE || var->kind == VAR_NOT_NEGATIVE || is_index(c, v) || var->kind == VAR_QUOTIENT;
+	return var->kind == VAR_SIZE || var->kind == VAR_NOT_NEGATIVE || is_index(c, v) ||
+	       var->kind == VAR_QUOTIENT;
 }
 
 /* Where e has -k d (x / d), x / d rounded down: -k x, which is not more. */
@@ -262,7 +263,7 @@ case_at_least(struct rule_case *c, term_id e)
 {
 	struct terms *t = c->t;
 	int64_t low, k;
-	int32_t product, found = -1;
+	int32_t found = -1;
 	int indices = 0;
 
 	if (!(e = case_affine(c, e)))
@@ -290,14 +291,12 @@ case_at_least(struct rule_case *c, term_id e)
 	k = linear_coefficient(t, e, found);
 	const term_id rest = linear_add(t, e, linear_var(t, found), -k);
 	const int64_t m = k < 0 ? -k : k;
-	if (!divides(t, rest, m)) {
-		(void)product;
+	if (!divides(t, rest, m))
 		return 2;
-	}
 	const term_id q = divided(t, rest, m); /* rounded down */
-	c->cut = (struct cut){CUT_AT, k > 0 ? linear_scale(t, q, -1)
-					    : linear_add(t, q, linear_constant(t, 1), 1),
-		found, 0, 0};
+	c->cut = (struct cut){CUT_AT,
+		k > 0 ? linear_scale(t, q, -1) : linear_add(t, q, linear_constant(t, 1), 1), found,
+		0, 0};
 	return case_stop(c, STOP_CUT, NULL);
 }
 
@@ -425,7 +424,8 @@ case_divides(struct rule_case *c, term_id e, term_id d)
 	if (known_quotient(c, e, d))
 		return 1;
 	if (linear_is_constant(t, e, &m)) { /* of a constant: only what is not larger */
-		const int larger = case_at_least(c, linear_add(t, d, linear_constant(t, m + 1), -1));
+		const int larger =
+			case_at_least(c, linear_add(t, d, linear_constant(t, m + 1), -1));
 		if (larger)
 			return larger < 0 ? -1 : larger == 1 ? 0 : 2;
 		return cut_order(c, linear_add(t, d, linear_constant(t, m), -1)), -1;
@@ -468,8 +468,7 @@ quotient_by_form(struct rule_case *c, term_id e, term_id d)
 		sum = linear_add(t, sum, linear_constant(t, 1), -1); /* a rest below 0 */
 		rest = linear_add(t, rest, d, 1);
 	}
-	const term_id room = linear_add(
-		t, linear_add(t, d, rest, -1), linear_constant(t, 1), -1);
+	const term_id room = linear_add(t, linear_add(t, d, rest, -1), linear_constant(t, 1), -1);
 	if (least(c, rest, &low) && low >= 0 && least(c, room, &low) && low >= 0)
 		return sum;
 	for (int i = 0; i < linear_nvars(t, rest); i++) {
@@ -524,17 +523,21 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 			 : (case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0);
 	}
 	if (exact)
-		return whole ? case_stop(c, STOP_UNKNOWN, "a quotient of sizes"), 0
-			     : (case_stop(c, STOP_ILL, "a size is not a multiple"), 0);
-	const int below = case_at_least(c, linear_add(t, linear_add(t, d, e, -1),
-						     linear_constant(t, 1), -1));
+		return whole ? case_stop(c, STOP_UNKNOWN, "a quotient of sizes"),
+		       0     : (case_stop(c, STOP_ILL, "a size is not a multiple"), 0);
+	const int below =
+		case_at_least(c, linear_add(t, linear_add(t, d, e, -1), linear_constant(t, 1), -1));
 	if (below < 0)
 		return 0;
 	if (below == 1 && case_at_least(c, e) == 1)
 		return linear_constant(t, 0);
-	const int full = case_at_least(c, linear_add(t, e, d, -1));
+	/* Not below d: at least 1. What may be negative is rounded in two ways. */
+	const int some = case_at_least(c, e),
+		  full = some < 0 ? some : case_at_least(c, linear_add(t, e, d, -1));
 	if (full < 0)
 		return 0;
+	if (some != 1)
+		return case_stop(c, STOP_UNKNOWN, "a quotient of what may be negative"), 0;
 	const int32_t key[2] = {e, d}, v = var_of(t, VAR_QUOTIENT, key, 2);
 	t->var.at[v].low = full == 1;
 	return linear_var(t, v);
@@ -562,8 +565,6 @@ case_size(struct rule_case *c, const struct ir_size *s)
 		term_id at = case_size(c, s->arg[0]);
 		if (!at || !linear_is_constant(t, at, &d))
 			return case_stop(c, STOP_UNKNOWN, "dim of a dim that is not known"), 0;
-		for (uint32_t i = 0; i < c->nvalues; i++)
-			(void)i;
 		const struct ir_block *body = &c->rule->side[RULE_LEFT]->body;
 		for (uint32_t i = 0; i < body->nargs; i++)
 			if (body->arg[i].name == s->name && c->value[i].rank) {

@@ -15,7 +15,7 @@ enum law {
 	LAW_EVEN = 1 << 1,       /* f(-x) = f(x) */
 	LAW_IDEMPOTENT = 1 << 2, /* f(f(x)) = f(x) */
 	LAW_COMMUTES = 1 << 3,
-	LAW_BOOL = 1 << 4, /* 0 or 1 */
+	LAW_BOOL = 1 << 4,    /* 0 or 1 */
 	LAW_ABSORBS = 1 << 5, /* f(f(x, y), y) = f(x, y) */
 };
 
@@ -324,8 +324,7 @@ monomial_shift(struct terms *t, term_id m, int64_t less)
 	m = f ? monomial_without(t, m, f) : m;
 	if (!rest || poly_is_integer(t, rest, 0))
 		return rest ? m : 0;
-	return monomial_product(
-		t, m, poly_single(t, poly_apply_plain(t, FN_exp, &rest, 1)));
+	return monomial_product(t, m, poly_single(t, poly_apply_plain(t, FN_exp, &rest, 1)));
 }
 
 /* What all exponents have in common, without bound variables. */
@@ -340,13 +339,12 @@ shared_exponent(struct terms *t, term_id p)
 			      d = term_words(t, first)[k + 2];
 		bool all = true;
 		for (int i = 0; all && i < t->node.at[p].n; i += 3) {
-			const term_id term = (term_id)term_words(t, p)[i],
-				      e = exponent(t, term);
+			const term_id term = (term_id)term_words(t, p)[i], e = exponent(t, term);
 			bool has = false;
 			for (int j = 0; j < t->node.at[e].n; j += 3)
-				has = has || (term_words(t, e)[j] == m &&
-						     term_words(t, e)[j + 1] == n &&
-						     term_words(t, e)[j + 2] == d);
+				has = has ||
+				      (term_words(t, e)[j] == m && term_words(t, e)[j + 1] == n &&
+					      term_words(t, e)[j + 2] == d);
 			all = has && !bound_in(t, term, (term_id)m);
 		}
 		const int64_t mark = t->stack.n;
@@ -515,7 +513,7 @@ has_argument(const struct terms *t, term_id p, int fn, term_id x)
 
 /* max(x, min(x, y)) = x: arguments that have another one as an argument go. */
 static int
-absorb(const struct terms *t, int fn, term_id *arg, int n)
+absorb(struct terms *t, int fn, term_id *arg, int n)
 {
 	const int dual = fn == FN_maximum ? FN_minimum : FN_maximum;
 
@@ -530,8 +528,8 @@ absorb(const struct terms *t, int fn, term_id *arg, int n)
 				const term_id g = poly_factor(t, arg[j]);
 				const bool many = g && factor_applies(t, g, dual);
 				for (int k = 1; many && all && k < t->node.at[g].n; k++)
-					all = has_argument(t, arg[i], dual,
-						(term_id)term_words(t, g)[k]);
+					all = has_argument(
+						t, arg[i], dual, (term_id)term_words(t, g)[k]);
 				if (!many)
 					all = has_argument(t, arg[i], dual, arg[j]);
 			} else {
@@ -540,6 +538,7 @@ absorb(const struct terms *t, int fn, term_id *arg, int n)
 			if (!all)
 				continue;
 			arg[i] = arg[--n];
+			t->assumes |= RULE_FINITE; /* what goes could be a NaN */
 			i = -1;
 			break;
 		}
@@ -578,15 +577,16 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 			t->assumes = assumes | RULE_FINITE;
 		}
 	}
-	if (fn == FN_minimum) /* min(max(a, b), c) = max(min(a, c), min(b, c)): maxima stay outside */
+	if (fn == FN_minimum &&
+		!t->bitwise) /* min(max(a, b), c) = max(min(a, c), min(b, c)): maxima stay outside */
 		for (int k = 0; k < 2; k++) {
 			const term_id x = k ? q : p, y = k ? p : q, f = poly_factor(t, x);
 			if (!f || !factor_applies(t, f, FN_maximum))
 				continue;
 			term_id all = 0;
 			for (int i = 1; i < t->node.at[f].n; i++) {
-				const term_id one = extreme(
-					t, fn, (term_id)term_words(t, f)[i], y, type);
+				const term_id one =
+					extreme(t, fn, (term_id)term_words(t, f)[i], y, type);
 				all = i == 1 ? one : extreme(t, FN_maximum, all, one, type);
 				if (!all)
 					return 0;
@@ -604,7 +604,7 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 	for (int i = 0; i < count; i++)
 		arg[i] = (term_id)t->stack.at[mark + i];
 	t->stack.n = mark;
-	count = absorb(t, fn, arg, count);
+	count = t->bitwise ? count : absorb(t, fn, arg, count);
 	const term_id result = count == 1 ? arg[0] : poly_apply_plain(t, fn, arg, count);
 	return t->node.at[common].n ? poly_add(t, result, common) : result;
 }
@@ -633,7 +633,8 @@ less(struct terms *t, term_id p, term_id q)
 		for (int i = 1; i < t->node.at[f].n; i++) {
 			const term_id y = (term_id)term_words(t, f)[i],
 				      one = compared(t, FN_lt, k ? p : y, k ? y : q);
-			all = i == 1 ? one : apply_logic(t, max == (k == 1) ? FN_or : FN_and, all, one);
+			all = i == 1 ? one
+				     : apply_logic(t, max == (k == 1) ? FN_or : FN_and, all, one);
 			if (!all)
 				return 0;
 		}
@@ -706,8 +707,7 @@ logarithm(struct terms *t, term_id x)
 			continue;
 		}
 		const bool below = factor_applies(t, f, APPLY_RECIPROCAL);
-		arg = below ? (term_id)term_words(t, (term_id)f)[1]
-			    : poly_of_factor(t, (term_id)f);
+		arg = below ? (term_id)term_words(t, (term_id)f)[1] : poly_of_factor(t, (term_id)f);
 		sum = poly_add(t, sum,
 			poly_scale(t, poly_apply_plain(t, FN_log, &arg, 1), below ? -1 : 1, 1));
 		if (t->node.at[m].n > 2)
@@ -841,8 +841,7 @@ apply_logic(struct terms *t, int fn, term_id p, term_id q)
 	switch (fn) {
 	case FN_and: return poly_mul(t, p, q);
 	case FN_or: return poly_sub(t, poly_add(t, p, q), poly_mul(t, p, q));
-	case FN_xor:
-		return poly_sub(t, poly_add(t, p, q), poly_scale(t, poly_mul(t, p, q), 2, 1));
+	case FN_xor: return poly_sub(t, poly_add(t, p, q), poly_scale(t, poly_mul(t, p, q), 2, 1));
 	default: return negated(t, p);
 	}
 }
@@ -861,8 +860,7 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_div:
 		return type == APPLY_REAL ? poly_mul(t, x, reciprocal(t, y))
 					  : poly_apply_plain(t, fn, arg, n);
-	case FN_select:
-		return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
+	case FN_select: return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
 	case FN_ne: return negated(t, compared(t, FN_eq, x, y));
 	case FN_eq:
 	case FN_lt: return compared(t, fn, x, y);

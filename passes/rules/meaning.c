@@ -35,10 +35,10 @@ struct spot {
 };
 
 static term_id linear_of(struct rule_case *c, term_id p);
-static term_id poly_term(struct rule_case *c, const struct sym_op *s, const struct term *t,
-	const struct spot *at);
-static term_id linear_term(struct rule_case *c, const struct sym_op *s, const struct term *t,
-	const struct spot *at);
+static term_id poly_term(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
+static term_id linear_term(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
 
 /* No term, and false. */
 static int
@@ -129,7 +129,8 @@ attr_poly(struct rule_case *c, const struct ir_attr *a)
 
 /* Dims that an attribute lists: -1: absent, -2: c->stop. */
 static int
-dims_of(struct rule_case *c, const struct sym_op *s, const char *key, int rank, int dims[IR_MAX_RANK])
+dims_of(struct rule_case *c, const struct sym_op *s, const char *key, int rank,
+	int dims[IR_MAX_RANK])
 {
 	const struct ir_attr *a = ir_attr_find(s->op, key);
 
@@ -239,14 +240,15 @@ operand_of(const struct sym_op *s, const char *name)
 }
 
 static term_id
-extent_term(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
+extent_term(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
 {
 	int operand = at ? at->operand : 0, dim = at ? at->dim : 0;
 
 	if (t->name) {
 		operand = operand_of(s, t->name);
 		const int rank = s->in[operand]->rank;
-		dim = t->each	? at->which
+		dim = t->each    ? at->which
 		      : t->along ? dim_of(c, s, "dim", rank)
 				 : t->entry + (t->entry < 0 ? rank : 0);
 	}
@@ -259,7 +261,8 @@ extent_term(struct rule_case *c, const struct sym_op *s, const struct term *t, c
 static term_id
 index_at(struct rule_case *c, const struct spot *at, int index)
 {
-	return at && at->index && index >= 0 ? at->index[index] : unknown(c, "a position in a size");
+	return at && at->index && index >= 0 ? at->index[index]
+					     : unknown(c, "a position in a size");
 }
 
 static bool
@@ -320,9 +323,7 @@ truth_term(struct rule_case *c, const struct sym_op *s, const struct term *t, co
 	case FN_select:
 		a = truth_term(c, s, t->arg[0], at);
 		return a == 0 || a == 1 ? truth_term(c, s, t->arg[a ? 1 : 2], at) : a;
-	case FN_not:
-		a = truth_term(c, s, t->arg[0], at);
-		return a == 0 || a == 1 ? !a : a;
+	case FN_not: a = truth_term(c, s, t->arg[0], at); return a == 0 || a == 1 ? !a : a;
 	case FN_and:
 	case FN_or: {
 		a = truth_term(c, s, t->arg[0], at);
@@ -371,7 +372,8 @@ truth_term(struct rule_case *c, const struct sym_op *s, const struct term *t, co
 }
 
 static term_id
-linear_call(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
+linear_call(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
 {
 	struct terms *u = c->t;
 	term_id arg[3] = {0, 0, 0};
@@ -422,7 +424,8 @@ linear_call(struct rule_case *c, const struct sym_op *s, const struct term *t, c
 }
 
 static term_id
-linear_term(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
+linear_term(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
 {
 	struct terms *u = c->t;
 
@@ -546,8 +549,9 @@ type_kind(const struct value_type *v)
 {
 	if (!v->letter) {
 		const enum ir_dclass class = ir_dtype_class((enum ir_dtype)v->dtype);
-		return class == IR_FLOAT ? APPLY_REAL : class == IR_BOOL ? APPLY_BOOL
-									  : APPLY_INTEGER;
+		return class == IR_FLOAT  ? APPLY_REAL
+		       : class == IR_BOOL ? APPLY_BOOL
+					  : APPLY_INTEGER;
 	}
 	switch (*v->letter) {
 	case 'F': return APPLY_REAL;
@@ -632,8 +636,8 @@ linear_of(struct rule_case *c, term_id p)
 			const term_id factor = (term_id)term_words(t, m)[f];
 			if (t->node.at[factor].kind != NODE_VALUE)
 				return 0;
-			product = linear_product(t, product,
-				linear_var(t, (int32_t)term_words(t, factor)[0]));
+			product = linear_product(
+				t, product, linear_var(t, (int32_t)term_words(t, factor)[0]));
 		}
 		if (!product)
 			return 0;
@@ -745,12 +749,11 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 	}
 	if (t->fn == FN_convert) {
 		const struct ir_attr *to = ir_attr_find(s->op, "to");
-		const bool truth =
-			t->arg[0]->kind == TERM_CALL && t->arg[0]->fn >= FN_is_finite &&
-			t->arg[0]->fn <= FN_ge;
-		const int from = truth ? IR_bool
+		const bool truth = t->arg[0]->kind == TERM_CALL && t->arg[0]->fn >= FN_is_finite &&
+				   t->arg[0]->fn <= FN_ge;
+		const int from = truth                              ? IR_bool
 				 : !s->nin || s->in[0]->type.letter ? IR_NDTYPES
-							     : s->in[0]->type.dtype;
+								    : s->in[0]->type.dtype;
 		if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are in all types */
 			return arg[0];
 		if (to->kind != ATTR_DTYPE)
@@ -881,15 +884,16 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 	for (int k = 0; !whole && k < c->nforced && !forced; k++)
 		if (c->forced[k].range == range) {
 			cut = c->forced[k].cut;
-			forced = (cut.kind == CUT_RADIX && cut.m) ||
-				 (cut.kind == CUT_RADIX && case_divides(c, range, cut.e) == 1 &&
-					 range != cut.e) ||
-				 (cut.kind == CUT_AT &&
-					 case_at_least(c, linear_add(t, cut.e, linear_constant(t, 1),
-							   -1)) == 1 &&
-					 case_at_least(c,
-						 linear_add(t, linear_add(t, range, cut.e, -1),
-							 linear_constant(t, 1), -1)) == 1);
+			forced =
+				(cut.kind == CUT_RADIX && cut.m) ||
+				(cut.kind == CUT_RADIX && case_divides(c, range, cut.e) == 1 &&
+					range != cut.e) ||
+				(cut.kind == CUT_AT &&
+					case_at_least(c, linear_add(t, cut.e, linear_constant(t, 1),
+								 -1)) == 1 &&
+					case_at_least(
+						c, linear_add(t, linear_add(t, range, cut.e, -1),
+							   linear_constant(t, 1), -1)) == 1);
 			if (c->stop != STOP_NONE)
 				return 0;
 		}
@@ -925,8 +929,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 					 : poly_reduce(t, how, p, v, part);
 	}
 	if (cut.kind == CUT_RADIX) {
-		const term_id part =
-			case_quotient(c, range, linear_constant(t, cut.m), true);
+		const term_id part = case_quotient(c, range, linear_constant(t, cut.m), true);
 		term_id sum = how == REDUCE_SUM ? poly_constant(t, 0, 1) : 0;
 		if (!part)
 			return 0;
@@ -948,6 +951,18 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 		return 0;
 	if (low != 1 || high != 1)
 		return unknown(c, "a cut outside of a sum");
+	if (how != REDUCE_SUM) { /* a part without elements has no maximum: it is left out */
+		const term_id one = linear_constant(t, 1);
+		const int some = case_at_least(c, linear_add(t, cut.e, one, -1)),
+			  more = some < 0 ? some
+					  : case_at_least(c,
+						    linear_add(t, linear_add(t, range, cut.e, -1),
+							    one, -1));
+		if (more < 0)
+			return 0;
+		if (!some || !more)
+			return walk_range(w, i, rest, range, offset, scale);
+	}
 	const term_id left = walk_range(w, i, rest, cut.e, offset, scale);
 	const term_id right = left ? walk_range(w, i, rest, linear_add(t, range, cut.e, -1),
 					     linear_add(t, offset, cut.e, scale), scale)
@@ -1005,8 +1020,8 @@ concat_element(struct rule_case *c, const struct sym_op *s, const term_id *posit
 		if (behind < 0)
 			return 0;
 		if (behind == 2) {
-			const term_id later = poly_at_least(c->t,
-				case_affine(c, linear_add(c->t, position[s->dim], end, -1)));
+			const term_id later = poly_at_least(
+				c->t, case_affine(c, linear_add(c->t, position[s->dim], end, -1)));
 			if (j != s->nin - 2)
 				return unknown(c, "a concat of several at such a position");
 			term_id arg[3] = {later, 0, case_element(c, s->in[j], at)};
@@ -1088,8 +1103,8 @@ case_element(struct rule_case *c, const struct sym_value *v, const term_id *posi
 		for (int d = 0; d < v->rank; d++)
 			if (!(at[d] = case_affine(c, position[d])))
 				return 0;
-		return poly_access(c->t, v->input, at, v->rank,
-			!v->type.letter && v->type.dtype == IR_bool);
+		return poly_access(
+			c->t, v->input, at, v->rank, !v->type.letter && v->type.dtype == IR_bool);
 	}
 	switch (v->op->op->code) {
 	case OP_concat: return concat_element(c, v->op, position);
@@ -1171,8 +1186,7 @@ type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *writt
 	}
 	for (int j = 0; j < p->ninputs; j++)
 		if (side_group(&p->in[j], '.') && side_group(&p->in[j], '*')) {
-			s->star_rank =
-				s->in[j]->rank - side_letters(&p->in[j]) - s->dots_rank;
+			s->star_rank = s->in[j]->rank - side_letters(&p->in[j]) - s->dots_rank;
 			if (s->star_rank < 0)
 				return ill(c, "the rank");
 		}
@@ -1210,8 +1224,8 @@ type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *writt
 		s->fixed[index] = given;
 		if (!given)
 			continue;
-		const int some = case_at_least(
-			c, linear_add(c->t, shape[i], linear_constant(c->t, 1), -1));
+		const int some =
+			case_at_least(c, linear_add(c->t, shape[i], linear_constant(c->t, 1), -1));
 		if (some < 0)
 			return false;
 		if (!some)
@@ -1280,7 +1294,8 @@ type_operand(struct rule_case *c, struct sym_op *s, int j)
 				return false;
 			if (n >= 0 && n != rest)
 				return ill(c, "a list of another length");
-			if (n < 0 && item->how == ':' && strcmp(item->attr, "perm") == 0 && s->grouped)
+			if (n < 0 && item->how == ':' && strcmp(item->attr, "perm") == 0 &&
+				s->grouped)
 				return unknown(c, "all dims of '..' in reverse");
 			for (int k = 0; k < rest; k++, d++) {
 				if (item->at) {
@@ -1289,8 +1304,9 @@ type_operand(struct rule_case *c, struct sym_op *s, int j)
 					s->which[j][d] = (int8_t)k;
 					continue;
 				}
-				s->access[j][d] = (int8_t)(s->dots + (n >= 0 ? dims[k]
-								      : s->dots_rank - rest + k));
+				s->access[j][d] =
+					(int8_t)(s->dots +
+						 (n >= 0 ? dims[k] : s->dots_rank - rest + k));
 				if (!meet_dots(c, s, s->access[j][d], v->dim[d]))
 					return false;
 			}
@@ -1369,7 +1385,7 @@ type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 				return ill(c, "a list of another length");
 			for (int k = 0; k < s->dots_rank; k++) {
 				const int at = item->how != ':' ? k
-					       : n < 0		? s->dots_rank - 1 - k
+					       : n < 0          ? s->dots_rank - 1 - k
 								: order[k];
 				if (item->how != '-' || !(s->reduced >> (s->dots + at) & 1))
 					s->out[v->rank++] = (int8_t)(s->dots + at);
@@ -1389,9 +1405,9 @@ type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 						     : a ? attr_affine(c, a)
 							 : unknown(c, "a size that is not given");
 				const int some =
-					size ? case_at_least(c, linear_add(c->t, size,
-									linear_constant(c->t, 1),
-									-1))
+					size ? case_at_least(
+						       c, linear_add(c->t, size,
+								  linear_constant(c->t, 1), -1))
 					     : -1;
 				const int made = some == 1 ? new_index(c, s, size) : -1;
 				if (some == 0)
@@ -1582,8 +1598,8 @@ type_written(struct rule_case *c, const struct ir_type_text *text, struct sym_va
 		if (!(v->dim[text->dots + d] = case_size(c, text->dim[d])))
 			return false;
 	for (int d = 0; d < v->rank; d++) {
-		const int some = case_at_least(
-			c, linear_add(c->t, v->dim[d], linear_constant(c->t, 1), -1));
+		const int some =
+			case_at_least(c, linear_add(c->t, v->dim[d], linear_constant(c->t, 1), -1));
 		if (some < 0)
 			return false;
 		if (!some)

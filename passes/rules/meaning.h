@@ -24,14 +24,14 @@ enum stop {
 };
 
 enum cut_kind {
-	CUT_ORDER, /* is affine form `e` zero, or positive? */
-	CUT_SIGN,  /* of variable `v`, an attribute */
-	CUT_AT,    /* index `v` below `e`, or not */
-	CUT_RADIX, /* index `v` modulo `m` */
-	CUT_PARITY,/* size `v` modulo `m` */
-	CUT_EACH,  /* index `v` one by one, below `m` */
+	CUT_ORDER,   /* is affine form `e` zero, or positive? */
+	CUT_SIGN,    /* of variable `v`, an attribute */
+	CUT_AT,      /* index `v` below `e`, or not */
+	CUT_RADIX,   /* index `v` modulo `m` */
+	CUT_PARITY,  /* size `v` modulo `m` */
+	CUT_EACH,    /* index `v` one by one, below `m` */
 	CUT_DIVIDES, /* is size `v` a multiple of `e`? */
-	CUT_TRUTH, /* is factor `e`, 0 or 1, true? */
+	CUT_TRUTH,   /* is factor `e`, 0 or 1, true? */
 };
 
 struct cut {

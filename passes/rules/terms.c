@@ -155,9 +155,8 @@ linear_add(struct terms *t, term_id a, term_id b, int64_t times)
 		const int64_t va = i < na ? term_words(t, a)[i] : INT64_MAX,
 			      vb = j < nb ? term_words(t, b)[j] : INT64_MAX;
 		int64_t k = va <= vb ? term_words(t, a)[i + 1] : 0;
-		if (vb <= va &&
-			(__builtin_mul_overflow(term_words(t, b)[j + 1], times, &product) ||
-				__builtin_add_overflow(k, product, &k)))
+		if (vb <= va && (__builtin_mul_overflow(term_words(t, b)[j + 1], times, &product) ||
+					__builtin_add_overflow(k, product, &k)))
 			return term_fail(t, "a size does not fit in 64 bits");
 		if (k) {
 			TERM_PUSH(t, va < vb ? va : vb);
@@ -217,10 +216,9 @@ linear_product(struct terms *t, term_id a, term_id b)
 				return term_fail(t, "a size does not fit in 64 bits");
 			if (!k)
 				continue;
-			const term_id product = v >= 0 && w >= 0 ? var_product(t, v, w)
-						: v >= 0 || w >= 0
-							? linear_var(t, v >= 0 ? v : w)
-							: linear_constant(t, 1);
+			const term_id product = v >= 0 && w >= 0   ? var_product(t, v, w)
+						: v >= 0 || w >= 0 ? linear_var(t, v >= 0 ? v : w)
+								   : linear_constant(t, 1);
 			sum = linear_add(t, sum, product, k);
 			if (!sum)
 				return 0;
@@ -504,12 +502,11 @@ poly_mul(struct terms *t, term_id p, term_id q)
 		for (int j = 0; j < nq; j += 3) {
 			const int64_t mark = t->stack.n;
 			int64_t n = term_words(t, p)[i + 1], d = term_words(t, p)[i + 2];
-			if (!multiply_fractions(&n, &d, term_words(t, q)[j + 1],
-				    term_words(t, q)[j + 2]))
+			if (!multiply_fractions(
+				    &n, &d, term_words(t, q)[j + 1], term_words(t, q)[j + 2]))
 				return term_fail(t, "a constant does not fit in 64 bits");
-			const term_id m =
-				monomial_product(t, (term_id)term_words(t, p)[i],
-					(term_id)term_words(t, q)[j]);
+			const term_id m = monomial_product(
+				t, (term_id)term_words(t, p)[i], (term_id)term_words(t, q)[j]);
 			if (!m)
 				return 0;
 			push_term(t, m, n, d);
@@ -557,8 +554,7 @@ poly_factor(const struct terms *t, term_id p)
 {
 	const term_id m = poly_single(t, p);
 
-	return m && t->node.at[m].n == 2 && !term_words(t, m)[0] ? (term_id)term_words(t, m)[1]
-								 : 0;
+	return m && t->node.at[m].n == 2 && !term_words(t, m)[0] ? (term_id)term_words(t, m)[1] : 0;
 }
 
 /* --- monomials: number of bound variables, each with its range, then factors sorted --- */
@@ -581,9 +577,7 @@ term_children(const struct terms *t, term_id x, int *first, int *step, int *end)
 	case NODE_AT_LEAST: *first = 0; break;
 	case NODE_REDUCE: *first = 2; break; /* how, variable, range, polynomial */
 	case NODE_MONOMIAL: *first = 1; break;
-	case NODE_POLYNOMIAL:
-		*first = 0;
-		*step = 3;
+	case NODE_POLYNOMIAL: *first = 0; *step = 3;
 	}
 }
 
@@ -780,8 +774,8 @@ linear_renamed(struct terms *t, const struct renaming *r, term_id a)
 			int32_t key = poly_renamed(t, r, var.key[0], 1);
 			to = key ? linear_var(t, var_of(t, VAR_DATA, &key, 1)) : 0;
 		} else if (var.kind == VAR_QUOTIENT) {
-			int32_t key[2] = {linear_renamed(t, r, var.key[0]),
-				linear_renamed(t, r, var.key[1])};
+			int32_t key[2] = {
+				linear_renamed(t, r, var.key[0]), linear_renamed(t, r, var.key[1])};
 			to = linear_var(t, var_of(t, VAR_QUOTIENT, key, 2));
 		}
 		sum = linear_add(t, sum, to, k);
@@ -903,7 +897,8 @@ next_order(int *order, int n)
 
 /* The monomial with bound variable number order[k] named k. */
 static term_id
-monomial_named(struct terms *t, const struct renaming *outer, term_id m, const int *order, int depth)
+monomial_named(
+	struct terms *t, const struct renaming *outer, term_id m, const int *order, int depth)
 {
 	const int nbound = (int)term_words(t, m)[0], n = t->node.at[m].n;
 	struct renaming r = {t, outer, {0}, {0}, nbound};
@@ -917,8 +912,8 @@ monomial_named(struct terms *t, const struct renaming *outer, term_id m, const i
 		TERM_PUSH(t, 0);
 	t->stack.at[mark] = nbound;
 	for (int k = 0; k < nbound; k++) {
-		const term_id range = linear_renamed(
-			t, &r, (term_id)term_words(t, m)[2 + 2 * order[k]]);
+		const term_id range =
+			linear_renamed(t, &r, (term_id)term_words(t, m)[2 + 2 * order[k]]);
 		t->stack.at[mark + 1 + 2 * k] = r.to[k];
 		t->stack.at[mark + 2 + 2 * k] = range;
 	}
@@ -1031,7 +1026,7 @@ monomial_fresh(struct terms *t, term_id m)
 	for (int k = 1; k < n; k++) {
 		const int64_t w = term_words(t, m)[k];
 		const int64_t to = k > 2 * nbound ? factor_renamed(t, &r, (term_id)w, 1)
-				   : k % 2	  ? var_renamed(&r, (int32_t)w)
+				   : k % 2        ? var_renamed(&r, (int32_t)w)
 						  : linear_renamed(t, &r, (term_id)w);
 		if (k > 2 * nbound && !to) {
 			t->stack.n = mark;

@@ -27,21 +27,21 @@ typedef int32_t term_id; /* 0: there is none, and terms->failed says why */
 
 enum {
 	TERMS_MOST = 1000000, /* of a rule in all its cases; a case has some hundreds */
-	TERMS_ORDERS = 720,  /* of bound variables that are used alike: 6! */
-	TERMS_FACTORS = 4,   /* variables in a product of sizes */
+	TERMS_ORDERS = 720,   /* of bound variables that are used alike: 6! */
+	TERMS_FACTORS = 4,    /* variables in a product of sizes */
 };
 
 enum var_kind {
-	VAR_SIZE,     /* at least `low` */
-	VAR_INTEGER,  /* an attribute: any */
-	VAR_REAL,     /* a number that an op has as its attribute */
+	VAR_SIZE,         /* at least `low` */
+	VAR_INTEGER,      /* an attribute: any */
+	VAR_REAL,         /* a number that an op has as its attribute */
 	VAR_NOT_NEGATIVE, /* such a number, at least 0 */
-	VAR_INDEX,    /* a position of the result */
-	VAR_BOUND,    /* summed over */
-	VAR_NAMED,    /* the same with its canonical name */
-	VAR_DATA,     /* a position that an element gives: polynomial key[0] */
-	VAR_PRODUCT,  /* of the variables in key[] */
-	VAR_QUOTIENT, /* of the affine forms key[0] and key[1], rounded down */
+	VAR_INDEX,        /* a position of the result */
+	VAR_BOUND,        /* summed over */
+	VAR_NAMED,        /* the same with its canonical name */
+	VAR_DATA,         /* a position that an element gives: polynomial key[0] */
+	VAR_PRODUCT,      /* of the variables in key[] */
+	VAR_QUOTIENT,     /* of the affine forms key[0] and key[1], rounded down */
 };
 
 struct var {
@@ -68,7 +68,7 @@ enum {
 	APPLY_RECIPROCAL = FN_COUNT,
 	APPLY_IN_RANGE, /* 0 <= position < size */
 	APPLY_OPAQUE,   /* a constant that is no fraction of 64-bit integers */
-	APPLY_CONVERT,  /* + 32 from + to: between element types; from may be IR_NDTYPES, not known */
+	APPLY_CONVERT, /* + 32 from + to: between element types; from may be IR_NDTYPES, not known */
 };
 
 /* What elements a function is applied to. */

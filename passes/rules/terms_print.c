@@ -73,10 +73,10 @@ print_factor(FILE *out, const struct terms *t, term_id f)
 		fputs(">=0]", out);
 		break;
 	case NODE_APPLY:
-		fputs(w[0] < FN_COUNT		   ? fn_name((enum scalar_fn)w[0])
+		fputs(w[0] < FN_COUNT              ? fn_name((enum scalar_fn)w[0])
 			: w[0] == APPLY_RECIPROCAL ? "1/"
 			: w[0] == APPLY_IN_RANGE   ? "in_range"
-			: w[0] == APPLY_OPAQUE	   ? "constant"
+			: w[0] == APPLY_OPAQUE     ? "constant"
 						   : "convert",
 			out);
 		fputc('(', out);

@@ -12,10 +12,10 @@
 #include <talloc.h>
 
 enum {
-	CASES_MOST = 2000,    /* of a rule: of all that are published the hardest has 31 */
-	REFUTE_TRIES = 2000,  /* draws for a counterexample: a tenth of a second */
-	LAYOUT_TRIES = 1000,  /* three operands with five states on two axes are seen in some hundreds */
-	OUTCOMES_MOST = 200,
+	CASES_MOST = 2000,   /* of a rule: of all that are published the hardest has 31 */
+	REFUTE_TRIES = 2000, /* draws for a counterexample: a tenth of a second */
+	LAYOUT_TRIES =
+		1000, /* three operands with five states on two axes are seen in some hundreds */
 	WHERE_MOST = 8,
 };
 
@@ -32,8 +32,8 @@ struct decision {
 	const struct ir_rules *rules;
 	const struct ir_rule *rule;
 	struct VEC(struct rule_case *) todo;
-	struct outcome *outcome;
-	int noutcomes, cases;
+	struct VEC(struct outcome) outcome;
+	int cases;
 	int32_t index[IR_MAX_RANK];
 	term_id root[CASE_VARS];
 	const char *why;
@@ -77,7 +77,8 @@ put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 
 /* The case where a variable is e besides. */
 static struct rule_case *
-child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said, int sign)
+child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said,
+	int sign)
 {
 	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
 
@@ -170,7 +171,8 @@ split_order(struct decision *d, const struct rule_case *start, term_id e, term_i
 	}
 	child(d, start, plus, linear_var(t, minus), said, 0);
 	child(d, start, plus, linear_add(t, linear_var(t, minus), linear_var(t, up), 1), said, 1);
-	child(d, start, minus, linear_add(t, linear_var(t, plus), linear_var(t, down), 1), said, -1);
+	child(d, start, minus, linear_add(t, linear_var(t, plus), linear_var(t, down), 1), said,
+		-1);
 	return true;
 }
 
@@ -187,8 +189,7 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 	case CUT_SIGN: {
 		const term_id root = var_root(d, v);
 		const int32_t up = fresh(d, VAR_SIZE, 0, root),
-			      down = fresh(
-				      d, VAR_SIZE, 1, root ? linear_scale(t, root, -1) : 0);
+			      down = fresh(d, VAR_SIZE, 1, root ? linear_scale(t, root, -1) : 0);
 		if (up < 0 || down < 0)
 			return false;
 		/* Which of 0 and more is open still: the literal is that of "not negative". */
@@ -202,8 +203,8 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 			return false;
 		struct rule_case *a = child(d, start, v, linear_var(t, low), -1, 0);
 		a->high[low] = cut->e;
-		struct rule_case *b = child(d, start, v,
-			linear_add(t, linear_var(t, high), cut->e, 1), -1, 0);
+		struct rule_case *b =
+			child(d, start, v, linear_add(t, linear_var(t, high), cut->e, 1), -1, 0);
 		b->high[high] = linear_add(t, c->high[v], cut->e, -1);
 		return true;
 	}
@@ -240,8 +241,8 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 				-1, 0);
 			struct rule_case probe = *a;
 			probe.arena = d->scratch;
-			a->high[part] = case_quotient(
-				&probe, c->high[v], linear_constant(t, cut->m), true);
+			a->high[part] =
+				case_quotient(&probe, c->high[v], linear_constant(t, cut->m), true);
 			if (!a->high[part])
 				return false;
 		}
@@ -303,13 +304,10 @@ split(struct decision *d, const struct rule_case *start, const struct rule_case 
 static void
 note(struct decision *d, const struct rule_case *c, bool holds, bool typed)
 {
-	if (d->noutcomes == OUTCOMES_MOST)
-		return;
-	struct outcome *o = &d->outcome[d->noutcomes++];
-	o->holds = holds;
-	o->typed = typed;
-	memcpy(o->trail, c->trail, sizeof o->trail);
-	o->ntrail = c->ntrail;
+	struct outcome o = {.holds = holds, .typed = typed, .ntrail = c->ntrail};
+
+	memcpy(o.trail, c->trail, sizeof o.trail);
+	VEC_PUSH(d, &d->outcome, o);
 }
 
 /* Are the results at hand of one type in this case? 1, 0, -1. */
@@ -445,10 +443,10 @@ solve(struct decision *d, struct rule_case *c, term_id e, bool zero)
 			(var.kind != VAR_INTEGER && var.kind != VAR_SIZE && var.kind != VAR_REAL) ||
 			(var.kind != VAR_REAL && case_is_real(c, e)))
 			continue;
-		const term_id rest = linear_scale(
-			t, linear_add(t, e, linear_var(t, v), -k), -k);
+		const term_id rest = linear_scale(t, linear_add(t, e, linear_var(t, v), -k), -k);
 		if (term_uses(t, rest, v) ||
-			(var.kind == VAR_SIZE && !case_is_at_least(c, rest, 0))) /* types ask for 1 */
+			(var.kind == VAR_SIZE &&
+				!case_is_at_least(c, rest, 0))) /* types ask for 1 */
 			continue;
 		const int32_t more =
 			zero ? 0
@@ -514,7 +512,8 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 	d->todo.n = 0;
 	VEC_PUSH(NULL, &d->todo, first);
 	while (d->todo.n) {
-		struct rule_case *start = VEC_POP(&d->todo), *c = ARENA_NEW(d->arena, struct rule_case);
+		struct rule_case *start = VEC_POP(&d->todo),
+				 *c = ARENA_NEW(d->arena, struct rule_case);
 		d->t.var.n = start->vars;
 		if (++d->cases > CASES_MOST) {
 			d->why = "too many cases";
@@ -549,7 +548,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 		}
 		d->cut = c->stop == STOP_CUT ? c->cut.e : 0;
 		d->why = c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
-			 : c->why	     ? c->why
+			 : c->why            ? c->why
 					     : "a term that is not known";
 		return false;
 	}
@@ -608,8 +607,8 @@ see_attributes(struct rule_case *c, const struct ir_op *op, bool real)
 	for (int i = 0; i < op->nattrs; i++) {
 		const struct ir_attr *a = &op->attr[i];
 		const struct row_attr *row = row_attr_find(op_row(c->rules->m->ctx, op), a->key);
-		const bool number = row && !integer &&
-				    (row->type == ROW_SCALAR || row->type == ROW_FLOAT);
+		const bool number =
+			row && !integer && (row->type == ROW_SCALAR || row->type == ROW_FLOAT);
 		if (number != real)
 			continue;
 		if (a->kind == ATTR_SIZE)
@@ -701,19 +700,22 @@ find_condition(struct decision *d, const struct outcome *bad, struct found_condi
 
 	for (int i = 0; i < bad->ntrail; i++) {
 		const term_id e = bad->trail[i].e;
+		const int signs = signs_of(bad, e);
 		int left = 0;
-		if (!e)
+		if (!e || !signs) /* none of e's signs: it excludes nothing */
 			continue;
-		const struct found_condition one = {e, 7 & ~signs_of(bad, e)};
+		const struct found_condition one = {e, 7 & ~signs};
 		found[n] = one;
-		for (int k = 0; k < d->noutcomes; k++)
-			left += d->outcome[k].holds && is_within(&d->outcome[k], found, n + 1);
+		for (int k = 0; k < d->outcome.n; k++)
+			left += d->outcome.at[k].holds &&
+				is_within(&d->outcome.at[k], found, n + 1);
 		if (left <= best)
 			continue;
 		best = left;
 		found[WHERE_MOST] = one;
 	}
-	found[n] = found[WHERE_MOST];
+	if (best)
+		found[n] = found[WHERE_MOST];
 	return best > 0;
 }
 
@@ -731,8 +733,7 @@ size_of(struct decision *d, struct arena *a, term_id e, int sign)
 			continue;
 		one = ARENA_NEW(a, struct ir_size);
 		if (v >= 0)
-			*one = (struct ir_size){
-				.kind = SIZE_NAME, .name = d->t.var.at[v].name};
+			*one = (struct ir_size){.kind = SIZE_NAME, .name = d->t.var.at[v].name};
 		else
 			*one = (struct ir_size){.kind = SIZE_INT, .i = k * sign};
 		if (v >= 0 && k * sign != 1) {
@@ -803,10 +804,10 @@ find_conditions(struct decision *d, struct arena *a, struct ir_rule_condition *w
 	int n = 0;
 
 	*bounds = true;
-	for (int k = 0; k < d->noutcomes; k++) {
-		if (d->outcome[k].holds || is_excluded(&d->outcome[k], found, n))
+	for (int k = 0; k < d->outcome.n; k++) {
+		if (d->outcome.at[k].holds || is_excluded(&d->outcome.at[k], found, n))
 			continue;
-		if (n == WHERE_MOST || !find_condition(d, &d->outcome[k], found, n) ||
+		if (n == WHERE_MOST || !find_condition(d, &d->outcome.at[k], found, n) ||
 			!names_only(d, found[n].e))
 			return -1;
 		int same = 0;
@@ -856,8 +857,7 @@ decide(struct decision *d, bool bitwise)
 	terms_clear(&d->t);
 	memset(d->root, 0, sizeof d->root);
 	d->t.bitwise = bitwise;
-	d->outcome = ARENA_ARRAY(d->arena, struct outcome, OUTCOMES_MOST);
-	d->noutcomes = 0;
+	d->outcome.n = 0;
 	d->why = NULL;
 	d->cut = d->form[0] = 0;
 	struct rule_case *first = first_case(d);
@@ -871,10 +871,10 @@ static void
 count(const struct decision *d, int *holds, int *ill, int *differ)
 {
 	*holds = *ill = *differ = 0;
-	for (int i = 0; i < d->noutcomes; i++)
-		if (d->outcome[i].holds)
+	for (int i = 0; i < d->outcome.n; i++)
+		if (d->outcome.at[i].holds)
 			++*holds;
-		else if (d->outcome[i].typed)
+		else if (d->outcome.at[i].typed)
 			++*differ;
 		else
 			++*ill;
