@@ -54,7 +54,7 @@ cell_text_read(const char *at, const char *end, struct cell_text *t)
 	return read_number(at, end, &t->turn);
 }
 
-/* "0F12", of any stage. Returns what is behind it, NULL if it is no cell. */
+/* "0F12", of any stage. Returns the text after it, NULL if it is no cell. */
 static const char *
 read_cell(const char *at, int64_t *stage, struct stage_cell *cell)
 {

@@ -46,7 +46,7 @@ struct cell_text {
 
 #define CELL_NUMBER_MOST (UINT32_MAX - 1)
 
-/* Reads one that begins at `at`, up to `end`; returns what is behind it. */
+/* Reads one that begins at `at`, up to `end`; returns the text after it. */
 const char *cell_text_read(const char *at, const char *end, struct cell_text *t);
 
 /* Which device has which stage. */

@@ -68,14 +68,6 @@ apply_commutes(int fn)
 	return law_of(fn) & LAW_COMMUTES;
 }
 
-static int
-compare_words(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 term_id
 poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n)
 {
@@ -90,7 +82,7 @@ poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n)
 		TERM_PUSH(t, arg[i]);
 	}
 	if (apply_commutes(fn))
-		qsort(t->stack.at + mark + 1, (size_t)n, sizeof(int64_t), compare_words);
+		term_sort(t->stack.at + mark + 1, n);
 	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, law_of(fn) & LAW_BOOL));
 }
 
@@ -224,7 +216,7 @@ monomial_product(struct terms *t, term_id a, term_id b)
 	n = merge_exponentials(t, factor, n);
 	if (n < 0)
 		return 0;
-	qsort(factor, (size_t)n, sizeof *factor, compare_words);
+	term_sort(factor, n);
 	const int64_t mark = t->stack.n;
 	TERM_PUSH(t, bounda + boundb);
 	for (int i = 1; i <= 2 * bounda; i++)

@@ -84,8 +84,6 @@ struct rule_case {
 		int32_t v;
 	} name[64];
 	int nnames;
-	const int32_t *index; /* of the result's dims */
-	const term_id *root;  /* [CASE_VARS] a variable in terms of the rule's names; 0: is none */
 	/* This case: what variables became, ranges of indices, what was decided. */
 	term_id by[CASE_VARS], high[CASE_VARS];
 	struct literal trail[CASE_TRAIL];

@@ -172,6 +172,8 @@ term_id poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum appl
 term_id poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n);
 /* May the arguments of the function change places? */
 bool apply_commutes(int fn);
+/* The monomial without a factor, and with variable `by` in place of v. */
+term_id monomial_put(struct terms *t, term_id m, int64_t without, int32_t v, int32_t by);
 /* The monomial with other names for its bound variables. */
 term_id monomial_fresh(struct terms *t, term_id m);
 /* The product of two monomials: laws of products, such as exp(a) exp(b). */
@@ -179,6 +181,12 @@ term_id monomial_product(struct terms *t, term_id a, term_id b);
 
 /* Makes a node of the words that lie on the stack from `mark` on, and takes them off. */
 term_id term_make(struct terms *t, enum term_node kind, int64_t mark, bool boolean);
+/* Sorts n words. */
+void term_sort(int64_t *words, int64_t n);
+/* The words of a node that are terms: from *first on, every *step-th, before *end. */
+void term_children(const struct terms *t, term_id x, int *first, int *step, int *end);
+/* Puts monomial m with factor n/d on the stack, reduced; nothing where n is 0. */
+void poly_push(struct terms *t, int64_t m, int64_t n, int64_t d);
 #define TERM_PUSH(t, w) VEC_PUSH(NULL, &(t)->stack, (w))
 void linear_print(FILE *out, const struct terms *t, term_id a);
 void poly_print(FILE *out, const struct terms *t, term_id p);

@@ -4,7 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/intern.h"
 #include "ir/ops/row.h"
-#include "passes/rules/meaning.h"
+#include "passes/rules/decision.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,288 +16,7 @@ enum {
 	REFUTE_TRIES = 2000, /* draws for a counterexample: a tenth of a second */
 	LAYOUT_TRIES =
 		1000, /* three operands with five states on two axes are seen in some hundreds */
-	WHERE_MOST = 8,
 };
-
-/* How a case ended. */
-struct outcome {
-	bool holds, typed; /* typed: values differ; else the right side has no such type */
-	struct literal trail[CASE_TRAIL];
-	int ntrail;
-};
-
-struct decision {
-	struct terms t;
-	struct arena *arena, *scratch;
-	const struct ir_rules *rules;
-	const struct ir_rule *rule;
-	struct VEC(struct rule_case *) todo;
-	struct VEC(struct outcome) outcome;
-	int cases;
-	int32_t index[IR_MAX_RANK];
-	term_id root[CASE_VARS];
-	const char *why;
-	term_id form[2], cut; /* of a case that differs; what was not decided; 0: none */
-};
-
-/* --- the cases of a cut --- */
-
-static int32_t
-fresh(struct decision *d, enum var_kind kind, int64_t low, term_id root)
-{
-	const int32_t v = var_new(&d->t, kind, low, NULL);
-
-	if (v >= CASE_VARS)
-		return -1;
-	d->root[v] = root;
-	return v;
-}
-
-/* In the case, the variable is e from now on. */
-static void
-put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
-{
-	term_id by[CASE_VARS] = {0};
-
-	by[v] = e;
-	for (int i = 0; i < CASE_VARS && i < d->t.var.n; i++) {
-		if (c->by[i])
-			c->by[i] = linear_replace(&d->t, c->by[i], by, CASE_VARS);
-		if (c->high[i])
-			c->high[i] = linear_replace(&d->t, c->high[i], by, CASE_VARS);
-	}
-	for (int i = 0; i < c->nforced; i++) {
-		c->forced[i].range = linear_replace(&d->t, c->forced[i].range, by, CASE_VARS);
-		if (c->forced[i].cut.e)
-			c->forced[i].cut.e =
-				linear_replace(&d->t, c->forced[i].cut.e, by, CASE_VARS);
-	}
-	c->by[v] = e;
-}
-
-/* The case where a variable is e besides. */
-static struct rule_case *
-child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said,
-	int sign)
-{
-	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
-
-	*c = *start;
-	put(d, c, v, e);
-	if (said > 0 && c->ntrail < CASE_TRAIL) {
-		int64_t k = 1;
-		if (linear_nvars(&d->t, said))
-			linear_var_at(&d->t, said, 0, &k);
-		const struct literal one = {k < 0 ? linear_scale(&d->t, said, -1) : said,
-			k < 0 ? sign == SIGN_NOT_NEGATIVE ? SIGN_NOT_POSITIVE : -sign : sign};
-		c->trail[c->ntrail++] = one;
-	}
-	VEC_PUSH(NULL, &d->todo, c);
-	return c;
-}
-
-static term_id
-var_root(const struct decision *d, int32_t v)
-{
-	return v < CASE_VARS ? d->root[v] : 0;
-}
-
-/* The difference of two names that e is in this case, or of one and a constant; 0: of none. */
-static term_id
-difference(struct decision *d, const struct rule_case *c, term_id e)
-{
-	struct terms *t = &d->t;
-
-	for (int i = 0; i < c->nnames; i++)
-		for (int j = 0; j < c->nnames; j++) {
-			const term_id x = linear_var(t, c->name[i].v),
-				      y = linear_var(t, c->name[j].v),
-				      both = linear_add(t, x, y, -1);
-			if (i != j && linear_replace(t, both, c->by, CASE_VARS) == e)
-				return both;
-		}
-	return 0;
-}
-
-/* x = y, x > y, x < y. */
-static bool
-split_order(struct decision *d, const struct rule_case *start, term_id e, term_id asked)
-{
-	struct terms *t = &d->t;
-	int32_t plus = -1, minus = -1;
-
-	for (int i = 0; i < linear_nvars(t, e); i++) {
-		int64_t k;
-		const int32_t v = linear_var_at(t, e, i, &k);
-		if (t->var.at[v].kind != VAR_SIZE)
-			continue;
-		if (k > 0 && plus < 0)
-			plus = v;
-		if (k < 0 && minus < 0)
-			minus = v;
-	}
-	const int32_t only = plus < 0 ? minus : plus;
-	if (only < 0)
-		return false;
-	const int64_t low = t->var.at[only].low;
-	if (plus < 0 || minus < 0) { /* the least value, or more */
-		const term_id constant = linear_constant(t, low), root = var_root(d, only);
-		const term_id said = root ? linear_add(t, root, constant, -1) : 0;
-		const int32_t more = fresh(d, VAR_SIZE, 1, said);
-		if (more < 0)
-			return false;
-		child(d, start, only, constant, said, 0);
-		child(d, start, only, linear_add(t, constant, linear_var(t, more), 1), said, 1);
-		return true;
-	}
-	/* Sizes of at least 0 and 1: the smaller bound goes over to the sum only if both are alike. */
-	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
-	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : asked;
-	const int32_t up = fresh(d, VAR_SIZE, 1, said),
-		      down = fresh(d, VAR_SIZE, 1, said ? linear_scale(t, said, -1) : 0);
-	if (up < 0 || down < 0)
-		return false;
-	if (t->var.at[plus].low != t->var.at[minus].low) {
-		const int32_t zero = t->var.at[plus].low < t->var.at[minus].low ? plus : minus;
-		const term_id constant = linear_constant(t, t->var.at[zero].low),
-			      root = var_root(d, zero),
-			      is = root ? linear_add(t, root, constant, -1) : 0;
-		const int32_t more = fresh(d, VAR_SIZE, t->var.at[zero].low + 1, root);
-		if (more < 0)
-			return false;
-		child(d, start, zero, constant, is, 0);
-		child(d, start, zero, linear_var(t, more), is, 1);
-		return true;
-	}
-	child(d, start, plus, linear_var(t, minus), said, 0);
-	child(d, start, plus, linear_add(t, linear_var(t, minus), linear_var(t, up), 1), said, 1);
-	child(d, start, minus, linear_add(t, linear_var(t, plus), linear_var(t, down), 1), said,
-		-1);
-	return true;
-}
-
-static bool
-split(struct decision *d, const struct rule_case *start, const struct rule_case *c)
-{
-	struct terms *t = &d->t;
-	const struct cut *cut = &c->cut;
-	const int32_t v = cut->v;
-	int64_t rest;
-
-	switch (cut->kind) {
-	case CUT_ORDER: return split_order(d, start, cut->e, difference(d, c, cut->whole));
-	case CUT_SIGN: {
-		const term_id root = var_root(d, v);
-		const int32_t up = fresh(d, VAR_SIZE, 0, root),
-			      down = fresh(d, VAR_SIZE, 1, root ? linear_scale(t, root, -1) : 0);
-		if (up < 0 || down < 0)
-			return false;
-		/* Which of 0 and more is open still: the literal is that of "not negative". */
-		child(d, start, v, linear_var(t, up), root, SIGN_NOT_NEGATIVE);
-		child(d, start, v, linear_scale(t, linear_var(t, down), -1), root, -1);
-		return true;
-	}
-	case CUT_AT: {
-		const int32_t low = fresh(d, VAR_INDEX, 0, 0), high = fresh(d, VAR_INDEX, 0, 0);
-		if (low < 0 || high < 0)
-			return false;
-		struct rule_case *a = child(d, start, v, linear_var(t, low), -1, 0);
-		a->high[low] = cut->e;
-		struct rule_case *b =
-			child(d, start, v, linear_add(t, linear_var(t, high), cut->e, 1), -1, 0);
-		b->high[high] = linear_add(t, c->high[v], cut->e, -1);
-		return true;
-	}
-	case CUT_RADIX:
-		if (!cut->m) { /* v = d i + j */
-			const int32_t i = fresh(d, VAR_INDEX, 0, 0), j = fresh(d, VAR_INDEX, 0, 0);
-			struct rule_case probe = *start;
-			probe.arena = d->scratch;
-			const term_id part = case_quotient(&probe, c->high[v], cut->e, false);
-			if (i < 0 || j < 0 || !part)
-				return false;
-			struct rule_case *a = child(d, start, v,
-				linear_add(t, linear_product(t, cut->e, linear_var(t, i)),
-					linear_var(t, j), 1),
-				-1, 0);
-			a->high[i] = part;
-			a->high[j] = cut->e;
-			return true;
-		}
-		if (!linear_is_constant(t, c->high[v], &rest) || rest % cut->m)
-			for (int i = -1; i < linear_nvars(t, c->high[v]); i++) {
-				int64_t k = linear_rest(t, c->high[v]);
-				if (i >= 0)
-					linear_var_at(t, c->high[v], i, &k);
-				if (k % cut->m)
-					return false;
-			}
-		for (int64_t k = 0; k < cut->m; k++) {
-			const int32_t part = fresh(d, VAR_INDEX, 0, 0);
-			if (part < 0)
-				return false;
-			struct rule_case *a = child(d, start, v,
-				linear_add(t, linear_constant(t, k), linear_var(t, part), cut->m),
-				-1, 0);
-			struct rule_case probe = *a;
-			probe.arena = d->scratch;
-			a->high[part] =
-				case_quotient(&probe, c->high[v], linear_constant(t, cut->m), true);
-			if (!a->high[part])
-				return false;
-		}
-		return true;
-	case CUT_PARITY:
-		rest = t->var.at[v].low;
-		if (rest > 1)
-			return false;
-		for (int64_t k = 0; k < cut->m; k++) { /* m q - k >= 1, or m q + k >= 0 */
-			const int32_t part = fresh(d, VAR_SIZE, rest, 0);
-			if (part < 0)
-				return false;
-			child(d, start, v,
-				linear_add(t, linear_constant(t, rest ? -k : k),
-					linear_var(t, part), cut->m),
-				-1, 0);
-		}
-		return true;
-	case CUT_DIVIDES: { /* v = q d, or not a multiple */
-		const int32_t q = fresh(d, VAR_SIZE, 1, 0);
-		if (q < 0)
-			return false;
-		struct rule_case *a =
-			child(d, start, v, linear_product(t, linear_var(t, q), cut->e), -1, 0);
-		if (a->nquotients == CASE_FACTS || !a->by[v])
-			return false;
-		a->quotient[a->nquotients].d = cut->e;
-		a->quotient[a->nquotients].v = v;
-		a->quotient[a->nquotients++].q = linear_var(t, q);
-		struct rule_case *b = ARENA_NEW(d->arena, struct rule_case);
-		*b = *start;
-		b->quotient[b->nquotients].d = cut->e;
-		b->quotient[b->nquotients].v = v;
-		b->quotient[b->nquotients++].q = 0;
-		VEC_PUSH(NULL, &d->todo, b);
-		return true;
-	}
-	case CUT_TRUTH:
-		for (int k = 0; k < 2; k++) {
-			struct rule_case *a = ARENA_NEW(d->arena, struct rule_case);
-			*a = *start;
-			if (a->nfacts == CASE_FACTS)
-				return false;
-			a->fact[a->nfacts].factor = cut->e;
-			a->fact[a->nfacts++].holds = k;
-			VEC_PUSH(NULL, &d->todo, a);
-		}
-		return true;
-	case CUT_EACH:
-		for (int64_t k = 0; k < cut->m; k++)
-			child(d, start, v, linear_constant(t, k), -1, 0);
-		return true;
-	}
-	return false;
-}
 
 /* --- one case --- */
 
@@ -450,10 +169,11 @@ solve(struct decision *d, struct rule_case *c, term_id e, bool zero)
 			continue;
 		const int32_t more =
 			zero ? 0
-			     : fresh(d, var.kind == VAR_REAL ? VAR_NOT_NEGATIVE : VAR_SIZE, 0, 0);
+			     : decision_fresh(
+				       d, var.kind == VAR_REAL ? VAR_NOT_NEGATIVE : VAR_SIZE, 0, 0);
 		if (more < 0)
 			return false;
-		put(d, c, v, zero ? rest : linear_add(t, rest, linear_var(t, more), 1));
+		decision_put(d, c, v, zero ? rest : linear_add(t, rest, linear_var(t, more), 1));
 		return true;
 	}
 	return false;
@@ -541,7 +261,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 		if (how >= 0 || c->stop == STOP_ILL)
 			continue; /* the left side has no type here */
 		const int64_t before = d->todo.n;
-		if (c->stop == STOP_CUT && split(d, start, c)) {
+		if (c->stop == STOP_CUT && decision_split(d, start, c)) {
 			for (int64_t i = before; i < d->todo.n; i++)
 				d->todo.at[i]->vars = d->t.var.n;
 			continue;
@@ -633,8 +353,6 @@ first_case(struct decision *d)
 	c->t = &d->t;
 	c->rules = d->rules;
 	c->rule = d->rule;
-	c->root = d->root;
-	c->index = d->index;
 	see_size(c, &dots);
 	for (uint32_t i = 0; i < d->rule->side[RULE_LEFT]->body.nargs; i++)
 		for (int k = 0; k < d->rule->param[i]->rank; k++)
@@ -650,179 +368,6 @@ first_case(struct decision *d)
 		d->index[k] = var_new(&d->t, VAR_INDEX, 0, NULL);
 	c->vars = d->t.var.n;
 	return c;
-}
-
-/* --- conditions that tell the cases that hold from those that do not --- */
-
-/* Which signs of e does the case leave open: bits 1 negative, 2 zero, 4 positive. */
-static int
-signs_of(const struct outcome *o, term_id e)
-{
-	static const int bits[] = {1, 2, 4, 6, 3};
-	int open = 7;
-
-	for (int i = 0; i < o->ntrail; i++)
-		if (o->trail[i].e == e)
-			open &= bits[o->trail[i].sign + 1];
-	return open;
-}
-
-struct found_condition {
-	term_id e;
-	int signs;
-};
-
-/* Does the case leave only signs of e that the condition allows? */
-static bool
-is_within(const struct outcome *o, const struct found_condition *found, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (signs_of(o, found[i].e) & ~found[i].signs)
-			return false;
-	return true;
-}
-
-/* Is it certain that the case is excluded? */
-static bool
-is_excluded(const struct outcome *o, const struct found_condition *found, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (!(signs_of(o, found[i].e) & found[i].signs))
-			return true;
-	return false;
-}
-
-/* A condition that excludes a bad case and, of those, leaves most cases that hold. */
-static bool
-find_condition(struct decision *d, const struct outcome *bad, struct found_condition *found, int n)
-{
-	int best = 0;
-
-	for (int i = 0; i < bad->ntrail; i++) {
-		const term_id e = bad->trail[i].e;
-		const int signs = signs_of(bad, e);
-		int left = 0;
-		if (!e || !signs) /* none of e's signs: it excludes nothing */
-			continue;
-		const struct found_condition one = {e, 7 & ~signs};
-		found[n] = one;
-		for (int k = 0; k < d->outcome.n; k++)
-			left += d->outcome.at[k].holds &&
-				is_within(&d->outcome.at[k], found, n + 1);
-		if (left <= best)
-			continue;
-		best = left;
-		found[WHERE_MOST] = one;
-	}
-	if (best)
-		found[n] = found[WHERE_MOST];
-	return best > 0;
-}
-
-/* The part of e with positive factors, or that with negative ones, as a size. */
-static const struct ir_size *
-size_of(struct decision *d, struct arena *a, term_id e, int sign)
-{
-	const struct ir_size *sum = NULL;
-
-	for (int i = -1; i < linear_nvars(&d->t, e); i++) {
-		int64_t k = linear_rest(&d->t, e);
-		const int32_t v = i < 0 ? -1 : linear_var_at(&d->t, e, i, &k);
-		struct ir_size *one;
-		if (k * sign <= 0 && !(i < 0 && k == 0 && linear_nvars(&d->t, e) == 0))
-			continue;
-		one = ARENA_NEW(a, struct ir_size);
-		if (v >= 0)
-			*one = (struct ir_size){.kind = SIZE_NAME, .name = d->t.var.at[v].name};
-		else
-			*one = (struct ir_size){.kind = SIZE_INT, .i = k * sign};
-		if (v >= 0 && k * sign != 1) {
-			struct ir_size *factor = ARENA_NEW(a, struct ir_size),
-				       *product = ARENA_NEW(a, struct ir_size);
-			*factor = (struct ir_size){.kind = SIZE_INT, .i = k * sign};
-			*product = (struct ir_size){
-				.kind = SIZE_MUL, .depth = 1, .arg = {factor, one}};
-			one = product;
-		}
-		if (sum) {
-			struct ir_size *both = ARENA_NEW(a, struct ir_size);
-			*both = (struct ir_size){.kind = SIZE_ADD,
-				.depth = (uint16_t)(sum->depth + 2),
-				.arg = {sum, one}};
-			sum = both;
-		} else {
-			sum = one;
-		}
-	}
-	if (!sum) {
-		struct ir_size *zero = ARENA_NEW(a, struct ir_size);
-		*zero = (struct ir_size){.kind = SIZE_INT};
-		sum = zero;
-	}
-	return sum;
-}
-
-static bool
-names_only(const struct decision *d, term_id e)
-{
-	for (int i = 0; i < linear_nvars(&d->t, e); i++) {
-		int64_t k;
-		const char *name = d->t.var.at[linear_var_at(&d->t, e, i, &k)].name;
-		if (!name || *name == '.')
-			return false;
-	}
-	return true;
-}
-
-/* Is it about attributes, not about sizes of the parameters alone? */
-static bool
-of_attributes(const struct decision *d, term_id e)
-{
-	for (int i = 0; i < linear_nvars(&d->t, e); i++) {
-		int64_t k;
-		if (d->t.var.at[linear_var_at(&d->t, e, i, &k)].kind == VAR_INTEGER)
-			return true;
-	}
-	return false;
-}
-
-/*
- * Conditions under which only cases that hold are left; -1: these decisions do not tell them apart.
- * *bounds: they are bounds of attributes, so that the rule is one
- * that was said without them, and not one that holds in odd cases only.
- */
-static int
-find_conditions(struct decision *d, struct arena *a, struct ir_rule_condition *where, bool *bounds)
-{
-	static const enum ir_rule_compare compare[] = {[1] = RULE_LT,
-		[2] = RULE_EQ,
-		[3] = RULE_LE,
-		[4] = RULE_GT,
-		[5] = RULE_NE,
-		[6] = RULE_GE};
-	struct found_condition found[WHERE_MOST + 1];
-	int n = 0;
-
-	*bounds = true;
-	for (int k = 0; k < d->outcome.n; k++) {
-		if (d->outcome.at[k].holds || is_excluded(&d->outcome.at[k], found, n))
-			continue;
-		if (n == WHERE_MOST || !find_condition(d, &d->outcome.at[k], found, n) ||
-			!names_only(d, found[n].e))
-			return -1;
-		int same = 0;
-		while (found[same].e != found[n].e)
-			same++;
-		found[same].signs &= found[n].signs;
-		n += same == n;
-	}
-	for (int i = 0; i < n; i++)
-		*bounds = *bounds && found[i].signs != 2 && of_attributes(d, found[i].e);
-	for (int i = 0; i < n; i++)
-		where[i] = (struct ir_rule_condition){compare[found[i].signs],
-			{size_of(d, a, found[i].e, 1), size_of(d, a, found[i].e, -1)},
-			d->rule->loc};
-	return n;
 }
 
 /* --- verdicts --- */
@@ -905,8 +450,8 @@ unknown_text(const void *owner, const struct decision *d)
 }
 
 static const char *
-where_text(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
-	const struct ir_rule_condition *where, int n)
+where_text(const void *owner, const struct ir_rules *rules, const struct ir_rule_condition *where,
+	int n)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -914,7 +459,6 @@ where_text(const void *owner, const struct ir_rules *rules, const struct ir_rule
 
 	ir_print_conditions(out, rules->m, where, n);
 	fclose(out);
-	(void)r;
 	char *copy = text_copy(owner, text);
 	free(text);
 	return copy;
@@ -969,7 +513,7 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	proof->branches = d->cases;
 	count(d, &holds, &ill, &differ);
 	if (decided && holds && (ill || differ))
-		n = find_conditions(d, kept, where, &bounds);
+		n = decision_conditions(d, kept, where, &bounds);
 	const bool proven = decided && holds && n >= 0 && (!differ || bounds);
 	if (proven && has_trait(r, TRAIT_PARALLEL) && !(fits = try_layouts(owner, rules, r, proof)))
 		d->why = "no sizes and layouts were found that its left side takes";
@@ -1000,10 +544,9 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	char *example = rule_refute(owner, rules, r, REFUTE_TRIES, 1, &typed);
 	if (example) {
 		proof->verdict = RULE_REFUTED;
-		proof->why = decided && holds && n > 0
-				     ? text_append(example, "; it holds%s",
-					       where_text(owner, rules, r, where, n))
-				     : example;
+		proof->why = decided && holds && n > 0 ? text_append(example, "; it holds%s",
+								 where_text(owner, rules, where, n))
+						       : example;
 	} else {
 		proof->why = unknown_text(owner, d);
 	}

@@ -1,0 +1,264 @@
+/* The cases that an open question makes of one: each has the answer as what a variable is. */
+#include "passes/rules/decision.h"
+
+#include <string.h>
+
+int32_t
+decision_fresh(struct decision *d, enum var_kind kind, int64_t low, term_id root)
+{
+	const int32_t v = var_new(&d->t, kind, low, NULL);
+
+	if (v >= CASE_VARS)
+		return -1;
+	d->root[v] = root;
+	return v;
+}
+
+/* In the case, the variable is e from now on. */
+void
+decision_put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
+{
+	term_id by[CASE_VARS] = {0};
+
+	by[v] = e;
+	for (int i = 0; i < CASE_VARS && i < d->t.var.n; i++) {
+		if (c->by[i])
+			c->by[i] = linear_replace(&d->t, c->by[i], by, CASE_VARS);
+		if (c->high[i])
+			c->high[i] = linear_replace(&d->t, c->high[i], by, CASE_VARS);
+	}
+	for (int i = 0; i < c->nforced; i++) {
+		c->forced[i].range = linear_replace(&d->t, c->forced[i].range, by, CASE_VARS);
+		if (c->forced[i].cut.e)
+			c->forced[i].cut.e =
+				linear_replace(&d->t, c->forced[i].cut.e, by, CASE_VARS);
+	}
+	c->by[v] = e;
+}
+
+/* The case where a variable is e besides. */
+static struct rule_case *
+child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said,
+	int sign)
+{
+	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
+
+	*c = *start;
+	decision_put(d, c, v, e);
+	if (said > 0 && c->ntrail < CASE_TRAIL) {
+		int64_t k = 1;
+		if (linear_nvars(&d->t, said))
+			linear_var_at(&d->t, said, 0, &k);
+		const struct literal one = {k < 0 ? linear_scale(&d->t, said, -1) : said,
+			k < 0 ? sign == SIGN_NOT_NEGATIVE ? SIGN_NOT_POSITIVE : -sign : sign};
+		c->trail[c->ntrail++] = one;
+	}
+	VEC_PUSH(NULL, &d->todo, c);
+	return c;
+}
+
+static term_id
+var_root(const struct decision *d, int32_t v)
+{
+	return v < CASE_VARS ? d->root[v] : 0;
+}
+
+/* The difference of two names that e is in this case, or of one and a constant; 0: of none. */
+static term_id
+difference(struct decision *d, const struct rule_case *c, term_id e)
+{
+	struct terms *t = &d->t;
+
+	for (int i = 0; i < c->nnames; i++)
+		for (int j = 0; j < c->nnames; j++) {
+			const term_id x = linear_var(t, c->name[i].v),
+				      y = linear_var(t, c->name[j].v),
+				      both = linear_add(t, x, y, -1);
+			if (i != j && linear_replace(t, both, c->by, CASE_VARS) == e)
+				return both;
+		}
+	return 0;
+}
+
+/* x = y, x > y, x < y. */
+static bool
+split_order(struct decision *d, const struct rule_case *start, term_id e, term_id asked)
+{
+	struct terms *t = &d->t;
+	int32_t plus = -1, minus = -1;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		int64_t k;
+		const int32_t v = linear_var_at(t, e, i, &k);
+		if (t->var.at[v].kind != VAR_SIZE)
+			continue;
+		if (k > 0 && plus < 0)
+			plus = v;
+		if (k < 0 && minus < 0)
+			minus = v;
+	}
+	const int32_t only = plus < 0 ? minus : plus;
+	if (only < 0)
+		return false;
+	const int64_t low = t->var.at[only].low;
+	if (plus < 0 || minus < 0) { /* the least value, or more */
+		const term_id constant = linear_constant(t, low), root = var_root(d, only);
+		const term_id said = root ? linear_add(t, root, constant, -1) : 0;
+		const int32_t more = decision_fresh(d, VAR_SIZE, 1, said);
+		if (more < 0)
+			return false;
+		child(d, start, only, constant, said, 0);
+		child(d, start, only, linear_add(t, constant, linear_var(t, more), 1), said, 1);
+		return true;
+	}
+	/* Sizes of at least 0 and 1: the smaller bound goes over to the sum only if both are alike. */
+	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
+	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : asked;
+	const int32_t up = decision_fresh(d, VAR_SIZE, 1, said),
+		      down = decision_fresh(d, VAR_SIZE, 1, said ? linear_scale(t, said, -1) : 0);
+	if (up < 0 || down < 0)
+		return false;
+	if (t->var.at[plus].low != t->var.at[minus].low) {
+		const int32_t zero = t->var.at[plus].low < t->var.at[minus].low ? plus : minus;
+		const term_id constant = linear_constant(t, t->var.at[zero].low),
+			      root = var_root(d, zero),
+			      is = root ? linear_add(t, root, constant, -1) : 0;
+		const int32_t more = decision_fresh(d, VAR_SIZE, t->var.at[zero].low + 1, root);
+		if (more < 0)
+			return false;
+		child(d, start, zero, constant, is, 0);
+		child(d, start, zero, linear_var(t, more), is, 1);
+		return true;
+	}
+	child(d, start, plus, linear_var(t, minus), said, 0);
+	child(d, start, plus, linear_add(t, linear_var(t, minus), linear_var(t, up), 1), said, 1);
+	child(d, start, minus, linear_add(t, linear_var(t, plus), linear_var(t, down), 1), said,
+		-1);
+	return true;
+}
+
+bool
+decision_split(struct decision *d, const struct rule_case *start, const struct rule_case *c)
+{
+	struct terms *t = &d->t;
+	const struct cut *cut = &c->cut;
+	const int32_t v = cut->v;
+	int64_t rest;
+
+	switch (cut->kind) {
+	case CUT_ORDER: return split_order(d, start, cut->e, difference(d, c, cut->whole));
+	case CUT_SIGN: {
+		const term_id root = var_root(d, v);
+		const int32_t up = decision_fresh(d, VAR_SIZE, 0, root),
+			      down = decision_fresh(
+				      d, VAR_SIZE, 1, root ? linear_scale(t, root, -1) : 0);
+		if (up < 0 || down < 0)
+			return false;
+		/* Which of 0 and more is open still: the literal is that of "not negative". */
+		child(d, start, v, linear_var(t, up), root, SIGN_NOT_NEGATIVE);
+		child(d, start, v, linear_scale(t, linear_var(t, down), -1), root, -1);
+		return true;
+	}
+	case CUT_AT: {
+		const int32_t low = decision_fresh(d, VAR_INDEX, 0, 0),
+			      high = decision_fresh(d, VAR_INDEX, 0, 0);
+		if (low < 0 || high < 0)
+			return false;
+		struct rule_case *a = child(d, start, v, linear_var(t, low), -1, 0);
+		a->high[low] = cut->e;
+		struct rule_case *b =
+			child(d, start, v, linear_add(t, linear_var(t, high), cut->e, 1), -1, 0);
+		b->high[high] = linear_add(t, c->high[v], cut->e, -1);
+		return true;
+	}
+	case CUT_RADIX:
+		if (!cut->m) { /* v = d i + j */
+			const int32_t i = decision_fresh(d, VAR_INDEX, 0, 0),
+				      j = decision_fresh(d, VAR_INDEX, 0, 0);
+			struct rule_case probe = *start;
+			probe.arena = d->scratch;
+			const term_id part = case_quotient(&probe, c->high[v], cut->e, false);
+			if (i < 0 || j < 0 || !part)
+				return false;
+			struct rule_case *a = child(d, start, v,
+				linear_add(t, linear_product(t, cut->e, linear_var(t, i)),
+					linear_var(t, j), 1),
+				-1, 0);
+			a->high[i] = part;
+			a->high[j] = cut->e;
+			return true;
+		}
+		if (!linear_is_constant(t, c->high[v], &rest) || rest % cut->m)
+			for (int i = -1; i < linear_nvars(t, c->high[v]); i++) {
+				int64_t k = linear_rest(t, c->high[v]);
+				if (i >= 0)
+					linear_var_at(t, c->high[v], i, &k);
+				if (k % cut->m)
+					return false;
+			}
+		for (int64_t k = 0; k < cut->m; k++) {
+			const int32_t part = decision_fresh(d, VAR_INDEX, 0, 0);
+			if (part < 0)
+				return false;
+			struct rule_case *a = child(d, start, v,
+				linear_add(t, linear_constant(t, k), linear_var(t, part), cut->m),
+				-1, 0);
+			struct rule_case probe = *a;
+			probe.arena = d->scratch;
+			a->high[part] =
+				case_quotient(&probe, c->high[v], linear_constant(t, cut->m), true);
+			if (!a->high[part])
+				return false;
+		}
+		return true;
+	case CUT_PARITY:
+		rest = t->var.at[v].low;
+		if (rest > 1)
+			return false;
+		for (int64_t k = 0; k < cut->m; k++) { /* m q - k >= 1, or m q + k >= 0 */
+			const int32_t part = decision_fresh(d, VAR_SIZE, rest, 0);
+			if (part < 0)
+				return false;
+			child(d, start, v,
+				linear_add(t, linear_constant(t, rest ? -k : k),
+					linear_var(t, part), cut->m),
+				-1, 0);
+		}
+		return true;
+	case CUT_DIVIDES: { /* v = q d, or not a multiple */
+		const int32_t q = decision_fresh(d, VAR_SIZE, 1, 0);
+		if (q < 0)
+			return false;
+		struct rule_case *a =
+			child(d, start, v, linear_product(t, linear_var(t, q), cut->e), -1, 0);
+		if (a->nquotients == CASE_FACTS || !a->by[v])
+			return false;
+		a->quotient[a->nquotients].d = cut->e;
+		a->quotient[a->nquotients].v = v;
+		a->quotient[a->nquotients++].q = linear_var(t, q);
+		struct rule_case *b = ARENA_NEW(d->arena, struct rule_case);
+		*b = *start;
+		b->quotient[b->nquotients].d = cut->e;
+		b->quotient[b->nquotients].v = v;
+		b->quotient[b->nquotients++].q = 0;
+		VEC_PUSH(NULL, &d->todo, b);
+		return true;
+	}
+	case CUT_TRUTH:
+		for (int k = 0; k < 2; k++) {
+			struct rule_case *a = ARENA_NEW(d->arena, struct rule_case);
+			*a = *start;
+			if (a->nfacts == CASE_FACTS)
+				return false;
+			a->fact[a->nfacts].factor = cut->e;
+			a->fact[a->nfacts++].holds = k;
+			VEC_PUSH(NULL, &d->todo, a);
+		}
+		return true;
+	case CUT_EACH:
+		for (int64_t k = 0; k < cut->m; k++)
+			child(d, start, v, linear_constant(t, k), -1, 0);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,76 @@
+/*
+ * What the files that read index notation share: meaning_terms.c has attributes, positions and sizes,
+ * meaning_types.c types, meaning.c elements.
+ */
+#ifndef PASSES_RULES_MEANING_IMPL_H
+#define PASSES_RULES_MEANING_IMPL_H
+
+#include "ir/ops/row.h"
+#include "passes/rules/meaning.h"
+
+enum { NO_INDEX = -1, COMPUTED = -2 }; /* in place of an index: size 1; a position that is computed */
+
+/* An op with its indices: as struct form. */
+struct sym_op {
+	const struct ir_op *op;
+	const struct ir_row *row;
+	const struct pattern *p;
+	const struct sym_value *in[FORM_MAX_INPUTS];
+	int nin;
+	term_id size[FORM_MAX_INDICES];
+	bool fixed[FORM_MAX_INDICES];
+	int nindices, dots, dots_rank, star, star_rank;
+	int8_t letter[128];
+	int8_t access[FORM_MAX_INPUTS][IR_MAX_RANK], out[IR_MAX_RANK];
+	const struct pattern_item *at[FORM_MAX_INPUTS][IR_MAX_RANK], *out_at[IR_MAX_RANK];
+	int8_t which[FORM_MAX_INPUTS][IR_MAX_RANK];
+	uint32_t reduced;
+	enum form_reduce reduce;
+	bool grouped;
+	int dim; /* concat */
+};
+
+/* What a term is about: a position of an evaluation, a dim of a group. */
+struct spot {
+	const term_id *index; /* positions of the indices; NULL: of sizes */
+	int operand, dim, here, which;
+};
+
+/* No term, and false. */
+static inline int
+unknown(struct rule_case *c, const char *why)
+{
+	case_stop(c, STOP_UNKNOWN, why);
+	return 0;
+}
+
+static inline int
+ill(struct rule_case *c, const char *why)
+{
+	case_stop(c, STOP_ILL, why);
+	return 0;
+}
+
+/* The attribute, or the default of its row; NULL: neither. */
+const struct ir_attr *sym_attr_or_default(const struct sym_op *s, const char *key);
+/* An attribute as a size or position, and as a number; 0: c->stop. */
+term_id sym_attr_affine(struct rule_case *c, const struct ir_attr *a);
+term_id sym_attr_poly(struct rule_case *c, const struct ir_attr *a);
+/* Dims that an attribute lists: -1: absent, -2: c->stop. */
+int sym_dims_of(struct rule_case *c, const struct sym_op *s, const char *key, int rank,
+	int dims[IR_MAX_RANK]);
+/* The dim that attribute `key` names; -1: c->stop. */
+int sym_dim_of(struct rule_case *c, const struct sym_op *s, const char *key, int rank);
+/* The attribute's value for the dim at hand; NULL: it has none, or c->stop. */
+const struct ir_attr *sym_attr_entry(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
+/* The number of an operand by its name in the row; -1: none has it. */
+int sym_operand_of(const struct sym_op *s, const char *name);
+/* 1, 0; -1: c->stop; 2: it depends on positions together, or on elements. */
+int sym_truth_term(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
+/* A term of a row as a position or size; 0: c->stop, or c->data: elements are in it. */
+term_id sym_linear_term(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
+
+#endif

@@ -1,0 +1,570 @@
+/* Types over affine sizes: the counterpart of the matching of shapes in ir/ops/form.c. */
+#include "passes/rules/meaning_impl.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static int
+side_letters(const struct pattern_side *side)
+{
+	int n = 0;
+
+	for (int i = 0; i < side->nitems; i++)
+		n += side->item[i].name != '.' && side->item[i].name != '*';
+	return n;
+}
+
+static const struct pattern_item *
+side_group(const struct pattern_side *side, char name)
+{
+	for (int i = 0; i < side->nitems; i++)
+		if (side->item[i].name == name)
+			return &side->item[i];
+	return NULL;
+}
+
+static int
+new_index(struct rule_case *c, struct sym_op *s, term_id size)
+{
+	if (s->nindices == FORM_MAX_INDICES)
+		return case_stop(c, STOP_UNKNOWN, "too many indices");
+	s->size[s->nindices] = size;
+	return s->nindices++;
+}
+
+static bool
+check_conditions(struct rule_case *c, const struct sym_op *s)
+{
+	for (int i = 0; i < s->p->nwhere; i++)
+		for (int d = 0; d < (s->p->where[i].each ? s->dots_rank : 1); d++) {
+			const struct condition *w = &s->p->where[i];
+			const struct spot at = {NULL, 0, d, d, d};
+			const int holds = sym_truth_term(c, s, w->holds, w->each ? &at : NULL);
+			if (holds < 0)
+				return false;
+			if (holds == 2)
+				return unknown(c, "a condition that is not known");
+			if (!holds)
+				return ill(c, w->words);
+		}
+	return true;
+}
+
+static bool
+type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *written)
+{
+	const struct pattern *p = s->p;
+	const struct pattern_item *out = side_group(&p->out, '.');
+	term_id shape[IR_MAX_RANK];
+
+	for (int j = 0; j < p->ninputs; j++) {
+		const int left = s->in[j]->rank - side_letters(&p->in[j]);
+		const struct pattern_item *dots = side_group(&p->in[j], '.'),
+					  *star = side_group(&p->in[j], '*');
+		if (left < 0 || (left > 0 && !dots && !star))
+			return ill(c, "the rank");
+		if (dots && !star && dots->how != ':' && left > s->dots_rank)
+			s->dots_rank = left;
+		if (star && !dots)
+			s->star_rank = left;
+	}
+	for (int j = 0; j < p->ninputs; j++)
+		if (side_group(&p->in[j], '.') && side_group(&p->in[j], '*')) {
+			s->star_rank = s->in[j]->rank - side_letters(&p->in[j]) - s->dots_rank;
+			if (s->star_rank < 0)
+				return ill(c, "the rank");
+		}
+	if (!check_conditions(c, s))
+		return false;
+	const bool given = (out && (out->how == '=' || out->size)) || !p->ninputs;
+	if (out && out->size) {
+		for (int d = 0; d < s->dots_rank; d++) {
+			const struct spot at = {NULL, 0, d, d, d};
+			if (s->grouped && d == 0 && !ir_attr_find(s->op, "dims") &&
+				!ir_attr_find(s->op, "dim") && s->op->code != OP_reverse)
+				return unknown(c, "dims of '..' without dims");
+			if (!(shape[d] = sym_linear_term(c, s, out->size, &at)))
+				return false;
+		}
+	} else if (out && out->how == '=') {
+		const struct ir_attr *a = ir_attr_find(s->op, out->attr);
+		if (!a || a->kind != ATTR_LIST || a->n > IR_MAX_RANK)
+			return unknown(c, "a shape that is not known");
+		s->dots_rank = a->n;
+		for (int d = 0; d < a->n; d++)
+			if (!(shape[d] = sym_attr_affine(c, &a->list[d])))
+				return false;
+		if (s->grouped)
+			return unknown(c, "a shape of a tensor with '..'");
+	} else if (!p->ninputs) {
+		s->dots_rank = written->rank;
+		memcpy(shape, written->dim, sizeof shape);
+	}
+	s->dots = s->nindices;
+	for (int i = 0; i < s->dots_rank; i++) {
+		const int index = new_index(c, s, given ? shape[i] : linear_constant(c->t, 1));
+		if (index < 0)
+			return false;
+		s->fixed[index] = given;
+		if (!given)
+			continue;
+		const int some =
+			case_at_least(c, linear_add(c->t, shape[i], linear_constant(c->t, 1), -1));
+		if (some < 0)
+			return false;
+		if (!some)
+			return ill(c, "a dim would be empty");
+	}
+	s->star = s->nindices;
+	for (int i = 0; i < s->star_rank; i++)
+		if (new_index(c, s, 0) < 0)
+			return false;
+	return true;
+}
+
+/* A dim of an operand meets an index of a group: equal, or one of them is 1. */
+static bool
+meet_dots(struct rule_case *c, struct sym_op *s, int index, term_id size)
+{
+	const term_id one = linear_constant(c->t, 1);
+	term_id *have = &s->size[index];
+
+	if (*have == size || size == one)
+		return true;
+	if (*have == one && !s->fixed[index]) {
+		*have = size;
+		return true;
+	}
+	const int same = case_equal(c, *have, size);
+	if (same)
+		return same == 1;
+	const int single = case_equal(c, size, one);
+	if (single)
+		return single == 1;
+	const int was = s->fixed[index] ? 0 : case_equal(c, *have, one);
+	if (was == 1)
+		*have = size;
+	return was < 0 ? false : was == 1 || ill(c, "sizes differ");
+}
+
+static bool
+meet_letter(struct rule_case *c, struct sym_op *s, int index, term_id size)
+{
+	if (!s->size[index])
+		s->size[index] = size;
+	const int same = case_equal(c, s->size[index], size);
+	return same < 0 ? false : same == 1 || ill(c, "sizes differ");
+}
+
+static bool
+type_operand(struct rule_case *c, struct sym_op *s, int j)
+{
+	const struct pattern_side *side = &s->p->in[j];
+	const struct sym_value *v = s->in[j];
+	int d = 0;
+
+	for (int i = 0; i < side->nitems; i++) {
+		const struct pattern_item *item = &side->item[i];
+		int rest = v->rank - side_letters(side), dims[IR_MAX_RANK];
+		if (item->name == '.') {
+			rest -= side_group(side, '*') ? s->star_rank : 0;
+			if (rest > s->dots_rank || (item->at && rest != s->dots_rank))
+				return ill(c, "the rank");
+			if (v->grouped && !item->at && item->how != ':' && rest < s->dots_rank)
+				return unknown(c, "'..' beside dims of its own");
+			int n = item->how == ':' ? sym_dims_of(c, s, item->attr, s->dots_rank, dims)
+						 : -1;
+			if (n == -2)
+				return false;
+			if (n >= 0 && n != rest)
+				return ill(c, "a list of another length");
+			if (n < 0 && item->how == ':' && strcmp(item->attr, "perm") == 0 &&
+				s->grouped)
+				return unknown(c, "all dims of '..' in reverse");
+			for (int k = 0; k < rest; k++, d++) {
+				if (item->at) {
+					s->access[j][d] = COMPUTED;
+					s->at[j][d] = item;
+					s->which[j][d] = (int8_t)k;
+					continue;
+				}
+				s->access[j][d] =
+					(int8_t)(s->dots +
+						 (n >= 0 ? dims[k] : s->dots_rank - rest + k));
+				if (!meet_dots(c, s, s->access[j][d], v->dim[d]))
+					return false;
+			}
+		} else if (item->name == '*') {
+			for (int k = 0; k < s->star_rank; k++, d++) {
+				s->access[j][d] = (int8_t)(s->star + k);
+				if (!meet_letter(c, s, s->access[j][d], v->dim[d]))
+					return false;
+			}
+		} else if (item->at) {
+			s->access[j][d] = COMPUTED;
+			s->which[j][d] = -1;
+			s->at[j][d++] = item;
+		} else {
+			int8_t *index = &s->letter[(int)item->name];
+			if (*index < 0) {
+				const int made = new_index(c, s, 0);
+				if (made < 0)
+					return false;
+				*index = (int8_t)made;
+			}
+			s->access[j][d] = *index;
+			if (!meet_letter(c, s, *index, v->dim[d++]))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool
+type_reduced(struct rule_case *c, struct sym_op *s)
+{
+	s->reduce = (enum form_reduce)s->p->reduce;
+	for (int i = 0; i < s->p->over.nitems; i++) {
+		const struct pattern_item *item = &s->p->over.item[i];
+		int dims[IR_MAX_RANK];
+		if (item->name && item->name != '.') {
+			int8_t *index = &s->letter[(int)item->name];
+			if (*index < 0) {
+				const term_id size = sym_linear_term(c, s, item->size, NULL);
+				const int made = size ? new_index(c, s, size) : -1;
+				if (made < 0)
+					return false;
+				*index = (int8_t)made;
+			}
+			s->reduced |= 1u << *index;
+			continue;
+		}
+		const int n = item->name ? -1 : sym_dims_of(c, s, item->attr, s->dots_rank, dims);
+		if (n == -2)
+			return false;
+		for (int d = 0; d < (n < 0 ? s->dots_rank : n); d++)
+			s->reduced |= 1u << (s->dots + (n < 0 ? d : dims[d]));
+	}
+	return true;
+}
+
+static bool
+type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
+{
+	const struct pattern_side *side = &s->p->out;
+	const struct ir_attr *keep = ir_attr_find(s->op, "keep");
+
+	for (int i = 0; i < side->nitems; i++) {
+		const struct pattern_item *item = &side->item[i];
+		int order[IR_MAX_RANK];
+		if (v->rank >= IR_MAX_RANK - 1)
+			return unknown(c, "too many dims");
+		if (item->name == '.') {
+			const int n = item->how == ':'
+					      ? sym_dims_of(c, s, item->attr, s->dots_rank, order)
+					      : 0;
+			if (n == -2)
+				return false;
+			if (n > 0 && n != s->dots_rank)
+				return ill(c, "a list of another length");
+			for (int k = 0; k < s->dots_rank; k++) {
+				const int at = item->how != ':' ? k
+					       : n < 0          ? s->dots_rank - 1 - k
+								: order[k];
+				if (item->how != '-' || !(s->reduced >> (s->dots + at) & 1))
+					s->out[v->rank++] = (int8_t)(s->dots + at);
+				else if (keep && keep->i)
+					s->out[v->rank++] = NO_INDEX;
+			}
+		} else if (item->name == '*') {
+			for (int k = 0; k < s->star_rank; k++)
+				s->out[v->rank++] = (int8_t)(s->star + k);
+		} else {
+			int8_t none = -1, *index = item->at ? &none : &s->letter[(int)item->name];
+			if (*index < 0) {
+				const struct ir_attr *a =
+					item->size ? NULL : ir_attr_find(s->op, item->attr);
+				const term_id size =
+					item->size ? sym_linear_term(c, s, item->size, NULL)
+					: a        ? sym_attr_affine(c, a)
+						   : unknown(c, "a size that is not given");
+				const int some =
+					size ? case_at_least(
+						       c, linear_add(c->t, size,
+								  linear_constant(c->t, 1), -1))
+					     : -1;
+				const int made = some == 1 ? new_index(c, s, size) : -1;
+				if (some == 0)
+					return ill(c, "a dim would be empty");
+				if (made < 0)
+					return false;
+				*index = (int8_t)made;
+			}
+			if (item->at)
+				s->out_at[v->rank] = item;
+			s->out[v->rank++] = *index;
+		}
+	}
+	for (int d = 0; d < v->rank; d++)
+		v->dim[d] = s->out[d] < 0 ? linear_constant(c->t, 1) : s->size[s->out[d]];
+	return true;
+}
+
+static bool
+type_by_row(struct rule_case *c, struct sym_op *s, struct sym_value *v)
+{
+	const term_id one = linear_constant(c->t, 1);
+
+	if (!type_groups(c, s, v))
+		return false;
+	v->rank = 0;
+	for (int j = 0; j < s->p->ninputs; j++)
+		if (!type_operand(c, s, j))
+			return false;
+	for (int j = 0; j < s->p->ninputs; j++) /* a dim of size 1 that meets a larger one */
+		for (int d = 0; d < s->in[j]->rank; d++) {
+			int8_t *index = &s->access[j][d];
+			if (*index >= 0 && s->size[*index] != s->in[j]->dim[d] &&
+				case_affine(c, s->size[*index]) != case_affine(c, s->in[j]->dim[d]))
+				*index = NO_INDEX;
+			else if (*index >= 0 && s->in[j]->dim[d] == one && s->size[*index] != one)
+				*index = NO_INDEX;
+		}
+	return type_reduced(c, s) && type_out(c, s, v);
+}
+
+static bool
+type_concat(struct rule_case *c, struct sym_op *s, struct sym_value *v)
+{
+	s->dim = sym_dim_of(c, s, "dim", s->in[0]->rank);
+	if (s->dim < 0)
+		return false;
+	v->rank = s->in[0]->rank;
+	memcpy(v->dim, s->in[0]->dim, sizeof v->dim);
+	for (int j = 1; j < s->nin; j++) {
+		if (s->in[j]->rank != v->rank)
+			return ill(c, "the rank");
+		for (int d = 0; d < v->rank; d++) {
+			const int same =
+				d == s->dim ? 1 : case_equal(c, v->dim[d], s->in[j]->dim[d]);
+			if (same < 0)
+				return false;
+			if (!same)
+				return ill(c, "sizes differ");
+		}
+		v->dim[s->dim] = linear_add(c->t, v->dim[s->dim], s->in[j]->dim[s->dim], 1);
+	}
+	return true;
+}
+
+static bool
+type_contract(struct rule_case *c, struct sym_op *s, struct sym_value *v)
+{
+	const struct ir_attr *spec = ir_attr_find(s->op, "spec");
+	const char *p = spec->s;
+	uint32_t kept = 0;
+
+	for (int j = 0; j < s->nin; j++, p += *p == ',') {
+		int d = 0;
+		for (; islower((unsigned char)*p); p++, d++) {
+			int8_t *index = &s->letter[(int)*p];
+			if (d == s->in[j]->rank)
+				return ill(c, "the rank");
+			if (*index < 0) {
+				const int made = new_index(c, s, s->in[j]->dim[d]);
+				if (made < 0)
+					return false;
+				*index = (int8_t)made;
+			}
+			s->access[j][d] = *index;
+			if (!meet_letter(c, s, *index, s->in[j]->dim[d]))
+				return false;
+		}
+		if (d != s->in[j]->rank)
+			return ill(c, "the rank");
+	}
+	if (strncmp(p, "->", 2) != 0)
+		return ill(c, "the spec");
+	for (p += 2; *p; p++) {
+		const int8_t index = s->letter[(int)*p & 127];
+		if (index < 0 || v->rank == IR_MAX_RANK)
+			return ill(c, "the spec");
+		s->out[v->rank] = index;
+		v->dim[v->rank++] = s->size[index];
+		kept |= 1u << index;
+	}
+	s->reduced = ((1u << s->nindices) - 1) & ~kept;
+	s->reduce = REDUCE_SUM;
+	return true;
+}
+
+static bool
+type_reshape(struct rule_case *c, struct sym_op *s, struct sym_value *v)
+{
+	const struct ir_attr *shape = ir_attr_find(s->op, "shape");
+	term_id a = linear_constant(c->t, 1), b = a;
+
+	if (!shape || shape->kind != ATTR_LIST || shape->n > IR_MAX_RANK)
+		return unknown(c, "a shape that is not known");
+	if (s->grouped)
+		return unknown(c, "a shape of a tensor with '..'");
+	v->rank = shape->n;
+	for (int d = 0; d < v->rank; d++) {
+		if (!(v->dim[d] = sym_attr_affine(c, &shape->list[d])) ||
+			!(b = linear_product(c->t, b, v->dim[d])))
+			return c->stop != STOP_NONE ? false : unknown(c, c->t->failed);
+	}
+	for (int d = 0; d < s->in[0]->rank; d++)
+		if (!(a = linear_product(c->t, a, s->in[0]->dim[d])))
+			return unknown(c, c->t->failed);
+	const int same = case_equal(c, a, b);
+	return same < 0 ? false : same == 1 || ill(c, "another number of elements");
+}
+
+/* Equal, as far as a rule says. */
+static bool
+same_type(const struct value_type *a, const struct value_type *b)
+{
+	return a->letter == b->letter && (a->letter || a->dtype == b->dtype);
+}
+
+static bool
+type_elements(struct rule_case *c, struct sym_op *s, struct sym_value *v)
+{
+	const char *letters = s->row->operand_types, *result = s->row->result_type;
+	const struct value_type bool_type = {IR_bool, NULL}, i32 = {IR_i32, NULL};
+	const int n = (int)strlen(letters);
+	const bool any = n > 3 && strcmp(letters + n - 3, "...") == 0;
+
+	for (int i = 0; i < s->nin; i++)
+		for (int j = 0; j < i; j++) {
+			const char a = letters[any && i >= n - 3 ? n - 4 : i],
+				   b = letters[any && j >= n - 3 ? n - 4 : j];
+			if (a == b && a != 'I' && a != '*' &&
+				!same_type(&s->in[i]->type, &s->in[j]->type))
+				return ill(c, "element types differ");
+		}
+	for (int i = 0; i < s->nin; i++)
+		if (letters[i] == 'b' && !same_type(&s->in[i]->type, &bool_type))
+			return ill(c, "a condition that is not bool");
+	if (strcmp(result, "b") == 0) {
+		v->type = bool_type;
+	} else if (strcmp(result, "i32") == 0) {
+		v->type = i32;
+	} else if (strcmp(result, "to") == 0) {
+		const struct ir_attr *to = sym_attr_or_default(s, "to");
+		if (!to)
+			return unknown(c, "a type that is not given");
+		v->type = to->kind == ATTR_NAME ? (struct value_type){-1, to->s}
+						: (struct value_type){(int)to->i, NULL};
+	} else if (strcmp(result, "written") != 0) {
+		for (int i = 0; i < s->nin; i++)
+			if (letters[any && i >= n - 3 ? n - 4 : i] == *result)
+				v->type = s->in[i]->type;
+	}
+	return true;
+}
+
+static bool
+type_written(struct rule_case *c, const struct ir_type_text *text, struct sym_value *v)
+{
+	v->type = (struct value_type){text->letter ? -1 : (int)text->dtype, text->letter};
+	v->grouped = text->dots;
+	v->rank = text->dots + text->rank;
+	if (v->rank > IR_MAX_RANK)
+		return unknown(c, "too many dims");
+	if (text->dots) {
+		const struct ir_size dots = {.kind = SIZE_NAME, .name = case_dots};
+		if (!(v->dim[0] = case_size(c, &dots)))
+			return false;
+	}
+	for (int d = 0; d < text->rank; d++)
+		if (!(v->dim[text->dots + d] = case_size(c, text->dim[d])))
+			return false;
+	for (int d = 0; d < v->rank; d++) {
+		const int some =
+			case_at_least(c, linear_add(c->t, v->dim[d], linear_constant(c->t, 1), -1));
+		if (some < 0)
+			return false;
+		if (!some)
+			return ill(c, "a dim would be empty");
+	}
+	return true;
+}
+
+static bool
+type_op(struct rule_case *c, const struct ir_op *op)
+{
+	struct sym_op *s = ARENA_NEW(c->arena, struct sym_op);
+	struct sym_value *v;
+	bool ok;
+
+	if (op->nresults != 1 || op->body)
+		return unknown(c, "an op with a body, or with several results");
+	v = &c->value[op->result[0].id - c->first];
+	*v = (struct sym_value){.input = -1, .op = s};
+	s->op = op;
+	s->row = op_row(c->rules->m->ctx, op);
+	s->p = s->row->pattern;
+	memset(s->letter, -1, sizeof s->letter);
+	if (op->noperands > FORM_MAX_INPUTS)
+		return unknown(c, "an op with many operands");
+	for (int j = 0; j < op->noperands; j++) {
+		s->in[j] = case_value(c, ir_operand(op, j));
+		v->grouped = v->grouped || s->in[j]->grouped;
+	}
+	s->nin = op->noperands;
+	s->grouped = v->grouped;
+	if (op_is(op, TRAIT_WRITTEN)) {
+		if (!op->written)
+			return ill(c, "a type is missing");
+		if (!type_written(c, op->written, v))
+			return false;
+		s->grouped = v->grouped;
+	}
+	switch (op->code) {
+	case OP_concat: ok = type_concat(c, s, v); break;
+	case OP_contract: ok = type_contract(c, s, v); break;
+	case OP_reshape: ok = type_reshape(c, s, v); break;
+	default:
+		if (!s->p || op_is(op, TRAIT_NAMED | TRAIT_KEYED | TRAIT_CALLS | TRAIT_EFFECT))
+			return unknown(c, "an op that index notation does not define");
+		ok = type_by_row(c, s, v);
+	}
+	if (!ok)
+		return c->stop != STOP_NONE ? false : unknown(c, c->t->failed);
+	/* A reduction over the dims of `..` leaves none of them. */
+	if (v->grouped && s->p && s->reduced & 1u << s->dots)
+		v->grouped = false;
+	return type_elements(c, s, v);
+}
+
+bool
+case_types(struct rule_case *c, int side)
+{
+	const struct ir_func *f = c->rule->side[side];
+	uint32_t last = 0;
+
+	c->first = f->body.nargs ? f->body.arg[0].id : UINT32_MAX;
+	IR_FOR_OPS (op, &f->body)
+		for (int i = 0; i < op->nresults; i++) {
+			c->first = op->result[i].id < c->first ? op->result[i].id : c->first;
+			last = op->result[i].id > last ? op->result[i].id : last;
+		}
+	for (uint32_t i = 0; i < f->body.nargs; i++) {
+		c->first = f->body.arg[i].id < c->first ? f->body.arg[i].id : c->first;
+		last = f->body.arg[i].id > last ? f->body.arg[i].id : last;
+	}
+	c->nvalues = last < c->first ? 0 : last - c->first + 1;
+	c->value = ARENA_ARRAY(c->arena, struct sym_value, c->nvalues + 1);
+	for (uint32_t i = 0; i < f->body.nargs; i++) {
+		struct sym_value *v = &c->value[f->body.arg[i].id - c->first];
+		v->input = (int)i;
+		if (!type_written(c, c->rule->param[i], v))
+			return false;
+	}
+	IR_FOR_OPS (op, &f->body)
+		if (op->code != OP_return && !type_op(c, op))
+			return false;
+	return true;
+}
