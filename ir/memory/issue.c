@@ -432,13 +432,15 @@ reads_late(const struct sorter *s, const struct ir_op *op, bool inside)
 
 /* When are all results of the op complete? Those of a barrier are complete when its operands
  * are, in the same iteration; outside the loop its operands are available only after the last
- * iteration. Results of ops that are repeated in each iteration are available in the same one. */
+ * iteration. Results of ops that are repeated in each iteration are available in the same one, and so is what
+ * a kernel computes besides that does not depend on the iteration: no kernel sums over time axes. */
 static enum late
 lateness(const struct sorter *s, const struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++)
 		if (issue_axes(s->m, op->result[i].type) != s->over)
-			return op->code == OP_barrier || again_axes(op) ? LATE_OUTSIDE : LATE;
+			return op->code == OP_barrier || op->code == OP_fuse || again_axes(op) ? LATE_OUTSIDE
+												     : LATE;
 	return IN_TIME;
 }
 

@@ -284,6 +284,67 @@ weigh_line(const struct pipeline *p)
 	return l;
 }
 
+/* ---- stages by name -------------------------------------------------------------------------- */
+
+/* Where the params of a name, or of what has it as the first part of theirs, are read first; UNREAD: nowhere. */
+static int32_t
+first_reader(const struct pipeline *p, const char *name, size_t length)
+{
+	int32_t first = UNREAD;
+
+	IR_FOR_OPS (op, p->block)
+		if (op->code == OP_param && !strncmp(op->symbol, name, length) &&
+			(!op->symbol[length] || op->symbol[length] == '.') && p->at[op->id] < first)
+			first = p->at[op->id];
+	return first;
+}
+
+/* Between the reader before it of another param and the op at `at`, where least is sent. */
+static uint32_t
+cheapest_cut(const struct pipeline *p, const struct pipeline_line *l, int32_t at)
+{
+	int32_t from = 0, best = at;
+
+	IR_FOR_OPS (op, p->block)
+		if (op->code == OP_param && p->at[op->id] < at && p->at[op->id] > from)
+			from = p->at[op->id];
+	for (int32_t i = at; i > from; i--)
+		if (l->cut[i] < l->cut[best])
+			best = i;
+	return (uint32_t)best;
+}
+
+/* The first op of each stage, as `cut` names them. False: reported. */
+static bool
+cut_by_name(const struct pipeline *p, const struct pipeline_line *l, uint32_t *first)
+{
+	const char *names = pass_string(p->run, "cut");
+	uint32_t k = 0;
+
+	first[k++] = 0;
+	while (*names) {
+		const int length = (int)strcspn(names, ",");
+		const int32_t at = first_reader(p, names, (size_t)length);
+		if (at == UNREAD)
+			return complain(p->run, "cut",
+				TEXT(p->run->scratch, "no op reads a param named %.*s or %.*s.*", length,
+					names, length, names));
+		const uint32_t cut = cheapest_cut(p, l, at);
+		if (cut <= first[k - 1])
+			return complain(p->run, "cut",
+				TEXT(p->run->scratch, "nothing is left for the stage before %.*s", length,
+					names));
+		if (k < l->stages)
+			first[k] = cut;
+		k++;
+		names += names[length] ? length + 1 : length;
+	}
+	return k == l->stages ||
+	       complain(p->run, "cut",
+		       TEXT(p->run->scratch, "%" PRIu32 " stages begin at %" PRIu32 " named blocks, not %" PRIu32,
+			       l->stages, l->stages - 1, k - 1));
+}
+
 /* ---- stages of ops --------------------------------------------------------------------------- */
 
 /* Gives the op, and what it reads that has no stage, that one. */
@@ -523,10 +584,17 @@ divide(struct pass_run *run, struct ir_module *m, int axis, double memory, bool 
 		return false;
 	/* A device has several stages, each a share of its memory. */
 	l->memory = memory * m->axis[axis].size / stages;
-	if (!pipeline_cut(l, first) && !quiet)
+	if (pass_given(run, "cut")) {
+		if (!cut_by_name(&p, l, first))
+			return false;
+	} else if (!pipeline_cut(l, first) && !pipeline_is_searched(run)) {
+		/* Later passes change what a step keeps, so it says little which cut needs least now. */
+		l->memory = INFINITY;
+		pipeline_cut(l, first);
 		pass_remark(run, NULL, PASS_MISSED,
-			"no cut into stages has the memory that it needs: the largest stage is made as "
-			"small as possible");
+			"no cut into stages has the memory that all values of the step need: stages are cut "
+			"by time alone");
+	}
 	*step = (struct pipeline_step){
 		run, m, axis, m->naxes - 1, fixed_bytes(&p, l, first), memory_limit(run)};
 	set_stages(&p, first, stages);
@@ -612,6 +680,10 @@ static const struct pass_option options[] = {
 		"have several stages on each; cells \"0F0,0B0;1F0,1B0\", or a file NAME.csv of them; search: "
 		"the one with the shortest iteration that fits in the memory (-budget, or that of the device); "
 		"by default one micro-batch after another",
+		NULL, 0, 0},
+	{"cut", PASS_STRING, "",
+		"blocks that begin the second and later stages, by the names of their params: \"block8,block16\"; "
+		"by default the slowest stage is made as fast as possible",
 		NULL, 0, 0},
 	ACCUMULATE_OPTIONS("1"),
 	{0},

@@ -107,7 +107,8 @@ is_copyable(const struct ir_module *m, const struct ir_op *op, bool loops, bool 
 {
 	if (!op_is(op, TRAIT_PURE) || op_is(op, TRAIT_NAMED) || !op->noperands || op->body)
 		return false;
-	if (storage_is_message(m, op) && !collectives)
+	/* What a stage received stays: sent again it would come from a stage that is past its forward pass. */
+	if (op->code == OP_send || (storage_is_message(m, op) && !collectives))
 		return false;
 	return !loops || issue_op_axes(m, op);
 }
