@@ -71,8 +71,7 @@ may_go_on(const struct run *r, const struct device *s, uint32_t device, const st
 			!is_complete(r, s, device, k, it->cell.turn))
 			return false;
 		/* With one slot, which is the worst. */
-		if (m->from == stage && it->cell.phase == CELL_FORWARD && it->cell.turn &&
-			m->phase == CELL_FORWARD &&
+		if (m->from == stage && cell_does(&it->cell, m->phase) && it->cell.turn &&
 			!is_complete(r, s, device, k, it->cell.turn - 1))
 			return false;
 	}

@@ -310,9 +310,13 @@ write_scheduled(struct step_writer *w, const struct lower_action *a)
 	w->indent--;
 	step_line(w, "}");
 	step_line(w, "c->coord[%d] = %u;", s.time, s.l->turns - 1);
+	/* Only its ends have posted a message. */
 	for (uint32_t k = 0; k < s.n; k++) {
-		step_line(w, "for (int32_t i = 0; i < %u; i++)", s.l->turns);
-		step_line(w, "\trt_wait(c, %d + i);", s.coll[k]->row);
+		const uint32_t *device = s.l->cells->device;
+		step_line(w, "if (c->coord[%d] == %u || c->coord[%d] == %u)", s.l->stage_axis,
+			device[s.message[k].from], s.l->stage_axis, device[s.message[k].to]);
+		step_line(w, "\tfor (int32_t i = 0; i < %u; i++)", s.l->turns);
+		step_line(w, "\t\trt_wait(c, %d + i);", s.coll[k]->row);
 	}
 	w->indent--;
 	step_line(w, "}");

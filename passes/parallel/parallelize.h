@@ -17,6 +17,10 @@ struct parallel_costs;
 struct parallel_costs *parallel_costs_create(
 	const void *owner, const struct cost_model *model, const struct ir_module *m);
 
+/* Is a device of that kind of the cluster at the place of the axis? Then kernels are, from now on, of that kind; at first
+ * they are of that of the first device. */
+bool parallel_costs_use(struct parallel_costs *c, int axis, uint32_t place, uint32_t kind);
+
 /* A copy of the op, in a module of its own, on operands whose types can be set: of parallel_costs_types. Owned
  * by the costs, until the next. */
 struct ir_op *parallel_costs_probe(struct parallel_costs *c, const struct ir_op *op);

@@ -75,6 +75,20 @@ parallel_costs_create(const void *owner, const struct cost_model *model, const s
 	return c;
 }
 
+bool
+parallel_costs_use(struct parallel_costs *c, int axis, uint32_t place, uint32_t kind)
+{
+	const struct event_group *g = &c->group[axis];
+	const struct cluster *cluster = cost_model_cluster(c->model);
+
+	for (uint32_t i = 0; i < g->ngroups; i++)
+		if (cluster->kind_of[c->device[g->place[i * g->places + place]]] == kind) {
+			c->kind = kind;
+			return true;
+		}
+	return false;
+}
+
 /* --- probes ----------------------------------------------------------------------------------- */
 
 /* The k-th value that stands for an operand. */

@@ -2,15 +2,15 @@
  * Cuts a line of ops into stages of consecutive ops, so that the slowest stage is as fast as possible.
  *
  * Is there a cut with no stage slower than a bound? Let sum[i] be the work of the ops before i. Ops j .. i - 1
- * are a stage k within the bound if
+ * are stage k within the bound if
  *
- *     sum[i] - sum[j] + cut[j] + cut[i] <= bound,
+ *     sum[k][i] - sum[k][j] + cut[k][j] + cut[k + 1][i] <= bound,
  *
- * so that among the ends j that k stages before it can have, the one with the largest sum[j] - cut[j]
- * decides. Memory allows a window of ends, as it only grows with the ops of a stage, and both sides
- * of the window move forward with i: a queue of maxima answers in constant time. One question takes
- * O(stages * ops), and bisection asks a fixed number of them; a bottleneck of a partition of a chain
- * is found in this way (Pinar and Aykanat, "Fast optimal load balancing algorithms for 1D
+ * so that among the ends j that k stages before it can have, the one with the largest sum[k][j] - cut[k][j]
+ * decides. Stages are on devices of different kinds, so sums and messages are their own. Memory allows a window of ends,
+ * as it only grows with the ops of a stage, and both sides of the window move forward with i: a queue of maxima answers
+ * in constant time. One question takes O(stages * ops), and bisection asks a fixed number of them; a bottleneck of a
+ * partition of a chain is found in this way (Pinar and Aykanat, "Fast optimal load balancing algorithms for 1D
  * partitioning", JPDC 64(8), 2004), here with costs of cuts and with memory.
  */
 #include "passes/parallel/pipeline_cut.h"
@@ -25,7 +25,8 @@ enum { BISECTIONS = 40 };
 
 struct cutter {
 	const struct pipeline_line *l;
-	double *sum, *fixed, *kept; /* [n + 1] of the ops before i */
+	double **sum;         /* [stages][n + 1] of the ops before i */
+	double *fixed, *kept; /* [n + 1] likewise */
 	uint32_t *
 		from; /* [(stages + 1) * (n + 1)] where the last of k stages that end at i begins; NONE: they cannot */
 	uint32_t *queue; /* [n + 1] */
@@ -49,9 +50,9 @@ memory_of(const struct cutter *c, uint32_t k, uint32_t j, uint32_t i)
 }
 
 static double
-merit(const struct cutter *c, uint32_t j)
+merit(const struct cutter *c, uint32_t k, uint32_t j)
 {
-	return c->sum[j] - c->l->cut[j];
+	return c->sum[k][j] - c->l->cut[k][j];
 }
 
 static uint32_t *
@@ -62,43 +63,45 @@ from(const struct cutter *c, uint32_t k, uint32_t i)
 
 /* Where stage k, which ends at i for each i, begins. */
 static void
-end_stage(const struct cutter *c, uint32_t k, double bound, double memory)
+end_stage(const struct cutter *c, uint32_t k, double bound, double share)
 {
+	const double memory = share * c->l->memory[k];
 	uint32_t first = 0, end = 0;
 
 	*from(c, k + 1, 0) = NONE;
 	for (uint32_t i = 1; i <= c->l->n; i++) {
 		const uint32_t j = i - 1;
 		if (k == 0 ? j == 0 : *from(c, k, j) != NONE) {
-			while (end > first && merit(c, c->queue[end - 1]) <= merit(c, j))
+			while (end > first && merit(c, k, c->queue[end - 1]) <= merit(c, k, j))
 				end--;
 			c->queue[end++] = j;
 		}
 		while (end > first && memory_of(c, k, c->queue[first], i) > memory)
 			first++;
-		const bool fits = end > first &&
-				  c->sum[i] + c->l->cut[i] - merit(c, c->queue[first]) <= bound;
+		const bool fits =
+			end > first &&
+			c->sum[k][i] + c->l->cut[k + 1][i] - merit(c, k, c->queue[first]) <= bound;
 		*from(c, k + 1, i) = fits ? c->queue[first] : NONE;
 	}
 }
 
 static bool
-fits(const struct cutter *c, double bound, double memory)
+fits(const struct cutter *c, double bound, double share)
 {
 	for (uint32_t k = 0; k < c->l->stages; k++)
-		end_stage(c, k, bound, memory);
+		end_stage(c, k, bound, share);
 	return *from(c, c->l->stages, c->l->n) != NONE;
 }
 
-/* The least memory with which there is a cut. */
+/* The least value in [0, high] with which there is a cut, as the bound or, with any bound, as the share of the memory. */
 static double
-least_memory(const struct cutter *c)
+least(const struct cutter *c, double high, bool bounds, double share)
 {
-	double low = 0, high = memory_of(c, 0, 0, c->l->n);
+	double low = 0;
 
 	for (int k = 0; k < BISECTIONS; k++) {
 		const double middle = low + (high - low) / 2;
-		if (fits(c, INFINITY, middle))
+		if (bounds ? fits(c, middle, share) : fits(c, INFINITY, middle))
 			high = middle;
 		else
 			low = middle;
@@ -106,21 +109,29 @@ least_memory(const struct cutter *c)
 	return high;
 }
 
+/* With this share of its memory each stage could have all ops: twice over, so that rounding does not decide. */
 static double
-least_bound(const struct cutter *c, double memory)
+most_share(const struct cutter *c)
 {
-	double low = 0, high = c->sum[c->l->n];
+	double share = 0;
 
-	for (uint32_t i = 0; i <= c->l->n; i++)
-		high = fmax(high, c->sum[c->l->n] + 2 * c->l->cut[i]);
-	for (int k = 0; k < BISECTIONS; k++) {
-		const double middle = low + (high - low) / 2;
-		if (fits(c, middle, memory))
-			high = middle;
-		else
-			low = middle;
-	}
-	return high;
+	for (uint32_t k = 0; k < c->l->stages; k++)
+		share = fmax(share, 2 * memory_of(c, 0, 0, c->l->n) / c->l->memory[k]);
+	return share;
+}
+
+/* No stage of any cut is slower. */
+static double
+most_bound(const struct cutter *c)
+{
+	const struct pipeline_line *l = c->l;
+	double most = 0;
+
+	for (uint32_t k = 0; k < l->stages; k++)
+		for (uint32_t i = 0; i <= l->n; i++)
+			most = fmax(
+				most, c->sum[k][l->n] + 2 * fmax(l->cut[k][i], l->cut[k + 1][i]));
+	return most;
 }
 
 static double *
@@ -138,14 +149,17 @@ bool
 pipeline_cut(const struct pipeline_line *l, uint32_t *first)
 {
 	void *scratch = alloc_scratch(NULL);
-	const struct cutter c = {l, sums(scratch, l->work, l->n), sums(scratch, l->fixed, l->n),
-		sums(scratch, l->kept, l->n),
+	struct cutter c = {l, ARRAY_NEW(scratch, double *, l->stages),
+		sums(scratch, l->fixed, l->n), sums(scratch, l->kept, l->n),
 		ARRAY_NEW(scratch, uint32_t, (size_t)(l->stages + 1) * (l->n + 1)),
 		ARRAY_NEW(scratch, uint32_t, l->n + 1)};
-	const bool has_memory = fits(&c, INFINITY, l->memory);
-	const double memory = has_memory ? l->memory : least_memory(&c);
 
-	fits(&c, least_bound(&c, memory), memory);
+	for (uint32_t k = 0; k < l->stages; k++)
+		c.sum[k] = k && l->work[k] == l->work[k - 1] ? c.sum[k - 1]
+							     : sums(scratch, l->work[k], l->n);
+	const bool has_memory = fits(&c, INFINITY, 1);
+	const double share = has_memory ? 1 : least(&c, most_share(&c), false, 0);
+	fits(&c, least(&c, most_bound(&c), true, share), share);
 	for (uint32_t k = l->stages, i = l->n; k > 0; k--)
 		first[k - 1] = i = *from(&c, k, i);
 	talloc_free(scratch);

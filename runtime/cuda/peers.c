@@ -7,7 +7,7 @@
  *	barrier       all have put their share into their streams
  *	stream        waits for everybody's `done`
  *
- * The host threads wait for each other's posts only, never for the device. A sum over places adds
+ * A send is between two places, which have a barrier and events of their own: others need not know of it. The host threads wait for each other's posts only, never for the device. A sum over places adds
  * each element in the order of the places and writes it to all that get it, so that results are
  * those of the host's transports, to the bit, as far as both round alike. */
 #include "runtime/cuda/cuda.h"
@@ -24,10 +24,17 @@ struct meeting {
 	struct peers *members[RT_CUDA_MAX_PEERS];
 };
 
+struct marks {
+	cudaEvent_t ready, done;
+};
+
 struct side {
 	struct rt_cuda_group group;
 	struct meeting own, *meeting; /* `meeting` is place 0's own */
-	cudaEvent_t ready, done;
+	struct rt_barrier
+		pair[RT_CUDA_MAX_PEERS]; /* with each place; that of the lower place counts */
+	struct marks
+		marks[RT_CUDA_MAX_PEERS]; /* for sends, with each place; its own: for all others */
 };
 
 struct peers {
@@ -109,44 +116,71 @@ put_slice(const struct peers *p, const struct side *s, const struct rt_coll *c)
 	}
 }
 
+static bool
+is_party(const struct rt_coll *c, int place)
+{
+	return c->kind != RT_SEND || place == c->from || place == c->to;
+}
+
+static struct rt_barrier *
+barrier_of(const struct side *s, const struct rt_coll *c)
+{
+	if (c->kind != RT_SEND)
+		return &s->meeting->barrier;
+	const int low = c->from < c->to ? c->from : c->to, high = c->from + c->to - low;
+	return &s->meeting->members[low]->sides[c->axis].pair[high];
+}
+
+static const struct marks *
+marks_of(const struct side *s, const struct rt_coll *c, int place)
+{
+	const int with = c->kind != RT_SEND ? place : c->from + c->to - place;
+	return &s->meeting->members[place]->sides[c->axis].marks[with];
+}
+
 static void
 peers_run(struct rt_cuda_carrier *base, const struct rt_coll *c)
 {
 	struct peers *p = (struct peers *)base;
 	const struct rt_cuda *d = base->device;
-	struct side *s = &p->sides[c->axis];
-	rt_cuda_check(d, cudaEventRecord(s->ready, d->communication), "a collective");
-	rt_barrier_wait(&s->meeting->barrier, NULL);
+	const struct side *s = &p->sides[c->axis];
+	if (!is_party(c, s->group.me))
+		return;
+	const struct marks *mine = marks_of(s, c, s->group.me);
+	struct rt_barrier *barrier = barrier_of(s, c);
+	rt_cuda_check(d, cudaEventRecord(mine->ready, d->communication), "a collective");
+	rt_barrier_wait(barrier, NULL);
 	for (int q = 0; q < s->group.places; q++)
-		rt_cuda_check(d,
-			cudaStreamWaitEvent(
-				d->communication, s->meeting->members[q]->sides[c->axis].ready, 0),
-			"a collective");
+		if (is_party(c, q))
+			rt_cuda_check(d,
+				cudaStreamWaitEvent(d->communication, marks_of(s, c, q)->ready, 0),
+				"a collective");
 	if (c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE)
 		put_share(p, s, c);
 	else if (c->kind == RT_REDUCESCATTER)
 		put_slice(p, s, c);
 	else
 		put_moves(p, s, c);
-	rt_cuda_check(d, cudaEventRecord(s->done, d->communication), "a collective");
-	rt_barrier_wait(&s->meeting->barrier, NULL);
+	rt_cuda_check(d, cudaEventRecord(mine->done, d->communication), "a collective");
+	rt_barrier_wait(barrier, NULL);
 	for (int q = 0; q < s->group.places; q++)
-		rt_cuda_check(d,
-			cudaStreamWaitEvent(
-				d->communication, s->meeting->members[q]->sides[c->axis].done, 0),
-			"a collective");
+		if (is_party(c, q))
+			rt_cuda_check(d,
+				cudaStreamWaitEvent(d->communication, marks_of(s, c, q)->done, 0),
+				"a collective");
 }
 
 static void
 peers_free(struct rt_cuda_carrier *base)
 {
 	struct peers *p = (struct peers *)base;
-	for (int a = 0; a < base->setup->prog->naxes; a++) {
-		if (p->sides[a].ready)
-			cudaEventDestroy(p->sides[a].ready);
-		if (p->sides[a].done)
-			cudaEventDestroy(p->sides[a].done);
-	}
+	for (int a = 0; a < base->setup->prog->naxes; a++)
+		for (int q = 0; q < RT_CUDA_MAX_PEERS; q++) {
+			if (p->sides[a].marks[q].ready)
+				cudaEventDestroy(p->sides[a].marks[q].ready);
+			if (p->sides[a].marks[q].done)
+				cudaEventDestroy(p->sides[a].marks[q].done);
+		}
 	free(p);
 }
 
@@ -189,6 +223,18 @@ join(struct peers *p, struct peers *const *all, int axis, struct rt_status *st)
 	return ok;
 }
 
+/* Those for sends with a place. */
+static cudaError_t
+create_marks(struct side *s, int place)
+{
+	s->pair[place].count = place == s->group.me ? 1 : 2;
+	const cudaError_t error =
+		cudaEventCreateWithFlags(&s->marks[place].ready, cudaEventDisableTiming);
+	return error != cudaSuccess
+		       ? error
+		       : cudaEventCreateWithFlags(&s->marks[place].done, cudaEventDisableTiming);
+}
+
 static bool
 prepare(struct peers *p, const struct rt_engine_setup *setup, struct rt_status *st)
 {
@@ -201,9 +247,8 @@ prepare(struct peers *p, const struct rt_engine_setup *setup, struct rt_status *
 				"axis %s has %d devices; at most %d are supported in one process",
 				setup->prog->axes[a].name, p->sides[a].group.places,
 				RT_CUDA_MAX_PEERS);
-		error = cudaEventCreateWithFlags(&p->sides[a].ready, cudaEventDisableTiming);
-		if (error == cudaSuccess)
-			error = cudaEventCreateWithFlags(&p->sides[a].done, cudaEventDisableTiming);
+		for (int q = 0; q < p->sides[a].group.places && error == cudaSuccess; q++)
+			error = create_marks(&p->sides[a], q);
 	}
 	return error == cudaSuccess ||
 	       rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));

@@ -13,6 +13,7 @@
 enum {
 	MOST_PASSES = 4,  /* of a pipeline: their pairs meet soon enough */
 	EVALUATIONS = 40, /* of a search: what makes it right, not what makes it good */
+	VALUES = 9,       /* of an option, at most */
 };
 
 static bool
@@ -75,23 +76,29 @@ draw_word(uint64_t *random, const char *const *word, int n)
 /* Options whose help says in prose what may stand there, or of whose values most would be refused;
  * other texts keep their defaults. */
 static const struct {
-	const char *pass, *option, *value[5];
+	const char *pass, *option, *value[VALUES]; /* NULL after the last */
 } texts[] = {
 	{"joint", "moves", {"all", "fuse", "\"fuse,pack\"", "\"copy,part,order\"", "pack"}},
 	{"accumulate", "steps", {"2", "4", "2", "1", "3"}},
 	{"pipeline", "steps", {"2", "4", "2", "1", "3"}},
 	{"pipeline", "axis", {"pp", "tp", "pp", "dp", "pp"}},
-	{"pipeline", "schedule", {"1f1b", "gpipe", "1f1b", "gpipe", "1f1b"}},
-	{"pipeline", "stages", {"2", "0", "2", "3", "4"}},
+	{"pipeline", "schedule",
+		{"1f1b", "gpipe", "interleaved", "zb1p", "zb2p", "zbv", "vhalf", "vmin", "search"}},
+	{"pipeline", "stages", {"2", "4", "2", "3", "4"}},
 	{"shard", "stage", {"3", "2", "1", "3", "2"}},
 };
 
 static const char *
 text_value(const struct pass *p, const struct pass_option *o, uint64_t *random)
 {
-	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		if (strcmp(texts[i].pass, p->name) == 0 && strcmp(texts[i].option, o->name) == 0)
-			return draw_word(random, texts[i].value, 5);
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+		int n = 0;
+		if (strcmp(texts[i].pass, p->name) != 0 || strcmp(texts[i].option, o->name) != 0)
+			continue;
+		while (n < VALUES && texts[i].value[n])
+			n++;
+		return draw_word(random, texts[i].value, n);
+	}
 	return NULL;
 }
 

@@ -1,4 +1,4 @@
-/* Cuts of random lines into stages, against all cuts. */
+/* Cuts of random lines into stages on devices of different kinds, against all cuts. */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 #include "passes/parallel/pipeline_cut.h"
@@ -18,15 +18,15 @@ worst_time(const struct pipeline_line *l, const uint32_t *first)
 
 	for (uint32_t k = 0; k < l->stages; k++) {
 		const uint32_t end = k + 1 < l->stages ? first[k + 1] : l->n;
-		double t = l->cut[first[k]] + l->cut[end];
+		double t = l->cut[k][first[k]] + l->cut[k + 1][end];
 		for (uint32_t i = first[k]; i < end; i++)
-			t += l->work[i];
+			t += l->work[k][i];
 		worst = fmax(worst, t);
 	}
 	return worst;
 }
 
-/* Stage k keeps the micro-batches that it has begun before its first backward pass: as many as there are
+/* The largest share of what a stage may have. Stage k keeps the micro-batches that it has begun before its first backward pass: as many as there are
  * stages from k on. */
 static double
 worst_memory(const struct pipeline_line *l, const uint32_t *first)
@@ -38,13 +38,14 @@ worst_memory(const struct pipeline_line *l, const uint32_t *first)
 		double bytes = 0;
 		for (uint32_t i = first[k]; i < end; i++)
 			bytes += l->fixed[i] + l->kept[i] * fmin(l->stages - k, l->micro_batches);
-		worst = fmax(worst, bytes);
+		worst = fmax(worst, bytes / l->memory[k]);
 	}
 	return worst;
 }
 
 struct best {
-	double time, memory; /* the least time within the line's memory; the least memory of all */
+	double time,
+		memory; /* the least time within the line's memory; the least share of it of all */
 };
 
 static void
@@ -52,7 +53,7 @@ try_all(const struct pipeline_line *l, uint32_t *first, uint32_t k, struct best 
 {
 	if (k == l->stages) {
 		b->memory = fmin(b->memory, worst_memory(l, first));
-		if (worst_memory(l, first) <= l->memory)
+		if (worst_memory(l, first) <= 1)
 			b->time = fmin(b->time, worst_time(l, first));
 		return;
 	}
@@ -70,16 +71,30 @@ draw_line(void *owner, uint64_t *random)
 	l->n = 1 + mix64_below(random, MOST_OPS);
 	l->stages = 1 + mix64_below(random, l->n < MOST_STAGES ? l->n : MOST_STAGES);
 	l->micro_batches = 1 + mix64_below(random, 4);
-	l->memory = mix64_below(random, 2) ? INFINITY : 20 + mix64_below(random, 200);
-	l->work = ARRAY_ZERO(l, double, l->n);
-	l->cut = ARRAY_ZERO(l, double, l->n + 1);
+	const bool limited = mix64_below(random, 2), alike = mix64_below(random, 2);
+	l->work = ARRAY_NEW(l, const double *, l->stages);
+	l->cut = ARRAY_NEW(l, const double *, l->stages + 1);
 	l->fixed = ARRAY_ZERO(l, double, l->n);
 	l->kept = ARRAY_ZERO(l, double, l->n);
+	l->memory = ARRAY_NEW(l, double, l->stages);
 	for (uint32_t i = 0; i < l->n; i++) {
-		l->work[i] = mix64_below(random, 100);
-		l->cut[i] = i ? mix64_below(random, 60) : 0;
 		l->fixed[i] = mix64_below(random, 40);
 		l->kept[i] = mix64_below(random, 20);
+	}
+	for (uint32_t k = 0; k <= l->stages; k++) {
+		const bool inside = k && k < l->stages;
+		double *work = ARRAY_NEW(l, double, l->n), *cut = ARRAY_ZERO(l, double, l->n + 1);
+		for (uint32_t i = 0; i < l->n; i++) {
+			work[i] = mix64_below(random, 100);
+			cut[i] = i && inside ? mix64_below(random, 60) : 0;
+		}
+		l->cut[k] = alike && k > 1 && inside ? l->cut[k - 1] : cut;
+		if (k == l->stages)
+			break;
+		l->work[k] = alike && k ? l->work[k - 1] : work;
+		l->memory[k] = !limited     ? INFINITY
+			       : alike && k ? l->memory[k - 1]
+					    : 20 + mix64_below(random, 200);
 	}
 	return l;
 }
@@ -102,11 +117,11 @@ cuts_are_the_best(void **state)
 		for (uint32_t k = 1; k < l->stages; k++)
 			assert_true(first[k - 1] < first[k] && first[k] < l->n);
 		if (fits)
-			assert_true(worst_memory(l, first) <= l->memory &&
+			assert_true(worst_memory(l, first) <= 1 &&
 				    fabs(worst_time(l, first) - best.time) <= rounding * 1000);
 		else
 			assert_true(worst_memory(l, first) <= best.memory * (1 + rounding));
-		within += fits && l->memory < INFINITY;
+		within += fits && l->memory[0] < INFINITY;
 		beyond += !fits;
 		talloc_free(l);
 	}

@@ -225,7 +225,9 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 {
 	(void)flags;
 	finish_event(event);
-	return stream && event ? cudaSuccess : cudaErrorInvalidValue;
+	/* CUDA takes an event that was never recorded, but not in a step that is captured. */
+	return stream && event && ((struct event *)event)->stream ? cudaSuccess
+								  : cudaErrorInvalidValue;
 }
 
 cudaError_t

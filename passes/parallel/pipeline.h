@@ -1,0 +1,64 @@
+/* The files of the pass pipeline: see pipeline.c. */
+#ifndef PASSES_PARALLEL_PIPELINE_H
+#define PASSES_PARALLEL_PIPELINE_H
+
+#include "ir/base/vec.h"
+#include "passes/parallel/pipeline_cut.h"
+#include "passes/pass.h"
+
+enum {
+	PIPELINE_NOWHERE = -1,       /* no stage: on every device */
+	PIPELINE_UNREAD = INT32_MAX, /* no op of the line reads it */
+};
+
+/* A value at another stage than that of its op. */
+struct pipeline_copy {
+	int stage;
+	struct ir_value *value;
+	struct pipeline_copy *next;
+};
+
+struct pipeline {
+	struct pass_run *run;
+	struct ir_module *m;
+	struct ir_block *block;
+	int axis;
+	bool quiet;             /* a copy of the step, that is only tried */
+	uint32_t nops, nvalues; /* ids before the pass adds ops */
+	uint8_t *needs;         /* by op->id: ON_ */
+	int32_t *at; /* by op->id: position in the line of the op, or of its first reader */
+	int *stage;  /* by op->id */
+	struct pipeline_copy **copies; /* by value->id */
+	struct VEC(struct ir_op *) line;
+};
+
+/* --- stages of ops: pipeline_stages.c ---------------------------------------------------------- */
+
+/* The line of ops that are divided, and where the others are. */
+void pipeline_make_line(struct pipeline *p);
+
+/* What stages may have, in bytes: `memory` where the devices have no limit, times `share`. */
+struct pipeline_room {
+	double memory, share;
+};
+
+/* What the line takes on the devices of each stage; owned by the run's scratch. NULL: reported. */
+struct pipeline_line *pipeline_weigh(const struct pipeline *p, struct pipeline_room room);
+
+/* Gives all ops stages, of which each begins with op first[k] of the line. */
+void pipeline_set_stages(struct pipeline *p, const uint32_t *first, uint32_t stages);
+
+/* The bytes of each stage that do not depend on the order of micro-batches. */
+double *pipeline_fixed_bytes(
+	const struct pipeline *p, const struct pipeline_line *l, const uint32_t *first);
+
+/* Remarks on the stages. */
+void pipeline_tell_stages(
+	const struct pipeline *p, const struct pipeline_line *l, const uint32_t *first);
+
+/* --- into the module: pipeline_sends.c --------------------------------------------------------- */
+
+/* Moves ops to their stages, with sends between them. False: reported. */
+bool pipeline_apply_stages(struct pipeline *p);
+
+#endif
