@@ -9,9 +9,10 @@
 
 #include <errno.h>
 #include <string.h>
+#include <talloc.h>
 #include <unistd.h>
 
-extern const char dopt_rules[];
+extern const char dopt_rules[], dopt_canonical_rules[];
 
 static bool
 is_shipped(const char *path)
@@ -155,4 +156,20 @@ rule_set_create(struct pass_run *run, const struct ir_module *m)
 	}
 	s->index = rule_index_create(s, p, s->n);
 	return proven ? s : NULL;
+}
+
+const struct rule_index *
+rule_set_canonical(struct ir_context *ctx)
+{
+	if (!ctx->canonical) {
+		const struct ir_rules *rules = parse_rules(ctx, ctx, "canonical.rules",
+			dopt_canonical_rules, strlen(dopt_canonical_rules));
+		struct rule_pattern *p = NEW_ARRAY(ctx, struct rule_pattern, rules->n);
+		int n = 0;
+		IR_FOR_RULES (r, rules)
+			p[n++] = (struct rule_pattern){.rule = r};
+		ctx->canonical = rule_index_create(ctx, p, n);
+		talloc_free(p);
+	}
+	return ctx->canonical;
 }

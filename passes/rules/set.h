@@ -17,6 +17,9 @@ struct rule_set {
  */
 struct rule_set *rule_set_create(struct pass_run *run, const struct ir_module *m);
 
+/* The rules of canonicalize, read once for each context. The tests prove them. */
+const struct rule_index *rule_set_canonical(struct ir_context *ctx);
+
 /* clang-format off */
 #define RULE_SET_OPTIONS                                                                            \
 	{"rules", PASS_STRING, "", "file of rules; shipped or none: those of docs/rules.md", NULL, 0, 0}, \
