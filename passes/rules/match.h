@@ -35,7 +35,7 @@ struct rule_pattern {
 	/* Of its proof, besides those of the rule. */
 	const struct ir_rule_condition *where;
 	int nwhere;
-	unsigned assumes;    /* of elements, by its proof: enum rule_assumes of verify.h */
+	unsigned assumes;    /* of elements, by its proof: set of enum rule_assumes */
 	int number;          /* in the list that the index was made of */
 	uint32_t value_base; /* ids of values of the left side start here */
 	uint32_t right_base; /* and of the right side */
