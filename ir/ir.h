@@ -176,12 +176,15 @@ struct ir_module {
 	struct ir_templates *templates;    /* types of calls so far: template.c; NULL: none */
 };
 
+struct rule_index;
+
 struct ir_context {
 	struct arena *arena;
 	struct diag *diag;
 	struct ir_intern *intern;            /* names and types: context.c */
 	const struct ir_row *row;            /* the op table, parsed: ir/ops/row.h */
 	const struct term *(*derivative)[3]; /* of every scalar function for each argument */
+	const struct rule_index *canonical;  /* rules of canonicalize, once it has run: rules/set.h */
 };
 
 /* A new context owned by `owner`, with its own diagnostics reporter. Never NULL. */

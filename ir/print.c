@@ -418,13 +418,22 @@ ir_print(FILE *out, const struct ir_module *m)
 	talloc_free(p);
 }
 
+const char *const ir_rule_assumption[RULE_NASSUMES] = {"finite", "positive", "nonzero"};
+
 static void
-print_conditions(struct printer *p, const struct ir_rule_condition *where, int n)
+print_conditions(struct printer *p, unsigned assumes, const struct ir_rule_condition *where, int n)
 {
 	static const char *const sign[] = {" == ", " != ", " < ", " <= ", " > ", " >= "};
+	const char *between = " where ";
 
+	for (int i = 0; i < RULE_NASSUMES; i++)
+		if (assumes >> i & 1) {
+			out_text(&p->out, between);
+			out_text(&p->out, ir_rule_assumption[i]);
+			between = ", ";
+		}
 	for (int i = 0; i < n; i++) {
-		out_text(&p->out, i ? ", " : " where ");
+		out_text(&p->out, i ? ", " : between);
 		print_size(p, where[i].arg[0], LEVEL_SUM);
 		out_text(&p->out, sign[where[i].compare]);
 		print_size(p, where[i].arg[1], LEVEL_SUM);
@@ -437,7 +446,7 @@ ir_print_conditions(
 {
 	struct printer *p = printer_create(out, m);
 
-	print_conditions(p, where, n);
+	print_conditions(p, 0, where, n);
 	out_flush(&p->out);
 	talloc_free(p);
 }
@@ -458,7 +467,7 @@ ir_print_rule(FILE *out, const struct ir_module *m, const struct ir_rule *r)
 		print_type_text(p, r->param[i]);
 	}
 	out_char(&p->out, ')');
-	print_conditions(p, r->where, r->nwhere);
+	print_conditions(p, r->assumes, r->where, r->nwhere);
 	out_bytes(&p->out, " {\n", 3);
 	print_block(p, &r->side[RULE_LEFT]->body, 1);
 	out_text(&p->out, "} => {\n");

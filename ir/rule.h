@@ -20,6 +20,8 @@
  * sizes is any number of dims, the same ones in all parameters that have them; so dims are counted
  * from the end. `@param` marks a tensor that is computed from params and constants alone.
  *
+ * A rule may assume of elements that they are finite, positive or nonzero, `where finite`.
+ *
  * The meaning of a rule is that for all sizes which the left side takes and for which the conditions
  * hold, both sides return equal values. passes/rules/verify.h proves it.
  */
@@ -37,6 +39,16 @@ struct ir_rule_condition {
 	struct ir_loc loc;
 };
 
+/* What is assumed of elements beside real arithmetic. */
+enum rule_assumes {
+	RULE_FINITE = 1 << 0,   /* none is infinite or NaN: x - x = 0, 0 x = 0 */
+	RULE_POSITIVE = 1 << 1, /* of logarithms and roots */
+	RULE_NONZERO = 1 << 2,  /* divisors */
+	RULE_NASSUMES = 3,
+};
+/* "finite", "positive", "nonzero" */
+extern const char *const ir_rule_assumption[RULE_NASSUMES];
+
 enum { RULE_LEFT, RULE_RIGHT };
 
 struct ir_rule {
@@ -48,6 +60,7 @@ struct ir_rule {
 	const struct ir_type_text **param; /* of each argument of a side */
 	const struct ir_rule_condition *where;
 	int nwhere;
+	unsigned assumes; /* set of enum rule_assumes */
 };
 
 /* The rules of a text, in its order. The module owns them. */

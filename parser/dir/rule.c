@@ -102,6 +102,19 @@ rule_condition(struct parser *p, struct size_value x, struct ir_loc xloc,
 	VEC_PUSH(p, &p->where, c);
 }
 
+bool
+rule_assumption(struct parser *p, struct named word)
+{
+	for (int i = 0; i < RULE_NASSUMES; i++)
+		if (strcmp(word.name, ir_rule_assumption[i]) == 0) {
+			p->rule->assumes |= 1u << i;
+			return true;
+		}
+	PARSE_ERROR(p, word.loc,
+		"expected a comparison, or what is assumed of elements: finite, positive or nonzero");
+	return false;
+}
+
 void
 rule_side_end(struct parser *p, struct ir_loc brace)
 {

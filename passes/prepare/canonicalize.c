@@ -1,8 +1,10 @@
 /*
- * Brings ops into their plain form by local rewrites, one row each in the table below, applied from
- * the first op to the last until none fits. Every rewrite gives a value of the same type, layout
- * included, and the same meaning; its proof stands above it. None undoes another: each takes an op
- * away or replaces constants, so the walk ends; each is O(1), and a walk O(ops).
+ * Brings ops into their plain form by local rewrites, applied from the first op to the last until
+ * none fits: the rules of passes/rules/canonical.rules, which are proven, and rows of the tables
+ * below, whose proofs stand above them. Rows have what no rule says: they compute with constants,
+ * lists of dims and specs, or ask for layouts and for all uses of a value. Every rewrite gives a
+ * value of the same type, layout included. None undoes another: each takes an op away, moves a slice
+ * up or replaces constants, so the walk ends; each is O(1), and a walk O(ops).
  *
  * Exact: results are the same to the bit, and dopt -check compares them so. So x * 0 stays (x may
  * be infinite), x + 0 mostly does (-0 + 0 is 0), and sums are not put in another order.
@@ -14,6 +16,8 @@
 #include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
 #include "passes/prepare/canonicalize.h"
+#include "passes/rules/match.h"
+#include "passes/rules/set.h"
 
 #include "ir/ops/form.h"
 
@@ -23,28 +27,6 @@ static bool
 is_float_type(const struct ir_type *t)
 {
 	return ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT;
-}
-
-/* Is operand i a constant? Then *value is the number that all its elements are. */
-static bool
-constant_operand(const struct ir_op *op, int i, double *value)
-{
-	const struct ir_op *from = canon_made_by(op, i, OP_constant);
-
-	if (!from)
-		return false;
-	const enum ir_dtype t = (enum ir_dtype)from->result[0].type->dtype;
-	const union ir_number n = literal_of_constant(from);
-	*value = ir_dtype_class(t) == IR_FLOAT ? n.f : ir_dtype_double(t, n.i);
-	return true;
-}
-
-static bool
-operand_is(const struct ir_op *op, int i, double number)
-{
-	double value;
-
-	return constant_operand(op, i, &value) && value == number;
 }
 
 static bool
@@ -63,154 +45,6 @@ is_partial(const struct ir_module *m, const struct ir_type *t)
 		if (t->axis[i].kind == IR_PARTIAL)
 			return true;
 	return false;
-}
-
-/* --- arithmetic ------------------------------------------------------------------------------- */
-
-/* What gives numbers of at least 0, and so never -0. */
-static bool
-is_never_minus_zero(const struct ir_value *v)
-{
-	if (!is_float_type(v->type))
-		return true;
-	switch (v->op ? (enum op_code)v->op->code : OP_NCODES) {
-	case OP_exp:
-	case OP_sigmoid:
-	case OP_softplus:
-	case OP_abs:
-	case OP_square:
-	case OP_relu: return true;
-	default: return false;
-	}
-}
-
-/* Is adding operand i, or its opposite, nothing to x? -0 is nothing; +0 makes +0 of -0. */
-static bool
-adds_nothing(const struct ir_op *op, int i, bool opposite, const struct ir_value *x)
-{
-	double zero;
-
-	return constant_operand(op, i, &zero) && zero == 0 &&
-	       (!signbit(zero) == opposite || is_never_minus_zero(x));
-}
-
-/* x + -0 = -0 + x = x; x + 0 = x where x is never -0. */
-static struct ir_value *
-add_zero(struct canon *c, struct ir_op *op)
-{
-	struct ir_value *x = ir_operand(op, 0), *y = ir_operand(op, 1);
-
-	(void)c;
-	return adds_nothing(op, 1, false, x) ? x : adds_nothing(op, 0, false, y) ? y : NULL;
-}
-
-/* x - 0 = x; x - -0 = x where x is never -0. */
-static struct ir_value *
-sub_zero(struct canon *c, struct ir_op *op)
-{
-	(void)c;
-	return adds_nothing(op, 1, true, ir_operand(op, 0)) ? ir_operand(op, 0) : NULL;
-}
-
-/* x * 1 = 1 * x = x. */
-static struct ir_value *
-mul_one(struct canon *c, struct ir_op *op)
-{
-	(void)c;
-	return operand_is(op, 1, 1)   ? ir_operand(op, 0)
-	       : operand_is(op, 0, 1) ? ir_operand(op, 1)
-				      : NULL;
-}
-
-/* x / 1 = x, x to the power 1 = x. */
-static struct ir_value *
-right_one(struct canon *c, struct ir_op *op)
-{
-	(void)c;
-	return operand_is(op, 1, 1) ? ir_operand(op, 0) : NULL;
-}
-
-/* The larger of x and x is x; so are the smaller, both, and either. */
-static struct ir_value *
-both_same(struct canon *c, struct ir_op *op)
-{
-	(void)c;
-	return ir_operand(op, 0) == ir_operand(op, 1) ? ir_operand(op, 0) : NULL;
-}
-
-/* x and true = x, x or false = x, x xor false = x, where true is all bits; the constant on either
- * side. */
-static struct ir_value *
-logic_neutral(struct canon *c, struct ir_op *op)
-{
-	const enum ir_dtype t = (enum ir_dtype)op->result[0].type->dtype;
-	const double all = t == IR_bool ? 1
-			   : ir_dtype_class(t) == IR_UINT
-				   ? ir_dtype_double(IR_u64, ir_dtype_wrap(t, -1))
-				   : -1;
-	double neutral = op->code == OP_and ? all : 0;
-
-	(void)c;
-	return operand_is(op, 1, neutral)   ? ir_operand(op, 0)
-	       : operand_is(op, 0, neutral) ? ir_operand(op, 1)
-					    : NULL;
-}
-
-/* The opposite of the opposite of x is x: negative, not. */
-static struct ir_value *
-involution(struct canon *c, struct ir_op *op)
-{
-	struct ir_op *inner = canon_made_by(op, 0, (enum op_code)op->code);
-
-	(void)c;
-	return inner ? canon_operand(inner) : NULL;
-}
-
-/* What leaves its own results as they are: abs, relu, rounding, stop_gradient. */
-static struct ir_value *
-idempotent(struct canon *c, struct ir_op *op)
-{
-	(void)c;
-	return canon_made_by(op, 0, (enum op_code)op->code) ? ir_operand(op, 0) : NULL;
-}
-
-/* a where c holds, else a, is a; with a constant c it is one of the two. */
-static struct ir_value *
-select_known(struct canon *c, struct ir_op *op)
-{
-	double condition;
-
-	(void)c;
-	if (ir_operand(op, 1) == ir_operand(op, 2))
-		return ir_operand(op, 1);
-	return constant_operand(op, 0, &condition) ? ir_operand(op, condition != 0 ? 1 : 2) : NULL;
-}
-
-/* Does every number of type a have its equal in type b? */
-static bool
-holds_exactly(enum ir_dtype a, enum ir_dtype b)
-{
-	bool same = ir_dtype_class(a) == ir_dtype_class(b) && ir_dtype_class(a) != IR_BOOL;
-
-	/* The 16-bit floats are not parts of each other; every wider float has all of both. */
-	return same && ir_dtype_bytes(b) > ir_dtype_bytes(a);
-}
-
-/* To its own type: x. To a type that holds x exactly, and back: x. */
-static struct ir_value *
-convert_back(struct canon *c, struct ir_op *op)
-{
-	struct ir_op *inner = canon_made_by(op, 0, OP_convert);
-
-	(void)c;
-	if (ir_operand_type(op, 0) == op->result[0].type)
-		return ir_operand(op, 0);
-	if (!inner || ir_operand_type(inner, 0) != op->result[0].type)
-		return NULL;
-	enum ir_dtype narrow = (enum ir_dtype)op->result[0].type->dtype;
-	return holds_exactly(narrow, (enum ir_dtype)ir_operand_type(op, 0)->dtype)
-		       ? canon_operand(inner)
-		       : NULL;
 }
 
 /* --- constants -------------------------------------------------------------------------------- */
@@ -351,35 +185,9 @@ broadcast_idle(struct canon *c, struct ir_op *op)
 
 /* --- the table -------------------------------------------------------------------------------- */
 
-static const char identity[] = "identit(y/ies)", folded[] = "constant(s) folded",
-		  shapes[] = "shape op(s) merged";
+static const char folded[] = "constant(s) folded", shapes[] = "shape op(s) merged";
 
 static const struct rewrite rewrites[] = {
-	{OP_add, add_zero, identity},
-	{OP_sub, sub_zero, identity},
-	{OP_mul, mul_one, identity},
-	{OP_div, right_one, identity},
-	{OP_pow, right_one, identity},
-	{OP_maximum, both_same, identity},
-	{OP_minimum, both_same, identity},
-	{OP_and, both_same, identity},
-	{OP_or, both_same, identity},
-	{OP_and, logic_neutral, identity},
-	{OP_or, logic_neutral, identity},
-	{OP_xor, logic_neutral, identity},
-	{OP_neg, involution, identity},
-	{OP_not, involution, identity},
-	{OP_abs, idempotent, identity},
-	{OP_relu, idempotent, identity},
-	{OP_floor, idempotent, identity},
-	{OP_ceil, idempotent, identity},
-	{OP_round, idempotent, identity},
-	{OP_round_away, idempotent, identity},
-	{OP_trunc, idempotent, identity},
-	{OP_sign, idempotent, identity},
-	{OP_stop_gradient, idempotent, identity},
-	{OP_select, select_known, identity},
-	{OP_convert, convert_back, identity},
 	{OP_convert, canon_convert_before_gather, "message(s) made smaller"},
 	{OP_add, fold_constants, folded},
 	{OP_sub, fold_constants, folded},
@@ -441,6 +249,17 @@ drop_made(const struct ir_op *op, struct ir_value *v)
 		ir_op_erase(v->op);
 }
 
+static void
+replace(struct canon *c, struct ir_op *op, struct ir_value *v, const char *count)
+{
+	pass_remark(c->run, op, PASS_APPLIED, "%s: %s", op_name((enum op_code)op->code),
+		number_noun(c->run->scratch, 1, count));
+	pass_count(c->run, count, 1);
+	if (v->op && !v->name)
+		v->name = op->result[0].name;
+	ir_replace_uses(&op->result[0], v);
+}
+
 static bool
 apply_row(struct canon *c, const struct rewrite *r, struct ir_op *op)
 {
@@ -452,22 +271,94 @@ apply_row(struct canon *c, const struct rewrite *r, struct ir_op *op)
 		drop_made(op, v);
 		return false;
 	}
-	pass_remark(c->run, op, PASS_APPLIED, "%s: %s", op_name((enum op_code)op->code),
-		number_noun(c->run->scratch, 1, r->count));
-	pass_count(c->run, r->count, 1);
-	if (v->op && !v->name)
-		v->name = op->result[0].name;
-	ir_replace_uses(&op->result[0], v);
+	replace(c, op, v, r->count);
 	return true;
 }
 
-/* The first row of the tables that fits. */
+/* --- rules ------------------------------------------------------------------------------------ */
+
+static bool
+is_left(const struct rule_built *b, const struct ir_op *op)
+{
+	const struct rule_pattern *p = b->match->pattern;
+
+	IR_FOR_OPS (want, &p->rule->side[RULE_LEFT]->body)
+		if (want->nresults && rule_matched(b->match, &want->result[0])->op == op)
+			return true;
+	return false;
+}
+
+/* Is nothing of the left side needed any more but what the right side reads? */
+static bool
+is_used_once(const struct rule_built *b)
+{
+	IR_FOR_OPS (want, &b->match->pattern->rule->side[RULE_LEFT]->body) {
+		const struct ir_value *v =
+			want->nresults ? rule_matched(b->match, &want->result[0]) : NULL;
+		bool once = true;
+		if (!v || v->op == b->match->at)
+			continue;
+		IR_FOR_USES (u, v) {
+			bool known = is_left(b, u->op);
+			RULE_FOR_BUILT (op, b)
+				known = known || u->op == op;
+			once = once && known;
+		}
+		if (!once)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What takes the place of an op is there already, or is such an op that reads what was computed
+ * earlier, or nobody needs what it was computed from. Over time axes no collectives are made.
+ */
+static bool
+is_plainer(const struct canon *c, const struct rule_built *b)
+{
+	int n = 0;
+	bool same = true;
+
+	RULE_FOR_BUILT (op, b) {
+		const int axis = (int)ir_attr_int(op, "axis", -1);
+		if (op_is(op, TRAIT_VARIADIC) && c->m->axis[axis].time)
+			return false;
+		same = op->code == b->match->at->code;
+		n++;
+	}
+	return n == 0 || (n == 1 && same) || is_used_once(b);
+}
+
+static bool
+apply_rule(struct canon *c, struct ir_op *op)
+{
+	struct rule_next next = {0};
+	struct rule_match match;
+	struct rule_built b;
+
+	while (rule_match_next(c->rules, c->m, op, &next, &match)) {
+		if (!rule_build(c->m, &match, &b))
+			continue;
+		if (is_plainer(c, &b)) {
+			replace(c, op, b.to[0],
+				op_is(op, TRAIT_PARALLEL) ? canon_joined : "identit(y/ies)");
+			return true;
+		}
+		rule_undo(&b);
+	}
+	return false;
+}
+
+/* The first rule, or row of the tables, that fits. */
 static bool
 rewrite_op(struct canon *c, struct ir_op *op)
 {
 	const struct rewrite *const tables[] = {
 		op_is(op, TRAIT_PARALLEL) ? canon_parallel : rewrites, canon_products};
 
+	if (apply_rule(c, op))
+		return true;
 	c->b = (struct ir_builder){.m = c->m, .block = op->block, .before = op, .loc = op->loc};
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
 		for (const struct rewrite *r = tables[i]; r->apply; r++)
@@ -508,7 +399,7 @@ walk(struct canon *c, struct ir_block *b)
 static bool
 canonicalize_run(struct pass_run *run, struct ir_module *m)
 {
-	struct canon c = {.run = run, .m = m};
+	struct canon c = {.run = run, .m = m, .rules = rule_set_canonical(run->ctx)};
 	struct ir_func *f = ir_func_find(m, "main");
 
 	while (f && walk(&c, &f->body))

@@ -8,6 +8,7 @@
 struct canon {
 	struct pass_run *run;
 	struct ir_module *m;
+	const struct rule_index *rules;
 	struct ir_builder b; /* in front of the op at work */
 };
 
@@ -24,6 +25,7 @@ struct rewrite {
 /* What is gathered to be read in fewer bytes only is gathered in these: a row for conversions. */
 struct ir_value *canon_convert_before_gather(struct canon *c, struct ir_op *op);
 
+extern const char canon_joined[]; /* counts of parallelization ops */
 /* The rows for parallelization ops, ended by one without a function. */
 extern const struct rewrite canon_parallel[];
 

@@ -107,22 +107,10 @@ struct building {
 	const struct rule_match *match;
 	struct ir_op *before;
 	const struct ir_type *like;
+	bool reuse;    /* what the left side has */
 	uint32_t base; /* ids of values of the side start here */
 	struct ir_value *value[RULE_MAX_VALUES];
 };
-
-static uint32_t
-least_id(const struct ir_block *b)
-{
-	uint32_t least = UINT32_MAX;
-
-	for (uint32_t i = 0; i < b->nargs; i++)
-		least = b->arg[i].id < least ? b->arg[i].id : least;
-	IR_FOR_OPS (op, b)
-		for (int i = 0; i < op->nresults; i++)
-			least = op->result[i].id < least ? op->result[i].id : least;
-	return least;
-}
 
 static struct ir_value **
 made(struct building *x, const struct ir_value *v)
@@ -137,8 +125,13 @@ build_op(struct building *x, const struct ir_op *want)
 	struct ir_value *operand[RULE_MAX_VALUES];
 	struct ir_attr attr[ROW_MAX_ATTRS];
 	const struct ir_type *written[RULE_MAX_RESULTS];
+	const uint8_t same = x->match->pattern->same[want->result[0].id - x->base];
 	int n = 0;
 
+	if (x->reuse && same) {
+		*made(x, &want->result[0]) = x->match->value[same - 1];
+		return true;
+	}
 	if (want->noperands > RULE_MAX_VALUES || want->nresults > RULE_MAX_RESULTS)
 		return false;
 	for (int i = 0; i < want->nattrs && i < ROW_MAX_ATTRS; i++) {
@@ -166,27 +159,38 @@ build_op(struct building *x, const struct ir_op *want)
 	return true;
 }
 
-bool
-rule_instance(struct ir_module *m, const struct rule_match *match, int side, struct ir_op *before,
-	const struct ir_type *like, struct ir_value *result[RULE_MAX_RESULTS])
+static bool
+build_side(struct ir_module *m, const struct rule_match *match, int side, bool reuse,
+	struct ir_op *before, const struct ir_type *like, struct ir_value *result[RULE_MAX_RESULTS])
 {
-	const struct ir_rule *r = match->pattern->rule;
+	const struct rule_pattern *p = match->pattern;
+	const struct ir_rule *r = p->rule;
 	const struct ir_block *body = &r->side[side]->body, *left = &r->side[RULE_LEFT]->body;
 	const struct ir_op *ret = ir_rule_return(r, side);
-	struct building x = {
-		.m = m, .match = match, .before = before, .like = like, .base = least_id(body)};
+	struct building x = {.m = m,
+		.match = match,
+		.before = before,
+		.like = like,
+		.reuse = reuse,
+		.base = side == RULE_LEFT ? p->value_base : p->right_base};
 	const bool mute = diag_mute(m->ctx->diag, true);
 	bool fits = true;
 
 	for (uint32_t i = 0; i < body->nargs; i++)
-		*made(&x, &body->arg[i]) =
-			match->value[rule_value_number(match->pattern, &left->arg[i])];
+		*made(&x, &body->arg[i]) = match->value[rule_value_number(p, &left->arg[i])];
 	for (const struct ir_op *op = body->first; fits && op != ret; op = op->next)
 		fits = build_op(&x, op);
 	diag_mute(m->ctx->diag, mute);
 	for (int i = 0; fits && i < ret->noperands; i++)
 		result[i] = *made(&x, ir_operand(ret, i));
 	return fits;
+}
+
+bool
+rule_instance(struct ir_module *m, const struct rule_match *match, int side, struct ir_op *before,
+	const struct ir_type *like, struct ir_value *result[RULE_MAX_RESULTS])
+{
+	return build_side(m, match, side, false, before, like, result);
 }
 
 /* --- where it is built ------------------------------------------------------------------------ */
@@ -310,7 +314,7 @@ rule_build(struct ir_module *m, const struct rule_match *match, struct rule_buil
 	if (!b->after)
 		return false;
 	b->before = b->after->prev;
-	fits = rule_instance(m, match, RULE_RIGHT, b->after, b->from[0]->type, b->to);
+	fits = build_side(m, match, RULE_RIGHT, true, b->after, b->from[0]->type, b->to);
 	for (int i = 0; fits && i < b->n; i++)
 		fits = b->to[i]->type == b->from[i]->type && root_number(b, b->to[i]) < 0;
 	if (!fits)

@@ -103,7 +103,7 @@ factor_renamed(struct terms *t, const struct renaming *r, term_id f, int depth)
 		}
 		t->stack.at[mark + i] = w;
 	}
-	if (node.kind == NODE_APPLY && apply_commutes((int)t->stack.at[mark]))
+	if (node.kind == NODE_APPLY && apply_commutes(t, (int)t->stack.at[mark]))
 		term_sort(t->stack.at + mark + 1, node.n - 1);
 	return term_make(t, (enum term_node)node.kind, mark, node.boolean);
 }

@@ -4,7 +4,8 @@
  *     first[code of the root] -> rules, sorted by the codes of the ops of its operands
  *
  * An op is compared with the keys of its code, three numbers each, and matched with the rules of
- * those that fit: the 640 rules of FlexFlow have 209 keys, of 3 rules each and at most 17.
+ * those that fit: the 640 rules of FlexFlow have 209 keys, of 3 rules each and at most 17. If none of
+ * its operands' ops is in any of these keys, it is not compared with them.
  */
 #include "ir/base/alloc.h"
 #include "passes/rules/matcher.h"
@@ -17,6 +18,8 @@ struct rule_index {
 	const struct rule_pattern **order; /* [n] those that may match, by key, then number */
 	int n;
 	int first[OP_NCODES + 1]; /* in `order`, by code of the root */
+	/* By code of the root: of which ops one must make an operand; OP_NCODES: of any. */
+	uint64_t wanted[OP_NCODES][OP_NCODES / 64 + 1];
 };
 
 /* --- a rule as the matcher reads it ----------------------------------------------------------- */
@@ -167,26 +170,110 @@ check_names(const struct ir_rule *r)
 	return s.n > n || s.more ? "its right side has a name that the left side lacks" : NULL;
 }
 
-/* Ids of the left side's values are in a row. */
-static void
-number_values(struct rule_pattern *p)
+/* Ids of a side's values are in a row; returns their number. */
+static uint32_t
+number_values(const struct ir_block *b, uint32_t *base)
 {
-	const struct ir_func *left = p->rule->side[RULE_LEFT];
 	uint32_t low = UINT32_MAX, high = 0;
 
-	for (uint32_t i = 0; i < left->body.nargs; i++) {
-		const uint32_t id = left->body.arg[i].id;
+	for (uint32_t i = 0; i < b->nargs; i++) {
+		const uint32_t id = b->arg[i].id;
 		low = id < low ? id : low;
 		high = id > high ? id : high;
 	}
-	IR_FOR_OPS (op, &left->body)
+	IR_FOR_OPS (op, b)
 		for (int i = 0; i < op->nresults; i++) {
 			const uint32_t id = op->result[i].id;
 			low = id < low ? id : low;
 			high = id > high ? id : high;
 		}
-	p->value_base = low;
-	p->nvalues = high - low + 1;
+	*base = low;
+	return high - low + 1;
+}
+
+static bool
+is_all_dims(const struct pattern_side *s)
+{
+	const struct pattern_item *item = s->item;
+
+	return s->nitems == 1 && item->name == '.' && !item->how && !item->size && !item->at;
+}
+
+static bool
+is_pointwise_op(const struct ir_row *row)
+{
+	const struct pattern *p = row->pattern;
+	bool all = p && is_all_dims(&p->out) && !p->over.nitems;
+
+	for (int i = 0; all && i < p->ninputs; i++)
+		all = is_all_dims(&p->in[i]);
+	return all;
+}
+
+static bool
+has_any_dims(const struct ir_type_text *t)
+{
+	return !t || (t->dots && !t->rank);
+}
+
+/* Then the rule holds of operands that are repeated along dims as well: as if they were larger. */
+static bool
+is_pointwise(const struct ir_rule *r)
+{
+	bool all = ir_rule_return(r, RULE_LEFT)->noperands == 1;
+
+	for (uint32_t i = 0; i < r->side[RULE_LEFT]->body.nargs; i++)
+		all = all && has_any_dims(r->param[i]);
+	for (int side = 0; side < 2; side++)
+		IR_FOR_OPS (op, &r->side[side]->body)
+			if (op->code != OP_return)
+				all = all && !op_is(op, TRAIT_PARALLEL) &&
+				      has_any_dims(op->written) &&
+				      is_pointwise_op(op_row(r->side[side]->module->ctx, op));
+	return all;
+}
+
+/* The value of the left side that a value of the right side is, too; NULL: none. */
+static const struct ir_value *
+left_of(const struct rule_pattern *p, const struct ir_value *right)
+{
+	const uint32_t i = right->id - p->right_base;
+	const struct ir_block *left = &p->rule->side[RULE_LEFT]->body;
+
+	if (!right->op)
+		return &left->arg[right->index];
+	IR_FOR_OPS (op, left)
+		if (p->same[i] && op->result[0].id - p->value_base == p->same[i] - 1u)
+			return &op->result[0];
+	return NULL;
+}
+
+static bool
+is_same(const struct rule_pattern *p, const struct ir_op *left, const struct ir_op *right)
+{
+	bool same = left->code == right->code && left->nresults == 1 &&
+		    left->noperands == right->noperands && !right->written &&
+		    ir_attrs_equal(left, right);
+
+	for (int i = 0; same && i < left->noperands; i++)
+		same = left_of(p, ir_operand(right, i)) == ir_operand(left, i);
+	return same;
+}
+
+/* Finds the ops of the right side that a match has already: all of the left side but the root. */
+static void
+find_same(struct rule_pattern *p)
+{
+	const struct ir_op *ret = ir_rule_return(p->rule, RULE_LEFT);
+
+	if (ret->noperands != 1)
+		return;
+	IR_FOR_OPS (right, &p->rule->side[RULE_RIGHT]->body)
+		IR_FOR_OPS (left, &p->rule->side[RULE_LEFT]->body)
+			if (left != ret && left != ir_operand(ret, 0)->op &&
+				is_same(p, left, right))
+				p->same[right->result[0].id - p->right_base] =
+					(uint8_t)(rule_value_number(p, &left->result[0]) + 1);
 }
 
 static int
@@ -209,8 +296,9 @@ fill(struct rule_pattern *p)
 	p->why_not = check_ops(p->rule, RULE_LEFT);
 	if (!p->why_not)
 		p->why_not = check_ops(p->rule, RULE_RIGHT);
-	number_values(p);
-	if (!p->why_not && p->nvalues > RULE_MAX_VALUES)
+	p->nvalues = number_values(&p->rule->side[RULE_LEFT]->body, &p->value_base);
+	const uint32_t nright = number_values(&p->rule->side[RULE_RIGHT]->body, &p->right_base);
+	if (!p->why_not && (p->nvalues > RULE_MAX_VALUES || nright > RULE_MAX_VALUES))
 		p->why_not = "it has too many values";
 	if (!p->why_not)
 		p->why_not = check_reached(p);
@@ -222,6 +310,8 @@ fill(struct rule_pattern *p)
 		const int depth = depth_of(ir_operand(ir_rule_return(p->rule, RULE_LEFT), i));
 		p->depth = depth > p->depth ? depth : p->depth;
 	}
+	p->pointwise = is_pointwise(p->rule);
+	find_same(p);
 	p->code = root->op->code;
 	for (int i = 0; i < RULE_KEY_OPERANDS; i++) {
 		const struct ir_op *from =
@@ -244,6 +334,20 @@ by_key(const void *a, const void *b)
 	return c ? c : x->number - y->number;
 }
 
+static void
+want_operands(struct rule_index *index, const struct rule_pattern *p)
+{
+	bool any = true;
+
+	for (int i = 0; i < RULE_KEY_OPERANDS; i++) {
+		any = any && p->key[i] == OP_NCODES;
+		if (p->key[i] != OP_NCODES)
+			index->wanted[p->code][p->key[i] / 64] |= 1ull << p->key[i] % 64;
+	}
+	if (any)
+		index->wanted[p->code][OP_NCODES / 64] |= 1ull << OP_NCODES % 64;
+}
+
 struct rule_index *
 rule_index_create(const void *owner, const struct rule_pattern *rule, int n)
 {
@@ -261,6 +365,8 @@ rule_index_create(const void *owner, const struct rule_pattern *rule, int n)
 	}
 	if (index->n)
 		qsort(index->order, (size_t)index->n, sizeof *index->order, by_key);
+	for (int i = 0; i < index->n; i++)
+		want_operands(index, index->order[i]);
 	for (int code = 0; code <= OP_NCODES; code++) {
 		while (at < index->n && index->order[at]->code < code)
 			at++;
@@ -294,6 +400,21 @@ fits_key(const struct rule_pattern *p, const struct ir_op *op)
 		fits = fits && operand_is(op, i, p->key[i]);
 	return fits || (n == 2 && op_is(op, TRAIT_COMMUTES) && operand_is(op, 0, p->key[1]) &&
 			       operand_is(op, 1, p->key[0]));
+}
+
+/* Does an op that some rule wants make an operand? */
+static bool
+has_wanted(const struct rule_index *index, const struct ir_op *op)
+{
+	const uint64_t *wanted = index->wanted[op->code];
+	const int n = op->noperands < RULE_KEY_OPERANDS ? op->noperands : RULE_KEY_OPERANDS;
+	bool has = wanted[OP_NCODES / 64] >> OP_NCODES % 64 & 1;
+
+	for (int i = 0; i < n; i++) {
+		const struct ir_op *from = ir_operand(op, i)->op;
+		has = has || (from && wanted[from->code / 64] >> from->code % 64 & 1);
+	}
+	return has;
 }
 
 void
@@ -333,6 +454,8 @@ rule_match_next(const struct rule_index *index, struct ir_module *m, struct ir_o
 	const int begin = index->first[root->code], end = index->first[root->code + 1];
 	struct matcher x;
 
+	if (begin == end || !has_wanted(index, root))
+		return false;
 	while (begin + next->at < end) {
 		const struct rule_pattern *p = index->order[begin + next->at++];
 		if (!fits_key(p, root))

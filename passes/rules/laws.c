@@ -63,9 +63,12 @@ law_of(int fn)
 }
 
 bool
-apply_commutes(int fn)
+apply_commutes(const struct terms *t, int fn)
 {
-	return law_of(fn) & LAW_COMMUTES;
+	/* Of 0 and -0 the last one is the larger, and the smaller. */
+	const bool ordered = t->bitwise && (fn == FN_maximum || fn == FN_minimum);
+
+	return !ordered && law_of(fn) & LAW_COMMUTES;
 }
 
 term_id
@@ -81,7 +84,7 @@ poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n)
 		}
 		TERM_PUSH(t, arg[i]);
 	}
-	if (apply_commutes(fn))
+	if (apply_commutes(t, fn))
 		term_sort(t->stack.at + mark + 1, n);
 	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, law_of(fn) & LAW_BOOL));
 }
@@ -422,9 +425,11 @@ push_extreme(struct terms *t, int fn, term_id p, int64_t mark)
 			push_extreme(t, fn, (term_id)term_words(t, f)[i], mark);
 		return;
 	}
+	int64_t n = mark;
 	for (int64_t i = mark; i < t->stack.n; i++)
-		if (t->stack.at[i] == p)
-			return;
+		if (t->stack.at[i] != p)
+			t->stack.at[n++] = t->stack.at[i];
+	t->stack.n = n;
 	TERM_PUSH(t, p);
 }
 
@@ -740,19 +745,19 @@ root(struct terms *t, term_id x)
 
 /* Can every number of type `from` be had in type `to`? */
 static bool
-is_lossless(int from, int to)
+is_lossless(enum ir_dtype from, enum ir_dtype to)
 {
-	static const struct {
-		uint8_t from, to;
-	} row[] = {{IR_bf16, IR_f32}, {IR_f16, IR_f32}, {IR_bf16, IR_f64}, {IR_f16, IR_f64},
-		{IR_f32, IR_f64}, {IR_i32, IR_i64}, {IR_i32, IR_f64}, {IR_bool, IR_f32},
-		{IR_bool, IR_i32}, {IR_bool, IR_i64}, {IR_bool, IR_f64}, {IR_bool, IR_bf16},
-		{IR_bool, IR_f16}};
+	static const unsigned digits[IR_NDTYPES] = {
+		[IR_f64] = 53, [IR_f32] = 24, [IR_f16] = 11, [IR_bf16] = 8};
+	const enum ir_dclass a = ir_dtype_class(from), b = ir_dtype_class(to);
+	const unsigned bits = ir_dtype_bits(from) - (a == IR_INT);
 
-	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-		if (row[i].from == from && row[i].to == to)
-			return true;
-	return from == to;
+	if (from == to || a == IR_BOOL)
+		return true;
+	if (b == IR_FLOAT && a != IR_FLOAT)
+		return bits <= digits[to];
+	return (a == b || (a == IR_UINT && b == IR_INT)) &&
+	       ir_dtype_bytes(to) > ir_dtype_bytes(from);
 }
 
 static term_id
@@ -769,10 +774,58 @@ converted(struct terms *t, int fn, term_id x)
 		return x;
 	if (before >= APPLY_CONVERT) {
 		const int first = (before - APPLY_CONVERT) / 32;
-		if (first < IR_NDTYPES && is_lossless(first, from))
+		if (first < IR_NDTYPES && from < IR_NDTYPES &&
+			is_lossless((enum ir_dtype)first, (enum ir_dtype)from))
 			return converted(t, APPLY_CONVERT + 32 * first + to, inner);
 	}
 	return poly_apply_plain(t, fn, &x, 1);
+}
+
+/* To the bit -0 is not 0: it is the opposite of 0. */
+static bool
+is_minus_zero(const struct terms *t, term_id p)
+{
+	term_id inner;
+
+	return applied(t, p, &inner) == FN_neg && poly_is_integer(t, inner, 0);
+}
+
+static bool
+is_never_minus_zero(const struct terms *t, term_id p)
+{
+	const term_id f = poly_factor(t, p);
+	term_id first;
+
+	switch (applied(t, p, &first)) {
+	case FN_exp:
+	case FN_abs:
+	case FN_sigmoid:
+	case FN_softplus: return true;
+	case FN_mul: return term_words(t, f)[2] == first;
+	case FN_maximum:
+		return poly_is_integer(t, (term_id)term_words(t, f)[t->node.at[f].n - 1], 0);
+	default: return false;
+	}
+}
+
+/* x + y, y added to nothing or nothing to it; 0: not to the bit. */
+static term_id
+plus_nothing(struct terms *t, term_id x, term_id y, enum apply_type type)
+{
+	const bool nothing =
+		is_minus_zero(t, y) ||
+		(poly_is_integer(t, y, 0) && (type == APPLY_INTEGER || is_never_minus_zero(t, x)));
+
+	return nothing ? x : 0;
+}
+
+/* f(x, neutral) = x for bits and truth values. */
+static term_id
+without_neutral(struct terms *t, int fn, term_id x, term_id y, enum apply_type type)
+{
+	const int neutral = fn != FN_and ? 0 : type == APPLY_BOOL ? 1 : -1;
+
+	return poly_is_integer(t, y, neutral) ? x : 0;
 }
 
 /* What holds to the bit, too; 0: nothing does. */
@@ -785,20 +838,29 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 	switch (fn) {
 	case FN_stop: return arg[0];
 	case FN_add:
-		if (type == APPLY_INTEGER && poly_is_integer(t, arg[0], 0))
-			return arg[1];
-		return type == APPLY_INTEGER && poly_is_integer(t, arg[1], 0) ? arg[0] : 0;
-	case FN_sub: return poly_is_integer(t, arg[1], 0) ? arg[0] : 0;
+		inner = plus_nothing(t, arg[0], arg[1], type);
+		return inner ? inner : plus_nothing(t, arg[1], arg[0], type);
+	case FN_sub:
+		if (is_minus_zero(t, arg[1]) && is_never_minus_zero(t, arg[0]))
+			return arg[0];
+		return poly_is_integer(t, arg[1], 0) ? arg[0] : 0;
 	case FN_mul:
 		if (poly_is_integer(t, arg[0], 1))
 			return arg[1];
 		return poly_is_integer(t, arg[1], 1) ? arg[0] : 0;
+	case FN_pow:
 	case FN_div: return poly_is_integer(t, arg[1], 1) ? arg[0] : 0;
 	case FN_neg: return applied(t, arg[0], &inner) == FN_neg ? inner : 0;
 	case FN_maximum:
 	case FN_minimum: return extreme(t, fn, arg[0], arg[1], type);
 	case FN_and:
-	case FN_or: return arg[0] == arg[1] ? arg[0] : 0;
+	case FN_or:
+		if (arg[0] == arg[1])
+			return arg[0];
+		/* fall through */
+	case FN_xor:
+		inner = without_neutral(t, fn, arg[0], arg[1], type);
+		return inner ? inner : without_neutral(t, fn, arg[1], arg[0], type);
 	case FN_not: return applied(t, arg[0], &inner) == FN_not ? inner : 0;
 	case FN_select:
 		if (arg[1] == arg[2])

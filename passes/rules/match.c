@@ -202,6 +202,11 @@ matcher_run(struct matcher *x, struct ir_module *m, const struct rule_pattern *p
 	match->at = root;
 	match->nnames = match->nitems = 0;
 	match->ndots = -1;
+	if (p->pointwise) {
+		const struct ir_type *t = root->result[0].type;
+		match->ndots = t->rank;
+		memcpy(match->dots, t->dim, sizeof match->dots);
+	}
 	memset(match->value, 0, p->nvalues * sizeof *match->value);
 	push_goal(x, want, &root->result[want->index]);
 	return solve(x, 0);

@@ -35,11 +35,16 @@ struct rule_pattern {
 	/* Of its proof, besides those of the rule. */
 	const struct ir_rule_condition *where;
 	int nwhere;
-	unsigned assumes;    /* of elements, by its proof: enum rule_assumes of verify.h */
+	unsigned assumes;    /* of elements, by its proof: set of enum rule_assumes */
 	int number;          /* in the list that the index was made of */
 	uint32_t value_base; /* ids of values of the left side start here */
+	uint32_t right_base; /* and of the right side */
 	uint32_t nvalues;
-	int depth;                       /* ops from a root to a parameter, at most */
+	int depth;      /* ops from a root to a parameter, at most */
+	bool pointwise; /* all its ops are, on tensors of any equal dims, so operands may be repeated */
+	/* Values of the right side that one of the left side is, too: 1 + its number, by the number
+	 * of the one on the right. A rule of one result has it already where it matches. */
+	uint8_t same[RULE_MAX_VALUES];
 	uint16_t code;                   /* of the root */
 	uint16_t key[RULE_KEY_OPERANDS]; /* of the ops of its operands; OP_NCODES: any */
 	/* It never matches: "its right side has a name that the left side lacks"; NULL: it may. */
@@ -90,6 +95,13 @@ bool rule_match_next(const struct rule_index *index, struct ir_module *m, struct
 /* The same for rule number i alone. */
 bool rule_match_one(const struct rule_index *index, struct ir_module *m, struct ir_op *root, int i,
 	struct rule_match *match);
+
+/* What a value of the left side stands for. */
+static inline struct ir_value *
+rule_matched(const struct rule_match *match, const struct ir_value *left)
+{
+	return match->value[left->id - match->pattern->value_base];
+}
 
 /* A match is not copied by =: names stand for lists in it. */
 void rule_match_copy(struct rule_match *to, const struct rule_match *from);

@@ -3,6 +3,7 @@
  * is what its row says or what it means, dims count from 0, and one number for a list is that number
  * for each of its entries. What the rule does not mention must be as if it were left out.
  */
+#include "ir/ops/literal.h"
 #include "passes/rules/matcher.h"
 
 #include <string.h>
@@ -67,6 +68,22 @@ plain_absent(const struct ir_op *op, const char *key, struct plain *to)
 			to->list[i] = entry(t->dim[d]);
 		}
 	}
+}
+
+/* Numbers of a constant are compared as its element type has them: -1 is 255 as u8, 0.999 is 1 as
+ * bf16. */
+static void
+round_numbers(const struct ir_op *op, struct plain *want, struct plain *have)
+{
+	const enum ir_dtype t = (enum ir_dtype)op->result[0].type->dtype;
+	struct rule_number n;
+
+	if (!rule_number_of(&want->single, &n))
+		return;
+	if (ir_dtype_class(t) == IR_FLOAT)
+		have->single = (struct ir_attr){.kind = ATTR_FLOAT, .f = literal_of_constant(op).f};
+	else if (!n.fraction)
+		want->single = entry(ir_dtype_wrap(t, n.i));
 }
 
 /* An attribute of `op`, or of the op of a rule that is matched against it; NULL: left out. */
@@ -206,6 +223,8 @@ match_attr(struct matcher *x, const struct row_attr *r, const struct ir_op *want
 
 	plain_of(have, r, ir_attr_find(want, r->key), &w);
 	plain_of(have, r, ir_attr_find(have, r->key), &h);
+	if (have->code == OP_constant)
+		round_numbers(have, &w, &h);
 	sort_dims(x->m->ctx, have, r->key, &w);
 	sort_dims(x->m->ctx, have, r->key, &h);
 	if (w.form == NAME)

@@ -300,12 +300,16 @@ matcher_type(struct matcher *x, const struct ir_type_text *want, const struct ir
 	const int lead = have->rank - want->rank;
 	const struct ir_attr dtype = {.kind = ATTR_DTYPE, .i = have->dtype};
 
-	if (have->memory != IR_DEVICE || (want->dots ? lead < 0 : lead != 0))
+	if (have->memory != IR_DEVICE)
+		return false;
+	if (!match->pattern->pointwise && (want->dots ? lead < 0 : lead != 0))
 		return false;
 	if (want->letter ? !row_letter_fits(*want->letter, (enum ir_dtype)have->dtype) ||
 				   !matcher_name(x, want->letter, true, dtype)
 			 : want->dtype != have->dtype)
 		return false;
+	if (match->pattern->pointwise) /* whatever is repeated to the dims of the result */
+		return true;
 	if (want->dots && match->ndots < 0) {
 		match->ndots = lead;
 		memcpy(match->dots, have->dim, (size_t)lead * sizeof *match->dots);

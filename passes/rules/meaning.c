@@ -255,6 +255,30 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
 	return poly_constant(t, fn == FN_ne ? !holds : holds, 1);
 }
 
+/* arg, converted to the type that the op names; to one that has only a name by any function of it. */
+static term_id
+converted(struct rule_case *c, const struct sym_op *s, const struct term *t, term_id arg[2],
+	enum apply_type type)
+{
+	const struct ir_attr *to = ir_attr_find(s->op, "to");
+	const bool truth = t->arg[0]->kind == TERM_CALL && t->arg[0]->fn >= FN_is_finite &&
+			   t->arg[0]->fn <= FN_ge;
+	const struct value_type *own = s->nin && !truth ? &s->in[0]->type : NULL;
+	const int from = truth ? IR_bool : !own || own->letter ? IR_NDTYPES : own->dtype;
+	int64_t name = 0;
+
+	if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are in all types */
+		return arg[0];
+	if (to->kind != ATTR_NAME)
+		return poly_apply(c->t, APPLY_CONVERT + 32 * from + (int)to->i, arg, 1, type);
+	if (own && own->letter == to->s)
+		return arg[0];
+	for (const char *letter = to->s; *letter; letter++)
+		name = name << 8 | (unsigned char)*letter;
+	arg[1] = poly_opaque(c->t, name);
+	return poly_apply_plain(c->t, APPLY_CONVERT + 32 * from + IR_NDTYPES, arg, 2);
+}
+
 static term_id
 call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
 {
@@ -286,19 +310,8 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 		if (decided)
 			return p;
 	}
-	if (t->fn == FN_convert) {
-		const struct ir_attr *to = ir_attr_find(s->op, "to");
-		const bool truth = t->arg[0]->kind == TERM_CALL && t->arg[0]->fn >= FN_is_finite &&
-				   t->arg[0]->fn <= FN_ge;
-		const int from = truth                              ? IR_bool
-				 : !s->nin || s->in[0]->type.letter ? IR_NDTYPES
-								    : s->in[0]->type.dtype;
-		if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are in all types */
-			return arg[0];
-		if (to->kind != ATTR_DTYPE)
-			return unknown(c, "a conversion to a type that is not known");
-		return poly_apply(c->t, APPLY_CONVERT + 32 * from + (int)to->i, arg, 1, type);
-	}
+	if (t->fn == FN_convert)
+		return converted(c, s, t, arg, type);
 	if (t->fn == FN_bitcast || t->fn == FN_element || fn_is_random(t->fn))
 		return unknown(c, "bits, literals and random numbers");
 	const term_id p = poly_apply(c->t, t->fn, arg, t->nargs, type);

@@ -204,7 +204,7 @@ enum policy { POLICIES(CHOICE_CODE) };
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct rewriter w = {.run = run, .m = m, .set = rule_set_create(run, m)};
+	struct rewriter w = {.run = run, .m = m, .set = rule_set_create(run)};
 	struct ir_block *main = &ir_func_find(m, "main")->body;
 
 	if (!w.set)

@@ -12,10 +12,12 @@ struct rule_set {
 };
 
 /*
- * The rules that the options of a pass name, below, for this module, of the shipped ones those whose ops it
- * may have; owned by run->scratch. NULL: reported, as where a rule is not proven.
+ * The rules that the options of a pass name, below; owned by run->scratch. NULL: reported, as where a rule is not proven.
  */
-struct rule_set *rule_set_create(struct pass_run *run, const struct ir_module *m);
+struct rule_set *rule_set_create(struct pass_run *run);
+
+/* The rules of canonicalize, read once for each context. The tests prove them. */
+const struct rule_index *rule_set_canonical(struct ir_context *ctx);
 
 /* clang-format off */
 #define RULE_SET_OPTIONS                                                                            \

@@ -368,6 +368,16 @@ poly_constant(struct terms *t, int64_t numerator, int64_t denominator)
 }
 
 term_id
+poly_opaque(struct terms *t, int64_t bits)
+{
+	const int64_t mark = t->stack.n;
+
+	TERM_PUSH(t, APPLY_OPAQUE);
+	TERM_PUSH(t, bits); /* no term: term_children leaves it alone */
+	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, false));
+}
+
+term_id
 poly_double(struct terms *t, double x)
 {
 	int64_t denominator = 1;
@@ -377,14 +387,15 @@ poly_double(struct terms *t, double x)
 		y *= 2;
 		denominator *= 2;
 	}
+	if (t->bitwise && x == 0 && signbit(x)) {
+		const term_id zero = poly_constant(t, 0, 1);
+		return poly_apply_plain(t, FN_neg, &zero, 1);
+	}
 	if (y == floor(y) && fabs(y) < 4503599627370496.0 /* 2^52 */)
 		return poly_constant(t, (int64_t)y, denominator);
 	int64_t bits;
 	memcpy(&bits, &x, sizeof bits);
-	const int64_t mark = t->stack.n;
-	TERM_PUSH(t, APPLY_OPAQUE);
-	TERM_PUSH(t, bits); /* no term: term_children leaves it alone */
-	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, false));
+	return poly_opaque(t, bits);
 }
 
 term_id

@@ -140,6 +140,8 @@ linear_var_at(const struct terms *t, term_id a, int i, int64_t *factor)
 /* --- polynomials --- */
 
 term_id poly_constant(struct terms *t, int64_t numerator, int64_t denominator);
+/* A constant of which only its name is known. */
+term_id poly_opaque(struct terms *t, int64_t name);
 /* Exactly that number; an opaque symbol where numerator and denominator do not fit. */
 term_id poly_double(struct terms *t, double x);
 term_id poly_affine(struct terms *t, term_id a); /* as a number */
@@ -171,7 +173,7 @@ term_id poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum appl
 /* The factor f(arg[0], ...) as it stands. */
 term_id poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n);
 /* May the arguments of the function change places? */
-bool apply_commutes(int fn);
+bool apply_commutes(const struct terms *t, int fn);
 /* The monomial without a factor, and with variable `by` in place of v. */
 term_id monomial_put(struct terms *t, term_id m, int64_t without, int32_t v, int32_t by);
 /* The monomial with other names for its bound variables. */

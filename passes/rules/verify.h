@@ -11,13 +11,6 @@
 
 enum rule_verdict { RULE_PROVEN, RULE_REFUTED, RULE_UNKNOWN };
 
-/* What a proof assumes of elements beside real arithmetic. */
-enum rule_assumes {
-	RULE_FINITE = 1 << 0,   /* none is infinite or NaN: x - x = 0, 0 x = 0 */
-	RULE_POSITIVE = 1 << 1, /* of logarithms and roots */
-	RULE_NONZERO = 1 << 2,  /* divisors */
-};
-
 struct rule_proof {
 	enum rule_verdict verdict;
 	bool bitwise;     /* proven, and results are equal to the bit, not just within rounding */

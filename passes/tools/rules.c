@@ -165,13 +165,12 @@ convert(struct tool *t)
 static void
 print_kind(FILE *out, const struct rule_proof *p)
 {
-	static const char *const assumes[] = {"finite", "positive", "nonzero"};
 	const char *between = "; elements assumed ";
 
 	fputs(p->bitwise ? "bitwise" : "within rounding", out);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < RULE_NASSUMES; i++)
 		if (p->assumes >> i & 1) {
-			fprintf(out, "%s%s", between, assumes[i]);
+			fprintf(out, "%s%s", between, ir_rule_assumption[i]);
 			between = ", ";
 		}
 }
