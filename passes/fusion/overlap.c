@@ -29,10 +29,10 @@ struct costs VEC(uint64_t);
 struct mover {
 	struct pass_run *run; /* NULL: on a copy, without statistics */
 	struct ir_module *m;
-	uint32_t batch;   /* set of axes over which dim 0 of an input is split */
-	bool *leads;      /* by op->id: to the message at hand */
-	bool *moved;      /* likewise; once is enough, or all would gather at the end */
-	uint64_t allowed; /* bytes that may wait for a message, of operands of what moves */
+	uint32_t batch;      /* set of axes over which dim 0 of an input is split */
+	bool *leads;         /* by op->id: to the message at hand */
+	bool *moved;         /* likewise; once is enough, or all would gather at the end */
+	uint64_t allowed;    /* bytes that may wait for a message, of operands of what moves */
 	struct costs *costs; /* those bytes, of each message; NULL: not asked */
 };
 
@@ -102,7 +102,8 @@ bytes_behind(struct mover *v, const struct ir_op *before, const struct ir_op *me
 			mark_operands(v, op);
 		else if (moves(v, op))
 			for (int i = 0; i < op->noperands; i++)
-				bytes += (uint64_t)ir_type_local_bytes(v->m, ir_operand_type(op, i));
+				bytes +=
+					(uint64_t)ir_type_local_bytes(v->m, ir_operand_type(op, i));
 	return bytes;
 }
 
