@@ -6,7 +6,7 @@
 
 struct op_error {
 	bool stated;     /* false: sums, ops that move elements, ops without floats */
-	bool of_operand; /* units of the largest operand */
+	enum { ERROR_OF_RESULT, ERROR_OF_EXPONENT } of;
 	double f32, f64; /* units in the last place */
 };
 

@@ -11,17 +11,29 @@
  *
  * Right because ops move only behind ops that do not depend on them: what moves has no ancestor of
  * the message, and it keeps its order. An op moves once, from between the message before and this
- * one, so that operands live hardly longer.
+ * one, so that operands live hardly longer. Where a step with all moves would exceed the memory that there is, ops
+ * stay before the messages for which most bytes would have to wait (passes/analysis/cost/trial.h).
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
+#include "ir/base/vec.h"
 #include "ir/memory/storage.h"
+#include "passes/analysis/cost/limit.h"
+#include "passes/analysis/cost/trial.h"
 #include "passes/pass.h"
 
+#include <talloc.h>
+
+struct costs VEC(uint64_t);
+
 struct mover {
-	const struct ir_module *m;
-	uint32_t batch; /* set of axes over which dim 0 of an input is split */
-	bool *leads;    /* by op->id: to the message at hand */
-	bool *moved;    /* likewise; once is enough, or all would gather at the end */
+	struct pass_run *run; /* NULL: on a copy, without statistics */
+	struct ir_module *m;
+	uint32_t batch;      /* set of axes over which dim 0 of an input is split */
+	bool *leads;         /* by op->id: to the message at hand */
+	bool *moved;         /* likewise; once is enough, or all would gather at the end */
+	uint64_t allowed;    /* bytes that may wait for a message, of operands of what moves */
+	struct costs *costs; /* those bytes, of each message; NULL: not asked */
 };
 
 /* Of what is computed for each slice of the batch: no params, no gradients of params. */
@@ -71,50 +83,125 @@ is_work(const struct ir_op *op)
 	return op->nresults && !op_is(op, TRAIT_EFFECT | TRAIT_NAMED | TRAIT_PARALLEL);
 }
 
-/* Moves what stands between an earlier message (NULL: the begin) and this one behind it; returns
- * how many ops compute. */
+/* Does the op, which stands between an earlier message and this one, move behind it? */
+static bool
+moves(const struct mover *v, const struct ir_op *op)
+{
+	return op->noperands && !v->leads[op->id] && !v->moved[op->id];
+}
+
+/* Marks what leads to the message, back to the one before; returns the bytes that what moves reads. */
+static uint64_t
+bytes_behind(struct mover *v, const struct ir_op *before, const struct ir_op *message)
+{
+	uint64_t bytes = 0;
+
+	mark_operands(v, message);
+	for (const struct ir_op *op = message->prev; op && op != before; op = op->prev)
+		if (v->leads[op->id])
+			mark_operands(v, op);
+		else if (moves(v, op))
+			for (int i = 0; i < op->noperands; i++)
+				bytes +=
+					(uint64_t)ir_type_local_bytes(v->m, ir_operand_type(op, i));
+	return bytes;
+}
+
+/* Moves what stands between an earlier message and this one behind it; returns how many ops compute. */
 static uint32_t
 move_behind(struct mover *v, const struct ir_op *before, struct ir_op *message)
 {
+	const uint64_t bytes = bytes_behind(v, before, message);
 	uint32_t moved = 0;
 
-	mark_operands(v, message);
+	if (v->costs)
+		VEC_PUSH(v->m, v->costs, bytes);
+	if (bytes > v->allowed)
+		return 0;
 	for (struct ir_op *op = message->prev, *next; op && op != before; op = next) {
 		next = op->prev;
-		if (v->leads[op->id]) {
-			mark_operands(v, op);
-		} else if (op->noperands && !v->moved[op->id]) {
-			v->moved[op->id] = true;
-			ir_op_unlink(op);
-			ir_insert_after(message, op);
-			moved += is_work(op);
-		}
+		if (!moves(v, op))
+			continue;
+		v->moved[op->id] = true;
+		ir_op_unlink(op);
+		ir_insert_after(message, op);
+		moved += is_work(op);
 	}
 	return moved;
+}
+
+static void
+move_all(struct mover v)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct ir_block *block = &ir_func_find(v.m, "main")->body;
+	const struct ir_op *before = NULL;
+
+	v.batch = batch_axes(v.m, block);
+	v.leads = ARRAY_ZERO(scratch, bool, v.m->op_ids);
+	v.moved = ARRAY_ZERO(scratch, bool, v.m->op_ids);
+	IR_FOR_OPS_SAFE (op, block)
+		if (is_message(&v, op)) {
+			const uint32_t moved = before ? move_behind(&v, before, op) : 0;
+			if (moved && v.run)
+				pass_count(v.run, "op(s) issued after a message", (int)moved);
+			before = op;
+		}
+	talloc_free(scratch);
+}
+
+static void
+move_on(void *data, struct ir_module *m, uint64_t allowed)
+{
+	(void)data;
+	move_all((struct mover){.m = m, .allowed = allowed});
+}
+
+/* As many bytes as leave the step within the limit; TRIAL_ALL where it is with all moves. False: reported. */
+static bool
+find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, uint64_t *allowed)
+{
+	struct trial_base base;
+	struct costs costs = {0};
+	struct trial_result r;
+	bool fits;
+
+	if (!trial_begin(&base, run, m))
+		return false;
+	struct ir_module *copy = ir_module_clone(NULL, m);
+	move_all((struct mover){.m = copy, .allowed = TRIAL_ALL, .costs = &costs});
+	sort_uint64(costs.at, (size_t)costs.n);
+	const struct trial t = {.base = &base,
+		.apply = move_on,
+		.amount = costs.at,
+		.namounts = (uint32_t)costs.n,
+		.or_as_before = true,
+		.all_first = true};
+	const bool good = trial_fit(&t, limit, allowed, &r, &fits);
+	talloc_free(copy);
+	return good;
 }
 
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
-	struct ir_block *block = &ir_func_find(m, "main")->body;
-	struct mover v = {m, batch_axes(m, block), ARRAY_ZERO(run->scratch, bool, m->op_ids),
-		ARRAY_ZERO(run->scratch, bool, m->op_ids)};
-	const struct ir_op *before = NULL;
+	const uint64_t limit =
+		cost_memory_limit(run->cost, pass_budget(run), pass_float(run, "margin"));
+	uint64_t allowed = TRIAL_ALL;
 
-	IR_FOR_OPS_SAFE (op, block)
-		if (is_message(&v, op)) {
-			const uint32_t moved = before ? move_behind(&v, before, op) : 0;
-			if (moved)
-				pass_count(run, "op(s) issued after a message", (int)moved);
-			before = op;
-		}
+	if (limit != UINT64_MAX && !find_allowed(run, m, limit, &allowed))
+		return false;
+	move_all((struct mover){.run = run, .m = m, .allowed = allowed});
 	return true;
 }
+
+static const struct pass_option options[] = {COST_MARGIN_OPTION, {0}};
 
 const struct pass pass_overlap = {
 	.name = "overlap",
 	.family = "fusion",
 	.summary = "issue computation that a message of activations does not need after it",
+	.options = options,
 	.needs = "no-calls",
 	.run = run,
 	.keeps_bits = true,

@@ -101,19 +101,21 @@ exact_agrees(const struct exact_case *c, enum ir_dtype t, mpfr_t exact, double o
 	bool keeps, double *units)
 {
 	/* Of an op that sums, which has none: here of two products. */
-	static const struct op_error products = {true, false, 1.5, 1.5};
+	static const struct op_error products = {true, ERROR_OF_RESULT, 1.5, 1.5};
 	const struct op_error stated = op_error(c->op), e = stated.stated ? stated : products;
 	const struct exact_format *f = &exact_format[t];
 	const bool half = t == IR_f16 || t == IR_bf16;
 	const enum ir_dtype computed = half ? IR_f32 : t;
 	const double near = mpfr_get_d(exact, MPFR_RNDN),
-		     scale = e.of_operand ? fmax(operand, fabs(near)) : near,
 		     least = ldexp(0.5, exact_format[computed].least),
 		     unit = fabs(near) < c->subnormal_factor * least
 				    ? c->subnormal_factor * exact_unit(computed, 0)
-				    : exact_unit(computed, scale),
+				    : exact_unit(computed, near),
 		     rounding = half ? exact_unit(t, near) / 2 : 0,
-		     allowed = (t == IR_f64 ? e.f64 : e.f32) * unit + rounding;
+		     exponent = e.of == ERROR_OF_EXPONENT && near != 0
+					? fabs(log(fabs(near / operand)))
+					: 0,
+		     allowed = (t == IR_f64 ? e.f64 : e.f32) * (1 + exponent) * unit + rounding;
 	mpfr_t off;
 
 	*units = 0;

@@ -100,13 +100,14 @@ meaning_alone(const char *notation)
 static char *
 error_text(int code)
 {
+	static const char *const of[] = {"", " by the exponent"};
 	const struct op_error e = op_error((enum op_code)code);
 
 	if (!e.stated)
 		return text_copy(NULL, "");
 	if (e.f32 == 0 && e.f64 == 0)
 		return text_copy(NULL, "exact");
-	return TEXT(NULL, "%g / %g%s", e.f32, e.f64, e.of_operand ? " of the operand" : "");
+	return TEXT(NULL, "%g / %g%s", e.f32, e.f64, of[e.of]);
 }
 
 static void
@@ -158,9 +159,11 @@ static const char page[] =
 	"the element types and sizes.\n"
 	"- error: what is permitted of `f32` / `f64`, in units in the last place of the "
 	"result, on hosts and on CUDA; 0.5 is correct\n"
-	"  rounding. Of the operand: in units of the largest operand. `f16` and `bf16` "
-	"are computed as `f32` and rounded once\n"
-	"  more. `test/lower/host/exact_test.c` and `test/lower/cuda/exact_test.c` compare with "
+	"  rounding. By the exponent: times 1 + abs(log(result / operand)), since the operand "
+	"times a power of e has the error of\n"
+	"  its exponent times the exponent. `f16` and `bf16` are computed as `f32` and rounded "
+	"once more.\n"
+	"  `test/lower/host/exact_test.c` and `test/lower/cuda/exact_test.c` compare with "
 	"MPFR. Comparisons, selections and\n"
 	"  integers are exact (`test/lower/host/limits_test.c`). For sums, see\n"
 	"  [Long sums](language.md#long-sums).\n"

@@ -308,6 +308,13 @@ erf_is_within_4_ulp(void **state)
 }
 
 static void
+erfc_is_within_6_ulp(void **state)
+{
+	(void)state;
+	sweep("erfc", m_erfc_f32, erfc, 6);
+}
+
+static void
 sigmoid_is_within_4_ulp(void **state)
 {
 	(void)state;
@@ -434,6 +441,7 @@ main(void)
 		cmocka_unit_test(log_is_within_2_ulp),
 		cmocka_unit_test(tanh_is_within_4_ulp),
 		cmocka_unit_test(erf_is_within_4_ulp),
+		cmocka_unit_test(erfc_is_within_6_ulp),
 		cmocka_unit_test(sigmoid_is_within_4_ulp),
 		cmocka_unit_test(what_is_computed_in_double_is_within_1_ulp),
 		cmocka_unit_test(angles_next_to_quarter_turns),

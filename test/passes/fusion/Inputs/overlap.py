@@ -19,3 +19,12 @@ for size in 512, 4096:  # where the message is longer than the product, and wher
     events = trace["traceEvents"] if isinstance(trace, dict) else trace
     took = {e["args"]["value"]: e["dur"] * 1e-6 for e in events if e.get("args", {}).get("value")}
     assert math.isclose(before - after, min(took["%s"], took["%g"]), rel_tol=0.01), (size, before, after, took)
+
+# What waits for the message lives longer: with less memory than that takes ops stay where they are, with as much they move.
+rows = {}
+for budget in "none", "200MB", "220MB":
+    more = [] if budget == "none" else [f"-budget={budget}"]
+    rows[budget] = [row["cost"] for row in json.loads(output("-D", "D=4096", *more, "-pass=overlap", "-stats=json", "-emit=none"))]
+assert rows["none"][0]["peak_bytes"] < 200e6 < rows["none"][1]["peak_bytes"] < 220e6, rows
+assert rows["200MB"][1]["peak_bytes"] <= 200e6, rows
+assert rows["220MB"][1]["iteration"] == rows["none"][1]["iteration"] < rows["200MB"][1]["iteration"], rows
