@@ -686,7 +686,7 @@ attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
 
 char *
 rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r, int tries,
-	uint64_t seed, int *typed)
+	int enough, uint64_t seed, int *typed)
 {
 	void *scratch = alloc_scratch(NULL);
 	struct ir_context *ctx = rules->m->ctx;
@@ -704,7 +704,7 @@ rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	diag_mute(ctx->diag, true);
 	see_rule(&f);
 	f.attr = NEW_ARRAY(scratch, struct ir_attr, f.draw.n);
-	for (int i = 0; i < tries && !text; i++) {
+	for (int i = 0; i < tries && *typed < enough && !text; i++) {
 		bool here;
 		f.most = 2 + i / (1 + tries / 8);
 		f.most = f.most > MAX_SIZE ? MAX_SIZE : f.most;

@@ -13,9 +13,11 @@
 
 enum {
 	CASES_MOST = 2000,   /* of a rule: of all that are published the hardest has 31 */
-	REFUTE_TRIES = 2000, /* draws for a counterexample: a tenth of a second */
+	REFUTE_TRIES = 2000, /* draws for a counterexample, */
+	REFUTE_RUNS = 400,   /* of which so many are run: a tenth of a second */
 	LAYOUT_TRIES =
 		1000, /* three operands with five states on two axes are seen in some hundreds */
+	LAYOUT_RUNS = 1, /* values are proven: is there a layout at all? */
 };
 
 /* --- one case --- */
@@ -483,7 +485,7 @@ try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	struct rule_proof *proof)
 {
 	int typed;
-	char *example = rule_refute(owner, rules, r, LAYOUT_TRIES, 1, &typed);
+	char *example = rule_refute(owner, rules, r, LAYOUT_TRIES, LAYOUT_RUNS, 1, &typed);
 
 	if (example) {
 		proof->verdict = RULE_REFUTED;
@@ -541,7 +543,8 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 		talloc_free(d);
 		return;
 	}
-	char *example = rule_refute(owner, rules, r, REFUTE_TRIES, 1, &typed);
+	char *example = proven ? NULL
+			       : rule_refute(owner, rules, r, REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
 	if (example) {
 		proof->verdict = RULE_REFUTED;
 		proof->why = decided && holds && n > 0 ? text_append(example, "; it holds%s",

@@ -29,9 +29,10 @@ void rule_verify(const void *owner, const struct ir_rules *rules, const struct i
 /*
  * Looks for a counterexample: both sides at `tries` random small sizes, with small integers as
  * elements, by the interpreter. The text says sizes, element and both values; NULL: none found.
- * *typed counts the tries whose left side had a type, with layouts that fit on the right.
+ * *typed counts the tries whose left side had a type, with layouts that fit on the right; it ends
+ * after `enough` of them.
  */
 char *rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
-	int tries, uint64_t seed, int *typed);
+	int tries, int enough, uint64_t seed, int *typed);
 
 #endif

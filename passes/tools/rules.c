@@ -4,6 +4,7 @@
  *     dopt-rules show FILE             the rules as they are read
  *     dopt-rules verify FILE           which hold, for all sizes
  *     dopt-rules refute FILE           counterexamples to rules that do not hold
+ *     dopt-rules generate              rules of all small terms over a set of ops
  *     dopt-rules convert FILE          rules of FlexFlow (JSON) or TASO (protobuf) as text, or back
  */
 #include "ir/base/alloc.h"
@@ -11,12 +12,14 @@
 #include "ir/rule.h"
 #include "parser/dir/parse.h"
 #include "passes/rules/foreign/foreign.h"
+#include "passes/rules/generate/generate.h"
 #include "passes/rules/verify.h"
 #include "passes/tools/command_line.h"
 #include "passes/tools/input.h"
 #include "passes/tools/output.h"
 #include "passes/tools/tools.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <talloc.h>
 
@@ -28,6 +31,7 @@ struct tool {
 	bool help;
 	int64_t tries, seed;
 	int to, reading;
+	struct gen_options generate;
 	struct driver_list file;
 };
 
@@ -64,7 +68,7 @@ static bool
 refute_rule(struct tool *t, FILE *out, const struct ir_rules *rules, const struct ir_rule *r)
 {
 	int typed;
-	char *text = rule_refute(t, rules, r, (int)t->tries, (uint64_t)t->seed, &typed);
+	char *text = rule_refute(t, rules, r, (int)t->tries, INT_MAX, (uint64_t)t->seed, &typed);
 
 	if (text)
 		fprintf(out, "%s: refuted: %s\n", r->name, text);
@@ -210,6 +214,21 @@ verify(struct tool *t)
 	return n[RULE_REFUTED] || n[RULE_UNKNOWN] ? DRIVER_INPUT : DRIVER_OK;
 }
 
+static enum driver_exit
+generate(struct tool *t)
+{
+	struct driver_output out;
+
+	if (!driver_output_open(&out, t->output))
+		return DRIVER_INPUT;
+	const char *fault = rules_generate(t, t->ctx, &t->generate, out.file);
+	if (!fault)
+		return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
+	driver_output_discard(&out);
+	driver_error("%s", fault);
+	return DRIVER_USAGE;
+}
+
 #define FIELD(field) offsetof(struct tool, field)
 #define AT(field) .at = FIELD(field)
 
@@ -225,6 +244,13 @@ static const struct flag flags[] = {
 		"convert: what FlexFlow's parallelization ops mean: dopt's own (default), or rows "
 		"of replicas",
 		FLAG_CHOICE, AT(reading), CHOICES(FOREIGN_READINGS)},
+	{"ops", "LIST",
+		"generate: ops of the terms (default: relu,add,mul,matmul,concat,slice,transpose)",
+		FLAG_TEXT, AT(generate.ops)},
+	{"size", "N", "generate: most ops of a term (default: 3)", FLAG_INT, AT(generate.size)},
+	{"inputs", "N", "generate: inputs of a term (default: 3)", FLAG_INT, AT(generate.inputs)},
+	{"axes", "N", "generate: axes of parallelization ops, 1 or 2 (default: 1)", FLAG_INT,
+		AT(generate.axes)},
 	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 
@@ -236,11 +262,15 @@ static const struct command commands[] = {
 		"prove each rule for all sizes, or refute it with a counterexample; conditions on "
 		"sizes that it needs are found",
 		1, 1, verify},
+	{"generate", "",
+		"write the rules of all terms up to a size over a set of ops, proven; counts as "
+		"remarks on standard error",
+		0, 0, generate},
 	{"refute", "FILE", "look for counterexamples at random small sizes", 1, 1, refute},
 };
 
 static const struct command_line line = {
-	.head = "usage: dopt-rules COMMAND [options] FILE\n"
+	.head = "usage: dopt-rules COMMAND [options] [FILE]\n"
 		"Rules are substitutions of small graphs that hold for any sizes. FILE is a text of "
 		"rules; -: standard input.\n",
 	.tail = "Exit status: 0 success; 1 invalid rules, a rule that is refuted or was not tried, or a\n"
@@ -261,6 +291,8 @@ tool_rules(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	t->ctx = ir_context_create(t);
 	t->tries = 1000;
+	t->generate = (struct gen_options){
+		"relu,add,mul,matmul,concat,slice,transpose", .size = 3, .inputs = 3, .axes = 1};
 	if (command_line_read(t, &line, t, argc, argv))
 		exit = command_line_run(&line, t, t->help, &t->file);
 	talloc_free(t);

@@ -5,7 +5,7 @@
  *
  *     json.c     JSON to rules and back        text.c     to the text of ir/rule.h
  *     proto.c    protobuf to rules and back    graph.c    from rules of ir/rule.h
- *     check.c    what is asked of rules
+ *     check.c    what is asked of rules   sizes.c    sizes as text, equations solved
  */
 #ifndef PASSES_RULES_FOREIGN_H
 #define PASSES_RULES_FOREIGN_H

@@ -7,27 +7,15 @@
  */
 #include "passes/rules/foreign/foreign.h"
 
-#include <assert.h>
+#include "passes/rules/foreign/sizes.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
 enum {
 	MAX_INPUTS = FOREIGN_MAX_USES + 1,
-	MAX_SYMBOLS = 256, /* sizes of inputs; two halves of each op, whenever it is looked at */
-	MAX_DEGREE = 8,    /* axes that a dim is split by */
-};
-
-/* constant + sum of coefficient * symbol */
-struct size {
-	int constant;
-	int coefficient[MAX_SYMBOLS];
-};
-
-struct symbol {
-	const char *name; /* NULL: none yet */
-	bool bound, is_half;
-	struct size is; /* bound: it is this; is_half: half of this */
+	MAX_DEGREE = 8, /* axes that a dim is split by */
 };
 
 struct value {
@@ -45,190 +33,15 @@ struct writer {
 	const struct foreign_rule *rule;
 	enum foreign_reading reading;
 	int rank;
-	FILE *out;    /* NULL: only sizes and axes are worked out */
-	bool solving; /* equations of sizes */
-	struct symbol symbol[MAX_SYMBOLS];
-	int nsymbols, nnames, naxis_names, nvalues;
+	FILE *out; /* NULL: only sizes and axes are worked out */
+	struct sizes sizes;
+	int naxis_names, nvalues;
 	int input_id[MAX_INPUTS], ninputs;
 	struct value input[MAX_INPUTS];
 	struct value value[2][FOREIGN_MAX_OPS][2];
 	int same_axis[2 * FOREIGN_MAX_OPS]; /* of each parallelization op: union-find */
 	const char *axis_name[2 * FOREIGN_MAX_OPS];
-	void *scratch; /* texts */
 };
-
-/* --- sizes --------------------------------------------------------------------------------------
- */
-
-static struct size
-constant(int c)
-{
-	struct size s = {.constant = c};
-
-	return s;
-}
-
-static struct size
-symbol(int i)
-{
-	struct size s = {0};
-
-	s.coefficient[i] = 1;
-	return s;
-}
-
-static int
-new_symbol(struct writer *w)
-{
-	assert(w->nsymbols < MAX_SYMBOLS);
-	return w->nsymbols++;
-}
-
-/* x + factor * y */
-static struct size
-plus(struct size x, int factor, const struct size *y)
-{
-	x.constant += factor * y->constant;
-	for (int i = 0; i < MAX_SYMBOLS; i++)
-		x.coefficient[i] += factor * y->coefficient[i];
-	return x;
-}
-
-/* In symbols that are not bound. */
-static struct size
-resolve(const struct writer *w, struct size s)
-{
-	for (int i = 0; i < w->nsymbols; i++) {
-		const int factor = s.coefficient[i];
-		if (!factor || !w->symbol[i].bound)
-			continue;
-		s.coefficient[i] = 0;
-		s = plus(s, factor, &w->symbol[i].is);
-		i = -1;
-	}
-	return s;
-}
-
-static bool
-is_constant(const struct writer *w, struct size s, int *value)
-{
-	s = resolve(w, s);
-	*value = s.constant;
-	for (int i = 0; i < w->nsymbols; i++)
-		if (s.coefficient[i])
-			return false;
-	return true;
-}
-
-/* Makes s = 0 by a name that it has once; where there is none, nothing is known. */
-static void
-make_zero(struct writer *w, struct size s)
-{
-	s = resolve(w, s);
-	for (int i = w->nsymbols - 1; i >= 0; i--) {
-		const int factor = s.coefficient[i];
-		if (factor != 1 && factor != -1)
-			continue;
-		s.coefficient[i] = 0;
-		w->symbol[i].is = plus(constant(0), -factor, &s);
-		w->symbol[i].bound = true;
-		return;
-	}
-}
-
-static void
-make_equal(struct writer *w, const struct size *x, const struct size *y)
-{
-	if (w->solving)
-		make_zero(w, plus(*x, -1, y));
-}
-
-static struct size
-half(struct writer *w, struct size s)
-{
-	bool odd = false;
-
-	s = resolve(w, s);
-	odd = s.constant % 2;
-	for (int i = 0; i < w->nsymbols; i++)
-		odd = odd || s.coefficient[i] % 2;
-	if (odd) {
-		const int k = new_symbol(w);
-		const struct size made = symbol(k);
-		int rest;
-		if (w->solving)
-			make_zero(w, plus(s, -2, &made));
-		if (!is_constant(w, plus(s, -2, &made), &rest) || rest)
-			w->symbol[k] = (struct symbol){.is_half = true, .is = s};
-		return made;
-	}
-	s.constant /= 2;
-	for (int i = 0; i < w->nsymbols; i++)
-		s.coefficient[i] /= 2;
-	return s;
-}
-
-static const char *size_text(struct writer *w, struct size s);
-
-/* The k-th of names of `letters` letters: a, b ... o, a1 ... */
-static const char *
-name_text(struct writer *w, char first, int letters, int k)
-{
-	const char letter = (char)(first + k % letters);
-
-	return k < letters ? TEXT(w->scratch, "%c", letter)
-			   : TEXT(w->scratch, "%c%d", letter, k / letters);
-}
-
-static const char *
-symbol_text(struct writer *w, int i)
-{
-	struct symbol *s = &w->symbol[i];
-
-	if (s->is_half)
-		return TEXT(w->scratch, "(%s) / 2", size_text(w, s->is));
-	if (!s->name)
-		s->name = name_text(w, 'a', 'p' - 'a', w->nnames++);
-	return s->name;
-}
-
-static const char *
-size_text(struct writer *w, struct size s)
-{
-	char *text = text_copy(w->scratch, "");
-
-	s = resolve(w, s);
-	for (int i = 0; i < w->nsymbols; i++) {
-		const int c = s.coefficient[i];
-		if (!c)
-			continue;
-		text = text_append(text, "%s", c < 0 ? (*text ? " - " : "-") : *text ? " + " : "");
-		if (abs(c) != 1)
-			text = text_append(text, "%d * ", abs(c));
-		text = text_append(text, "%s", symbol_text(w, i));
-	}
-	if (!*text)
-		return text_append(text, "%d", s.constant);
-	if (s.constant)
-		text = text_append(text, s.constant < 0 ? " - %d" : " + %d", abs(s.constant));
-	return text;
-}
-
-/* "[1,a,b]", with one more dim in front of dim `at`; at < 0: none. */
-static const char *
-shape_text(struct writer *w, const struct size *dim, int at, int more)
-{
-	char *text = text_copy(w->scratch, "[");
-
-	for (int i = 0; i <= w->rank; i++) {
-		if (i == at)
-			text = text_append(text, "%s%d", i ? "," : "", more);
-		if (i < w->rank)
-			text = text_append(
-				text, "%s%s", i || at == 0 ? "," : "", size_text(w, dim[i]));
-	}
-	return text_append(text, "]");
-}
 
 /* --- axes ---------------------------------------------------------------------------------------
  */
@@ -256,7 +69,7 @@ axis_text(struct writer *w, int a)
 {
 	a = find_axis(w, a);
 	if (!w->axis_name[a])
-		w->axis_name[a] = name_text(w, 'p', 11, w->naxis_names++);
+		w->axis_name[a] = sizes_name(&w->sizes, 'p', 11, w->naxis_names++);
 	return w->axis_name[a];
 }
 
@@ -283,7 +96,7 @@ line(struct writer *w, const char *format, ...)
 static const char *
 next_name(struct writer *w)
 {
-	return TEXT(w->scratch, "t%d", w->nvalues++);
+	return TEXT(w->sizes.scratch, "t%d", w->nvalues++);
 }
 
 static void
@@ -297,7 +110,7 @@ static void
 pointwise(struct writer *w, const char *op, struct value *const *in, int n, struct value *to)
 {
 	for (int d = 0; n > 1 && d < w->rank; d++) {
-		make_equal(w, &in[0]->dim[d], &in[1]->dim[d]);
+		sizes_equate(&w->sizes, &in[0]->dim[d], &in[1]->dim[d]);
 		join_axes(w, in[0], d, in[1], d);
 	}
 	*to = *in[0];
@@ -313,7 +126,7 @@ static void
 concat(struct writer *w, const struct foreign_op *op, struct value *const *in, struct value *to)
 {
 	const int dim = op->parameter[FOREIGN_PM_AXIS];
-	char *list = text_copy(w->scratch, "");
+	char *list = text_copy(w->sizes.scratch, "");
 
 	*to = *in[0];
 	name_value(w, to);
@@ -322,14 +135,14 @@ concat(struct writer *w, const struct foreign_op *op, struct value *const *in, s
 		for (int d = 0; i && d < w->rank; d++) {
 			join_axes(w, in[0], d, in[i], d);
 			if (d != dim)
-				make_equal(w, &in[0]->dim[d], &in[i]->dim[d]);
+				sizes_equate(&w->sizes, &in[0]->dim[d], &in[i]->dim[d]);
 		}
 		to->rows_equal = to->rows_equal && in[i]->rows_equal && dim;
 		if (!i)
 			continue;
 		to->joined[dim] = true;
 		to->at[dim] = to->dim[dim];
-		to->dim[dim] = plus(to->dim[dim], 1, &in[i]->dim[dim]);
+		to->dim[dim] = size_plus(to->dim[dim], 1, &in[i]->dim[dim]);
 	}
 	line(w, "%s = concat(%s) {dim = %d}", to->name, list, dim);
 }
@@ -343,18 +156,18 @@ split(struct writer *w, const struct foreign_op *op, const struct value *x, stru
 		to[i] = *x;
 		name_value(w, &to[i]);
 		if (!x->joined[dim]) {
-			to[i].dim[dim] = half(w, x->dim[dim]);
+			to[i].dim[dim] = sizes_half(&w->sizes, x->dim[dim]);
 			line(w, "%s = split(%%%s) {parts = 2, index = %d, dim = %d}", to[i].name,
 				x->name, i, dim);
 		} else if (!i) {
 			to[i].dim[dim] = x->at[dim];
 			line(w, "%s = slice(%%%s) {start = [0], limit = [%s], dims = [%d]}",
-				to[i].name, x->name, size_text(w, x->at[dim]), dim);
+				to[i].name, x->name, sizes_text(&w->sizes, x->at[dim]), dim);
 		} else {
-			to[i].dim[dim] = plus(x->dim[dim], -1, &x->at[dim]);
+			to[i].dim[dim] = size_plus(x->dim[dim], -1, &x->at[dim]);
 			line(w, "%s = slice(%%%s) {start = [%s], limit = [%s], dims = [%d]}",
-				to[i].name, x->name, size_text(w, x->at[dim]),
-				size_text(w, x->dim[dim]), dim);
+				to[i].name, x->name, sizes_text(&w->sizes, x->at[dim]),
+				sizes_text(&w->sizes, x->dim[dim]), dim);
 		}
 	}
 }
@@ -387,7 +200,7 @@ matmul(struct writer *w, const struct foreign_op *op, struct value *const *in, s
 {
 	*to = *in[0];
 	memset(to->joined, 0, sizeof to->joined);
-	make_equal(w, &in[0]->dim[w->rank - 1], &in[1]->dim[w->rank - 2]);
+	sizes_equate(&w->sizes, &in[0]->dim[w->rank - 1], &in[1]->dim[w->rank - 2]);
 	take_dim(to, w->rank - 2, in[0], w->rank - 2);
 	take_dim(to, w->rank - 1, in[1], w->rank - 1);
 	const char *product = next_name(w);
@@ -405,14 +218,15 @@ conv(struct writer *w, const struct foreign_op *op, struct value *const *in, str
 	*to = *in[0];
 	memset(to->joined, 0, sizeof to->joined);
 	for (int i = 0; i < 2; i++) {
-		const struct size size = constant(k[i]);
-		make_equal(w, &in[1]->dim[2 + i], &size);
+		const struct size size = size_constant(k[i]);
+		sizes_equate(&w->sizes, &in[1]->dim[2 + i], &size);
 	}
 	take_dim(to, 0, in[0], 0);
 	take_dim(to, 1, in[1], 0);
-	const char *c = size_text(w, in[0]->dim[1]), *f = size_text(w, in[1]->dim[1]);
+	const char *c = sizes_text(&w->sizes, in[0]->dim[1]),
+		   *f = sizes_text(&w->sizes, in[1]->dim[1]);
 	if (strcmp(c, f) != 0)
-		groups = TEXT(w->scratch, ", groups = (%s) / (%s)", c, f);
+		groups = TEXT(w->sizes.scratch, ", groups = (%s) / (%s)", c, f);
 	const char *product = next_name(w);
 	line(w, "%s = conv2d(%%%s, %%%s) {low = [%d,%d], high = [%d,%d]%s}", product, in[0]->name,
 		in[1]->name, (k[0] - 1) / 2, (k[1] - 1) / 2, k[0] / 2, k[1] / 2, groups);
@@ -425,7 +239,7 @@ linear_rows(const struct writer *w, const struct value *x, int needed)
 {
 	int n;
 
-	if (!is_constant(w, x->dim[0], &n) || w->reading == FOREIGN_DOPT)
+	if (!sizes_constant(&w->sizes, x->dim[0], &n) || w->reading == FOREIGN_DOPT)
 		return 0; /* all of them */
 	if (w->reading == FOREIGN_LINEAR0)
 		return 1;
@@ -442,12 +256,12 @@ linear(struct writer *w, const struct foreign_op *op, struct value *const *in, s
 
 	*to = *in[0];
 	memset(to->joined, 0, sizeof to->joined);
-	make_equal(w, &in[0]->dim[2], &in[1]->dim[2]);
+	sizes_equate(&w->sizes, &in[0]->dim[2], &in[1]->dim[2]);
 	for (int i = 0; i < 2; i++) {
 		int n = 0;
 		rows[i] = linear_rows(w, in[i], needed[i]);
 		name[i] = in[i]->name;
-		if (rows[i] == 1 && !(is_constant(w, in[i]->dim[0], &n) && n == 1)) {
+		if (rows[i] == 1 && !(sizes_constant(&w->sizes, in[i]->dim[0], &n) && n == 1)) {
 			name[i] = next_name(w);
 			line(w, "%s = slice(%%%s) {start = [0], limit = [1], dims = [0]}", name[i],
 				in[i]->name);
@@ -461,7 +275,7 @@ linear(struct writer *w, const struct foreign_op *op, struct value *const *in, s
 	take_dim(to, 1, in[0], 1);
 	take_dim(to, 2, in[1], 1);
 	to->joined[0] = false;
-	to->dim[0] = rows[0] == 1 && rows[1] == 1 ? constant(1) : in[one[0] ? 1 : 0]->dim[0];
+	to->dim[0] = rows[0] == 1 && rows[1] == 1 ? size_constant(1) : in[one[0] ? 1 : 0]->dim[0];
 	to->rows_equal = in[0]->rows_equal && in[1]->rows_equal;
 	const char *product = next_name(w);
 	line(w, "%s = contract(%%%s, %%%s) {spec = \"%smk,%snk->rmn\"}", product, name[0], name[1],
@@ -473,29 +287,30 @@ linear(struct writer *w, const struct foreign_op *op, struct value *const *in, s
 static void
 repeat(struct writer *w, const struct value *x, int dim, struct value *to)
 {
-	char *dims = text_copy(w->scratch, "");
+	char *dims = text_copy(w->sizes.scratch, "");
 
 	for (int d = 0; d < w->rank; d++)
 		dims = text_append(dims, "%s%d", d ? "," : "", d > dim ? d + 1 : d);
 	const char *twice = next_name(w);
 	line(w, "%s = broadcast(%%%s) {shape = %s, dims = [%s]}", twice, x->name,
-		shape_text(w, x->dim, dim + 1, 2), dims);
-	to->dim[dim] = plus(x->dim[dim], 1, &x->dim[dim]);
+		sizes_shape(&w->sizes, w->rank, x->dim, dim + 1, 2), dims);
+	to->dim[dim] = size_plus(x->dim[dim], 1, &x->dim[dim]);
 	to->joined[dim] = false;
 	name_value(w, to);
-	line(w, "%s = reshape(%%%s) {shape = %s}", to->name, twice, shape_text(w, to->dim, -1, 0));
+	line(w, "%s = reshape(%%%s) {shape = %s}", to->name, twice,
+		sizes_shape(&w->sizes, w->rank, to->dim, -1, 0));
 }
 
 /* Neighbours along a dim added. */
 static void
 add_neighbours(struct writer *w, const struct value *x, int dim, struct value *to)
 {
-	to->dim[dim] = half(w, x->dim[dim]);
+	to->dim[dim] = sizes_half(&w->sizes, x->dim[dim]);
 	if (to->joined[dim])
-		to->at[dim] = half(w, to->at[dim]);
+		to->at[dim] = sizes_half(&w->sizes, to->at[dim]);
 	const char *pairs = next_name(w);
 	line(w, "%s = reshape(%%%s) {shape = %s}", pairs, x->name,
-		shape_text(w, to->dim, dim + 1, 2));
+		sizes_shape(&w->sizes, w->rank, to->dim, dim + 1, 2));
 	name_value(w, to);
 	line(w, "%s = sum(%%%s) {dims = [%d]}", to->name, pairs, dim + 1);
 }
@@ -605,7 +420,7 @@ create_inputs(struct writer *w)
 		snprintf(v->name, sizeof v->name, "x%d", -w->input_id[i]);
 		for (int d = 0; d < w->rank; d++) {
 			/* dim 0 of FlexFlow's is that of replicas */
-			v->dim[d] = w->rank == 3 && !d ? constant(1) : symbol(new_symbol(w));
+			v->dim[d] = w->rank == 3 && !d ? size_constant(1) : sizes_symbol(&w->sizes);
 			v->degree[d] = 1;
 		}
 	}
@@ -624,10 +439,10 @@ write_return(struct writer *w, int side)
 static void
 work_out(struct writer *w)
 {
-	w->solving = true;
+	w->sizes.solving = true;
 	for (int i = 0; i < 2; i++)
 		write_ops(w, RULE_LEFT);
-	w->solving = false;
+	w->sizes.solving = false;
 	write_ops(w, RULE_RIGHT);
 	for (int64_t i = 0; i < w->rule->output.n; i++)
 		for (int d = 0; d < w->rank; d++)
@@ -643,19 +458,17 @@ foreign_write_text(FILE *out, const struct foreign_rule *r, enum foreign_reading
 	w->rule = r;
 	w->reading = reading;
 	w->rank = foreign_rank(r);
-	w->scratch = alloc_scratch(w);
+	w->sizes.scratch = alloc_scratch(w);
 	for (int i = 0; i < 2 * FOREIGN_MAX_OPS; i++)
 		w->same_axis[i] = i;
 	create_inputs(w);
 	work_out(w);
-	for (int i = 0; i < w->nsymbols; i++) /* names in the order of the text */
-		w->symbol[i].name = NULL;
-	w->nnames = 0;
+	sizes_name_anew(&w->sizes); /* in the order of the text */
 	w->out = out;
 	fprintf(out, "rule @%s(", r->name);
 	for (int i = 0; i < w->ninputs; i++)
 		fprintf(out, "%s%%%s : F%s", i ? ", " : "", w->input[i].name,
-			w->rank ? shape_text(w, w->input[i].dim, -1, 0) : "[..]");
+			w->rank ? sizes_shape(&w->sizes, w->rank, w->input[i].dim, -1, 0) : "[..]");
 	fputs(") {\n", out);
 	write_ops(w, RULE_LEFT);
 	write_return(w, RULE_LEFT);
