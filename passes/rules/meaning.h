@@ -12,6 +12,7 @@ enum {
 	CASE_VARS = 256,  /* a case has some twenty */
 	CASE_TRAIL = 40,  /* decisions on the way to a case */
 	CASE_FORCED = 16, /* ranges whose sums are cut alike on both sides */
+	CASE_LETTERS = 8, /* letters of element types: a rule has one or two */
 	CASE_FACTS = 8,   /* positions in or out of range */
 	CASE_SMALL = 8,   /* constant ranges up to here are taken apart */
 };
@@ -108,7 +109,14 @@ struct rule_case {
 	struct cut cut;
 	const char *why;
 	bool data, outside; /* of the position at hand: elements are in it; it is nowhere */
+	/* Element types, 1 << enum ir_dtype, that the left side takes. */
+	struct {
+		const char *name;
+		uint32_t types;
+	} letter[CASE_LETTERS];
+	int nletters;
 	/* Values of the side at hand, by id from `first` on. */
+	int side;
 	struct sym_value *value;
 	uint32_t first, nvalues;
 };

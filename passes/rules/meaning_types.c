@@ -428,6 +428,40 @@ same_type(const struct value_type *a, const struct value_type *b)
 	return a->letter == b->letter && (a->letter || a->dtype == b->dtype);
 }
 
+/* The types that a letter stands for, in a row of ops or in a rule: a set of 1 << enum ir_dtype. */
+static uint32_t
+types_of(char letter)
+{
+	uint32_t types = 0;
+
+	for (int t = 0; t < IR_NDTYPES; t++)
+		types |= (uint32_t)row_letter_fits(letter, (enum ir_dtype)t) << t;
+	return types;
+}
+
+/* Element types that the left side takes are those that the right side has to take. */
+static bool
+accept_type(struct rule_case *c, const struct value_type *t, uint32_t types)
+{
+	int i = 0;
+
+	if (!t->letter)
+		return types >> t->dtype & 1 || ill(c, "an element type that an op does not take");
+	while (i < c->nletters && c->letter[i].name != t->letter)
+		i++;
+	if (i == CASE_LETTERS)
+		return unknown(c, "too many element types");
+	if (i == c->nletters) {
+		c->letter[i].name = t->letter;
+		c->letter[i].types = types_of(*t->letter);
+		c->nletters++;
+	}
+	if (c->side == RULE_LEFT)
+		c->letter[i].types &= types;
+	return (c->letter[i].types && !(c->letter[i].types & ~types)) ||
+	       ill(c, "an element type that an op does not take");
+}
+
 static bool
 type_elements(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 {
@@ -435,6 +469,11 @@ type_elements(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 	const struct value_type bool_type = {IR_bool, NULL}, i32 = {IR_i32, NULL};
 	const int n = (int)strlen(letters);
 	const bool any = n > 3 && strcmp(letters + n - 3, "...") == 0;
+
+	for (int i = 0; i < s->nin; i++)
+		if (!accept_type(
+			    c, &s->in[i]->type, types_of(letters[any && i >= n - 3 ? n - 4 : i])))
+			return false;
 
 	for (int i = 0; i < s->nin; i++)
 		for (int j = 0; j < i; j++) {
@@ -545,6 +584,7 @@ case_types(struct rule_case *c, int side)
 	const struct ir_func *f = c->rule->side[side];
 	uint32_t last = 0;
 
+	c->side = side;
 	c->first = f->body.nargs ? f->body.arg[0].id : UINT32_MAX;
 	IR_FOR_OPS (op, &f->body)
 		for (int i = 0; i < op->nresults; i++) {

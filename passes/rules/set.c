@@ -101,7 +101,10 @@ prove(struct pass_run *run, const struct ir_rules *rules, const struct ir_rule *
 	if (proof.verdict == RULE_PROVEN)
 		return true;
 	diag_error(run->ctx->diag, r->loc, "rule @%s %s: %s", r->name,
-		proof.verdict == RULE_REFUTED ? "does not hold" : "is not proven", proof.why);
+		proof.verdict == RULE_REFUTED    ? "does not hold"
+		: proof.verdict == RULE_UNUSABLE ? "applies nowhere"
+						 : "is not proven",
+		proof.why);
 	return false;
 }
 

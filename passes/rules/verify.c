@@ -16,7 +16,7 @@ enum {
 	REFUTE_TRIES = 2000, /* draws for a counterexample, */
 	REFUTE_RUNS = 400,   /* of which so many are run: a tenth of a second */
 	LAYOUT_TRIES =
-		1000, /* three operands with five states on two axes are seen in some hundreds */
+		1000,    /* three operands with five states on two axes are seen in some hundreds */
 	LAYOUT_RUNS = 1, /* values are proven: is there a layout at all? */
 };
 
@@ -435,7 +435,7 @@ unknown_text(const void *owner, const struct decision *d)
 	size_t size = 0;
 	FILE *out = must_have(open_memstream(&text, &size));
 
-	fputs(d->why ? d->why : "the left side has no type for any sizes", out);
+	fputs(d->why ? d->why : "the left side has a type for some element types only", out);
 	if (d->cut) {
 		fputs(": ", out);
 		linear_print(out, &d->t, d->cut);
@@ -517,8 +517,8 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	if (decided && holds && (ill || differ))
 		n = decision_conditions(d, kept, where, &bounds);
 	const bool proven = decided && holds && n >= 0 && (!differ || bounds);
-	if (proven && has_trait(r, TRAIT_PARALLEL) && !(fits = try_layouts(owner, rules, r, proof)))
-		d->why = "no sizes and layouts were found that its left side takes";
+	if (proven && has_trait(r, TRAIT_PARALLEL))
+		fits = try_layouts(owner, rules, r, proof);
 	if (proof->verdict == RULE_REFUTED) {
 		talloc_free(d);
 		return;
@@ -543,9 +543,15 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 		talloc_free(d);
 		return;
 	}
-	char *example = proven ? NULL
-			       : rule_refute(owner, rules, r, REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
-	if (example) {
+	typed = 0;
+	char *example =
+		proven ? NULL : rule_refute(owner, rules, r, REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
+	if (!example && !typed && (has_trait(r, TRAIT_PARALLEL) || (decided && !d->outcome.n))) {
+		proof->verdict = RULE_UNUSABLE;
+		proof->why = decided && !d->outcome.n
+				     ? "the left side has no type for any sizes"
+				     : "no sizes and layouts were found that both sides take";
+	} else if (example) {
 		proof->verdict = RULE_REFUTED;
 		proof->why = decided && holds && n > 0 ? text_append(example, "; it holds%s",
 								 where_text(owner, rules, where, n))

@@ -9,13 +9,21 @@
 
 #include "ir/rule.h"
 
-enum rule_verdict { RULE_PROVEN, RULE_REFUTED, RULE_UNKNOWN };
+/* Name, what it means. */
+#define RULE_VERDICTS(V)                                                                           \
+	V(RULE_PROVEN, "proven")   /* for all sizes */                                             \
+	V(RULE_REFUTED, "refuted") /* by a counterexample */                                       \
+	V(RULE_UNKNOWN, "unknown")                                                                 \
+	V(RULE_UNUSABLE, "unusable") /* its left side has no type, or no layout was found */
+
+#define RULE_VERDICT_CODE(code, name) code,
+enum rule_verdict { RULE_VERDICTS(RULE_VERDICT_CODE) RULE_NVERDICTS };
 
 struct rule_proof {
 	enum rule_verdict verdict;
 	bool bitwise;     /* proven, and results are equal to the bit, not just within rounding */
 	unsigned assumes; /* set of enum rule_assumes */
-	const char *why;  /* refuted: a counterexample; unknown: the reason; else "" */
+	const char *why;  /* refuted: a counterexample; unknown, unusable: the reason; else "" */
 	/* Conditions beside those of the rule under which it is proven; nwhere = 0: none. */
 	const struct ir_rule_condition *where;
 	int nwhere;

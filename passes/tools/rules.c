@@ -182,9 +182,11 @@ print_kind(FILE *out, const struct rule_proof *p)
 static enum driver_exit
 verify(struct tool *t)
 {
+#define VERDICT_NAME(code, name) name,
+	static const char *const verdict[] = {RULE_VERDICTS(VERDICT_NAME)};
 	struct ir_rules *rules = read_rules(t, t->file.item[0]);
 	struct driver_output out;
-	int n[3] = {0, 0, 0};
+	int n[RULE_NVERDICTS] = {0};
 
 	if (!rules || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
@@ -202,16 +204,18 @@ verify(struct tool *t)
 			ir_print_conditions(out.file, rules->m, p.where, p.nwhere);
 			fputc('\n', out.file);
 		} else {
-			fprintf(out.file, "%s: %s\n",
-				p.verdict == RULE_REFUTED ? "refuted" : "unknown", p.why);
+			fprintf(out.file, "%s: %s\n", verdict[p.verdict], p.why);
 		}
 		talloc_free(scratch);
 	}
-	fprintf(out.file, "%d rule%s: %d proven, %d refuted, %d unknown\n", rules->n,
+	fprintf(out.file, "%d rule%s: %d proven, %d refuted, %d unknown", rules->n,
 		number_plural(rules->n), n[RULE_PROVEN], n[RULE_REFUTED], n[RULE_UNKNOWN]);
+	if (n[RULE_UNUSABLE])
+		fprintf(out.file, ", %d unusable", n[RULE_UNUSABLE]);
+	fputc('\n', out.file);
 	if (!driver_output_close(&out))
 		return DRIVER_INPUT;
-	return n[RULE_REFUTED] || n[RULE_UNKNOWN] ? DRIVER_INPUT : DRIVER_OK;
+	return n[RULE_PROVEN] == rules->n ? DRIVER_OK : DRIVER_INPUT;
 }
 
 static enum driver_exit

@@ -55,7 +55,7 @@ prove(struct gen *g, const struct gen_sides *s)
 		   : proof.verdict == RULE_REFUTED ? GEN_REFUTED
 						   : GEN_UNKNOWN]++;
 	g->verifying += clock_seconds() - before;
-	if (proof.verdict == RULE_UNKNOWN)
+	if (proof.verdict != RULE_PROVEN && proof.verdict != RULE_REFUTED)
 		count_reason(g, proof.why);
 	talloc_free(scratch);
 	if (proof.verdict == RULE_PROVEN)
