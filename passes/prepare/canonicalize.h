@@ -3,13 +3,15 @@
 #ifndef PASSES_CANONICALIZE_H
 #define PASSES_CANONICALIZE_H
 
+#include "ir/base/vec.h"
 #include "passes/pass.h"
 
 struct canon {
 	struct pass_run *run;
 	struct ir_module *m;
 	const struct rule_index *rules;
-	struct ir_builder b; /* in front of the op at work */
+	struct ir_builder b;              /* in front of the op at work */
+	struct VEC(struct ir_op *) again; /* to be looked at once more; some are erased by then */
 };
 
 /*
