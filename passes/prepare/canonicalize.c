@@ -15,11 +15,10 @@
 #include "ir/base/number.h"
 #include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
+#include "ir/product.h"
 #include "passes/prepare/canonicalize.h"
 #include "passes/rules/match.h"
 #include "passes/rules/set.h"
-
-#include "ir/ops/form.h"
 
 #include <math.h>
 
@@ -130,30 +129,20 @@ reshape_twice(struct canon *c, struct ir_op *op)
 	return ir_build_typed(&c->b, OP_reshape, NULL, &x, 1, &shape, 1, t);
 }
 
-int
-canon_permutation(const struct ir_op *op, int64_t perm[IR_MAX_RANK])
-{
-	int rank = ir_operand_type(op, 0)->rank, n = ir_attr_ints(op, "perm", perm, IR_MAX_RANK);
-
-	for (int i = 0; i < rank; i++)
-		perm[i] = n < 0 ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
-	return rank;
-}
-
 /*
  * Dim i of the outer result is dim p[i] of the inner, which is dim q[p[i]] of x. Where that is i
  * for all i the result is x.
  */
-static struct ir_value *
-transpose_twice(struct canon *c, struct ir_op *op)
+struct ir_value *
+canon_transpose_twice(struct canon *c, struct ir_op *op)
 {
 	struct ir_op *inner = canon_made_by(op, 0, OP_transpose);
 	int64_t p[IR_MAX_RANK], q[IR_MAX_RANK];
-	int rank = canon_permutation(op, p);
+	int rank = transpose_order(op, p);
 	bool idle = true;
 
 	if (inner)
-		canon_permutation(inner, q);
+		transpose_order(inner, q);
 	for (int i = 0; i < rank; i++) {
 		p[i] = inner ? q[p[i]] : p[i];
 		idle = idle && p[i] == i;
@@ -207,7 +196,7 @@ static const struct rewrite rewrites[] = {
 	{OP_transpose, move_constant, folded},
 	{OP_reshape, move_constant, folded},
 	{OP_reshape, reshape_twice, shapes},
-	{OP_transpose, transpose_twice, shapes},
+	{OP_transpose, canon_transpose_twice, shapes},
 	{OP_broadcast, broadcast_idle, shapes},
 	{0},
 };
