@@ -1,4 +1,5 @@
 /* merge-replica-dim: the attributes of an op whose two dims become one. */
+#include "ir/product.h"
 #include "passes/parallel/merge_replica_dim_op.h"
 
 /* Dim d of operand or result where `at` and the next become one; -1: it is the second. */
@@ -52,14 +53,13 @@ fold_dim(struct replica_merge *p, struct ir_op *copy, const char *key, int rank,
 
 /* perm of a transpose that keeps the pair together; shape and dims of a broadcast that does. */
 static bool
-fold_perm(struct replica_merge *p, struct ir_op *copy, int rank, int at)
+fold_perm(struct replica_merge *p, struct ir_op *copy, const struct ir_op *op, int at)
 {
 	int64_t perm[IR_MAX_RANK], out[IR_MAX_RANK];
-	const int n = ir_attr_ints(copy, "perm", perm, IR_MAX_RANK);
+	const int rank = transpose_order(op, perm);
 	int k = 0;
 
 	for (int i = 0; i < rank; i++) {
-		perm[i] = n < 0 ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
 		if (perm[i] != at + 1)
 			out[k++] = renumber(perm[i], rank, at);
 	}
@@ -137,7 +137,7 @@ replica_attrs(struct replica_merge *p, struct ir_op *copy, const struct ir_op *o
 	case OP_reverse: return fold_dims(p, copy, "dims", rank, at, false);
 	case OP_slice:
 	case OP_pad: return ir_attr_find(op, "dims") && fold_dims(p, copy, "dims", rank, at, false);
-	case OP_transpose: return fold_perm(p, copy, rank, at);
+	case OP_transpose: return fold_perm(p, copy, op, at);
 	case OP_broadcast: return fold_broadcast(p, copy, op, at, at_out);
 	case OP_split:
 	case OP_concat:

@@ -12,7 +12,7 @@
  * The numbers are those of a sum in another order. Each rewrite moves a sum up by an op or takes
  * one away, so this ends.
  */
-#include "ir/ops/form.h"
+#include "ir/product.h"
 #include "passes/parallel/merge_replica_dim.h"
 
 #include <string.h>
@@ -100,32 +100,16 @@ static struct ir_value *
 sum_of_product(struct sums *s, struct ir_op *op, struct ir_op *inner)
 {
 	const uint32_t dims = dims_of(op);
-	char spec[(FORM_MAX_INPUTS + 1) * (IR_MAX_RANK + 2)];
-	struct ir_value *v[FORM_MAX_INPUTS];
-	struct form f;
+	struct product p;
 	int n = 0;
 
-	if (!form_shape(s->m, inner, NULL, &f, NULL))
+	if (!product_read(s->m, inner, &p))
 		return NULL;
-	for (int k = 0; k <= f.ninputs; k++) {
-		const struct form_access *x = k < f.ninputs ? &f.in[k] : &f.out;
-		if (k == f.ninputs) {
-			spec[n++] = '-';
-			spec[n++] = '>';
-		} else if (k)
-			spec[n++] = ',';
-		for (int d = 0; d < x->rank; d++) {
-			if (x->index[d] < 0)
-				return NULL;
-			if (k < f.ninputs || !(dims >> d & 1))
-				spec[n++] = (char)('a' + x->index[d]);
-		}
-		if (k < f.ninputs)
-			v[k] = ir_operand(inner, k);
-	}
-	spec[n] = '\0';
-	const struct ir_attr attr = ir_make_string(s->m->ctx, "spec", spec);
-	return ir_build(&s->b, OP_contract, v, f.ninputs, &attr, 1);
+	for (int d = 0; d < p.out_rank; d++)
+		if (!(dims >> d & 1))
+			p.out[n++] = p.out[d];
+	p.out_rank = n;
+	return product_build(&s->b, &p);
 }
 
 static struct ir_value *
@@ -133,13 +117,11 @@ sum_of_transpose(struct sums *s, struct ir_op *op, struct ir_op *inner)
 {
 	const uint32_t dims = dims_of(op);
 	int64_t perm[IR_MAX_RANK], rest[IR_MAX_RANK];
-	const int rank = ir_operand_type(inner, 0)->rank;
-	const int given = ir_attr_ints(inner, "perm", perm, IR_MAX_RANK);
+	const int rank = transpose_order(inner, perm);
 	uint32_t below = 0;
 	int n = 0;
 
 	for (int d = 0; d < rank; d++) {
-		perm[d] = given < 0 ? rank - 1 - d : perm[d] < 0 ? perm[d] + rank : perm[d];
 		if (dims >> d & 1)
 			below |= 1u << perm[d];
 		else

@@ -1,10 +1,10 @@
 /*
- * Brings ops into their plain form by local rewrites, applied from the first op to the last until
- * none fits: the rules of passes/rules/canonical.rules, which are proven, and rows of the tables
+ * Brings ops into their plain form by local rewrites, applied from the first op to the last, and again
+ * to those that a later rewrite leaves with fewer readers: the rules of passes/rules/canonical.rules, which are proven, and rows of the tables
  * below, whose proofs stand above them. Rows have what no rule says: they compute with constants,
  * lists of dims and specs, or ask for layouts and for all uses of a value. Every rewrite gives a
  * value of the same type, layout included. None undoes another: each takes an op away, moves a slice
- * up or replaces constants, so the walk ends; each is O(1), and a walk O(ops).
+ * up or replaces constants, so this ends; each is O(1), and the pass O(ops).
  *
  * Exact: results are the same to the bit, and dopt -check compares them so. So x * 0 stays (x may
  * be infinite), x + 0 mostly does (-0 + 0 is 0), and sums are not put in another order.
@@ -15,11 +15,10 @@
 #include "ir/base/number.h"
 #include "ir/interp/interp.h"
 #include "ir/ops/literal.h"
+#include "ir/product.h"
 #include "passes/prepare/canonicalize.h"
 #include "passes/rules/match.h"
 #include "passes/rules/set.h"
-
-#include "ir/ops/form.h"
 
 #include <math.h>
 
@@ -130,30 +129,20 @@ reshape_twice(struct canon *c, struct ir_op *op)
 	return ir_build_typed(&c->b, OP_reshape, NULL, &x, 1, &shape, 1, t);
 }
 
-int
-canon_permutation(const struct ir_op *op, int64_t perm[IR_MAX_RANK])
-{
-	int rank = ir_operand_type(op, 0)->rank, n = ir_attr_ints(op, "perm", perm, IR_MAX_RANK);
-
-	for (int i = 0; i < rank; i++)
-		perm[i] = n < 0 ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
-	return rank;
-}
-
 /*
  * Dim i of the outer result is dim p[i] of the inner, which is dim q[p[i]] of x. Where that is i
  * for all i the result is x.
  */
-static struct ir_value *
-transpose_twice(struct canon *c, struct ir_op *op)
+struct ir_value *
+canon_transpose_twice(struct canon *c, struct ir_op *op)
 {
 	struct ir_op *inner = canon_made_by(op, 0, OP_transpose);
 	int64_t p[IR_MAX_RANK], q[IR_MAX_RANK];
-	int rank = canon_permutation(op, p);
+	int rank = transpose_order(op, p);
 	bool idle = true;
 
 	if (inner)
-		canon_permutation(inner, q);
+		transpose_order(inner, q);
 	for (int i = 0; i < rank; i++) {
 		p[i] = inner ? q[p[i]] : p[i];
 		idle = idle && p[i] == i;
@@ -207,9 +196,14 @@ static const struct rewrite rewrites[] = {
 	{OP_transpose, move_constant, folded},
 	{OP_reshape, move_constant, folded},
 	{OP_reshape, reshape_twice, shapes},
-	{OP_transpose, transpose_twice, shapes},
+	{OP_transpose, canon_transpose_twice, shapes},
 	{OP_broadcast, broadcast_idle, shapes},
 	{0},
+};
+
+enum {
+	AGAIN_DEPTH = 3,    /* ops of a rewrite that ask for one reader, and the root */
+	AGAIN_READERS = 64, /* of a gather: they are converted before it if all ask for that */
 };
 
 static bool
@@ -218,25 +212,56 @@ is_unused(const struct ir_op *op)
 	return op && op_is(op, TRAIT_PURE) && op->nresults == 1 && !op->result[0].uses;
 }
 
+/* To be looked at again, and what reads it, as far as one op reads the other. */
+static void
+look_again(struct canon *c, struct ir_op *op)
+{
+	for (int depth = 0; op && depth < AGAIN_DEPTH; depth++) {
+		const struct ir_use *u = op->nresults == 1 ? op->result[0].uses : NULL;
+		VEC_PUSH(c->run->scratch, &c->again, op);
+		op = u && !u->next ? u->op : NULL;
+	}
+}
+
+/* Erases an op. If one other op reads an operand, or some a gather, that may now be rewritten. */
+static void
+erase(struct canon *c, struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_value *v = ir_operand(op, i);
+		const int most = !v->op || !v->op->noperands   ? 0
+				 : v->op->code == OP_allgather ? AGAIN_READERS
+							       : 1;
+		int n = 0;
+		IR_FOR_USES (u, v) {
+			n += u->op != op;
+			if (n > most)
+				break;
+		}
+		if (n <= most)
+			IR_FOR_USES (u, v)
+				if (u->op != op)
+					look_again(c, u->op);
+	}
+	ir_op_erase(op);
+}
+
 /* Drops an op that nothing uses any more, and then what only it used: a chain, or the transposes in
  * front of a product. */
 static void
-drop_unused(struct ir_op *op)
+drop_unused(struct canon *c, struct ir_op *op)
 {
 	while (is_unused(op)) {
 		struct ir_op *next = op->noperands == 1 ? ir_operand(op, 0)->op : NULL;
 		struct ir_op *from[FORM_MAX_INPUTS];
 		const int n =
 			op->noperands > 1 && op->noperands <= FORM_MAX_INPUTS ? op->noperands : 0;
-		for (int i = 0; i < n; i++) {
-			from[i] = canon_made_by(op, i, OP_transpose);
-			for (int k = 0; k < i; k++)
-				from[i] = from[k] == from[i] ? NULL : from[i];
-		}
-		ir_op_erase(op);
 		for (int i = 0; i < n; i++)
-			if (is_unused(from[i]))
-				ir_op_erase(from[i]);
+			from[i] = canon_made_by(op, i, OP_transpose);
+		erase(c, op);
+		for (int i = 0; i < n; i++)
+			if (from[i] && from[i]->block && is_unused(from[i]))
+				erase(c, from[i]);
 		op = next;
 	}
 }
@@ -367,33 +392,55 @@ rewrite_op(struct canon *c, struct ir_op *op)
 	return false;
 }
 
-/*
- * One walk over a block and its bodies. A new op stands before the old one and is looked at next.
- */
+/* Rewrites an op, and drops what nobody needs then. *made: the first of the ops that were made, if
+ * there are any. */
 static bool
+rewrite_and_drop(struct canon *c, struct ir_op *op, struct ir_op **made)
+{
+	struct ir_op *prev = op->prev;
+	struct ir_block *b = op->block;
+	const bool message = op_is(op, TRAIT_VARIADIC) && op->noperands != 1;
+
+	if (op->nresults != 1 || message || !rewrite_op(c, op))
+		return false;
+	struct ir_op *first = prev ? prev->next : b->first;
+	*made = first != op ? first : NULL;
+	drop_unused(c, op);
+	return true;
+}
+
+/* Walks over a block and its bodies. New ops stand before the old one and are looked at next. */
+static void
 walk(struct canon *c, struct ir_block *b)
 {
-	bool changed = false;
 	struct ir_op *op = b->first;
 
 	while (op && !c->b.failed) {
-		struct ir_op *prev = op->prev, *next = op->next;
+		struct ir_op *next = op->next, *made = NULL;
 		if (op->body)
-			changed |= walk(c, op->body);
+			walk(c, op->body);
 		if (op_is(op, TRAIT_VARIADIC) && ir_parts(op) == 1)
 			ir_attr_remove(op, "parts"); /* which is what no word says */
-		bool message = op_is(op, TRAIT_VARIADIC) && op->noperands != 1;
-		if (op->nresults != 1 || message || !rewrite_op(c, op)) {
-			op = next;
-			continue;
-		}
-		changed = true;
-		/* The op and what it alone used go; what was made is between prev and next. */
-		struct ir_op *made = op->prev != prev ? op->prev : NULL;
-		drop_unused(op);
-		op = made ? made : next;
+		op = rewrite_and_drop(c, op, &made) && made ? made : next;
 	}
-	return changed;
+}
+
+/* Looks again at ops that the walk has passed, and then at those that read what changed. */
+static void
+settle(struct canon *c)
+{
+	for (int64_t i = 0; i < c->again.n && !c->b.failed; i++) {
+		struct ir_op *op = c->again.at[i], *next = op->next, *made = NULL;
+		const int64_t before = c->again.n;
+		if (!op->block)
+			continue;
+		for (struct ir_use *u = op->nresults ? op->result[0].uses : NULL; u; u = u->next)
+			look_again(c, u->op);
+		if (!rewrite_and_drop(c, op, &made))
+			c->again.n = before;
+		for (; made && made != next; made = made->next)
+			look_again(c, made);
+	}
 }
 
 static bool
@@ -402,8 +449,9 @@ canonicalize_run(struct pass_run *run, struct ir_module *m)
 	struct canon c = {.run = run, .m = m, .rules = rule_set_canonical(run->ctx)};
 	struct ir_func *f = ir_func_find(m, "main");
 
-	while (f && walk(&c, &f->body))
-		;
+	if (f)
+		walk(&c, &f->body);
+	settle(&c);
 	return !c.b.failed;
 }
 

@@ -1,15 +1,17 @@
 /* What the rewrites of canonicalize share: canonicalize.c, canonicalize_parallel.c,
- * canonicalize_products.c. */
+ * canonicalize_products.c; and sink_transpose.c. */
 #ifndef PASSES_CANONICALIZE_H
 #define PASSES_CANONICALIZE_H
 
+#include "ir/base/vec.h"
 #include "passes/pass.h"
 
 struct canon {
 	struct pass_run *run;
 	struct ir_module *m;
 	const struct rule_index *rules;
-	struct ir_builder b; /* in front of the op at work */
+	struct ir_builder b;              /* in front of the op at work */
+	struct VEC(struct ir_op *) again; /* to be looked at once more; some are erased by then */
 };
 
 /*
@@ -42,8 +44,8 @@ canon_made_by(const struct ir_op *op, int i, enum op_code code)
 	return fits ? from : NULL;
 }
 
-/* Dim i of a transpose's result is dim perm[i] of its operand; returns how many dims there are. */
-int canon_permutation(const struct ir_op *op, int64_t perm[IR_MAX_RANK]);
+/* What a transpose of a transpose is, or one that moves nothing; NULL: it stays. */
+struct ir_value *canon_transpose_twice(struct canon *c, struct ir_op *op);
 
 static inline struct ir_value *
 canon_operand(const struct ir_op *op)

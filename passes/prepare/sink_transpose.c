@@ -16,8 +16,8 @@
  * Each op is made anew at most once, so the walk is O(ops).
  */
 #include "ir/build_try.h"
-#include "ir/ops/form.h"
-#include "passes/pass.h"
+#include "ir/product.h"
+#include "passes/prepare/canonicalize.h"
 
 #include <string.h>
 
@@ -37,9 +37,7 @@ transposed(const struct ir_value *v, int64_t perm[IR_MAX_RANK])
 
 	if (!op || op->code != OP_transpose)
 		return NULL;
-	const int rank = v->type->rank, n = ir_attr_ints(op, "perm", perm, IR_MAX_RANK);
-	for (int i = 0; i < rank; i++)
-		perm[i] = n < 0 ? rank - 1 - i : perm[i] < 0 ? perm[i] + rank : perm[i];
+	transpose_order(op, perm);
 	return ir_operand(op, 0);
 }
 
@@ -212,23 +210,13 @@ sink_op(struct sink *s, struct ir_op *op)
 	return true;
 }
 
-/* Two transposes, one behind the other: none, or one. */
+/* Two transposes, one after the other: none, or one. */
 static bool
 join(struct sink *s, struct ir_op *op)
 {
-	int64_t outer[IR_MAX_RANK], inner[IR_MAX_RANK];
-	struct ir_value *middle = transposed(&op->result[0], outer), *x = transposed(middle, inner);
-	const int rank = op->result[0].type->rank;
-	bool idle = true;
+	struct canon c = {.m = s->m, .b = s->b};
+	struct ir_value *r = canon_transpose_twice(&c, op);
 
-	if (!x)
-		return false;
-	for (int i = 0; i < rank; i++) {
-		outer[i] = inner[outer[i]];
-		idle = idle && outer[i] == i;
-	}
-	const struct ir_attr attr = ir_make_ints(s->m, "perm", outer, rank);
-	struct ir_value *r = idle ? x : ir_build_try(&s->b, OP_transpose, x, &attr, 1, NULL);
 	if (!r || r->type != op->result[0].type)
 		return false;
 	ir_replace_uses(&op->result[0], r);

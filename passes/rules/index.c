@@ -8,8 +8,10 @@
  * its operands' ops is in any of these keys, it is not compared with them.
  */
 #include "ir/base/alloc.h"
+#include "ir/ops/literal.h"
 #include "passes/rules/matcher.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,7 +318,10 @@ fill(struct rule_pattern *p)
 	for (int i = 0; i < RULE_KEY_OPERANDS; i++) {
 		const struct ir_op *from =
 			i < root->op->noperands ? ir_operand(root->op, i)->op : NULL;
+		struct rule_number n;
 		p->key[i] = from ? from->code : (uint16_t)OP_NCODES;
+		p->constant[i] =
+			p->key[i] == OP_constant && rule_number_of(from->attr, &n) ? n.f : NAN;
 	}
 }
 
@@ -381,12 +386,24 @@ rule_index_pattern(const struct rule_index *index, int i)
 	return &index->pattern[i];
 }
 
+/* Of floats alone: the numbers of integers wrap. */
 static bool
-operand_is(const struct ir_op *op, int i, uint16_t code)
+is_other_number(const struct ir_op *constant, double number)
+{
+	return !isnan(number) &&
+	       ir_dtype_class((enum ir_dtype)constant->result[0].type->dtype) == IR_FLOAT &&
+	       literal_of_constant(constant).f != number;
+}
+
+/* May operand i be what the rule has as operand k? */
+static bool
+operand_fits(const struct rule_pattern *p, int k, const struct ir_op *op, int i)
 {
 	const struct ir_op *from = ir_operand(op, i)->op;
 
-	return code == OP_NCODES || (from && from->code == code);
+	return p->key[k] == OP_NCODES ||
+	       (from && from->code == p->key[k] &&
+		       (from->code != OP_constant || !is_other_number(from, p->constant[k])));
 }
 
 /* Can the ops of the operands be those of the key? */
@@ -397,9 +414,9 @@ fits_key(const struct rule_pattern *p, const struct ir_op *op)
 	bool fits = true;
 
 	for (int i = 0; i < n; i++)
-		fits = fits && operand_is(op, i, p->key[i]);
-	return fits || (n == 2 && op_is(op, TRAIT_COMMUTES) && operand_is(op, 0, p->key[1]) &&
-			       operand_is(op, 1, p->key[0]));
+		fits = fits && operand_fits(p, i, op, i);
+	return fits || (n == 2 && op_is(op, TRAIT_COMMUTES) && operand_fits(p, 1, op, 0) &&
+			       operand_fits(p, 0, op, 1));
 }
 
 /* Does an op that some rule wants make an operand? */

@@ -45,8 +45,9 @@ struct rule_pattern {
 	/* Values of the right side that one of the left side is, too: 1 + its number, by the number
 	 * of the one on the right. A rule of one result has it already where it matches. */
 	uint8_t same[RULE_MAX_VALUES];
-	uint16_t code;                   /* of the root */
-	uint16_t key[RULE_KEY_OPERANDS]; /* of the ops of its operands; OP_NCODES: any */
+	uint16_t code;                      /* of the root */
+	uint16_t key[RULE_KEY_OPERANDS];    /* of the ops of its operands; OP_NCODES: any */
+	double constant[RULE_KEY_OPERANDS]; /* of those the numbers of constants; NaN: any */
 	/* It never matches: "its right side has a name that the left side lacks"; NULL: it may. */
 	const char *why_not;
 };
