@@ -7,6 +7,7 @@
     -refusals        print what dopt refused, and how often
     -jobs N          seeds at a time (default: the number of cores)
     -sharded         pipelines of sharded training, and networks (networks.py) instead of programs of single ops
+    -plans           each pipeline begins with stages in a random schedule, or with a random plan of parallelize
     -programs N      run so many of a block of 24 seeds with -agree (default: 6)
 
     seed --draw--> program (or a toy model, N = 1, 2, 4) and pipeline --dopt -check--> text --dopt--> the same text
@@ -48,6 +49,9 @@ NOHOST = str(TESTS / "random/Inputs/nohost.cluster")
 MORE = ([], [], [], ["-stats"], ["-keep=better"], ["-replay=fine", "-stats"], ["-algorithm=ring", "-stats"],
         ["-remarks"], ["-budget=1GB"], ["-f64"], ["-steps=2"], ["-cluster=h100x32"], [f"-cluster={NOHOST}"])
 # Of -sharded: what the last line counts.
+PLANS = ("pipeline", "parallelize")
+SCHEDULES = ("gpipe", "1f1b", "zb1p", "zb2p", "interleaved", "zbv", "vhalf", "vmin", "search")
+TWO_EACH = ("interleaved", "zbv", "vhalf", "vmin")  # stages on a device
 SHARDED = ("recompute", "shard", "accumulate", "prefetch", "unshard", "offload")
 
 
@@ -61,6 +65,7 @@ def arguments():
     parser.add_argument("-count", type=int)
     parser.add_argument("-refusals", action="store_true")
     parser.add_argument("-sharded", action="store_true")
+    parser.add_argument("-plans", action="store_true")
     parser.add_argument("-programs", type=int, default=AGREE)
     parser.add_argument("-jobs", type=int, default=len(os.sched_getaffinity(0)))
     a = parser.parse_args()
@@ -73,23 +78,33 @@ def arguments():
     return a
 
 
+def plan(seed):
+    """Two of three are stages, of which there are fewer micro-batches, as many, or more."""
+    if seed % 3 == 2:
+        return f"parallelize{{engine=random,seed={seed}}}"
+    schedule = SCHEDULES[seed // 3 % len(SCHEDULES)]
+    devices = (2, 3, 4, 2)[seed // 5 % 4]
+    stages = devices * (2 if schedule in TWO_EACH else 1)
+    return f"pipeline{{stages={stages},devices={devices},steps={(4, 2, 8)[seed // 7 % 3]},schedule={schedule}}}"
+
+
 class Case:
     """What a seed stands for: a file, options, passes."""
 
-    def __init__(self, seed, folder):
+    def __init__(self, seed, folder, plans=False):
         self.seed = seed
         self.refusals = []  # what dopt said of passes that are left out
         self.file = folder / f"{seed}.dir"
         self.options = [SEARCH, f"-seed={seed % 5}", *MORE[seed // 7 % len(MORE)]]
-        self.passes = split((folder / f"{seed}.pipeline").read_text().strip())
+        self.passes = [plan(seed)] * plans + split((folder / f"{seed}.pipeline").read_text().strip())
         if seed % MODEL_EVERY == 0:
             toys = [m for m in models.models() if m.name not in models.DEEP]
             model = toys[seed // MODEL_EVERY % len(toys)]
             self.file = model.path
             self.options += [*model.defines, *model.toy, "-D", f"N={(1, 2, 4)[seed // 5 % 3]}"]
 
-    def has_sharded(self):
-        return any(p.split("{")[0] in SHARDED for p in self.passes)
+    def has(self, names):
+        return any(p.split("{")[0] in names for p in self.passes)
 
     def command(self, dopt, out):
         passes = [f"-pass={','.join(self.passes)}"] if self.passes else []
@@ -183,7 +198,7 @@ def report(case, kind, said, arguments):
     if models.FOLDER not in case.file.parents:
         print(case.file.read_text())
     print(f"shrunk: {' '.join(case.command('dopt', 'out.dir'))}".replace(str(case.file.parent) + "/", ""))
-    print(f"again: {sys.argv[0]} {arguments.dopt} {arguments.draw} -seed {case.seed} -count 1{' -sharded' if arguments.sharded else ''}", flush=True)
+    print(f"again: {sys.argv[0]} {arguments.dopt} {arguments.draw} -seed {case.seed} -count 1{' -sharded' if arguments.sharded else ''}{' -plans' if arguments.plans else ''}", flush=True)
 
 
 class Hunt:
@@ -201,12 +216,13 @@ class Hunt:
 
     def one(self, seed):
         """A seed through dopt: the file that it wrote, or None."""
-        case, out = Case(seed, self.folder), self.folder / f"{seed}.out"
+        case, out = Case(seed, self.folder, self.a.plans), self.folder / f"{seed}.out"
         scratch = self.folder / f"{seed}.scratch"
         found = finding(case, self.a.dopt, out)
         self.counts["seeds"] += 1
         self.counts["written"] += out.exists()
-        self.counts["sharded"] += out.exists() and case.has_sharded()
+        self.counts["sharded"] += out.exists() and case.has(SHARDED)
+        self.counts["plans"] += out.exists() and case.has(PLANS)
         self.refusals.update(case.refusals)
         if found:
             self.found(case, *found, lambda c: (finding(c, self.a.dopt, scratch) or ("",))[0] == found[0])
@@ -219,7 +235,8 @@ class Hunt:
         """Some of what was written as programs; which one is wrong is found by running each alone."""
         most = self.a.programs
         chosen = [w for i, w in enumerate(written) if i % max(1, len(written) // most) == 0][:most]
-        self.counts["sharded programs"] += sum(case.has_sharded() for case, _ in chosen)
+        self.counts["sharded programs"] += sum(case.has(SHARDED) for case, _ in chosen)
+        self.counts["programs of plans"] += sum(case.has(PLANS) for case, _ in chosen)
         for program in self.a.agree if chosen else []:
             self.counts["programs"] += len(chosen)
             self.agree_with([program, "-emit"], written)
@@ -266,7 +283,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="dopt-pipelines-") as folder:
         hunt = Hunt(a, pathlib.Path(folder))
         hunt.seeds(a.seed, a.count, float("inf") if a.count else start + a.seconds)
-    shown = ("seeds", "written", "programs", *(("sharded", "sharded programs") if a.sharded else ()), "findings")
+    shown = ("seeds", "written", "programs", *(("sharded", "sharded programs") if a.sharded else ()),
+             *(("plans", "programs of plans") if a.plans else ()), "findings")
     print(", ".join(f"{hunt.counts[k]} {k}" for k in shown))
     for kind, n in hunt.kinds.most_common():
         print(f"  {n} times: {kind}")

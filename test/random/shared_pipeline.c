@@ -80,6 +80,7 @@ static const struct {
 } texts[] = {
 	{"joint", "moves", {"all", "fuse", "\"fuse,pack\"", "\"copy,part,order\"", "pack"}},
 	{"accumulate", "steps", {"2", "4", "2", "1", "3"}},
+	{"parallelize", "devices", {"2", "4", "2", "3", "0"}},
 	{"pipeline", "steps", {"2", "4", "2", "1", "3"}},
 	{"pipeline", "axis", {"pp", "tp", "pp", "dp", "pp"}},
 	{"pipeline", "schedule",
