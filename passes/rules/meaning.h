@@ -109,10 +109,10 @@ struct rule_case {
 	struct cut cut;
 	const char *why;
 	bool data, outside; /* of the position at hand: elements are in it; it is nowhere */
-	/* Element types, 1 << enum ir_dtype, that the left side takes. */
+	/* Classes of element types, 1 << enum ir_dclass, that the left side takes. */
 	struct {
 		const char *name;
-		uint32_t types;
+		unsigned classes;
 	} letter[CASE_LETTERS];
 	int nletters;
 	/* Values of the side at hand, by id from `first` on. */

@@ -428,37 +428,41 @@ same_type(const struct value_type *a, const struct value_type *b)
 	return a->letter == b->letter && (a->letter || a->dtype == b->dtype);
 }
 
-/* The types that a letter stands for, in a row of ops or in a rule: a set of 1 << enum ir_dtype. */
-static uint32_t
-types_of(char letter)
+/* The classes that a letter stands for, in a row of ops or in a rule: a set of 1 << enum ir_dclass. */
+static unsigned
+classes_of(char letter)
 {
-	uint32_t types = 0;
+	static const enum ir_dtype one[] = {
+		[IR_FLOAT] = IR_f32, [IR_INT] = IR_i32, [IR_UINT] = IR_u8, [IR_BOOL] = IR_bool};
+	unsigned classes = 0;
 
-	for (int t = 0; t < IR_NDTYPES; t++)
-		types |= (uint32_t)row_letter_fits(letter, (enum ir_dtype)t) << t;
-	return types;
+	for (int i = 0; i < (int)(sizeof one / sizeof *one); i++)
+		classes |= (unsigned)row_letter_fits(letter, one[i]) << i;
+	return classes;
 }
 
 /* Element types that the left side takes are those that the right side has to take. */
 static bool
-accept_type(struct rule_case *c, const struct value_type *t, uint32_t types)
+accept_type(struct rule_case *c, const struct value_type *t, char letter)
 {
 	int i = 0;
 
 	if (!t->letter)
-		return types >> t->dtype & 1 || ill(c, "an element type that an op does not take");
+		return row_letter_fits(letter, (enum ir_dtype)t->dtype) ||
+		       ill(c, "an element type that an op does not take");
 	while (i < c->nletters && c->letter[i].name != t->letter)
 		i++;
 	if (i == CASE_LETTERS)
 		return unknown(c, "too many element types");
 	if (i == c->nletters) {
 		c->letter[i].name = t->letter;
-		c->letter[i].types = types_of(*t->letter);
+		c->letter[i].classes = classes_of(*t->letter);
 		c->nletters++;
 	}
+	const unsigned classes = classes_of(letter);
 	if (c->side == RULE_LEFT)
-		c->letter[i].types &= types;
-	return (c->letter[i].types && !(c->letter[i].types & ~types)) ||
+		c->letter[i].classes &= classes;
+	return (c->letter[i].classes && !(c->letter[i].classes & ~classes)) ||
 	       ill(c, "an element type that an op does not take");
 }
 
@@ -471,8 +475,7 @@ type_elements(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 	const bool any = n > 3 && strcmp(letters + n - 3, "...") == 0;
 
 	for (int i = 0; i < s->nin; i++)
-		if (!accept_type(
-			    c, &s->in[i]->type, types_of(letters[any && i >= n - 3 ? n - 4 : i])))
+		if (!accept_type(c, &s->in[i]->type, letters[any && i >= n - 3 ? n - 4 : i]))
 			return false;
 
 	for (int i = 0; i < s->nin; i++)

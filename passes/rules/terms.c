@@ -33,6 +33,7 @@ terms_clear(struct terms *t)
 	t->used = 0;
 	t->assumes = 0;
 	t->failed = NULL;
+	memset(t->constant, 0, sizeof t->constant);
 	VEC_PUSH(NULL, &t->node, none); /* no term has number 0 */
 }
 
@@ -136,9 +137,15 @@ term_id
 linear_constant(struct terms *t, int64_t c)
 {
 	const int64_t mark = t->stack.n;
+	const bool small = c >= 0 && c < TERMS_SMALL;
 
+	if (small && t->constant[c])
+		return t->constant[c];
 	TERM_PUSH(t, c);
-	return term_make(t, NODE_AFFINE, mark, false);
+	const term_id made = term_make(t, NODE_AFFINE, mark, false);
+	if (small)
+		t->constant[c] = made;
+	return made;
 }
 
 term_id
@@ -146,10 +153,13 @@ linear_var(struct terms *t, int32_t v)
 {
 	const int64_t mark = t->stack.n;
 
-	TERM_PUSH(t, 0);
-	TERM_PUSH(t, v);
-	TERM_PUSH(t, 1);
-	return term_make(t, NODE_AFFINE, mark, false);
+	if (!t->var.at[v].form) {
+		TERM_PUSH(t, 0);
+		TERM_PUSH(t, v);
+		TERM_PUSH(t, 1);
+		t->var.at[v].form = term_make(t, NODE_AFFINE, mark, false);
+	}
+	return t->var.at[v].form;
 }
 
 term_id
@@ -161,6 +171,10 @@ linear_add(struct terms *t, term_id a, term_id b, int64_t times)
 	if (!a || !b)
 		return 0;
 	const int na = t->node.at[a].n, nb = t->node.at[b].n;
+	if (nb == 1 && !term_words(t, b)[0])
+		return a;
+	if (na == 1 && !term_words(t, a)[0] && times == 1)
+		return b;
 	if (__builtin_mul_overflow(term_words(t, b)[0], times, &product) ||
 		__builtin_add_overflow(term_words(t, a)[0], product, &sum))
 		return term_fail(t, "a size does not fit in 64 bits");
@@ -281,12 +295,28 @@ var_replaced(struct terms *t, int32_t v, const term_id *by, int nby, bool *chang
 	return by[v];
 }
 
+static bool
+is_replaced(const struct terms *t, int32_t v, const term_id *by, int nby)
+{
+	const struct var *var = &t->var.at[v];
+
+	if (var->kind != VAR_PRODUCT)
+		return v < nby && by[v];
+	for (int i = 0; i < var->nkeys; i++)
+		if (is_replaced(t, var->key[i], by, nby))
+			return true;
+	return false;
+}
+
 term_id
 linear_replace(struct terms *t, term_id a, const term_id *by, int nby)
 {
 	bool changed = false;
+	int64_t factor;
 
-	if (!a || t->node.at[a].n == 1)
+	for (int i = 0; a && i < linear_nvars(t, a) && !changed; i++)
+		changed = is_replaced(t, linear_var_at(t, a, i, &factor), by, nby);
+	if (!changed)
 		return a;
 	term_id sum = linear_constant(t, linear_rest(t, a));
 	for (int i = 0; i < linear_nvars(t, a); i++) {
@@ -296,7 +326,7 @@ linear_replace(struct terms *t, term_id a, const term_id *by, int nby)
 		if (!sum)
 			return 0;
 	}
-	return changed ? sum : a;
+	return sum;
 }
 
 /* --- polynomials: monomial, numerator, denominator, in the order of the monomials' numbers --- */

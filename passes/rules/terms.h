@@ -29,6 +29,7 @@ enum {
 	TERMS_MOST = 1000000, /* of a rule in all its cases; a case has some hundreds */
 	TERMS_ORDERS = 720,   /* of bound variables that are used alike: 6! */
 	TERMS_FACTORS = 4,    /* variables in a product of sizes */
+	TERMS_SMALL = 16,     /* constants that are made once: sizes of kernels, ones, zeros */
 };
 
 enum var_kind {
@@ -50,6 +51,7 @@ struct var {
 	int64_t low;
 	const char *name; /* of sizes and attributes, in the rule; NULL: none */
 	int32_t key[TERMS_FACTORS];
+	term_id form; /* linear_var of it; 0: not made yet */
 };
 
 enum term_node {
@@ -87,6 +89,8 @@ struct terms {
 	struct VEC(int64_t) stack; /* of terms in the making */
 	struct VEC(struct var) var;
 	struct VEC(int32_t) table; /* hash table of nodes */
+	term_id constant
+		[TERMS_SMALL]; /* 0, 1 ...: they are asked for all the time; 0: not made yet */
 	uint32_t used;
 	bool bitwise;
 	unsigned assumes; /* set of enum rule_assumes */

@@ -427,6 +427,94 @@ count(const struct decision *d, int *holds, int *ill, int *differ)
 			++*ill;
 }
 
+/* Does it hold in all cases, with its conditions? */
+static bool
+holds_everywhere(struct decision *d)
+{
+	int holds, ill, differ;
+
+	d->cases = 0;
+	if (!decide(d, false))
+		return false;
+	count(d, &holds, &ill, &differ);
+	return holds && !ill && !differ;
+}
+
+/* Are two parameters the same operand of ops of one code, such as two filters? */
+static bool
+are_alike(const struct ir_rule *r, uint32_t i, uint32_t k)
+{
+	const struct ir_value *arg = r->side[RULE_LEFT]->body.arg;
+	const struct ir_use *x = arg[i].uses, *y = arg[k].uses;
+
+	return x && y && x->op->code == y->op->code && x - x->op->operand == y - y->op->operand;
+}
+
+/* Adds equations of dims at the same place; false: there are too many. */
+static bool
+equate_dims(const struct ir_rule *r, const struct ir_type_text *x, const struct ir_type_text *y,
+	struct ir_rule_condition *all, int *n)
+{
+	for (int at = 0; x->rank == y->rank && at < x->rank; at++) {
+		const struct ir_size *a = x->dim[at], *b = y->dim[at];
+		bool known = a->kind != SIZE_NAME || b->kind != SIZE_NAME || a->name == b->name;
+		for (int i = r->nwhere; i < *n && !known; i++)
+			known = all[i].arg[0]->name == a->name && all[i].arg[1]->name == b->name;
+		if (known)
+			continue;
+		if (*n == r->nwhere + WHERE_MOST)
+			return false;
+		all[(*n)++] = (struct ir_rule_condition){RULE_EQ, {a, b}, r->loc};
+	}
+	return true;
+}
+
+/*
+ * A right side without a type for some sizes may have one where sizes of parameters are equal, which
+ * no single question says, such as those of groups. All dims at the same place in parameters of one
+ * rank are made equal; if the rule holds so, equations that are not needed go, the last ones first,
+ * which are those of parameters that are used in different ways.
+ * `more` is the rule with those that stay, which are in `where`: how many; -1: it does not hold so.
+ */
+static int
+equal_sizes(struct decision *d, struct arena *a, struct ir_rule *more,
+	struct ir_rule_condition where[WHERE_MOST])
+{
+	const struct ir_rule *r = d->rule;
+	struct ir_rule_condition *all =
+		ARENA_ARRAY(a, struct ir_rule_condition, r->nwhere + WHERE_MOST);
+	const uint32_t nargs = r->side[RULE_LEFT]->body.nargs;
+	int n = r->nwhere;
+
+	for (int i = 0; i < n; i++)
+		all[i] = r->where[i];
+	for (int alike = 1; alike >= 0; alike--)
+		for (uint32_t i = 0; i < nargs; i++)
+			for (uint32_t k = i + 1; k < nargs; k++)
+				if (are_alike(r, i, k) == alike &&
+					!equate_dims(r, r->param[i], r->param[k], all, &n))
+					return -1;
+	*more = *r;
+	more->where = all;
+	more->nwhere = n;
+	d->rule = more;
+	if (n == r->nwhere || !holds_everywhere(d))
+		return -1;
+	for (int i = n - 1; i >= r->nwhere; i--) {
+		const struct ir_rule_condition without = all[i];
+		memmove(&all[i], &all[i + 1], sizeof *all * (size_t)(more->nwhere - i - 1));
+		more->nwhere--;
+		if (holds_everywhere(d))
+			continue;
+		memmove(&all[i + 1], &all[i], sizeof *all * (size_t)(more->nwhere - i));
+		all[i] = without;
+		more->nwhere++;
+	}
+	n = more->nwhere - r->nwhere;
+	memcpy(where, all + r->nwhere, sizeof *where * (size_t)n);
+	return holds_everywhere(d) ? n : -1;
+}
+
 /* Why it is not known, with the terms in question. */
 static const char *
 unknown_text(const void *owner, const struct decision *d)
@@ -503,6 +591,7 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	struct arena *kept = arena_create(owner);
 	int holds, ill, differ, n = 0, other, typed;
 	bool bounds = true, fits = true;
+	const char *why = NULL; /* it is not decided */
 
 	*proof = (struct rule_proof){.verdict = RULE_UNKNOWN, .why = ""};
 	d->arena = arena_create(d);
@@ -511,11 +600,22 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	d->rule = r;
 	VEC_ROOM(d, &d->todo, 64);
 	terms_init(d, &d->t);
-	const bool decided = decide(d, false);
+	bool decided = decide(d, false);
 	proof->branches = d->cases;
+	const bool untyped = decided && !d->outcome.n;
 	count(d, &holds, &ill, &differ);
 	if (decided && holds && (ill || differ))
 		n = decision_conditions(d, kept, where, &bounds);
+	if (!decided || (n < 0 && !differ)) {
+		struct ir_rule *more = ARENA_NEW(kept, struct ir_rule);
+		why = unknown_text(owner, d); /* before other sizes are tried */
+		const int equal = equal_sizes(d, kept, more, where);
+		if (equal >= 0) {
+			decided = true;
+			n = equal;
+			count(d, &holds, &ill, &differ);
+		}
+	}
 	const bool proven = decided && holds && n >= 0 && (!differ || bounds);
 	if (proven && has_trait(r, TRAIT_PARALLEL))
 		fits = try_layouts(owner, rules, r, proof);
@@ -546,10 +646,9 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	typed = 0;
 	char *example =
 		proven ? NULL : rule_refute(owner, rules, r, REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
-	if (!example && !typed && (has_trait(r, TRAIT_PARALLEL) || (decided && !d->outcome.n))) {
+	if (!example && !typed && (has_trait(r, TRAIT_PARALLEL) || untyped)) {
 		proof->verdict = RULE_UNUSABLE;
-		proof->why = decided && !d->outcome.n
-				     ? "the left side has no type for any sizes"
+		proof->why = untyped ? "the left side has no type for any sizes"
 				     : "no sizes and layouts were found that both sides take";
 	} else if (example) {
 		proof->verdict = RULE_REFUTED;
@@ -557,7 +656,7 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 								 where_text(owner, rules, where, n))
 						       : example;
 	} else {
-		proof->why = unknown_text(owner, d);
+		proof->why = why ? why : unknown_text(owner, d);
 	}
 	talloc_free(d);
 }
