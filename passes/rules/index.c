@@ -251,11 +251,34 @@ left_of(const struct rule_pattern *p, const struct ir_value *right)
 }
 
 static bool
+same_attrs(const struct ir_op *a, const struct ir_op *b)
+{
+	bool same = a->nattrs == b->nattrs;
+
+	for (int i = 0; same && i < a->nattrs; i++) {
+		const struct ir_attr *x = &a->attr[i], *y = &b->attr[i];
+		const bool names = x->key == y->key && x->kind == ATTR_SIZE &&
+				   y->kind == ATTR_SIZE && x->size->kind == SIZE_NAME &&
+				   y->size->kind == SIZE_NAME && x->size->name == y->size->name;
+		same = names || ir_attr_equal(x, y);
+	}
+	return same;
+}
+
+/* The dims of a constant do not matter where it is repeated. */
+static bool
+same_types(const struct rule_pattern *p, const struct ir_type_text *a, const struct ir_type_text *b)
+{
+	return (!a && !b) ||
+	       (a && b && p->pointwise && a->letter == b->letter && a->dtype == b->dtype);
+}
+
+static bool
 is_same(const struct rule_pattern *p, const struct ir_op *left, const struct ir_op *right)
 {
 	bool same = left->code == right->code && left->nresults == 1 &&
-		    left->noperands == right->noperands && !right->written &&
-		    ir_attrs_equal(left, right);
+		    left->noperands == right->noperands &&
+		    same_types(p, left->written, right->written) && same_attrs(left, right);
 
 	for (int i = 0; same && i < left->noperands; i++)
 		same = left_of(p, ir_operand(right, i)) == ir_operand(left, i);
