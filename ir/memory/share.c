@@ -129,7 +129,7 @@ slot_axes(const struct storage_build *b, const struct ir_value *v)
 }
 
 /* The slots of a value of a loop with a schedule that are used in turn; 0: it has none of these. *outlasts: it is needed
- * when its phase is over. */
+ * when its phase is over. What every iteration makes anew, such as a gathered param, is the same in all and needs no slots. */
 static uint32_t
 ring_of(const struct storage_build *b, const struct ir_value *v, bool *outlasts)
 {
@@ -137,11 +137,11 @@ ring_of(const struct storage_build *b, const struct ir_value *v, bool *outlasts)
 	const struct issue_loop *loop = issue_loop_of(b->s->order, v->op);
 
 	*outlasts = false;
-	if (!loop->cells || loop->over != time || role_of(v->op) != STORAGE_TEMP ||
+	if (!loop->cells || (time && loop->over != time) || role_of(v->op) != STORAGE_TEMP ||
 		!stays_in_loop(b, v, loop))
 		return 0;
 	const uint32_t ring = issue_ring(b->s->order, v, outlasts);
-	return *outlasts ? ring : 0;
+	return *outlasts && time ? ring : 0;
 }
 
 /* The op that makes what a value is, or is a view of. */

@@ -220,6 +220,8 @@ check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 		FAULT(r->c, v->op,
 			"%%%s is left to another cell, but does not live as long as the loop",
 			check_buffer_name(p, x->buffer));
+	if (!issue_axes(p->module, v->type)) /* the same in each iteration */
+		return;
 	if (received && slots < r->l->turns && is_sent(r, v))
 		FAULT(r->c, v->op,
 			"%%%s is sent on from %u slots, of which nobody knows when they are free again",
@@ -253,8 +255,7 @@ check_loop(struct check *c, const struct issue_loop *l)
 			uint32_t message = 0;
 			while (message < r.n && r.op[message] != o->op[i])
 				message++;
-			if (check_is_view(c->p->module, o->op[i]) ||
-				!issue_axes(c->p->module, v->type))
+			if (check_is_view(c->p->module, o->op[i]))
 				continue;
 			for (uint32_t stage = 0; stage < l->cells->stages; stage++)
 				if (s.kind != IR_SINGLE || s.order == stage)

@@ -302,8 +302,8 @@ static const struct pass_option options[] = {
 		"schedule has several on each",
 		NULL, 0, IR_MAX_AXIS},
 	{"schedule", PASS_STRING, "",
-		"order of micro-batches on each device: gpipe, 1f1b, zb1p, zb2p; interleaved, zbv, vhalf, vmin, which "
-		"have several stages on each; cells \"0F0,0B0;1F0,1B0\", or a file NAME.csv of them; search: "
+		"order of micro-batches on each device: gpipe, 1f1b, zb1p, zb2p; interleaved, zbv, vhalf, vmin, dualpipev, "
+		"which have several stages on each; cells \"0F0,0B0;1F0,1B0\", or a file NAME.csv of them; search: "
 		"the one with the shortest iteration that fits in the memory (-budget, or that of the device); "
 		"by default one micro-batch after another",
 		NULL, 0, 0},

@@ -36,6 +36,9 @@ enum list_place list_place_of(enum schedule_name name);
 /* The rank of a stage. */
 int list_rank(const struct list_shape *shape, int stage);
 
+/* DualPipeV, for at least 2 micro-batches a rank: dualpipe.c. */
+struct schedule *dualpipe_make(const void *owner, int nranks, int nsteps);
+
 /* A schedule and its makespan. NULL: with these settings the ranks come to a stop. */
 struct schedule *list_make(const void *owner, const struct list_shape *shape,
 	const struct list_settings *how, double *makespan);

@@ -11,6 +11,8 @@
  *                  would be idle
  *     zbv, vhalf,  Qi and others 2024, "Pipeline parallelism with controllable memory", ZB-V, V-Half and V-Min
  *     vmin
+ *
+ * and one a pattern of its own, dualpipev (dualpipe.c), if there are enough micro-batches; with fewer it is as zbv.
  */
 #include "passes/pipeline/list.h"
 
@@ -68,6 +70,11 @@ static const struct row rows[SCHEDULE_NNAMES] = {
 		.live = {2, 0, 8, 3},
 		.flight = {0, 1, 5, 3},
 		.backlog = {0, 0, 3, 1}},
+	[SCHEDULE_DUALPIPEV] = {.per_rank = 2,
+		.place = LIST_V,
+		.split = true,
+		.live = {2, 0, 0, 1},
+		.backlog = {0, 0, 1, 1}},
 };
 
 enum list_place
@@ -160,5 +167,7 @@ schedule_make(const void *owner, struct diag *diag, enum schedule_name name, int
 			nranks * per_rank, nsteps, SCHEDULE_CELLS_MOST);
 		return NULL;
 	}
+	if (name == SCHEDULE_DUALPIPEV && nsteps >= 2 * nranks)
+		return dualpipe_make(owner, nranks, nsteps);
 	return make_row(owner, row, nranks, per_rank, nsteps);
 }

@@ -190,7 +190,8 @@ struct schedule_stage *schedule_divide(
 	ROW(SCHEDULE_ZB2P, "zb2p")                                                                 \
 	ROW(SCHEDULE_ZBV, "zbv")                                                                   \
 	ROW(SCHEDULE_VHALF, "vhalf")                                                               \
-	ROW(SCHEDULE_VMIN, "vmin")
+	ROW(SCHEDULE_VMIN, "vmin")                                                                 \
+	ROW(SCHEDULE_DUALPIPEV, "dualpipev")
 
 enum schedule_name {
 #define SCHEDULE_NAME(code, text) code,

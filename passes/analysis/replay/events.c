@@ -1,52 +1,10 @@
 /* From ops in issue order to events: see events.h. */
-#include "passes/analysis/replay/events.h"
+#include "passes/analysis/replay/events_build.h"
 
 #include "ir/base/arena.h"
-#include "ir/memory/awaited.h"
-#include "ir/memory/issue.h"
-#include "ir/base/vec.h"
-#include "passes/analysis/replay/kind.h"
 
 #include <string.h>
 #include <talloc.h>
-
-#define NO_EVENT UINT32_MAX
-
-/* What is known of an op: when its results are ready, by turn and device. */
-struct record {
-	const struct ir_op *source; /* the op itself; NULL: it takes no time */
-	enum cost_kind kind;
-	uint32_t over, turns; /* its loop */
-	uint32_t *ready;      /* [turns * ndevices] events; NULL: from the start */
-	uint32_t *done;       /* collectives, the same: their end for every party */
-	bool *waited;         /* the same: has the compute stream waited for that? */
-};
-
-/* A collective that was posted and runs where it is waited for. */
-struct pending {
-	const struct ir_op *op; /* NULL: it has run */
-	uint32_t over, turn, device;
-};
-
-struct builder {
-	const struct ir_module *m;
-	const struct event_times *times;
-	struct events *e;
-	struct record *record; /* by op->id */
-	struct arena *arena;   /* of what records have */
-	struct VEC(replay_time) duration;
-	uint16_t *stream;    /* [duration.room] */
-	uint32_t *dep_first; /* [duration.room + 1] */
-	struct VEC(uint32_t) dep;
-	uint32_t axes;                      /* set of device axes along which places differ */
-	const struct event_device **device; /* [ndevices] */
-	struct awaited waits, deps;         /* of the operand at hand; a wait may lead to deps */
-	uint32_t *computed;                 /* [ndevices] the newest event on the compute stream */
-	uint32_t queues;                    /* the first stream of an axis that has its own */
-	struct VEC(struct pending) pending;
-	int64_t pending_first; /* those before it have run */
-	int stage, stage_axis; /* only devices of that stage do it; -1: all do */
-};
 
 /* Product of the sizes of the device axes behind `axis`. */
 static uint32_t
@@ -61,7 +19,7 @@ stride_of(const struct ir_module *m, int axis)
 
 /* Are there machines of several kinds along a device axis? */
 static bool
-kinds_differ(const struct builder *b, int axis)
+kinds_differ(const struct events_builder *b, int axis)
 {
 	const uint16_t *kind_of = b->times->kind_of;
 	uint32_t n = (uint32_t)ir_devices(b->m), stride = stride_of(b->m, axis);
@@ -74,7 +32,7 @@ kinds_differ(const struct builder *b, int axis)
 
 /* Device axes on which some value is single, or machines are of different kinds. */
 static uint32_t
-axes_that_differ(const struct builder *b, const struct issue *o)
+axes_that_differ(const struct events_builder *b, const struct issue *o)
 {
 	const struct ir_module *m = b->m;
 	uint32_t set = 0;
@@ -91,8 +49,8 @@ axes_that_differ(const struct builder *b, const struct issue *o)
 }
 
 /* Coordinate on `axis` of a device; devices are row-major over b->axes. */
-static uint32_t
-coordinate(const struct builder *b, uint32_t device, int axis)
+uint32_t
+events_coordinate(const struct events_builder *b, uint32_t device, int axis)
 {
 	for (int a = b->m->naxes - 1; a > axis; a--)
 		if (b->axes >> a & 1)
@@ -102,41 +60,41 @@ coordinate(const struct builder *b, uint32_t device, int axis)
 
 /* The device at place k of `axis`, elsewhere where `device` is. */
 static uint32_t
-neighbour(const struct builder *b, uint32_t device, int axis, uint32_t k)
+neighbour(const struct events_builder *b, uint32_t device, int axis, uint32_t k)
 {
 	uint32_t weight = 1;
 	for (int a = b->m->naxes - 1; a > axis; a--)
 		if (b->axes >> a & 1)
 			weight *= (uint32_t)b->m->axis[a].size;
-	return device + k * weight - coordinate(b, device, axis) * weight;
+	return device + k * weight - events_coordinate(b, device, axis) * weight;
 }
 
 /* The first of the places that a device stands for. */
 static uint32_t
-first_place(const struct builder *b, uint32_t device)
+first_place(const struct events_builder *b, uint32_t device)
 {
 	uint32_t place = 0;
 	for (int a = 0; a < b->m->naxes; a++)
 		if (b->axes >> a & 1)
-			place += coordinate(b, device, a) * stride_of(b->m, a);
+			place += events_coordinate(b, device, a) * stride_of(b->m, a);
 	return place;
 }
 
 /* Does device `device` stand for the place, as far as axes other than `except` say? */
 static bool
-stands_for(const struct builder *b, uint32_t device, uint32_t place, int except)
+stands_for(const struct events_builder *b, uint32_t device, uint32_t place, int except)
 {
 	for (int a = 0; a < b->m->naxes; a++)
 		if ((b->axes >> a & 1) && a != except &&
 			place / stride_of(b->m, a) % (uint32_t)b->m->axis[a].size !=
-				coordinate(b, device, a))
+				events_coordinate(b, device, a))
 			return false;
 	return true;
 }
 
 /* Lists the groups of the places for which a device stands. */
 static void
-list_places(const struct builder *b, struct event_group *g, uint32_t device)
+list_places(const struct events_builder *b, struct event_group *g, uint32_t device)
 {
 	uint32_t n = (uint32_t)ir_devices(b->m), stride = stride_of(b->m, g->axis);
 	uint32_t size = g->places;
@@ -152,7 +110,7 @@ list_places(const struct builder *b, struct event_group *g, uint32_t device)
 
 /* The group of a device along an axis; places are listed when it is first asked for. */
 static uint32_t
-group_of(struct builder *b, int axis, uint32_t device)
+group_of(struct events_builder *b, int axis, uint32_t device)
 {
 	uint32_t number = (uint32_t)axis * b->e->ndevices + device;
 	struct event_group *g = &b->e->group[number];
@@ -170,7 +128,7 @@ group_of(struct builder *b, int axis, uint32_t device)
 }
 
 static uint32_t
-copy_stream(const struct builder *b, const struct ir_op *op, uint32_t device)
+copy_stream(const struct events_builder *b, const struct ir_op *op, uint32_t device)
 {
 	return 2 * b->e->ndevices + 2 * device + (op->code == OP_reload);
 }
@@ -183,7 +141,7 @@ axis_of(const struct ir_op *op)
 
 /* Axis 0 has the stream of those without queues of their own. */
 static uint32_t
-message_stream(const struct builder *b, const struct ir_op *op, uint32_t device)
+message_stream(const struct events_builder *b, const struct ir_op *op, uint32_t device)
 {
 	const int axis = b->device[device]->queues ? axis_of(op) : 0;
 
@@ -192,7 +150,7 @@ message_stream(const struct builder *b, const struct ir_op *op, uint32_t device)
 }
 
 static uint32_t
-event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint32_t turn,
+event_add(struct events_builder *b, const struct ir_op *op, enum event_kind kind, uint32_t turn,
 	uint32_t device, replay_time duration)
 {
 	struct events *e = b->e;
@@ -220,7 +178,8 @@ event_add(struct builder *b, const struct ir_op *op, enum event_kind kind, uint3
 
 /* The message of a collective, as a device sees it. */
 static uint32_t
-collective_add(struct builder *b, const struct ir_op *op, int axis, uint32_t turn, uint32_t device)
+collective_add(
+	struct events_builder *b, const struct ir_op *op, int axis, uint32_t turn, uint32_t device)
 {
 	uint32_t group = group_of(b, axis, device);
 	replay_time t = b->times->collective(b->times->data, op, &b->e->group[group]);
@@ -231,37 +190,37 @@ collective_add(struct builder *b, const struct ir_op *op, int axis, uint32_t tur
 
 /* The newest event waits for `on`. */
 static void
-dep_add(struct builder *b, uint32_t on)
+dep_add(struct events_builder *b, uint32_t on)
 {
 	VEC_PUSH(b->e, &b->dep, on);
 	b->dep_first[b->e->graph.n] = (uint32_t)b->dep.n;
 }
 
 /* The record of the op that computes v, which is no view; NULL: there from the start. */
-static struct record *
-record_of(const struct builder *b, const struct ir_value *v)
+static struct events_record *
+record_of(const struct events_builder *b, const struct ir_value *v)
 {
-	struct record *r = v->op ? &b->record[v->op->id] : NULL;
+	struct events_record *r = v->op ? &b->record[v->op->id] : NULL;
 
 	return r && r->source == v->op && r->ready ? r : NULL;
 }
 
 /* The slot in r->ready of what a consumer at that turn and device reads. */
 static uint32_t
-slot_of(const struct builder *b, const struct record *r, uint32_t over, uint32_t turn,
+slot_of(const struct events_builder *b, const struct events_record *r, uint32_t over, uint32_t turn,
 	uint32_t device)
 {
 	const uint32_t t = issue_map(b->m, over, turn, r->over);
 	return (t < r->turns ? t : r->turns - 1) * b->e->ndevices + device;
 }
 
-static void depend_on_operands(
-	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device);
+static void depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t over,
+	uint32_t turn, uint32_t device);
 
 static void
-run_pending(struct builder *b, struct pending *w)
+run_pending(struct events_builder *b, struct events_pending *w)
 {
-	struct record *r = &b->record[w->op->id];
+	struct events_record *r = &b->record[w->op->id];
 	uint32_t slot = w->turn * b->e->ndevices + w->device;
 	uint32_t e = collective_add(b, w->op, axis_of(w->op), w->turn, w->device);
 	b->stream[e] = (uint16_t)(2 * w->device);
@@ -272,9 +231,9 @@ run_pending(struct builder *b, struct pending *w)
 
 /* Runs what a device has posted up to that collective. */
 static void
-run_pending_up_to(struct builder *b, const struct ir_op *op, uint32_t turn, uint32_t device)
+run_pending_up_to(struct events_builder *b, const struct ir_op *op, uint32_t turn, uint32_t device)
 {
-	struct pending *w = b->pending.at;
+	struct events_pending *w = b->pending.at;
 	const int64_t n = b->pending.n;
 	int64_t last = b->pending_first;
 	while (last < n && (w[last].op != op || w[last].turn != turn || w[last].device != device))
@@ -287,8 +246,9 @@ run_pending_up_to(struct builder *b, const struct ir_op *op, uint32_t turn, uint
 }
 
 /* The compute stream waits for a collective, once. */
-static void
-wait_for(struct builder *b, struct record *r, uint32_t slot, uint32_t turn, uint32_t device)
+void
+events_wait_for(struct events_builder *b, struct events_record *r, uint32_t slot, uint32_t turn,
+	uint32_t device)
 {
 	if (!r->done || r->waited[slot])
 		return;
@@ -303,8 +263,8 @@ wait_for(struct builder *b, struct record *r, uint32_t slot, uint32_t turn, uint
 
 /* Where a thread computes: it waits for the collectives that op reads. */
 static void
-wait_for_operands(
-	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
+wait_for_operands(struct events_builder *b, const struct ir_op *op, uint32_t over, uint32_t turn,
+	uint32_t device)
 {
 	struct awaited *a = &b->waits;
 
@@ -312,17 +272,18 @@ wait_for_operands(
 		awaited_clear(a);
 		awaited_add(b, a, b->m, ir_operand(op, i));
 		for (int64_t k = 0; k < a->value.n; k++) {
-			struct record *r = record_of(b, a->value.at[k]);
+			struct events_record *r = record_of(b, a->value.at[k]);
 			if (r)
-				wait_for(b, r, slot_of(b, r, over, turn, device), turn, device);
+				events_wait_for(
+					b, r, slot_of(b, r, over, turn, device), turn, device);
 		}
 	}
 }
 
 /* The newest event waits for the operands of op. */
 static void
-depend_on_operands(
-	struct builder *b, const struct ir_op *op, uint32_t over, uint32_t turn, uint32_t device)
+depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t over, uint32_t turn,
+	uint32_t device)
 {
 	struct awaited *a = &b->deps;
 
@@ -330,7 +291,7 @@ depend_on_operands(
 		awaited_clear(a);
 		awaited_add(b, a, b->m, ir_operand(op, i));
 		for (int64_t k = 0; k < a->value.n; k++) {
-			const struct record *r = record_of(b, a->value.at[k]);
+			const struct events_record *r = record_of(b, a->value.at[k]);
 			uint32_t on = r ? r->ready[slot_of(b, r, over, turn, device)] : NO_EVENT;
 			if (on != NO_EVENT)
 				dep_add(b, on);
@@ -340,25 +301,26 @@ depend_on_operands(
 
 /* Does the device hold the tensor, as far as axes other than `except` say? */
 static bool
-holds(const struct builder *b, const struct ir_type *t, uint32_t device, int except)
+holds(const struct events_builder *b, const struct ir_type *t, uint32_t device, int except)
 {
 	for (int a = 0; a < b->m->naxes; a++)
 		if ((b->axes >> a & 1) && a != except && t->axis[a].kind == IR_SINGLE &&
-			coordinate(b, device, a) != ir_axis_place(&b->m->axis[a], t->axis[a].order))
+			events_coordinate(b, device, a) !=
+				ir_axis_place(&b->m->axis[a], t->axis[a].order))
 			return false;
 	return true;
 }
 
 static bool
-takes_part(const struct builder *b, const struct ir_op *op, uint32_t device)
+takes_part(const struct events_builder *b, const struct ir_op *op, uint32_t device)
 {
 	const struct ir_type *t = op->nresults ? op->result[0].type : ir_operand_type(op, 0);
 	return holds(b, t, device, -1);
 }
 
 static void
-emit_kernel(
-	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+emit_kernel(struct events_builder *b, const struct ir_op *op, struct events_record *r,
+	uint32_t turn, uint32_t device)
 {
 	if (!takes_part(b, op, device))
 		return;
@@ -372,8 +334,8 @@ emit_kernel(
  * ahead and nothing is copied, the newest one, since the buffers of a message may hold until then
  * what earlier kernels read. */
 static uint32_t
-emit_post(
-	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+emit_post(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
+	uint32_t device)
 {
 	const struct event_device *d = b->device[device];
 	const replay_time copies = d->op[op->id];
@@ -390,15 +352,15 @@ emit_post(
 
 /* All places of the axis do the same: one of them stands for all. */
 static void
-emit_alike(
-	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+emit_alike(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
+	uint32_t device)
 {
 	if (!takes_part(b, op, device))
 		return;
 	const uint32_t post = emit_post(b, op, r, turn, device);
 	const struct event_device *d = b->device[device];
 	if (!d->async && !d->overlap) {
-		VEC_PUSH(b, &b->pending, (struct pending){op, r->over, turn, device});
+		VEC_PUSH(b, &b->pending, (struct events_pending){op, r->over, turn, device});
 		return;
 	}
 	uint32_t e = collective_add(b, op, axis_of(op), turn, device);
@@ -423,8 +385,8 @@ is_party(const struct ir_module *m, const struct ir_op *op, const struct cost_co
 
 /* A group of places that differ on the axis, the first of which is `first`: see the drawing. */
 static void
-emit_group(struct builder *b, const struct ir_op *op, const struct cost_collective *c,
-	struct record *r, uint32_t turn, uint32_t first)
+emit_group(struct events_builder *b, const struct ir_op *op, const struct cost_collective *c,
+	struct events_record *r, uint32_t turn, uint32_t first)
 {
 	uint32_t *party = NEW_ARRAY(b->e, uint32_t, c->places), nparties = 0;
 	uint32_t *posted = NEW_ARRAY(party, uint32_t, c->places);
@@ -453,7 +415,8 @@ emit_group(struct builder *b, const struct ir_op *op, const struct cost_collecti
 }
 
 static void
-emit_collective(struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn)
+emit_collective(
+	struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn)
 {
 	struct cost_collective c;
 	cost_op_collective(b->m, op, &c);
@@ -461,15 +424,16 @@ emit_collective(struct builder *b, const struct ir_op *op, struct record *r, uin
 	for (uint32_t d = 0; d < b->e->ndevices; d++) {
 		if (alike)
 			emit_alike(b, op, r, turn, d);
-		else if (coordinate(b, d, c.axis) == 0 && holds(b, op->result[0].type, d, c.axis))
+		else if (events_coordinate(b, d, c.axis) == 0 &&
+			 holds(b, op->result[0].type, d, c.axis))
 			emit_group(b, op, &c, r, turn, d);
 	}
 }
 
 /* Copies are made by hardware of their own, whatever else runs on the cores. */
 static void
-emit_copy(
-	struct builder *b, const struct ir_op *op, struct record *r, uint32_t turn, uint32_t device)
+emit_copy(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
+	uint32_t device)
 {
 	const struct event_device *d = b->device[device];
 	uint32_t post = b->computed[device];
@@ -486,14 +450,14 @@ emit_copy(
 	r->ready[turn * b->e->ndevices + device] = r->done[turn * b->e->ndevices + device] = e;
 }
 
-static void
-emit(struct builder *b, const struct ir_op *op, uint32_t turn)
+void
+events_emit(struct events_builder *b, const struct ir_op *op, uint32_t turn)
 {
-	struct record *r = &b->record[op->id];
+	struct events_record *r = &b->record[op->id];
 	if (r->kind == COST_COLLECTIVE)
 		emit_collective(b, op, r, turn);
 	for (uint32_t d = 0; d < b->e->ndevices; d++)
-		if (b->stage >= 0 && coordinate(b, d, b->stage_axis) != (uint32_t)b->stage)
+		if (b->stage >= 0 && events_coordinate(b, d, b->stage_axis) != (uint32_t)b->stage)
 			continue;
 		else if (r->kind == COST_COMPUTE)
 			emit_kernel(b, op, r, turn, d);
@@ -502,7 +466,7 @@ emit(struct builder *b, const struct ir_op *op, uint32_t turn)
 }
 
 static uint32_t *
-no_events(struct builder *b, uint32_t n)
+no_events(struct events_builder *b, uint32_t n)
 {
 	uint32_t *event = ARENA_ARRAY(b->arena, uint32_t, n);
 
@@ -512,8 +476,9 @@ no_events(struct builder *b, uint32_t n)
 }
 
 /* Records of the work of one loop, whose iterations have `turns` events. */
-static void
-record_work(struct builder *b, const struct issue *o, const struct issue_loop *l, uint32_t all)
+void
+events_record_work(
+	struct events_builder *b, const struct issue *o, const struct issue_loop *l, uint32_t all)
 {
 	for (uint32_t p = l->first; p < l->end; p++) {
 		const struct ir_op *op = o->op[p];
@@ -521,9 +486,10 @@ record_work(struct builder *b, const struct issue *o, const struct issue_loop *l
 		enum cost_kind kind = cost_op_kind(b->m, op);
 		if (kind == COST_NONE)
 			continue;
-		struct record *r = &b->record[op->id];
+		struct events_record *r = &b->record[op->id];
 		const uint32_t slots = turns * b->e->ndevices;
-		*r = (struct record){.source = op, .kind = kind, .over = over, .turns = turns};
+		*r = (struct events_record){
+			.source = op, .kind = kind, .over = over, .turns = turns};
 		r->ready = no_events(b, slots);
 		if (kind == COST_COMPUTE)
 			continue;
@@ -533,7 +499,7 @@ record_work(struct builder *b, const struct issue *o, const struct issue_loop *l
 }
 
 static uint64_t
-count_events(const struct builder *b, const struct issue *o)
+count_events(const struct events_builder *b, const struct issue *o)
 {
 	uint64_t events = 0;
 	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++)
@@ -542,21 +508,21 @@ count_events(const struct builder *b, const struct issue *o)
 }
 
 /* What ops of a loop that are done once, or those that are not, have posted in an iteration. */
-static void
-wait_for_all(struct builder *b, const struct issue *o, const struct issue_loop *l, bool once,
-	uint32_t turn)
+void
+events_wait_for_all(struct events_builder *b, const struct issue *o, const struct issue_loop *l,
+	bool once, uint32_t turn)
 {
 	for (uint32_t p = l->first; p < l->end; p++) {
-		struct record *r = &b->record[o->op[p]->id];
+		struct events_record *r = &b->record[o->op[p]->id];
 		for (uint32_t d = 0; r->done && o->once[p] == once && d < b->e->ndevices; d++)
-			wait_for(b, r, turn * b->e->ndevices + d, turn, d);
+			events_wait_for(b, r, turn * b->e->ndevices + d, turn, d);
 	}
 }
 
 /* How many of its iterations have events. Of too many one stands for all, or for all but the last
  * where that does more. */
 static uint32_t
-replayed_turns(const struct builder *b, const struct issue *o, const struct issue_loop *l)
+replayed_turns(const struct events_builder *b, const struct issue *o, const struct issue_loop *l)
 {
 	bool differs = false;
 
@@ -566,141 +532,21 @@ replayed_turns(const struct builder *b, const struct issue *o, const struct issu
 	return b->e->collapsed && least < l->turns ? least : l->turns;
 }
 
-/* ---- loops with a schedule ---- */
-
-/* A loop with a schedule, while its devices go along their lines. */
-struct staged {
-	struct builder *b;
-	const struct issue *o;
-	const struct issue_loop *l;
-	const struct ir_op **op; /* [n] that are messages */
-	struct cell_message *message;
-	uint32_t n, *next; /* [devices] item of the line */
-	struct cell_lines *lines;
-};
-
-static bool
-is_at(const struct staged *s, uint32_t device, uint32_t stage)
-{
-	return coordinate(s->b, device, s->l->stage_axis) == s->l->cells->device[stage];
-}
-
-/* Is the op of that stage? Of none are only ops that each device does in its only stage. */
-static bool
-is_of_stage(const struct staged *s, const struct ir_op *op, uint32_t stage)
-{
-	const int of = op->nresults ? issue_stage(s->l, &op->result[0]) : -1;
-
-	return of < 0 || (uint32_t)of == stage;
-}
-
-/* What was sent from a slot has left it before something else is made there. */
 static void
-wait_for_sources(struct staged *s, const struct cell_item *it, uint32_t stage)
-{
-	for (uint32_t k = 0; k < s->n; k++) {
-		const struct ir_value *v = ir_operand(s->op[k], 0);
-		bool crosses;
-		if (s->message[k].from != stage || !v->op || issue_loop_of(s->o, v->op) != s->l ||
-			!cell_does(&it->cell, issue_phase(s->o, v->op)))
-			continue;
-		const uint32_t ring = issue_ring(s->o, v, &crosses);
-		struct record *r = &s->b->record[s->op[k]->id];
-		for (uint32_t d = 0; it->cell.turn >= ring && d < s->b->e->ndevices; d++)
-			if (is_at(s, d, stage))
-				wait_for(s->b, r, (it->cell.turn - ring) * s->b->e->ndevices + d,
-					it->cell.turn - ring, d);
-	}
-}
-
-static void
-emit_cell(struct staged *s, const struct cell_item *it)
-{
-	struct builder *b = s->b;
-	const uint32_t first = s->l->phase[it->cell.phase], end = s->l->phase[it->cell.last + 1],
-		       stage = it->cell.stage;
-	struct cell_message m;
-
-	wait_for_sources(s, it, stage);
-	b->stage_axis = s->l->stage_axis;
-	b->stage = (int)s->l->cells->device[stage];
-	for (uint32_t p = first; p < end; p++)
-		if (is_of_stage(s, s->o->op[p], stage) && !issue_message(s->o, s->o->op[p], &m))
-			emit(b, s->o->op[p], it->cell.turn);
-	b->stage = -1;
-	/* So that every phase starts alike. */
-	for (uint32_t p = first; p < end; p++) {
-		struct record *r = &b->record[s->o->op[p]->id];
-		for (uint32_t d = 0; r->done && d < b->e->ndevices; d++)
-			if (is_at(s, d, stage) && is_of_stage(s, s->o->op[p], stage) &&
-				!issue_message(s->o, s->o->op[p], &m))
-				wait_for(
-					b, r, it->cell.turn * b->e->ndevices + d, it->cell.turn, d);
-	}
-}
-
-/* The next item of a device; a message once both of its ends are there. False: it has none, or waits. */
-static bool
-emit_item(struct staged *s, uint32_t device)
-{
-	if (s->next[device] == s->lines->n[device])
-		return false;
-	const struct cell_item *it = &s->lines->item[device][s->next[device]];
-	if (it->cell.phase < CELL_PHASES) {
-		emit_cell(s, it);
-		s->next[device]++;
-		return true;
-	}
-	const struct cell_message *m = &s->message[it->message];
-	const uint32_t *of = s->l->cells->device,
-		       at = of[m->from] == device ? of[m->to] : of[m->from];
-	const struct cell_item *other = &s->lines->item[at][s->next[at]];
-	if (s->next[at] == s->lines->n[at] || other->cell.phase < CELL_PHASES ||
-		other->message != it->message || other->cell.turn != it->cell.turn)
-		return false;
-	emit(s->b, s->op[it->message], it->cell.turn);
-	s->next[device]++;
-	s->next[at]++;
-	return true;
-}
-
-static void
-emit_staged(struct builder *b, const struct issue *o, const struct issue_loop *l)
-{
-	void *scratch = alloc_scratch(NULL);
-	struct staged s = {.b = b, .o = o, .l = l};
-	bool moves = true;
-
-	s.n = issue_messages(scratch, o, l, &s.op, &s.message);
-	s.lines = cells_lines(scratch, l->cells, s.message, s.n);
-	s.next = ARRAY_ZERO(scratch, uint32_t, l->cells->devices);
-	record_work(b, o, l, l->turns);
-	while (moves) {
-		moves = false;
-		for (uint32_t d = 0; d < l->cells->devices; d++)
-			while (emit_item(&s, d))
-				moves = true;
-	}
-	for (uint32_t turn = 0; turn < l->turns; turn++)
-		wait_for_all(b, o, l, false, turn);
-	talloc_free(scratch);
-}
-
-static void
-emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
+emit_loop(struct events_builder *b, const struct issue *o, const struct issue_loop *l)
 {
 	const uint32_t turns = l->over ? replayed_turns(b, o, l) : 1, left_out = l->turns - turns,
 		       first_event = b->e->graph.n;
 	uint32_t end_of_first = first_event;
 
-	record_work(b, o, l, turns);
+	events_record_work(b, o, l, turns);
 	for (uint32_t turn = 0; turn < turns; turn++) {
 		for (uint32_t p = l->first; p < l->end; p++)
 			if (!o->once[p] || turn == turns - 1)
-				emit(b, o->op[p], o->once[p] ? 0 : turn);
+				events_emit(b, o->op[p], o->once[p] ? 0 : turn);
 		/* So that every iteration starts alike. */
 		if (l->over)
-			wait_for_all(b, o, l, false, turn);
+			events_wait_for_all(b, o, l, false, turn);
 		end_of_first = turn ? end_of_first : b->e->graph.n;
 	}
 	for (uint32_t e = first_event; left_out && e < end_of_first; e++)
@@ -708,7 +554,7 @@ emit_loop(struct builder *b, const struct issue *o, const struct issue_loop *l)
 }
 
 static void
-emit_loops(struct builder *b, const struct issue *o)
+emit_loops(struct events_builder *b, const struct issue *o)
 {
 	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
 	b->e->turns = ARRAY_NEW(b->e, uint32_t, b->m->op_ids);
@@ -716,15 +562,15 @@ emit_loops(struct builder *b, const struct issue *o)
 		b->e->turns[o->op[p]->id] = o->once[p] ? 1 : o->loop[o->loop_of[p]].turns;
 	for (uint32_t i = 0; i < o->nloops; i++)
 		if (o->loop[i].cells && !b->e->collapsed)
-			emit_staged(b, o, &o->loop[i]);
+			events_emit_staged(b, o, &o->loop[i]);
 		else
 			emit_loop(b, o, &o->loop[i]);
 	for (uint32_t i = 0; i < o->nloops; i++)
-		wait_for_all(b, o, &o->loop[i], true, 0);
+		events_wait_for_all(b, o, &o->loop[i], true, 0);
 }
 
 static uint64_t
-count_devices(const struct builder *b)
+count_devices(const struct events_builder *b)
 {
 	uint64_t devices = 1;
 	for (int a = 0; a < b->m->naxes; a++)
@@ -734,7 +580,7 @@ count_devices(const struct builder *b)
 }
 
 static void
-set_up_devices(struct builder *b, uint32_t n)
+set_up_devices(struct events_builder *b, uint32_t n)
 {
 	const struct event_times *times = b->times;
 
@@ -760,7 +606,7 @@ has_copies(const struct issue *o)
 
 /* Streams of a device for collectives on axes other than the first, if any device has queues for them. */
 static uint32_t
-queues_of(const struct builder *b)
+queues_of(const struct events_builder *b)
 {
 	const struct event_times *t = b->times;
 
@@ -774,8 +620,8 @@ struct events *
 events_create(const void *owner, const struct ir_module *m, const struct ir_block *block,
 	const struct event_times *times)
 {
-	struct builder *b = NEW(NULL, struct builder);
-	*b = (struct builder){.m = m, .times = times, .e = NEW(b, struct events)};
+	struct events_builder *b = NEW(NULL, struct events_builder);
+	*b = (struct events_builder){.m = m, .times = times, .e = NEW(b, struct events)};
 	const struct issue *o = issue_create(b, m, block);
 	b->axes = axes_that_differ(b, o);
 	b->stage = -1;
@@ -792,7 +638,7 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	set_up_devices(b, (uint32_t)devices);
 	b->queues = (2 + copies) * b->e->ndevices;
 	b->arena = arena_create(b);
-	b->record = ARRAY_ZERO(b, struct record, m->op_ids);
+	b->record = ARRAY_ZERO(b, struct events_record, m->op_ids);
 	for (uint32_t d = 0; d < devices; d++)
 		event_add(b, NULL, EVENT_STEP, 0, d, b->device[d]->step);
 	emit_loops(b, o);

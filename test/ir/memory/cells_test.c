@@ -193,7 +193,7 @@ tables(void **state)
 
 /* The text that the IR has, and where its stages are. */
 static struct cells *
-cells_of_schedule(const void *owner, const struct schedule *s, uint32_t turns)
+cells_of_schedule(const void *owner, struct schedule *s, uint32_t turns)
 {
 	uint16_t *place = ARRAY_NEW(owner, uint16_t, s->nstages);
 	const char *why = NULL;
@@ -201,6 +201,11 @@ cells_of_schedule(const void *owner, const struct schedule *s, uint32_t turns)
 	size_t length;
 	FILE *out = open_memstream(&text, &length);
 
+	for (int r = 0; r < s->nranks; r++)
+		for (int i = 0; i < s->rank[r].n; i++) { /* each in a cell of its own */
+			s->rank[r].action[i].overlapped = false;
+			s->rank[r].action[i].cell = i;
+		}
 	schedule_write(out, s);
 	fclose(out);
 	text[length - 1] = 0;
@@ -290,7 +295,7 @@ named(void **state)
 	for (int name = 0; name < SCHEDULE_NNAMES; name++)
 		for (int p = 2; p <= MOST_STAGES; p++)
 			for (int m = 1; m <= MOST_TURNS; m++) {
-				const struct schedule *s = schedule_make(
+				struct schedule *s = schedule_make(
 					diag, diag, (enum schedule_name)name, p, 0, m);
 				struct schedule_stage unit[2 * MOST_STAGES];
 				for (int i = 0; i < s->nstages; i++)

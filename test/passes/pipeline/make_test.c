@@ -180,6 +180,27 @@ less_memory_costs_less_than_1f1b(void **state)
 			}
 }
 
+/* By its authors it keeps 2p + 1 micro-batches of a stage, and its bubble is (p - 1)(F&B + B - 3W) of a stage, if F&B ends
+ * as a whole; here F ends before B begins, so that it is at most that. */
+static void
+dualpipev_is_as_its_authors_say(void **state)
+{
+	static const double times[][3] = {{1, 1, 1}, {2, 3, 1}, {1, 2, 1}, {2, 2, 1}};
+
+	for (int p = 2; p <= RANKS; p++)
+		for (int m = 2 * p; m <= 6 * p; m++)
+			for (size_t i = 0; i < 4; i++) {
+				void *scratch = talloc_new(*state);
+				const double f = times[i][0], in = times[i][1], w = times[i][2];
+				struct schedule *s = schedule_make(
+					scratch, diag_create(scratch), SCHEDULE_DUALPIPEV, p, 0, m);
+				const struct schedule_cost *c = cost_of(scratch, s, f, in, w);
+				assert_true(fabs(c->peak - (2 * p + 1) / 2.) < 1e-9);
+				assert_true(c->bubble <= (p - 1) * (f + 2 * in - w) / 2 + 1e-9);
+				talloc_free(scratch);
+			}
+}
+
 /* Any number of micro-batches, stages and ranks gives a schedule that passes the checks, with sends and
  * receives too, even if ranks wait in them. */
 static void
@@ -218,6 +239,8 @@ main(void)
 			formulas_hold_for_other_times, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(
 			less_memory_costs_less_than_1f1b, make_scratch, free_scratch),
+		cmocka_unit_test_setup_teardown(
+			dualpipev_is_as_its_authors_say, make_scratch, free_scratch),
 		cmocka_unit_test_setup_teardown(all_are_valid, make_scratch, free_scratch),
 	};
 
