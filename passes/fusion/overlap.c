@@ -166,11 +166,17 @@ find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, ui
 	struct trial_result r;
 	bool fits;
 
-	if (!trial_begin(&base, run, m))
-		return false;
 	struct ir_module *copy = ir_module_clone(NULL, m);
 	move_all((struct mover){.m = copy, .allowed = TRIAL_ALL, .costs = &costs});
 	sort_uint64(costs.at, (size_t)costs.n);
+	if (!costs.n || !costs.at[costs.n - 1]) { /* nothing moves that reads anything */
+		talloc_free(copy);
+		return true;
+	}
+	if (!trial_begin(&base, run, m)) {
+		talloc_free(copy);
+		return false;
+	}
 	const struct trial t = {.base = &base,
 		.apply = move_on,
 		.amount = costs.at,

@@ -19,7 +19,6 @@ enum {
 	STEPS = 18,           /* tries of a program: about twelve ops */
 	AT_ONCE = 50,         /* programs in a library */
 	PROGRAM_STEPS = 2,    /* so that states and params move on */
-	DEVICES = 16,         /* a pass may ask for hundreds, which no test machine runs as threads */
 };
 
 static bool
@@ -59,7 +58,7 @@ static bool
 lowered(struct batch *b, struct trial *t, const char *what, const char *text, struct ir_module *m)
 {
 	const char *name = talloc_asprintf(b, "%s%s%s", what, *text ? " after " : "", text);
-	if (m && ir_devices(m) > DEVICES)
+	if (m && ir_devices(m) > BATCH_DEVICES)
 		return true;
 	if (batch_try_module(b, name, m))
 		return true;

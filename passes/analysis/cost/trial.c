@@ -23,6 +23,7 @@ enum {
 static const double little = 1e-3;
 
 struct candidate {
+	int at; /* its place in the grid */
 	uint64_t allowed;
 	uint64_t needs; /* as memory_needs; 0: not known */
 	struct trial_result r;
@@ -35,6 +36,7 @@ struct candidate {
 struct fitter {
 	const struct trial *t;
 	uint64_t limit;
+	uint64_t gaps; /* between buffers, of a large step: expected in addition to what is live */
 	struct trial_result all; /* where all is allowed */
 	struct candidate candidate[GRID + 1];
 	int n;
@@ -142,7 +144,8 @@ amount(const struct fitter *f, int at)
 static bool
 is_worth(const struct fitter *f, const struct candidate *c)
 {
-	return c->r.live <= f->limit && !(f->t->all_first && c->r.seconds < f->all.seconds) &&
+	return (c->needs ? c->needs : c->r.live + f->gaps) <= f->limit &&
+	       !(f->t->all_first && c->r.seconds < f->all.seconds) &&
 	       (!(f->t->beat > 0) || c->r.seconds < f->t->beat);
 }
 
@@ -163,7 +166,7 @@ try(struct fitter *f, int at, double beat)
 
 	if (f->n > 1 && c - 1 != fastest)
 		drop(c - 1);
-	*c = (struct candidate){.allowed = amount(f, at)};
+	*c = (struct candidate){.at = at, .allowed = amount(f, at)};
 	if (f->places <= GRID)
 		f->number[at] = f->n;
 	c->copy = applied(f->t, c->allowed);
@@ -226,11 +229,11 @@ place_between(const struct fitter *f, int low, int high, int64_t allowed)
 	return at;
 }
 
-/* Is hardly more allowed at the one place than at the other, where a step fits? */
+/* Is hardly more allowed at the one place than at the other? */
 static bool
 is_close(const struct fitter *f, int low, int high)
 {
-	return low > 0 && high < f->places &&
+	return high < f->places &&
 	       (double)(amount(f, high) - amount(f, low)) < little * (double)f->limit;
 }
 
@@ -238,39 +241,73 @@ is_close(const struct fitter *f, int low, int high)
 static int64_t
 off_limit(const struct fitter *f, const struct candidate *c)
 {
-	return (int64_t)(c->needs ? c->needs : c->r.live) - (int64_t)f->limit;
+	return (int64_t)(c->needs ? c->needs : c->r.live + f->gaps) - (int64_t)f->limit;
+}
+
+/* The candidate at the last place before `high` that may fit; NULL: none. */
+static struct candidate *
+last_before(struct fitter *f, int high)
+{
+	struct candidate *last = NULL;
+
+	for (int i = 0; i < f->n; i++) {
+		struct candidate *c = &f->candidate[i];
+		if (c->at < high && is_worth(f, c) && (!last || c->at > last->at))
+			last = c;
+	}
+	return last;
 }
 
 /*
- * Finds the last place whose step fits: bytes that are allowed more are live more, or nearly so, and each trial
+ * Finds the last place whose step may fit: bytes that are allowed more are live more, or nearly so, and each trial
  * says by how much that is wrong. Half of what is left is next where that led neither to half of the places nor
  * twice as close to the limit. Ends early where little can be gained. False: reported.
  */
 static bool
-narrow(struct fitter *f)
+narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
 {
-	const struct trial *t = f->t;
 	const double enough = f->all.seconds * (1 + little);
-	int64_t guess = (int64_t)f->limit, off = off_limit(f, &f->candidate[0]);
-	int low = 0, high = f->places;
-	bool trusted = true;
+	int64_t off = INT64_MAX;
 
-	if (t->amount && t->namounts)
-		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all.live;
 	while (high - low > 1 && f->n < GRID && !is_close(f, low, high)) {
 		const int left = high - low,
 			  at = trusted ? place_between(f, low, high, guess) : (low + high) / 2;
 		if (!try(f, at, 0))
 			return false;
-		struct candidate *c = &f->candidate[f->n - 1];
-		*((is_worth(f, c) ? fits(f, c) : c->r.live <= f->limit) ? &low : &high) = at;
-		trusted = 2 * (high - low) <= left || 2 * llabs(off_limit(f, c)) <= llabs(off);
+		const struct candidate *c = &f->candidate[f->n - 1];
+		const int64_t was = off;
+		*(is_worth(f, c) ? &low : &high) = at;
 		off = off_limit(f, c);
+		trusted = 2 * (high - low) <= left || 2 * llabs(off) <= llabs(was);
 		guess = (int64_t)c->allowed - off;
 		if (low == at && enough > 0 && c->r.seconds <= enough)
 			return true;
 	}
-	return low > 0 || try(f, 0, 0);
+	return true;
+}
+
+/* Offsets are found for the last place alone, and again where they leave more gaps than expected. False: reported. */
+static bool
+narrow(struct fitter *f)
+{
+	const struct trial *t = f->t;
+	int64_t guess = (int64_t)f->limit - (int64_t)f->gaps;
+	int high = f->places;
+	bool trusted = true;
+
+	if (t->amount && t->namounts)
+		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all.live;
+	for (struct candidate *c; f->n < GRID; high = c->at) {
+		c = last_before(f, high);
+		if (!narrow_to(f, c ? c->at : 0, high, guess, trusted))
+			return false;
+		c = last_before(f, high);
+		if (!c || fits(f, c))
+			break;
+		guess = (int64_t)c->allowed - off_limit(f, c);
+		trusted = false;
+	}
+	return f->n == GRID || last_before(f, high) || try(f, 0, 0);
 }
 
 static int
@@ -313,13 +350,17 @@ is_small(const struct ir_module *m)
 	return true;
 }
 
-/* A step that needs no more than it did fits: asked only where the limit does not suffice. */
+/* A step that needs no more than it did fits: asked only where the limit does not suffice. Its gaps are those that
+ * trials of a large step are expected to have. */
 static void
-raise_limit(struct fitter *f)
+raise_limit(struct fitter *f, bool all)
 {
-	const uint64_t before =
-		f->t->or_as_before ? memory_needs(f->t->base->storage, f->limit) : 0;
+	if (!f->t->or_as_before)
+		return;
+	const struct trial_base *b = f->t->base;
+	const uint64_t before = memory_needs(b->storage, f->limit);
 
+	f->gaps = all ? 0 : before - b->r.live;
 	f->limit = before > f->limit ? before : f->limit;
 }
 
@@ -338,7 +379,7 @@ search(struct fitter *f, const struct candidate **best)
 	if ((!all || f->t->all_first) && f->all.live <= f->limit && (*best = choose(f)))
 		return true;
 	/* With all it does not fit, or only without gaps between buffers. */
-	raise_limit(f);
+	raise_limit(f, all);
 	if (!(all ? try(f, 0, 0) && try_between(f, 0, f->places) : narrow(f)))
 		return false;
 	*best = choose(f);
