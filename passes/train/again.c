@@ -168,6 +168,7 @@ struct copier {
 	struct ir_module *m;
 	struct ir_numbering *ops; /* of m */
 	int32_t *group;           /* [ops->n] */
+	uint32_t *last;           /* [groups] number of its last op */
 	bool *copied;             /* [ops->n] */
 	struct ir_value **made;   /* by value->id: what stands for a value in the group at hand */
 	struct VEC(uint32_t) set; /* ids of values for which there is something */
@@ -189,11 +190,21 @@ is_backward(const struct copier *c, const struct ir_op *op)
 	return i != IR_NO_NUMBER && c->a->op[i].side == AGAIN_BACKWARD;
 }
 
+/*
+ * An op of the backward pass that comes after all ops of the group: what only gradients need may be done in the
+ * forward pass, as a gather of a layer's output is, where nothing is to be computed again.
+ */
 static bool
-backward_reads(const struct copier *c, const struct ir_value *v)
+is_behind(const struct copier *c, const struct ir_op *op, int32_t group)
+{
+	return is_backward(c, op) && ir_number(c->ops, op) > c->last[group];
+}
+
+static bool
+backward_reads(const struct copier *c, const struct ir_value *v, int32_t group)
 {
 	IR_FOR_USES (u, v)
-		if (is_backward(c, u->op))
+		if (is_behind(c, u->op, group))
 			return true;
 	return false;
 }
@@ -208,7 +219,7 @@ find_needed(struct copier *c)
 		if (c->group[i] == AGAIN_KEPT)
 			continue;
 		for (int r = 0; r < op->nresults; r++)
-			c->copied[i] = c->copied[i] || backward_reads(c, &op->result[r]);
+			c->copied[i] = c->copied[i] || backward_reads(c, &op->result[r], c->group[i]);
 		for (int j = 0; c->copied[i] && j < op->noperands; j++) {
 			const uint32_t maker = number_of(c, ir_operand(op, j));
 			if (maker != IR_NO_NUMBER && c->group[maker] == c->group[i])
@@ -241,7 +252,8 @@ first_reader(const struct copier *c, const uint32_t *member, int64_t n)
 		struct ir_op *op = c->ops->op[member[k]];
 		for (int r = 0; r < op->nresults; r++)
 			IR_FOR_USES (u, &op->result[r])
-				if (is_backward(c, u->op) && ir_number(c->ops, u->op) < first)
+				if (is_behind(c, u->op, c->group[member[k]]) &&
+					ir_number(c->ops, u->op) < first)
 					first = ir_number(c->ops, u->op);
 	}
 	return first == IR_NO_NUMBER ? NULL : c->ops->op[first];
@@ -395,8 +407,10 @@ again_copy(const struct again *a, struct ir_module *m, const int32_t *group,
 	*c = (struct copier){.a = a, .m = m};
 	c->ops = ir_numbering_create(c, m, &ir_func_find(m, "main")->body);
 	c->group = ARRAY_NEW(c, int32_t, c->ops->n + 1u);
+	c->last = ARRAY_ZERO(c, uint32_t, (size_t)n + 1);
 	for (uint32_t i = 0; i < c->ops->n; i++)
-		c->group[i] = a->op[i].copyable ? group[i] : AGAIN_KEPT;
+		if ((c->group[i] = a->op[i].copyable ? group[i] : AGAIN_KEPT) != AGAIN_KEPT)
+			c->last[c->group[i]] = i;
 	c->copied = ARRAY_ZERO(c, bool, c->ops->n + 1u);
 	find_needed(c);
 	keep_shared(c);

@@ -227,12 +227,18 @@ hosts_issue(const struct cost_step *s)
  * the sum of their cubes, which is the longer one where they differ much. The power is fitted with
  * framework.def.
  */
+static double
+together(double device, double host)
+{
+	return cbrt(pow(device, 3) + pow(host, 3));
+}
+
 static replay_time
 host_is_late(const struct cost_step *s)
 {
 	const double device = replay_seconds(s->r.makespan), host = host_seconds(s);
 
-	return host > 0 ? replay_from_seconds(cbrt(pow(device, 3) + pow(host, 3)) - device) : 0;
+	return host > 0 ? replay_from_seconds(together(device, host) - device) : 0;
 }
 
 static bool
@@ -250,6 +256,63 @@ replay_events(struct cost_step *s)
 	return s->events && !s->unfit && replay(s);
 }
 
+static bool
+has_stages(const struct cost_step *s)
+{
+	IR_FOR_OPS (op, &s->main->body)
+		if (op->code == OP_send)
+			return true;
+	return false;
+}
+
+/* Sums of what is done for each micro-batch, or of all where there is one, of one device. */
+struct host_load {
+	double host, kernels, messages; /* seconds; messages other than those between stages */
+};
+
+/*
+ * The host of a stage waits until what it receives is there (torch.cuda.synchronize after
+ * batch_isend_irecv in Megatron-LM's p2p_communication.py, blocking receives in DeepSpeed), so that it
+ * cannot issue ahead while its device is idle. It is late in each micro-batch instead of once in a step:
+ * kernels take so much longer.
+ */
+static void
+slow_stages(struct cost_step *s)
+{
+	struct events *e = s->events;
+	struct host_load *load = ZERO_ARRAY(NULL, struct host_load, e->ndevices);
+	replay_time *duration = ARRAY_NEW(e, replay_time, e->graph.n);
+	bool loops = false;
+
+	IR_FOR_OPS (op, &s->main->body)
+		loops |= e->turns[op->id] > 1;
+	for (uint32_t i = 0; i < e->graph.n; i++) {
+		const struct event *v = &e->event[i];
+		struct host_load *l = &load[v->device];
+		const double seconds = replay_seconds(e->graph.duration[i]);
+		if (!v->op || (loops && e->turns[v->op->id] <= 1))
+			continue;
+		if (is_issued((enum event_kind)v->kind))
+			l->host += s->model->cluster->kind[s->kind_of[e->first_place[v->device]]]->issue;
+		if (v->kind == EVENT_KERNEL)
+			l->kernels += seconds;
+		else if (v->kind == EVENT_COLLECTIVE && v->op->code != OP_send)
+			l->messages += seconds;
+	}
+	for (uint32_t i = 0; i < e->graph.n; i++) {
+		const struct event *v = &e->event[i];
+		const struct host_load *l = &load[v->device];
+		const double device = l->kernels + l->messages;
+		duration[i] = e->graph.duration[i];
+		if (v->kind == EVENT_KERNEL && (!loops || e->turns[v->op->id] > 1) && l->kernels > 0)
+			duration[i] = replay_from_seconds(
+				replay_seconds(duration[i]) *
+				(1 + (together(device, l->host) - device) / l->kernels));
+	}
+	e->graph.duration = duration;
+	talloc_free(load);
+}
+
 /* What the host needs longer is idle time of the devices, which the replay has before the first kernel. */
 static bool
 replay_with_host(struct cost_step *s)
@@ -258,6 +321,10 @@ replay_with_host(struct cost_step *s)
 		return false;
 	if (!hosts_issue(s))
 		return true;
+	if (has_stages(s)) {
+		slow_stages(s);
+		return replay(s);
+	}
 	const replay_time late = host_is_late(s);
 	for (uint32_t k = 0; k < s->model->cluster->nkinds; k++)
 		s->kind[k].step += late;

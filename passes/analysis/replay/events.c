@@ -503,7 +503,12 @@ count_events(const struct events_builder *b, const struct issue *o)
 {
 	uint64_t events = 0;
 	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++)
-		events += (uint64_t)(l->end - l->first) * l->turns * b->e->ndevices;
+		for (uint32_t p = l->first; p < l->end; p++) {
+			const struct ir_op *op = o->op[p];
+			const bool one = l->cells && op->nresults && issue_stage(l, &op->result[0]) >= 0;
+			events += (uint64_t)l->turns * b->e->ndevices /
+				  (one ? (uint64_t)b->m->axis[l->stage_axis].size : 1);
+		}
 	return events;
 }
 
@@ -556,7 +561,11 @@ emit_loop(struct events_builder *b, const struct issue *o, const struct issue_lo
 static void
 emit_loops(struct events_builder *b, const struct issue *o)
 {
-	b->e->collapsed = count_events(b, o) > EVENTS_MAX;
+	bool staged = false;
+
+	for (uint32_t i = 0; i < o->nloops; i++)
+		staged |= o->loop[i].cells != NULL;
+	b->e->collapsed = count_events(b, o) > (staged ? EVENTS_MAX_STAGED : EVENTS_MAX);
 	b->e->turns = ARRAY_NEW(b->e, uint32_t, b->m->op_ids);
 	for (uint32_t p = 0; p < o->n; p++)
 		b->e->turns[o->op[p]->id] = o->once[p] ? 1 : o->loop[o->loop_of[p]].turns;

@@ -36,6 +36,9 @@ enum {
 	 * million events takes 20 ms and 200 MB.
 	 */
 	EVENTS_MAX = 1 << 22,
+	/* One iteration says nothing of a loop with a schedule, so it may have four times as many: 64 stages with 512
+	 * micro-batches of two layers. */
+	EVENTS_MAX_STAGED = 1 << 24,
 	EVENTS_MAX_DEVICES = REPLAY_MAX_STREAMS / 2, /* fewer with copies or queues of axes */
 };
 

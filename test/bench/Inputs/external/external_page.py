@@ -37,7 +37,13 @@ NOTES = """What differs from what was run:
   run it, and did as it was run.
 - MPT reduced gradients in f32 where dopt scatters bf16. Megatron-Core's table does not tie the embedding to the output,
   `megatron_core.dir` does. The sources do not say the micro-batches of Megatron's tables: the largest power of two of at
-  most 16 is taken with which the predicted step fits. Of llm.c, the recomputation of GELU is left out.
+  most 16 is taken with which the predicted step fits, and with stages of a pipeline the fastest of 4, 2 and 1 texts that fits.
+  Of llm.c, the recomputation of GELU is left out.
+- Stages of a pipeline begin at blocks, as many in each (`pipeline{cut=...}`); vTrain's schedule is 1F1B. Megatron-LM's is
+  interleaved, with a number of stages on a device that its tables do not say: the smallest that divides the blocks is
+  taken, or 1F1B where the micro-batches are no multiple of the stages. Tied tables are sent to the last stage once a step, where
+  Megatron-LM has a copy and sums the gradients. A host waits for what its stage receives, so it does not issue kernels
+  ahead while the device waits: `-framework` counts what it needs in each micro-batch.
 - BERT's rows are micro-steps, and how many of them there are between two updates is not in the table: the prediction has
   an update and an allreduce in each.
 - The DGX-2H of four of BERT's rows has faster cards than the DGX-2 that is installed.

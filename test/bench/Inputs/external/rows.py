@@ -25,7 +25,7 @@ PLANS = {
 PLANS["Megatron-Core"] = ("{peeled}amp,dp{{axis=copy}},dp{{axis=dp}}," + GRAD + "{recompute},adamw,"
                           "shard{{axis=dp,reshard_after_forward=false,gather=once,scatter=once}},{opfuse},prefetch,overlap")
 
-# To which rows of a source numbers were fitted; `number` counts those that dopt can run.
+# To which rows of a source numbers were fitted, none with stages of a pipeline; `number` counts the others.
 def every_second(step, number):
     """Of those on one node without tensor parallelism."""
     return number % 2 == 0 and step.devices <= 8 and int(step.row["tp"] or 1) == 1
@@ -60,8 +60,11 @@ SOURCES = [
     ("/ConvNets/", "DeepLearningExamples, ResNet-50", None, "DDP, SGD", False, "fused", one_device),
 ]
 CLUSTERS = [("DGX-2", "v100_dgx2", 16), ("DGX-1", "v100_dgx1", 8), ("A100", "a100", 8), ("H100", "h100", 8)]
+MOST_STAGES = 8  # on a device, of interleaved schedules
+LARGEST_PIPELINE = 35  # stages; of 280 micro-batches or more in the table: 16 million events (EVENTS_MAX_STAGED)
 MASKED = {128: 20, 512: 80}  # words of a BERT sequence that are predicted, as the source has them
 BATCHES = (16, 8, 4, 2, 1)  # micro-batches that are tried where none was published
+PIPELINE_BATCHES = (4, 2, 1)  # where stages wait for the first micro-batch
 
 
 class Step:
@@ -90,15 +93,15 @@ class Step:
         return (self.row["device_type"] + " " + self.row["interconnect"]).lower()
 
     def refused(self):
-        if int(self.row["pp"] or 1) > 1:
-            return "pipeline parallel"
+        if int(self.row["pp"] or 1) >= LARGEST_PIPELINE:
+            return "more events than are replayed one by one"
         if not any(key.lower() in self.machine() for key, *_ in CLUSTERS):
             return "no cluster that is installed has such devices"
         return None
 
     def set_model(self, vocabulary):
-        row, tensor = self.row, int(self.row["tp"] or 1)
-        self.replicas = self.devices // tensor
+        row, tensor, self.stages = self.row, int(self.row["tp"] or 1), int(self.row["pp"] or 1)
+        self.replicas = self.devices // tensor // self.stages
         if "ResNet" in row["model"]:
             self.model, self.sizes = MODELS + "resnet50.dir", {"N": self.replicas, "A": self.replicas}
             return
@@ -112,13 +115,13 @@ class Step:
         if tensor > 1:
             core = "Megatron-Core" in row["source"]
             self.model = EXTERNAL + ("megatron_core.dir" if core else "megatron.dir")
-            self.sizes["P"] = tensor
+            self.sizes |= {"P": tensor, **({"S": self.stages} if self.stages > 1 else {})}
             if core:  # shards divide the dims of params: over as many devices as the largest power of two, and copies of these
                 self.sizes["C"] = self.replicas // (self.replicas & -self.replicas)
 
     def micro_batches(self):
         each, rest = divmod(int(self.row["global_batch"]), self.replicas)
-        given = [int(self.row["micro_batch"])] if self.row["micro_batch"] else BATCHES
+        given = [int(self.row["micro_batch"])] if self.row["micro_batch"] else PIPELINE_BATCHES if self.stages > 1 else BATCHES
         return [each // micro for micro in given if not rest and each % micro == 0]
 
     def command(self, plan, flash, framework, steps):
@@ -127,11 +130,23 @@ class Step:
         recompute = ",recompute{collectives=true}" if plan == "Megatron" else ",recompute"
         recompute = recompute if self.row["recompute"].startswith("full") else ""
         accumulate, peeled = (f"accumulate{{steps={steps}{option}}}," if steps > 1 else "" for option in ("", ",peel=true"))
+        if self.stages > 1:
+            accumulate = peeled = self.pipeline(steps)
         tf32 = "TF32" in self.row["precision"]
         passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
                                     opfuse="opfuse{online=true}" if flash else "opfuse")
         sizes = self.sizes | {"B": self.row["global_batch"], "nodes": -(-self.devices // self.node)}
         return ["-cluster=" + self.cluster, *(["-framework=" + framework] if framework else []), *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
+
+    def pipeline(self, steps):
+        """The pass that divides the step by blocks. Megatron-LM's tables are of interleaved schedules, but do not say how many
+        stages a device has: as few as divide the blocks, if micro-batches fill the pipeline."""
+        layers = int(self.row["layers"])
+        several = [v for v in range(2, MOST_STAGES + 1) if layers % (v * self.stages) == 0]
+        interleaved = "Megatron-LM" in self.row["source"] and several and steps % self.stages == 0
+        stages = self.stages * several[0] if interleaved else self.stages
+        cut = ",".join(f"block{layers // stages * k}" for k in range(1, stages))
+        return f'pipeline{{axis=pp,stages={stages},schedule={"interleaved" if interleaved else "1f1b"},steps={steps},cut="{cut}"}},'
 
     def label(self, command):
         sizes = [word for before, word in zip(command, command[1:]) if before == "-D" and "nodes" not in word]
@@ -143,7 +158,7 @@ class Step:
 def mark_fitted(steps):
     count = collections.Counter()
     for step in steps:
-        if not step.reason:
+        if not step.reason and step.stages == 1:
             step.fitted = step.fits_rule(step, count[step.group])
             count[step.group] += 1
 

@@ -28,6 +28,34 @@ test_an_op_before_its_operand_is_found(void **state)
 	talloc_free(s);
 }
 
+/* The second sum waits for the first one through a barrier alone. */
+static void
+test_messages_with_a_barrier_between_are_not_packed(void **state)
+{
+	(void)state;
+	struct engine_step *s = engine_step(ENGINE_LINKS, "");
+	static const char text[] =
+		"module @m\nmesh [dp = 2]\nfunc @main() {\n"
+		"  %x = input(\"x\") : f32[8/dp,100]\n  %a = sum(%x) {dims = [0]}\n"
+		"  %A = allreduce(%a) {axis = dp}\n  %B, %b = barrier(%A, %a)\n"
+		"  %C = allreduce(%b) {axis = dp}\n"
+		"  output(\"B\", %B)\n  output(\"C\", %C)\n}\n";
+	struct ir_module *m = parse_module(s, s->ctx, "two.dir", text, strlen(text), NULL);
+	assert_non_null(m);
+	struct plan *p = plan_create(s, s->model, m);
+	uint32_t message[2], n = 0;
+
+	assert_non_null(p);
+	for (uint32_t i = 0; i < plan_ops(p); i++)
+		if (plan_op(p, i)->code == OP_allreduce && n < 2)
+			message[n++] = plan_home(p, i);
+	assert_int_equal(n, 2);
+	assert_true(plan_packs(p, message[0], message[1]));
+	assert_false(plan_pack(p, message[0], message[1]));
+	assert_false(plan_pack(p, message[1], message[0]));
+	talloc_free(s);
+}
+
 /* Each result is a view of its own operand, so a kernel need not wait for the others. */
 static void
 test_collectives_over_one_device_are_split(void **state)
@@ -106,6 +134,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_op_before_its_operand_is_found),
+		cmocka_unit_test(test_messages_with_a_barrier_between_are_not_packed),
 		cmocka_unit_test(test_collectives_over_one_device_are_split),
 		cmocka_unit_test(test_views_in_loops_stay),
 	};
