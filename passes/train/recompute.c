@@ -6,6 +6,9 @@
  *     blocks   each instance of a repeated template is one segment: its inputs are kept, and all
  *              that its backward pass reads is computed again from them (the setting of DeepCompile
  *              and of torch.utils.checkpoint around each layer)
+ *     gathers  what is gathered over devices is gathered again, and its shares are kept (Korthikanti et al.,
+ *              "Reducing Activation Recomputation in Large Transformer Models", 2023, section 4.2.2); params
+ *              are not meant
  *     budget   as little as needed, by time, so that the step fits a budget: recompute_budget.c
  *     search   the same, improved by a search: recompute_search.c
  *
@@ -22,6 +25,7 @@
 #include "ir/base/clock.h"
 #include "ir/base/number.h"
 #include "ir/block_names.h"
+#include "ir/memory/storage.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/limit.h"
@@ -32,7 +36,7 @@
 #include <string.h>
 #include <talloc.h>
 
-#define POLICIES(ROW) ROW(BLOCKS, "blocks") ROW(BUDGET, "budget") ROW(SEARCH, "search")
+#define POLICIES(ROW) ROW(BLOCKS, "blocks") ROW(GATHERS, "gathers") ROW(BUDGET, "budget") ROW(SEARCH, "search")
 
 enum policy { POLICIES(CHOICE_CODE) };
 
@@ -143,6 +147,42 @@ run_blocks(struct pass_run *run, struct recompute *r, const struct block_names *
 		pass_remark(run, NULL, PASS_MISSED,
 			"nothing is computed again: no repeated blocks, whose values have names like "
 			"h0.x and h1.x");
+	return true;
+}
+
+/* Is what is gathered there a value of the step, and not a param in parts? */
+static bool
+gathers_value(const struct ir_module *m, const struct ir_op *op)
+{
+	const struct ir_op *from = ir_operand(op, 0)->op;
+
+	if (op->code != OP_allgather || m->axis[ir_attr_int(op, "axis", 0)].time)
+		return false;
+	while (from->noperands == 1 && (from->code == OP_convert || storage_is_view(m, from)))
+		from = ir_operand(from, 0)->op;
+	return !op_is(from, TRAIT_NAMED);
+}
+
+/* Each gather is a group of its own, with the views of what it gathers. */
+static bool
+run_gathers(struct pass_run *run, struct recompute *r)
+{
+	const struct again *a = r->again;
+	int32_t *group = ARRAY_NEW(r->scratch, int32_t, a->ops->n + 1u), n = 0;
+
+	for (uint32_t i = 0; i < a->ops->n; i++) {
+		const struct ir_op *op = a->ops->op[i], *from = op->noperands ? ir_operand(op, 0)->op : NULL;
+		const uint32_t maker = from ? ir_number(a->ops, from) : IR_NO_NUMBER;
+		group[i] = AGAIN_KEPT;
+		if (a->op[i].copyable && gathers_value(r->m, op))
+			group[i] = n++;
+		else if (a->op[i].copyable && maker != IR_NO_NUMBER && storage_is_view(r->m, op))
+			group[i] = group[maker];
+	}
+	copy_groups(run, r, group, n, NULL);
+	if (!run->changed)
+		pass_remark(run, NULL, PASS_MISSED,
+			"nothing is gathered again: the backward pass reads no value that the forward pass gathers");
 	return true;
 }
 
@@ -286,23 +326,26 @@ run(struct pass_run *run, struct ir_module *m)
 		.m = m,
 		.seed = run->seed};
 
-	if (pass_enum(run, "policy") == BLOCKS && pass_given(run, "budget")) {
+	const enum policy policy = (enum policy)pass_enum(run, "policy");
+	if ((policy == BLOCKS || policy == GATHERS) && pass_given(run, "budget")) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "budget"),
-			"recompute: policy blocks has no budget; use policy=budget");
+			"recompute: policy %s has no budget; use policy=budget",
+			policy == BLOCKS ? "blocks" : "gathers");
 		return false;
 	}
 	if (!loss || !trial_begin(&base, run, m))
 		return false;
 	const uint64_t before = pass_remarks_wanted(run) ? trial_peak(run, m) : 0;
-	r.again = again_read(run->scratch, m, loss, pass_bool(run, "collectives"));
+	r.again = again_read(run->scratch, m, loss, policy == GATHERS || pass_bool(run, "collectives"));
 	if (!r.again->trains) {
 		pass_remark(run, loss, PASS_MISSED,
 			"nothing is computed again: the step has no backward pass; grad makes one");
 		return true;
 	}
 	const struct block_names blocks = find_blocks(&r);
-	const bool ok = pass_enum(run, "policy") == BLOCKS ? run_blocks(run, &r, &blocks)
-							   : run_budget(run, &r);
+	const bool ok = policy == BLOCKS    ? run_blocks(run, &r, &blocks)
+			: policy == GATHERS ? run_gathers(run, &r)
+					    : run_budget(run, &r);
 	if (!ok || (run->changed && !report_step(run, &r, before)))
 		return false;
 	kept_remark(run, m);
@@ -311,7 +354,8 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "blocks",
-		"what to compute again: blocks (all in repeated templates but their inputs), budget "
+		"what to compute again: blocks (all in repeated templates but their inputs), gathers (only what "
+		"is gathered over devices, params aside), budget "
 		"(as little as needed to fit a budget, by time) or search (the same, improved by a "
 		"search); budget and search fit the step they are given: after shard and the "
 		"optimizer, if there are any",
