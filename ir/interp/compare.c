@@ -444,7 +444,7 @@ op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
 /*
  * A sum over places whose terms overflow to infinities of both signs is a NaN, where the meaning, which never
  * has the terms, overflows to one of them: (p + q) s is infinite and p s + q s is not a number. The order of
- * the sum decides, so nobody can rely on either.
+ * the sum decides which.
  */
 static void
 take_overflown_sums(const struct ir_module *m, const struct ir_type *t, struct tensor *want,

@@ -189,26 +189,66 @@ is_issued(enum event_kind kind)
 }
 
 /*
- * What hosts need to issue a step, the slowest of them. Where there are micro-batches, only what is
- * done for each: frameworks update all params in a few calls.
+ * What a device has in a step, in seconds. Where there are micro-batches, only what is done for each of them: frameworks
+ * update all params in a few calls.
  */
+struct host_load {
+	double host, kernels, messages; /* to issue kernels; messages other than those between stages */
+};
+
+/* Is a kernel issued for each micro-batch? */
+static bool
+has_turns(const struct cost_step *s)
+{
+	const struct events *e = s->events;
+
+	for (uint32_t i = 0; i < e->graph.n; i++)
+		if (is_issued((enum event_kind)e->event[i].kind) && e->turns[e->event[i].op->id] > 1)
+			return true;
+	return false;
+}
+
+static bool
+counts(const struct cost_step *s, uint32_t event, bool turns)
+{
+	const struct ir_op *op = s->events->event[event].op;
+
+	return op && (!turns || s->events->turns[op->id] > 1);
+}
+
+/* Of each device: an array of the caller. */
+static struct host_load *
+host_loads(const struct cost_step *s, bool turns)
+{
+	const struct events *e = s->events;
+	struct host_load *load = ZERO_ARRAY(NULL, struct host_load, e->ndevices);
+
+	for (uint32_t i = 0; i < e->graph.n; i++) {
+		const struct event *v = &e->event[i];
+		struct host_load *l = &load[v->device];
+		if (!counts(s, i, turns))
+			continue;
+		if (is_issued((enum event_kind)v->kind))
+			l->host += s->model->cluster->kind[s->kind_of[e->first_place[v->device]]]->issue;
+		if (v->kind == EVENT_KERNEL)
+			l->kernels += replay_seconds(e->graph.duration[i]);
+		else if (v->kind == EVENT_COLLECTIVE && v->op->code != OP_send)
+			l->messages += replay_seconds(e->graph.duration[i]);
+	}
+	return load;
+}
+
+/* What hosts need to issue a step, the slowest of them. */
 static double
 host_seconds(const struct cost_step *s)
 {
-	const struct events *e = s->events;
-	double *each = ZERO_ARRAY(NULL, double, 2 * e->ndevices), last[2] = {0, 0};
+	struct host_load *load = host_loads(s, has_turns(s));
+	double last = 0;
 
-	for (uint32_t i = 0; i < e->graph.n; i++) {
-		if (!is_issued((enum event_kind)e->event[i].kind))
-			continue;
-		const uint16_t d = e->event[i].device;
-		const bool again = e->turns[e->event[i].op->id] > 1;
-		double *sum = &each[2 * d + again];
-		*sum += s->model->cluster->kind[s->kind_of[e->first_place[d]]]->issue;
-		last[again] = fmax(last[again], *sum);
-	}
-	talloc_free(each);
-	return last[1] > 0 ? last[1] : last[0];
+	for (uint32_t d = 0; d < s->events->ndevices; d++)
+		last = fmax(last, load[d].host);
+	talloc_free(load);
+	return last;
 }
 
 static bool
@@ -265,11 +305,6 @@ has_stages(const struct cost_step *s)
 	return false;
 }
 
-/* Sums of what is done for each micro-batch, or of all where there is one, of one device. */
-struct host_load {
-	double host, kernels, messages; /* seconds; messages other than those between stages */
-};
-
 /*
  * The host of a stage waits until what it receives is there (torch.cuda.synchronize after
  * batch_isend_irecv in Megatron-LM's p2p_communication.py, blocking receives in DeepSpeed), so that it
@@ -280,31 +315,16 @@ static void
 slow_stages(struct cost_step *s)
 {
 	struct events *e = s->events;
-	struct host_load *load = ZERO_ARRAY(NULL, struct host_load, e->ndevices);
+	const bool turns = has_turns(s);
+	struct host_load *load = host_loads(s, turns);
 	replay_time *duration = ARRAY_NEW(e, replay_time, e->graph.n);
-	bool loops = false;
 
-	IR_FOR_OPS (op, &s->main->body)
-		loops |= e->turns[op->id] > 1;
-	for (uint32_t i = 0; i < e->graph.n; i++) {
-		const struct event *v = &e->event[i];
-		struct host_load *l = &load[v->device];
-		const double seconds = replay_seconds(e->graph.duration[i]);
-		if (!v->op || (loops && e->turns[v->op->id] <= 1))
-			continue;
-		if (is_issued((enum event_kind)v->kind))
-			l->host += s->model->cluster->kind[s->kind_of[e->first_place[v->device]]]->issue;
-		if (v->kind == EVENT_KERNEL)
-			l->kernels += seconds;
-		else if (v->kind == EVENT_COLLECTIVE && v->op->code != OP_send)
-			l->messages += seconds;
-	}
 	for (uint32_t i = 0; i < e->graph.n; i++) {
 		const struct event *v = &e->event[i];
 		const struct host_load *l = &load[v->device];
 		const double device = l->kernels + l->messages;
 		duration[i] = e->graph.duration[i];
-		if (v->kind == EVENT_KERNEL && (!loops || e->turns[v->op->id] > 1) && l->kernels > 0)
+		if (v->kind == EVENT_KERNEL && counts(s, i, turns) && l->kernels > 0)
 			duration[i] = replay_from_seconds(
 				replay_seconds(duration[i]) *
 				(1 + (together(device, l->host) - device) / l->kernels));
