@@ -52,7 +52,7 @@ for section in re.split(r"^### ", listed, flags=re.M)[1:]:
     found = CHOICES.search(section)
     for choice in found[2].replace("\\", "").split("|") if found else []:
         limit = ",evaluations=200" if found[1] == "engine" else ""
-        if section.startswith("recompute") and choice != "blocks":
+        if section.startswith("recompute") and choice not in ("blocks", "gathers"):
             limit = ",budget=100KB" + ",evaluations=60" * (choice == "search")
         if choice != "exhaust":
             policies.append(f"{TRAIN}{section.split()[0]}{{{found[1]}={choice}{limit}}}")
