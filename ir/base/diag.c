@@ -217,7 +217,9 @@ is_name_byte(char c)
 	return isalnum((unsigned char)c) || (c & 0x80) || strchr("_.-$", c);
 }
 
-/* Shortens names of more than DIAG_MAX_NAME bytes, in place. */
+enum { LONGEST_CHARACTER = 4 }; /* bytes of UTF-8 */
+
+/* Shortens names of more than DIAG_MAX_NAME bytes, in place: none gets longer. */
 static void
 shorten_names(char *text)
 {
@@ -229,9 +231,11 @@ shorten_names(char *text)
 		while (at[n] && is_name_byte(at[n]))
 			n++;
 		size_t keep = n;
-		if (n > DIAG_MAX_NAME)
-			for (keep = DIAG_MAX_NAME; (at[keep] & 0xc0) == 0x80;)
+		if (n > DIAG_MAX_NAME) {
+			keep = DIAG_MAX_NAME - strlen(more);
+			for (int i = 1; i < LONGEST_CHARACTER && (at[keep] & 0xc0) == 0x80; i++)
 				keep--; /* not within a character */
+		}
 		memmove(to, at, keep);
 		to += keep;
 		if (keep < n) {
