@@ -242,11 +242,18 @@ rt_probe_end(struct rt_ctx *ctx, int32_t kernel)
 				.kind = RT_EVENT_KERNEL});
 }
 
-/* What the thread that computes spends on a post or a wait is not overhead. */
-static int64_t
-begin_call(const struct rt_probe *p)
+/* What the thread that computes spends on a post or a wait is not overhead. A device that works behind the
+ * host's back times its waits itself. */
+static struct rt_probe *
+probe_of(const struct rt_ctx *ctx)
 {
-	return p ? rt_now_ns() : 0;
+	return ctx->rank->device->is_host ? ctx->probe : NULL;
+}
+
+static int64_t
+begin_call(const struct rt_ctx *ctx)
+{
+	return probe_of(ctx) ? rt_now_ns() : 0;
 }
 
 static void
@@ -272,31 +279,31 @@ end_wait(struct rt_probe *p, int64_t begin, int32_t index, enum rt_event_kind ki
 void
 rt_post(struct rt_ctx *ctx, int32_t coll)
 {
-	const int64_t begin = begin_call(ctx->probe);
+	const int64_t begin = begin_call(ctx);
 	ctx->rank->device->engine->post(ctx->rank->engine, coll);
-	end_post(ctx->probe, begin);
+	end_post(probe_of(ctx), begin);
 }
 
 void
 rt_wait(struct rt_ctx *ctx, int32_t coll)
 {
-	const int64_t begin = begin_call(ctx->probe);
+	const int64_t begin = begin_call(ctx);
 	ctx->rank->device->engine->wait(ctx->rank->engine, coll);
-	end_wait(ctx->probe, begin, coll, RT_EVENT_WAIT);
+	end_wait(probe_of(ctx), begin, coll, RT_EVENT_WAIT);
 }
 
 void
 rt_transfer_post(struct rt_ctx *ctx, int32_t transfer)
 {
-	const int64_t begin = begin_call(ctx->probe);
+	const int64_t begin = begin_call(ctx);
 	ctx->rank->device->transfers->post(ctx->rank->transfers, transfer);
-	end_post(ctx->probe, begin);
+	end_post(probe_of(ctx), begin);
 }
 
 void
 rt_transfer_wait(struct rt_ctx *ctx, int32_t transfer)
 {
-	const int64_t begin = begin_call(ctx->probe);
+	const int64_t begin = begin_call(ctx);
 	ctx->rank->device->transfers->wait(ctx->rank->transfers, transfer);
-	end_wait(ctx->probe, begin, transfer, RT_EVENT_TRANSFER_WAIT);
+	end_wait(probe_of(ctx), begin, transfer, RT_EVENT_TRANSFER_WAIT);
 }

@@ -81,6 +81,8 @@ _Noreturn void rt_cuda_fatal(const struct rt_cuda *d, const char *what, const ch
 
 /* Loads the image and makes what needs the program; the device is current. module.c */
 bool rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
+/* Before the carrier goes: a communicator waits for the graphs that have captured its collectives. */
+void rt_cuda_drop_graph(struct rt_cuda *d);
 void rt_cuda_unload(struct rt_cuda *d);
 
 /* Puts a sum or a move into a stream. */
@@ -97,6 +99,8 @@ void rt_cuda_free_products(struct rt_cuda *d);
 int rt_cuda_span_begin(struct rt_cuda *d, cudaStream_t stream, const struct rt_cuda_span *what);
 void rt_cuda_span_end(struct rt_cuda *d, cudaStream_t stream, int span);
 void rt_cuda_resolve_spans(struct rt_cuda *d);
+/* The compute stream waits for an event, in a span of its own. */
+void rt_cuda_wait_event(struct rt_cuda *d, cudaEvent_t event, enum rt_event_kind kind, int32_t index);
 void rt_cuda_free_spans(struct rt_cuda *d);
 
 /* Collectives: rt_device.engine. engine.c */
@@ -119,6 +123,9 @@ struct rt_cuda_carrier_ops {
 	/* Ends collectives that are on their way, from another thread; NULL: they end by themselves
 	 * or with the process. */
 	void (*end)(struct rt_cuda_carrier *c);
+	/* Ends the run with the reason if a collective on its way has failed, from another thread;
+	 * NULL: nothing can fail so. */
+	void (*look)(struct rt_cuda_carrier *c);
 };
 
 /* NCCL, a communicator an axis (one rank a GPU); and ranks of one process that see each other's

@@ -75,11 +75,19 @@ cuda_open(int local, void **dev, struct rt_status *st)
 	*dev = d;
 	d->number = local % count; /* ranks of one process may share a device */
 	bool ok = fail_call(st, "cudaSetDevice", cudaSetDevice(d->number));
-	cudaStream_t *const streams[] = {
-		&d->compute, &d->communication, &d->to_host, &d->to_device};
-	for (size_t i = 0; i < sizeof streams / sizeof *streams && ok; i++)
+	/* Where blocks of both are ready, those of a message go first: others wait for it. */
+	int least = 0, greatest = 0;
+	ok = ok && fail_call(st, "a stream's priority",
+			   cudaDeviceGetStreamPriorityRange(&least, &greatest));
+	const struct {
+		cudaStream_t *stream;
+		int priority;
+	} made[] = {{&d->compute, least}, {&d->communication, greatest}, {&d->to_host, least},
+		{&d->to_device, least}};
+	for (size_t i = 0; i < sizeof made / sizeof *made && ok; i++)
 		ok = fail_call(st, "a stream",
-			cudaStreamCreateWithFlags(streams[i], cudaStreamNonBlocking));
+			cudaStreamCreateWithPriority(
+				made[i].stream, cudaStreamNonBlocking, made[i].priority));
 	return ok;
 }
 

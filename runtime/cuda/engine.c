@@ -68,6 +68,7 @@ cuda_destroy(struct rt_engine *e)
 {
 	const struct rt_world *w = e->setup.world;
 	rt_watchdog_watch(w->watchdog, w->rank, (struct rt_watched){0});
+	rt_cuda_drop_graph(e->device);
 	if (e->carrier)
 		e->carrier->ops->free(e->carrier);
 	destroy_events(e->posted, e->setup.prog->ncolls);
@@ -84,6 +85,9 @@ look(void *arg, struct rt_activity *p)
 {
 	struct rt_engine *e = arg;
 	const uint32_t n = RT_GET(e->nposted);
+	cudaSetDevice(e->device->number); /* the thread is the watchdog's: any other device would get a context */
+	if (e->carrier->ops->look)
+		e->carrier->ops->look(e->carrier);
 	if (n > RT_CUDA_ORDER || e->device->capturing || e->device->graph)
 		return RT_DEVICE_UNKNOWN;
 	for (uint32_t i = 0; i < n; i++) {
@@ -103,6 +107,7 @@ static void
 end(void *arg)
 {
 	struct rt_engine *e = arg;
+	cudaSetDevice(e->device->number);
 	if (e->carrier->ops->end)
 		e->carrier->ops->end(e->carrier);
 }
@@ -181,9 +186,7 @@ cuda_post(struct rt_engine *e, int32_t coll)
 static void
 cuda_wait(struct rt_engine *e, int32_t coll)
 {
-	struct rt_cuda *d = e->device;
-	rt_cuda_check(d, cudaStreamWaitEvent(d->compute, e->complete[coll], 0),
-		"waiting for a collective");
+	rt_cuda_wait_event(e->device, e->complete[coll], RT_EVENT_WAIT, coll);
 }
 
 static void

@@ -52,10 +52,16 @@ rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 }
 
 void
-rt_cuda_unload(struct rt_cuda *d)
+rt_cuda_drop_graph(struct rt_cuda *d)
 {
 	if (d->graph)
 		cudaGraphExecDestroy(d->graph);
+	d->graph = NULL;
+}
+
+void
+rt_cuda_unload(struct rt_cuda *d)
+{
 	rt_cuda_free_products(d);
 	if (d->target && d->target->cuda->close_convs)
 		d->target->cuda->close_convs(d);
@@ -67,7 +73,6 @@ rt_cuda_unload(struct rt_cuda *d)
 		cudaLibraryUnload(d->library);
 	free(d->kernels);
 	free(d->products);
-	d->graph = NULL;
 	d->workspace = NULL;
 	d->blas = NULL;
 	d->library = NULL;

@@ -7,6 +7,7 @@
 #include "runtime/comm/parts.h"
 
 #include <nccl.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct nccl {
@@ -17,11 +18,26 @@ struct nccl {
 	ncclComm_t comm[RT_MAX_AXES];
 };
 
+/* What NCCL says of a failure, with its last warning where it has one: "unhandled system error" alone names nothing. */
+struct why {
+	char text[512];
+};
+
+static struct why
+why_of(ncclResult_t result)
+{
+	struct why why;
+	const char *last = ncclGetLastError(NULL);
+	snprintf(why.text, sizeof why.text, "%s%s%s", ncclGetErrorString(result),
+		last && *last ? ": " : "", last ? last : "");
+	return why;
+}
+
 static void
 check(const struct rt_cuda *d, ncclResult_t result, const char *what)
 {
 	if (result != ncclSuccess)
-		rt_cuda_fatal(d, what, ncclGetErrorString(result));
+		rt_cuda_fatal(d, what, why_of(result).text);
 }
 
 static ncclDataType_t
@@ -277,38 +293,65 @@ nccl_free(struct rt_cuda_carrier *base)
 	free(n);
 }
 
-/* The communicators cannot be used any more: the rank leaves by MPI_Abort. */
+/* The communicators cannot be used any more: the rank leaves by MPI_Abort. In a group, as the first abort frees memory
+ * and so waits for the device, where the collectives of the others still run. */
 static void
 nccl_end(struct rt_cuda_carrier *base)
 {
 	struct nccl *n = (struct nccl *)base;
+	ncclGroupStart();
 	for (int a = 0; a < base->setup->prog->naxes; a++)
 		if (n->comm[a])
 			ncclCommAbort(n->comm[a]);
+	ncclGroupEnd();
 }
 
-static const struct rt_cuda_carrier_ops nccl_ops = {nccl_run, nccl_free, nccl_end};
+/* A network or a peer that fails leaves kernels that never end; the reason is told to who asks. */
+static void
+nccl_look(struct rt_cuda_carrier *base)
+{
+	const struct nccl *n = (struct nccl *)base;
+	for (int a = 0; a < base->setup->prog->naxes; a++) {
+		ncclResult_t error = ncclSuccess;
+		if (n->comm[a] && ncclCommGetAsyncError(n->comm[a], &error) == ncclSuccess &&
+			error != ncclSuccess && error != ncclInProgress)
+			rt_cuda_fatal(base->device, "a collective", why_of(error).text);
+	}
+}
 
-/* The communicator of an axis: everybody offers an id, a group takes that of its place 0. */
+static const struct rt_cuda_carrier_ops nccl_ops = {nccl_run, nccl_free, nccl_end, nccl_look};
+
+/* The communicator of an axis. A group takes the id that its place 0 has made, which opens a socket and a thread for
+ * it: nobody else makes one. */
 static bool
 join(struct nccl *n, const struct rt_engine_setup *setup, int axis, struct rt_status *st)
 {
 	const struct rt_cuda_group *g = &n->group[axis];
-	ncclUniqueId mine, *all = calloc((size_t)setup->world->nranks, sizeof *all);
-	ncclResult_t result = ncclGetUniqueId(&mine);
+	ncclUniqueId mine = {0}, *all = calloc((size_t)setup->world->nranks, sizeof *all);
+	ncclResult_t result = g->me == 0 ? ncclGetUniqueId(&mine) : ncclSuccess;
 	if (!all)
 		rt_fail_memory(st, (size_t)setup->world->nranks * sizeof *all, "NCCL ids");
 	else if (result != ncclSuccess)
-		rt_fail(st, RT_EXIT_RUN, "cannot initialize NCCL: %s", ncclGetErrorString(result));
+		rt_fail(st, RT_EXIT_RUN, "cannot initialize NCCL: %s", why_of(result).text);
 	if (rt_agree(setup->world, st)) {
 		setup->world->ops->allgather(setup->world, &mine, all, sizeof mine);
 		result = ncclCommInitRank(&n->comm[axis], g->places, all[g->first], g->me);
 		if (result != ncclSuccess)
 			rt_fail(st, RT_EXIT_RUN, "NCCL on axis %s: %s (it needs one GPU per rank)",
-				setup->prog->axes[axis].name, ncclGetErrorString(result));
+				setup->prog->axes[axis].name, why_of(result).text);
 	}
 	free(all);
 	return rt_agree(setup->world, st);
+}
+
+/* Has an axis collectives? All ranks say the same. */
+static bool
+is_used(const struct rt_program *prog, int axis)
+{
+	for (int i = 0; i < prog->ncolls; i++)
+		if (prog->colls[i].axis == axis)
+			return true;
+	return false;
 }
 
 /* Bytes of room that a collective, or a part of one, needs. */
@@ -374,11 +417,15 @@ rt_cuda_nccl(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 	bool ok = can_add(setup->prog, st);
 	for (int a = 0; a < setup->prog->naxes && ok; a++) {
 		n->group[a] = rt_cuda_group_of(setup, a);
-		if (!setup->prog->axes[a].is_time)
+		if (is_used(setup->prog, a))
 			ok = join(n, setup, a, st);
 	}
-	if (ok && make_room(n, setup->prog, st))
+	if (ok)
+		make_room(n, setup->prog, st);
+	if (rt_agree(setup->world, st))
 		return &n->base;
-	nccl_free(&n->base);
+	nccl_end(&n->base); /* others may not have joined: an orderly end would wait for them */
+	cudaFree(n->room);
+	free(n);
 	return NULL;
 }

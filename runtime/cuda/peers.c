@@ -184,7 +184,7 @@ peers_free(struct rt_cuda_carrier *base)
 	free(p);
 }
 
-static const struct rt_cuda_carrier_ops peers_ops = {peers_run, peers_free, NULL};
+static const struct rt_cuda_carrier_ops peers_ops = {peers_run, peers_free, NULL, NULL};
 
 /* Lets this rank's device read the memory of that one. */
 static bool

@@ -88,8 +88,7 @@ rt_cuda_resolve_spans(struct rt_cuda *d)
 	for (int i = 0; i < d->nspans; i++) {
 		const struct rt_cuda_span *s = &d->spans[i];
 		const int64_t begin = time_of(d, s->begin), end = time_of(d, s->end);
-		/* What a wait for a collective takes shows as a gap between kernels. */
-		if (s->kind == RT_EVENT_KERNEL)
+		if (s->track == RT_TRACK_COMPUTE) /* kernels and waits */
 			d->probe->busy_ns += end - begin;
 		if (d->trace)
 			rt_trace_add(d->trace, s->track,
@@ -118,6 +117,16 @@ rt_cuda_free_spans(struct rt_cuda *d)
 	d->spans = NULL;
 	d->base = NULL;
 	d->nspans = d->room = 0;
+}
+
+void
+rt_cuda_wait_event(struct rt_cuda *d, cudaEvent_t event, enum rt_event_kind kind, int32_t index)
+{
+	const struct rt_cuda_span what = {.track = RT_TRACK_COMPUTE, .kind = kind, .index = index};
+	const int span = rt_cuda_span_begin(d, d->compute, &what);
+	rt_cuda_check(d, cudaStreamWaitEvent(d->compute, event, 0),
+		kind == RT_EVENT_WAIT ? "waiting for a collective" : "waiting for a copy");
+	rt_cuda_span_end(d, d->compute, span);
 }
 
 /* Kernels do not nest: the last span is the one that ends. */

@@ -99,9 +99,7 @@ cuda_post(struct rt_transfers *t, int32_t transfer)
 static void
 cuda_wait(struct rt_transfers *t, int32_t transfer)
 {
-	struct rt_cuda *d = t->device;
-	rt_cuda_check(d, cudaStreamWaitEvent(d->compute, t->complete[transfer], 0),
-		"waiting for a copy");
+	rt_cuda_wait_event(t->device, t->complete[transfer], RT_EVENT_TRANSFER_WAIT, transfer);
 }
 
 /* The engine's drain has waited for all streams, with the watchdog's knowledge: what is before a

@@ -1,5 +1,6 @@
 /* The part of cuBLASLt that libdopt_rt_cuda calls, on a processor: a product is three loops. */
 #include "../../../../runtime/kernel/half.h"
+#include "streams.h"
 
 #include <cublasLt.h>
 #include <stdbool.h>
@@ -228,6 +229,45 @@ is_aligned(const void *p, uint32_t bytes)
 	return bytes && (uintptr_t)p % bytes == 0;
 }
 
+/* A product that is still to be done. */
+struct product {
+	struct operation o;
+	struct layout a, b, c, d;
+	int64_t part;
+	double scale, old; /* alpha and beta */
+	const void *pa, *pb, *pc;
+	void *pd;
+};
+
+static double
+element_of(const struct product *p, uint64_t i, uint64_t j, int32_t batch)
+{
+	const struct operation *o = &p->o;
+	const uint64_t k = o->a == CUBLAS_OP_N ? p->a.cols : p->a.rows;
+	double sum = 0;
+	for (uint64_t l = 0; l < k; l++) {
+		if (l && (int64_t)l % p->part == 0)
+			sum = rounded(p->d.type, sum);
+		sum += get(p->a.type, p->pa, element(&p->a, o->a, i, l, batch)) *
+		       get(p->b.type, p->pb, element(&p->b, o->b, l, j, batch));
+	}
+	sum *= p->scale;
+	if (p->old != 0)
+		sum += p->old * get(p->c.type, p->pc, element(&p->c, CUBLAS_OP_N, i, j, batch));
+	return finish(o, &p->d, sum, i);
+}
+
+static void
+multiply(void *data)
+{
+	const struct product *p = data;
+	for (int32_t batch = 0; batch < p->d.batch; batch++)
+		for (uint64_t j = 0; j < p->d.cols; j++)
+			for (uint64_t i = 0; i < p->d.rows; i++)
+				put(p->d.type, p->pd, element(&p->d, CUBLAS_OP_N, i, j, batch),
+					element_of(p, i, j, batch));
+}
+
 cublasStatus_t
 cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *alpha, const void *a,
 	cublasLtMatrixLayout_t a_layout, const void *b, cublasLtMatrixLayout_t b_layout,
@@ -236,38 +276,30 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *a
 	size_t workspace_bytes, cudaStream_t stream)
 {
 	const struct operation *o = (const struct operation *)desc;
-	const struct layout *la = (const struct layout *)a_layout,
-			    *lb = (const struct layout *)b_layout;
-	const struct layout *lc = (const struct layout *)c_layout,
-			    *ld = (const struct layout *)d_layout;
 	const struct algorithm *x = (const struct algorithm *)algo;
-	const uint64_t k = o->a == CUBLAS_OP_N ? la->cols : la->rows;
+	const struct product p = {.o = *o,
+		.a = *(const struct layout *)a_layout,
+		.b = *(const struct layout *)b_layout,
+		.c = *(const struct layout *)c_layout,
+		.d = *(const struct layout *)d_layout,
+		.part = x->part,
+		.scale = get(o->scale, alpha, 0),
+		.old = get(o->scale, beta, 0),
+		.pa = a,
+		.pb = b,
+		.pc = c,
+		.pd = d};
 	(void)handle;
 	if (!workspace || !workspace_bytes || !stream ||
-		k != (o->b == CUBLAS_OP_N ? lb->rows : lb->cols) ||
-		(o->a == CUBLAS_OP_N ? la->rows : la->cols) != ld->rows ||
-		(o->b == CUBLAS_OP_N ? lb->cols : lb->rows) != ld->cols)
+		(o->a == CUBLAS_OP_N ? p.a.cols : p.a.rows) !=
+			(o->b == CUBLAS_OP_N ? p.b.rows : p.b.cols) ||
+		(o->a == CUBLAS_OP_N ? p.a.rows : p.a.cols) != p.d.rows ||
+		(o->b == CUBLAS_OP_N ? p.b.cols : p.b.rows) != p.d.cols)
 		return CUBLAS_STATUS_INVALID_VALUE;
 	if (!is_aligned(a, x->align[0]) || !is_aligned(b, x->align[1]) ||
 		!is_aligned(c, x->align[2]))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	const double scale = get(o->scale, alpha, 0), old = get(o->scale, beta, 0);
-	for (int32_t batch = 0; batch < ld->batch; batch++)
-		for (uint64_t j = 0; j < ld->cols; j++)
-			for (uint64_t i = 0; i < ld->rows; i++) {
-				double sum = 0;
-				for (uint64_t l = 0; l < k; l++) {
-					if (l && (int64_t)l % x->part == 0)
-						sum = rounded(ld->type, sum);
-					sum += get(la->type, a, element(la, o->a, i, l, batch)) *
-					       get(lb->type, b, element(lb, o->b, l, j, batch));
-				}
-				sum *= scale;
-				if (old != 0)
-					sum += old * get(lc->type, c,
-							     element(lc, CUBLAS_OP_N, i, j, batch));
-				put(ld->type, d, element(ld, CUBLAS_OP_N, i, j, batch),
-					finish(o, ld, sum, i));
-			}
-	return CUBLAS_STATUS_SUCCESS;
+	return shim_put(stream, multiply, &p, sizeof p) == cudaSuccess
+		       ? CUBLAS_STATUS_SUCCESS
+		       : CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -7,6 +7,7 @@
  * that it has named (test/lower/cuda/Inputs/cudnn_algorithms.txt), and are not computed. */
 #if __has_include(<cudnn.h>)
 #include "runtime/kernel/half.h"
+#include "streams.h"
 
 #include <cudnn.h>
 #include <stdbool.h>
@@ -293,9 +294,15 @@ put(cudnnDataType_t type, void *p, int64_t i, float v)
 		((uint16_t *)p)[i] = type == CUDNN_DATA_HALF ? rt_f32_to_f16(v) : rt_f32_to_bf16(v);
 }
 
-/* The three tensors, and the sums of the one that is computed; with what. */
+/* The three tensors, and the sums of the one that is computed; with what. The descriptors are copies: the call is
+ * carried out later. */
 struct tensors {
 	const void *x, *f, *y;
+	struct cudnnTensorStruct dx, dy;
+	struct cudnnFilterStruct df;
+	struct cudnnConvolutionStruct conv;
+	void *to;
+	int64_t size; /* elements of `to` */
 	float *sum;
 	char out;
 	int kind, algorithm;
@@ -345,33 +352,48 @@ add_plane(struct tensors *t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t 
 		}
 }
 
-static cudnnStatus_t
-convolve(struct tensors *t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f,
-	cudnnConvolutionDescriptor_t c, cudnnTensorDescriptor_t y, void *to, int64_t size,
-	const float *alpha, const float *beta)
+static void
+convolve(void *data)
 {
-	struct row row[ROWS];
+	struct tensors *t = data;
+	struct cudnnTensorStruct *x = &t->dx, *y = &t->dy;
+	struct cudnnFilterStruct *f = &t->df;
 	int at[5];
 
-	if (!fits(x, f, c, y) || *alpha != 1 || *beta != 0 ||
-		!has_space(t, row, rows_of(x, f, c, y, t->kind, row)))
-		return CUDNN_STATUS_BAD_PARAM;
-	if (known_rows(x, f, c, t->kind, row))
-		return CUDNN_STATUS_SUCCESS;
 	memset(t->space, 0xFF, t->bytes); /* NaN */
-	t->sum = calloc((size_t)size, sizeof *t->sum);
+	t->sum = calloc((size_t)t->size, sizeof *t->sum);
 	if (!t->sum)
-		return CUDNN_STATUS_ALLOC_FAILED;
+		abort();
 	for (at[0] = 0; at[0] < x->n; at[0]++)
 		for (at[1] = 0; at[1] < f->o; at[1]++)
 			for (at[2] = 0; at[2] < f->c; at[2]++)
 				for (at[3] = 0; at[3] < f->h; at[3]++)
 					for (at[4] = 0; at[4] < f->w; at[4]++)
-						add_plane(t, x, f, c, y, at);
-	for (int64_t i = 0; i < size; i++)
-		put(x->type, to, i, t->sum[i]);
+						add_plane(t, x, f, &t->conv, y, at);
+	for (int64_t i = 0; i < t->size; i++)
+		put(x->type, t->to, i, t->sum[i]);
 	free(t->sum);
-	return CUDNN_STATUS_SUCCESS;
+}
+
+static cudnnStatus_t
+put_convolution(cudnnHandle_t h, struct tensors *t, cudnnTensorDescriptor_t x,
+	cudnnFilterDescriptor_t f, cudnnConvolutionDescriptor_t c, cudnnTensorDescriptor_t y,
+	const float *alpha, const float *beta)
+{
+	struct row row[ROWS];
+
+	if (!h->stream || !fits(x, f, c, y) || *alpha != 1 || *beta != 0 ||
+		!has_space(t, row, rows_of(x, f, c, y, t->kind, row)))
+		return CUDNN_STATUS_BAD_PARAM;
+	if (known_rows(x, f, c, t->kind, row))
+		return CUDNN_STATUS_SUCCESS;
+	t->dx = *x;
+	t->dy = *y;
+	t->df = *f;
+	t->conv = *c;
+	return shim_put(h->stream, convolve, t, sizeof *t) == cudaSuccess
+		       ? CUDNN_STATUS_SUCCESS
+		       : CUDNN_STATUS_EXECUTION_FAILED;
 }
 
 cudnnStatus_t
@@ -384,13 +406,13 @@ cudnnConvolutionForward(cudnnHandle_t h, const void *alpha, const cudnnTensorDes
 		.f = pf,
 		.out = 'y',
 		.kind = FORWARD,
+		.to = py,
+		.size = (int64_t)y->n * y->c * y->h * y->w,
 		.algorithm = (int)algorithm,
 		.space = space,
 		.bytes = bytes};
 
-	if (!h->stream)
-		return CUDNN_STATUS_BAD_PARAM;
-	return convolve(&t, x, f, c, y, py, (int64_t)y->n * y->c * y->h * y->w, alpha, beta);
+	return put_convolution(h, &t, x, f, c, y, alpha, beta);
 }
 
 cudnnStatus_t
@@ -403,13 +425,13 @@ cudnnConvolutionBackwardData(cudnnHandle_t h, const void *alpha, const cudnnFilt
 		.y = py,
 		.out = 'x',
 		.kind = DATA,
+		.to = px,
+		.size = (int64_t)x->n * x->c * x->h * x->w,
 		.algorithm = (int)algorithm,
 		.space = space,
 		.bytes = bytes};
 
-	if (!h->stream)
-		return CUDNN_STATUS_BAD_PARAM;
-	return convolve(&t, x, f, c, y, px, (int64_t)x->n * x->c * x->h * x->w, alpha, beta);
+	return put_convolution(h, &t, x, f, c, y, alpha, beta);
 }
 
 cudnnStatus_t
@@ -422,13 +444,13 @@ cudnnConvolutionBackwardFilter(cudnnHandle_t h, const void *alpha, const cudnnTe
 		.y = py,
 		.out = 'f',
 		.kind = FILTER,
+		.to = pf,
+		.size = (int64_t)f->o * f->c * f->h * f->w,
 		.algorithm = (int)algorithm,
 		.space = space,
 		.bytes = bytes};
 
-	if (!h->stream)
-		return CUDNN_STATUS_BAD_PARAM;
-	return convolve(&t, x, f, c, y, pf, (int64_t)f->o * f->c * f->h * f->w, alpha, beta);
+	return put_convolution(h, &t, x, f, c, y, alpha, beta);
 }
 #else
 extern const char shim_has_no_cudnn;

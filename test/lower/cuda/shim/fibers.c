@@ -56,27 +56,23 @@ struct block {
 
 static _Thread_local struct block *at_work;
 
-static struct {
-	const char *name;
-	shim_kernel *run;
-} kernels[MOST_KERNELS];
+static struct shim_code kernels[MOST_KERNELS];
 static unsigned nkernels;
 
 void
-shim_register(const char *name, shim_kernel *run)
+shim_register(const char *name, shim_kernel *run, unsigned long bytes)
 {
 	if (nkernels == MOST_KERNELS)
 		abort();
-	kernels[nkernels].name = name;
-	kernels[nkernels++].run = run;
+	kernels[nkernels++] = (struct shim_code){name, run, bytes};
 }
 
-shim_kernel *
+const struct shim_code *
 shim_find(const char *name)
 {
 	for (unsigned i = 0; i < nkernels; i++)
 		if (!strcmp(kernels[i].name, name))
-			return kernels[i].run;
+			return &kernels[i];
 	return NULL;
 }
 

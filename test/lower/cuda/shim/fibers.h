@@ -25,10 +25,15 @@ void shim_block_barrier(void);
 /* Waits for all 32 lanes of the warp; what each of them gave. Valid until the lane's next call. */
 const uint64_t *shim_warp_exchange(uint64_t mine);
 
-/* A kernel by name, and the kernel of that name (NULL: none). */
+/* A kernel by name, with the bytes of its arguments, and the kernel of that name (NULL: none). */
 typedef void shim_kernel(const void *args);
-void shim_register(const char *name, shim_kernel *run);
-shim_kernel *shim_find(const char *name);
+struct shim_code {
+	const char *name;
+	shim_kernel *run;
+	unsigned long bytes;
+};
+void shim_register(const char *name, shim_kernel *run, unsigned long bytes);
+const struct shim_code *shim_find(const char *name);
 
 /* Runs all threads of a grid to their ends. */
 void shim_run(shim_kernel *kernel, const void *args, unsigned grid, unsigned block);

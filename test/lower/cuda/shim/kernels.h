@@ -24,7 +24,7 @@
 	static struct name##_entry {                                                               \
 		name##_entry()                                                                     \
 		{                                                                                  \
-			shim_register(#name, name##_run);                                          \
+			shim_register(#name, name##_run, sizeof(args));                            \
 		}                                                                                  \
 	} name##_at_start;                                                                         \
 	static void name##_body(const args &k)

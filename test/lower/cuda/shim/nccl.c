@@ -1,11 +1,18 @@
-/* The part of NCCL that libdopt_rt_cuda calls, over MPI: what is in a group runs at its end. A
+/* The part of NCCL that libdopt_rt_cuda calls, over MPI: a group is put into its stream at its end. A
  * communicator's ranks are those that were given one id, in which the rank that made it has written
- * its number. */
+ * its number; an id that no communicator needs is an error. Sums of 16-bit floats are rounded at each hop.
+ * With SHIM_NCCL_FAIL=N the N-th group of this process fails, as a network does: it never ends, and the
+ * communicator has an error when it is asked. */
+#include "runtime/kernel/half.h"
+#include "streams.h"
+
 #include <mpi.h>
 #include <nccl.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +21,8 @@ enum { MOST_CALLS = 4096 };
 struct ncclComm {
 	MPI_Comm comm;
 	int rank;
+	int graphs; /* that have captured a group of it */
+	_Atomic ncclResult_t error;
 };
 
 struct call {
@@ -25,12 +34,14 @@ struct call {
 	ncclRedOp_t op;
 	int other;
 	ncclComm_t comm;
+	cudaStream_t stream;
 };
 
-static struct call calls[MOST_CALLS];
-static int ncalls;
-static _Atomic bool aborted; /* by any thread */
-static int nids; /* made by this process: all processes make them together */
+static _Thread_local struct call calls[MOST_CALLS];
+static _Thread_local int ncalls;
+static _Atomic bool aborted, failed; /* by any thread */
+static int nids, nfirst; /* ids made by this process; communicators whose place 0 it is */
+static int ngroups; /* that this process has begun */
 
 const char *
 ncclGetErrorString(ncclResult_t result)
@@ -51,19 +62,28 @@ ncclGetUniqueId(ncclUniqueId *id)
 ncclResult_t
 ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank)
 {
-	int number[2], size;
-	struct ncclComm *c = malloc(sizeof *c);
+	int number[2], low, high, size;
+	struct ncclComm *c = calloc(1, sizeof *c);
 	memcpy(number, &id, sizeof number);
 	MPI_Comm_split(MPI_COMM_WORLD, number[0], rank, &c->comm);
 	MPI_Comm_size(c->comm, &size);
+	MPI_Allreduce(&number[1], &low, 1, MPI_INT, MPI_MIN, c->comm);
+	MPI_Allreduce(&number[1], &high, 1, MPI_INT, MPI_MAX, c->comm);
+	nfirst += rank == 0;
 	c->rank = rank;
 	*comm = c;
-	return size == nranks && number[1] == nids - 1 ? ncclSuccess : ncclInvalidArgument;
+	return size == nranks && low == high && nids == nfirst ? ncclSuccess : ncclInvalidArgument;
 }
 
+/* NCCL waits for ever until the graphs that have captured a communicator are gone. */
 ncclResult_t
 ncclCommDestroy(ncclComm_t comm)
 {
+	if (comm->graphs) {
+		fprintf(stderr, "shim: ncclCommDestroy waits for %d groups in graphs\n", comm->graphs);
+		abort();
+	}
+	MPI_Barrier(comm->comm);
 	MPI_Comm_free(&comm->comm);
 	free(comm);
 	return ncclSuccess;
@@ -75,6 +95,20 @@ ncclCommAbort(ncclComm_t comm)
 	(void)comm;
 	atomic_store(&aborted, true);
 	return ncclSuccess;
+}
+
+ncclResult_t
+ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *error)
+{
+	*error = atomic_load(&comm->error);
+	return ncclSuccess;
+}
+
+const char *
+ncclGetLastError(ncclComm_t comm)
+{
+	(void)comm;
+	return atomic_load(&failed) ? "the network of the shim is down" : "";
 }
 
 ncclResult_t
@@ -97,56 +131,49 @@ ncclResult_t
 ncclAllReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	(void)stream;
-	return add((struct call){ALLREDUCE, from, to, count, type, op, 0, comm});
+	return add((struct call){ALLREDUCE, from, to, count, type, op, 0, comm, stream});
 }
 
 ncclResult_t
 ncclReduce(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op, int root,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	(void)stream;
-	return add((struct call){REDUCE, from, to, count, type, op, root, comm});
+	return add((struct call){REDUCE, from, to, count, type, op, root, comm, stream});
 }
 
 ncclResult_t
 ncclBroadcast(const void *from, void *to, size_t count, ncclDataType_t type, int root,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	(void)stream;
-	return add((struct call){BROADCAST, from, to, count, type, ncclSum, root, comm});
+	return add((struct call){BROADCAST, from, to, count, type, ncclSum, root, comm, stream});
 }
 
 ncclResult_t
 ncclAllGather(const void *from, void *to, size_t count, ncclDataType_t type, ncclComm_t comm,
 	cudaStream_t stream)
 {
-	(void)stream;
-	return add((struct call){ALLGATHER, from, to, count, type, ncclSum, 0, comm});
+	return add((struct call){ALLGATHER, from, to, count, type, ncclSum, 0, comm, stream});
 }
 
 ncclResult_t
 ncclReduceScatter(const void *from, void *to, size_t count, ncclDataType_t type, ncclRedOp_t op,
 	ncclComm_t comm, cudaStream_t stream)
 {
-	(void)stream;
-	return add((struct call){REDUCESCATTER, from, to, count, type, op, 0, comm});
+	return add((struct call){REDUCESCATTER, from, to, count, type, op, 0, comm, stream});
 }
 
 ncclResult_t
 ncclSend(const void *from, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
 	cudaStream_t stream)
 {
-	(void)stream;
-	return add((struct call){SEND, from, NULL, count, type, ncclSum, peer, comm});
+	return add((struct call){SEND, from, NULL, count, type, ncclSum, peer, comm, stream});
 }
 
 ncclResult_t
 ncclRecv(
 	void *to, size_t count, ncclDataType_t type, int peer, ncclComm_t comm, cudaStream_t stream)
 {
-	(void)stream;
-	return add((struct call){RECEIVE, NULL, to, count, type, ncclSum, peer, comm});
+	return add((struct call){RECEIVE, NULL, to, count, type, ncclSum, peer, comm, stream});
 }
 
 static MPI_Datatype
@@ -163,11 +190,45 @@ type_of(ncclDataType_t type)
 	}
 }
 
+/* Sums of 16-bit floats, with f32 between two hops. */
+static void
+add_f16(void *from, void *to, int *n, MPI_Datatype *type)
+{
+	const uint16_t *x = from;
+	uint16_t *sum = to;
+	(void)type;
+	for (int i = 0; i < *n; i++)
+		sum[i] = rt_f32_to_f16(rt_f16_to_f32(sum[i]) + rt_f16_to_f32(x[i]));
+}
+
+static void
+add_bf16(void *from, void *to, int *n, MPI_Datatype *type)
+{
+	const uint16_t *x = from;
+	uint16_t *sum = to;
+	(void)type;
+	for (int i = 0; i < *n; i++)
+		sum[i] = rt_f32_to_bf16(rt_bf16_to_f32(sum[i]) + rt_bf16_to_f32(x[i]));
+}
+
+static MPI_Op
+sum_of(const struct call *c)
+{
+	static MPI_Op f16 = MPI_OP_NULL, bf16 = MPI_OP_NULL;
+	if (f16 == MPI_OP_NULL) {
+		MPI_Op_create(add_f16, 1, &f16);
+		MPI_Op_create(add_bf16, 1, &bf16);
+	}
+	if (c->op != ncclSum)
+		return MPI_MAX;
+	return c->type == ncclFloat16 ? f16 : c->type == ncclBfloat16 ? bf16 : MPI_SUM;
+}
+
 static void
 run(const struct call *c, MPI_Request *request)
 {
 	const MPI_Datatype type = type_of(c->type);
-	const MPI_Op op = c->op == ncclSum ? MPI_SUM : MPI_MAX;
+	const MPI_Op op = sum_of(c);
 	const int count = (int)c->count;
 	const bool same = c->from == c->to;
 	switch (c->kind) {
@@ -197,19 +258,54 @@ run(const struct call *c, MPI_Request *request)
 	}
 }
 
+struct group {
+	int n;
+	struct call call[];
+};
+
+static void
+run_group(void *data)
+{
+	const struct group *g = data;
+	const char *fails = getenv("SHIM_NCCL_FAIL");
+	MPI_Request *requests = malloc((size_t)g->n * sizeof *requests);
+	if (!requests)
+		abort();
+	const bool fails_now = fails && ++ngroups == atoi(fails);
+	if (fails_now) {
+		atomic_store(&failed, true);
+		atomic_store(&g->call[0].comm->error, ncclRemoteError);
+	}
+	for (int i = 0; i < g->n; i++) {
+		requests[i] = MPI_REQUEST_NULL;
+		if (!fails_now)
+			run(&g->call[i], &requests[i]);
+	}
+	for (int done = 0; !done && !atomic_load(&aborted);) {
+		MPI_Testall(g->n, requests, &done, MPI_STATUSES_IGNORE);
+		done &= !fails_now;
+		sched_yield();
+	}
+	free(requests);
+}
+
 ncclResult_t
 ncclGroupEnd(void)
 {
-	static MPI_Request requests[MOST_CALLS];
+	const size_t bytes = (size_t)ncalls * sizeof *calls;
+	struct group *g = malloc(sizeof *g + bytes);
+	if (!g)
+		return ncclSystemError;
+	g->n = ncalls;
+	memcpy(g->call, calls, bytes);
+	cudaError_t error = cudaSuccess;
 	for (int i = 0; i < ncalls; i++) {
-		requests[i] = MPI_REQUEST_NULL;
-		run(&calls[i], &requests[i]);
+		shim_hold(calls[i].stream, &calls[i].comm->graphs);
+		if (calls[i].stream != calls[0].stream)
+			error = cudaErrorInvalidValue;
 	}
-	for (int done = 0; !done;) {
-		MPI_Testall(ncalls, requests, &done, MPI_STATUSES_IGNORE);
-		if (atomic_load(&aborted))
-			return ncclInternalError;
-		sched_yield();
-	}
-	return ncclSuccess;
+	if (ncalls && error == cudaSuccess)
+		error = shim_put(calls[0].stream, run_group, g, sizeof *g + bytes);
+	free(g);
+	return error == cudaSuccess ? ncclSuccess : ncclUnhandledCudaError;
 }

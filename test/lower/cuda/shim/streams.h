@@ -1,0 +1,34 @@
+/*
+ * Streams as queues. What is put into a stream runs when its turn comes: in an eager stream as soon as the events
+ * before it allow, in a lazy one not before somebody waits for it. A program that lacks a wait computes something else
+ * for some choice of eager streams; the environment's SHIM_STREAMS chooses: bit k of the number is for the streams whose
+ * number is k modulo 64, four a rank (compute, communication, to and from host memory). Without it all are
+ * lazy. The streams of a captured step are its graph's, which runs in the same way at each launch.
+ */
+#ifndef TEST_LOWER_CUDA_SHIM_STREAMS_H
+#define TEST_LOWER_CUDA_SHIM_STREAMS_H
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { SHIM_DEVICES = 2 };
+
+/* Does what was put into a stream, with a copy of its data. */
+typedef void shim_work(void *data);
+
+/* Puts work into a stream of the thread's current device, NULL: into the device's own, which others do not wait for;
+ * copies the data. */
+cudaError_t shim_put(cudaStream_t stream, shim_work *work, const void *data, size_t bytes);
+
+/* Does all that is in the streams of the current device. */
+void shim_finish_device(void);
+
+/* The thread's current device. */
+int shim_device(void);
+
+/* While the thread captures a step: an object whose count of graphs that use it goes up, and down when the graph that
+ * the capture makes is destroyed. Nothing happens otherwise. */
+void shim_hold(cudaStream_t stream, int *graphs);
+
+#endif
