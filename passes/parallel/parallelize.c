@@ -436,6 +436,11 @@ static const struct pass_option options[] = {
 		"count messages as hidden behind kernels: the larger of both is minimized, in place of the sum; with "
 		"policy=best and engine=dopt",
 		NULL, 0, 0},
+	{"indices", PASS_ENUM, "all",
+		"indices of products that can be split, to see what each kind of parallelism adds; no-heads: of those "
+		"that all operands and the result have, as heads of attention, only the first dim; outputs: nor, in the "
+		"forward pass, those that are summed over",
+		CHOICE_LIST(PARALLEL_INDICES), 0, 0},
 	{"axes", PASS_AXES, "auto",
 		"device axes to split over; auto: all of the mesh, and for a module without device axes those of the "
 		"mesh whose plan is best",

@@ -112,10 +112,20 @@ struct parallel_choices *parallel_choices_create(const void *owner, struct paral
 
 /* --- the step as a problem: parallelize_step.c -------------------------------------------------- */
 
+/* Which indices of products can be split, to see what each kind of parallelism adds. no-heads: of those that all operands
+ * and the result have only the first dim, the batch; outputs: nor, in the forward pass, those that are summed over. */
+#define PARALLEL_INDICES(ROW)                                                                      \
+	ROW(PARALLEL_ALL_INDICES, "all")                                                           \
+	ROW(PARALLEL_NO_HEADS, "no-heads")                                                         \
+	ROW(PARALLEL_OUTPUTS, "outputs")
+
+enum parallel_indices { PARALLEL_INDICES(CHOICE_CODE) };
+
 struct parallel_step {
 	struct ir_module *m;
 	struct parallel_costs *costs;
 	struct parallel_axes axes;
+	enum parallel_indices indices;
 	struct alike *alike;
 	struct parallel_choices **of;        /* by number of alike; NULL: no decision */
 	struct VEC(const struct ir_op *) op; /* by node */
@@ -136,7 +146,7 @@ enum { PARALLEL_NONE = UINT32_MAX };
 
 /* Owned by `owner`. */
 struct parallel_step *parallel_step_create(const void *owner, struct parallel_costs *costs,
-	struct ir_module *m, const struct parallel_axes *axes);
+	struct ir_module *m, const struct parallel_axes *axes, enum parallel_indices indices);
 
 static inline const struct parallel_choices *
 parallel_step_choices(const struct parallel_step *s, uint32_t node)

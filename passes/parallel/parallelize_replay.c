@@ -395,6 +395,8 @@ double
 parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
 	const double budget = f->budget;
+	struct parallel_plan *best = &f->plan[f->policy];
+	const struct parallel_plan proven = *best;
 	struct candidates all = list_candidates(f);
 
 	f->passes = finishing(f->run);
@@ -402,5 +404,10 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict)
 		tighten(f, meshes, &all);
 	f->budget = budget;
-	return pass_remarks_wanted(f->run) ? bound_of(f->plan[f->policy].s) : -INFINITY;
+	/* Other plans have bounds of when meshes were compared, by few sweeps. */
+	if (best->s == proven.s && proven.found.bound > best->found.bound) {
+		best->found.bound = proven.found.bound;
+		best->found.sweeps = proven.found.sweeps;
+	}
+	return pass_remarks_wanted(f->run) ? bound_of(best->s) : -INFINITY;
 }

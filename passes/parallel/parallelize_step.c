@@ -12,6 +12,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "ir/ops/form.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/parallel/parallelize.h"
 
@@ -172,16 +173,17 @@ find_parts(struct parallel_step *s, const struct ir_block *main)
 	array_free(counted);
 }
 
-/* What else counts of ops that are alike: whether results are kept and late, what passes through memory, and
- * which operands are early or made by any
- * device for itself, as these cannot be partial. */
+/* What else counts of ops that are alike: whether results are kept and late, and of the forward pass where that
+ * decides; what passes through memory; and which operands are early or made by any device for itself, as these cannot be
+ * partial. */
 static uint64_t
 word_of(void *data, const struct ir_op *op)
 {
 	const struct parallel_step *s = data;
 	const struct parallel_part *part = &s->part[op->id];
+	const bool forward = s->indices == PARALLEL_OUTPUTS && s->forward[op->id];
 	uint64_t word = mix_word(mix_word(0, part->reads),
-		4u * part->writes + 2u * s->kept[op->id] + s->late[op->id]);
+		8u * forward + 4u * part->writes + 2u * s->kept[op->id] + s->late[op->id]);
 
 	for (int k = 0; k < op->noperands; k++) {
 		const struct ir_op *from = parallel_made(ir_operand(op, k))->op;
@@ -286,6 +288,42 @@ forbid_partial(const struct parallel_step *s, struct parallel_choices *c, const 
 					c->seconds[x] = SPLIT_NEVER;
 }
 
+/* Is the axis split over an index of the product that the restriction excludes? */
+static bool
+is_excluded(const struct parallel_step *s, const struct form *f, const struct parallel_choices *c,
+	uint32_t x, int axis)
+{
+	const struct ir_state result = c->result[0].type[c->result[0].line[x]]->axis[axis];
+	bool partial = false;
+
+	if (result.kind == IR_SPLIT) {
+		bool shared = result.dim > 0;
+		for (int k = 0; k < f->ninputs; k++)
+			shared = shared && form_access_has(&f->in[k], f->out.index[result.dim]);
+		return shared;
+	}
+	for (uint32_t k = 0; k < c->noperands; k++)
+		partial = partial ||
+			  c->operand[k].type[c->operand[k].line[x]]->axis[axis].kind == IR_PARTIAL;
+	return result.kind == IR_PARTIAL && !partial && s->indices == PARALLEL_OUTPUTS &&
+	       s->forward[c->op->id];
+}
+
+static void
+exclude_indices(const struct parallel_step *s, struct parallel_choices *c)
+{
+	struct form f;
+
+	if (s->indices == PARALLEL_ALL_INDICES || !cost_is_product(c->op) || c->op->nresults != 1 ||
+		!form_exists((enum op_code)c->op->code) ||
+		!form_shape(s->m, c->op, c->op->result[0].type, &f, NULL))
+		return;
+	for (uint32_t x = 0; x < c->n; x++)
+		for (int i = 0; i < s->axes.n; i++)
+			if (is_excluded(s, &f, c, x, s->axes.axis[i]))
+				c->seconds[x] = SPLIT_NEVER;
+}
+
 static void
 add_node(struct builder *b, const struct ir_op *op)
 {
@@ -297,6 +335,7 @@ add_node(struct builder *b, const struct ir_op *op)
 		for (uint32_t x = 0; x < (*c)->n && !s->kept[op->id]; x++)
 			(*c)->bytes[x] = 0;
 		forbid_partial(s, *c, op);
+		exclude_indices(s, *c);
 	}
 	s->node[op->id] = (uint32_t)s->op.n;
 	VEC_PUSH(s, &s->op, op);
@@ -316,7 +355,7 @@ add_return(struct builder *b, const struct ir_value *next, const struct ir_value
 
 struct parallel_step *
 parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_module *m,
-	const struct parallel_axes *axes)
+	const struct parallel_axes *axes, enum parallel_indices indices)
 {
 	struct parallel_step *s = NEW(owner, struct parallel_step);
 	struct ir_block *main = &ir_func_find(m, "main")->body;
@@ -325,6 +364,7 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->m = m;
 	s->costs = costs;
 	s->axes = *axes;
+	s->indices = indices;
 	s->trained = ARRAY_ZERO(s, struct ir_op *, m->op_ids);
 	s->forward = ARRAY_ZERO(s, bool, m->op_ids);
 	s->kept = ARRAY_ZERO(s, bool, m->op_ids);

@@ -1,7 +1,8 @@
-"""hunt.py BUILD [BUILD ...] [-seconds N] [-seed S]: random tests, random pipelines and fuzzers with fresh seeds, until the time is over.
+"""hunt.py BUILD [BUILD ...] [-seconds N] [-seed S] [-only REGEX]: random tests, random pipelines and fuzzers with fresh seeds, until the time is over.
 
     -seconds N   stop after this long (default: 600)
     -seed S      derive all seeds from S (default: from the clock); it is printed
+    -only REGEX  only what has this in its name, as the last lines print it: 'pipelines -plans'
 
 What runs is what the builds have: tests with the label `random` or `fuzzer` in ctest, and pipelines.py, for both targets
 where the build has CUDA's compiler. Whatever has had the least of its share of the time is next, one on each core. A finding is printed with the smallest program
@@ -24,6 +25,7 @@ FIRST_COUNT = 4  # seeds of a test's first run, which tells how long one takes
 RUN_SECONDS = 30  # what later runs are to take
 MOST_COUNT = 100000  # seeds of a run
 END_SECONDS = 2700  # a run has no end: both targets of a block of pipelines have 900 s each, and what they find is shrunk
+ALL = 24  # programs of a block of pipelines: random plans are there to be run
 SHOWN = 6000  # characters of a finding
 MIX = 0x9E3779B97F4A7C15  # as many different seeds as 64 bits have: the golden ratio's
 
@@ -32,13 +34,15 @@ class Job:
     """Something to run with seeds: a name, seconds spent, seeds tried, findings."""
 
     share = 1  # of the time, as against others
+    at_once = 1  # a test has files of a fixed name
 
     def __init__(self, name, command, environment, folder):
         self.name, self.command, self.environment, self.folder = name, command, environment, folder
         self.spent = 0.0
         self.seeds = self.findings = 0
-        self.running = False
+        self.running = 0
         self.count = FIRST_COUNT
+        self.more = collections.Counter()  # what else the job counts
 
     def start(self, seed):
         """The command and the environment that try self.count seeds from `seed` on."""
@@ -54,13 +58,17 @@ class Pipelines(Job):
     """pipelines.py, which prints its own counts and shrinks."""
 
     share = 4  # all passes meet here, and a seed takes seconds
+    at_once = 64  # each has a folder of its own
 
     def start(self, seed):
         return [*self.command, "-seed", str(seed), "-seconds", str(RUN_SECONDS)], {}
 
     def tried(self, _, said):
-        found = re.search(r"^(\d+) seeds, ", said, re.M)
-        self.seeds += int(found[1]) if found else 0
+        found = re.search(r"^\d+ seeds, .*", said, re.M)
+        counts = {name: int(n) for n, name in re.findall(r"(\d+) ([a-z ]+)", found[0])} if found else {}
+        self.seeds += counts.pop("seeds", 0)
+        counts.pop("findings", 0)
+        self.more.update(counts)
 
 
 class Fuzzer(Job):
@@ -97,7 +105,8 @@ def jobs_of(build):
     agree = [f for name in ("random_agree", "lower_cuda_agree") if (unit / name).exists() for f in ("-agree", str(unit / name))]
     pipelines = [sys.executable, str(TESTS / "random/pipelines.py"), str(dopt), str(unit / "random_draw"), *agree, "-jobs", "1"]
     where = jobs[0].environment, jobs[0].folder
-    return [*jobs, Pipelines("pipelines", pipelines, *where), Pipelines("pipelines -sharded", [*pipelines, "-sharded"], *where)]
+    parts = [], ["-sharded"], ["-plans", "-programs", str(ALL)]
+    return [*jobs, *(Pipelines(" ".join(["pipelines", *part[:1]]), [*pipelines, *part], *where) for part in parts)]
 
 
 def tried(job, seed):
@@ -125,6 +134,7 @@ def arguments():
     parser.add_argument("builds", nargs="+")
     parser.add_argument("-seconds", type=float, default=600)
     parser.add_argument("-seed", type=int, default=time.time_ns() // 1000)
+    parser.add_argument("-only", default="")
     return parser.parse_args()
 
 
@@ -135,26 +145,30 @@ def hunt(jobs, seed, seconds):
     with concurrent.futures.ThreadPoolExecutor(cores) as pool:
         while running or time.monotonic() < end:
             while len(running) < cores and time.monotonic() < end:
-                job = min((j for j in jobs if not j.running), key=lambda j: j.spent / j.share)
-                job.running = True
+                free = [j for j in jobs if j.running < j.at_once]
+                if not free:
+                    break
+                job = min(free, key=lambda j: (j.spent + j.running * RUN_SECONDS) / j.share)
+                job.running += 1
                 k += 1
                 running[pool.submit(tried, job, (seed + k) * MIX % 2**64 % 10**12)] = job
             done, _ = concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED)
             for future in done:
-                running.pop(future).running = False
+                running.pop(future).running -= 1
                 if future.result():
                     print(future.result(), flush=True)
 
 
 def main():
     a = arguments()
-    jobs = [job for build in a.builds for job in jobs_of(os.path.abspath(build))]
-    if len(jobs) < len(os.sched_getaffinity(0)):
-        sys.exit("hunt.py: the builds have no random tests")
+    jobs = [job for build in a.builds for job in jobs_of(os.path.abspath(build)) if re.search(a.only, job.name)]
+    if not jobs:
+        sys.exit(f"hunt.py: the builds have no random tests{f' with {a.only!r} in their names' if a.only else ''}")
     print(f"seeds are derived from {a.seed}", flush=True)
     hunt(jobs, a.seed, a.seconds)
     for job in sorted(jobs, key=lambda j: j.name):
-        print(f"{job.name:40} {job.seeds:9d} seeds {job.spent:7.0f} s {job.findings:4d} findings")
+        print(f"{job.name:40} {job.seeds:9d} seeds {job.spent:7.0f} s {job.findings:4d} findings",
+              *(f"{n} {name}" for name, n in job.more.items()), sep=", ")
     totals = collections.Counter(seeds=sum(j.seeds for j in jobs), findings=sum(j.findings for j in jobs))
     print(f"{totals['seeds']} seeds, {totals['findings']} findings")
     sys.exit(1 if totals["findings"] else 0)
