@@ -159,6 +159,23 @@ build_op(struct building *x, const struct ir_op *want)
 	return true;
 }
 
+/* What a parameter stands for. */
+static struct ir_value *
+make_param(struct building *x, struct ir_value *v)
+{
+	struct ir_value *operand[RULE_MAX_VALUES];
+	const int n = v->id == RULE_REST ? v->op->noperands - (int)v->index : 0;
+
+	if (!n || n > RULE_MAX_VALUES)
+		return n ? NULL : v;
+	for (int i = 0; i < n; i++)
+		operand[i] = ir_operand(v->op, (int)v->index + i);
+	struct ir_op *op = ir_op_create(x->m, OP_concat, x->before->loc, operand, n, v->op->attr,
+		v->op->nattrs, 1);
+	ir_insert_before(x->before, op);
+	return ir_infer(x->m, op, NULL) ? &op->result[0] : NULL;
+}
+
 static bool
 build_side(struct ir_module *m, const struct rule_match *match, int side, bool reuse,
 	struct ir_op *before, const struct ir_type *like, struct ir_value *result[RULE_MAX_RESULTS])
@@ -176,8 +193,12 @@ build_side(struct ir_module *m, const struct rule_match *match, int side, bool r
 	const bool mute = diag_mute(m->ctx->diag, true);
 	bool fits = true;
 
-	for (uint32_t i = 0; i < body->nargs; i++)
-		*made(&x, &body->arg[i]) = match->value[rule_value_number(p, &left->arg[i])];
+	for (uint32_t i = 0; fits && i < body->nargs; i++) {
+		struct ir_value **to = made(&x, &body->arg[i]);
+		*to = match->value[rule_value_number(p, &left->arg[i])];
+		if (body->arg[i].uses)
+			fits = (*to = make_param(&x, *to));
+	}
 	for (const struct ir_op *op = body->first; fits && op != ret; op = op->next)
 		fits = build_op(&x, op);
 	diag_mute(m->ctx->diag, mute);

@@ -83,13 +83,48 @@ match_param(struct matcher *x, const struct ir_value *want, struct ir_value *hav
 	return matcher_type(x, t, have->type) && (!t->param || of_params(have, &left));
 }
 
+/* Does the op join more values than the rule's, whose last operand then stands for the rest of them? */
+static bool
+has_rest(const struct ir_op *want, const struct ir_op *have)
+{
+	return want->code == OP_concat && have->noperands > want->noperands &&
+	       !ir_operand(want, want->noperands - 1)->op;
+}
+
+/* Operands of a concat from number `first` on as one value: see RULE_REST. */
+static struct ir_value *
+rest_of(const struct ir_module *m, struct ir_op *concat, int first)
+{
+	struct ir_value *rest = ARENA_NEW(m->arena, struct ir_value);
+	struct ir_type t = *ir_operand_type(concat, first);
+	const struct ir_attr *attr = ir_attr_find(concat, "dim");
+	const int64_t at = attr ? attr->i : 0, dim = at < 0 ? at + t.rank : at;
+
+	for (int i = first + 1; i < concat->noperands; i++)
+		t.dim[dim] += ir_operand_type(concat, i)->dim[dim];
+	*rest = (struct ir_value){.type = ir_type_intern(m->ctx, &t),
+		.op = concat,
+		.index = (uint32_t)first,
+		.id = RULE_REST};
+	return rest;
+}
+
+/* Operand i as the rule counts them. */
+static struct ir_value *
+operand_of(const struct matcher *x, const struct ir_op *want, struct ir_op *have, int i)
+{
+	return i + 1 == want->noperands && has_rest(want, have) ? rest_of(x->m, have, i)
+								: ir_operand(have, i);
+}
+
 /* The op as such: operands are goals to come. */
 static bool
 match_op(struct matcher *x, const struct ir_op *want, struct ir_op *have)
 {
 	const struct ir_type_text *t = want->written;
 
-	if (have->code != want->code || have->noperands != want->noperands ||
+	if (have->code != want->code ||
+		(have->noperands != want->noperands && !has_rest(want, have)) ||
 		have->nresults != want->nresults || have->block != x->match->at->block)
 		return false;
 	for (int i = 0; i < want->nresults; i++) {
@@ -123,7 +158,7 @@ solve(struct matcher *x, int at)
 		const struct mark before = mark(x);
 		for (int i = 0; i < n; i++)
 			push_goal(x, ir_operand(want->op, i),
-				ir_operand(have->op, order ? 1 - i : i));
+				operand_of(x, want->op, have->op, order ? 1 - i : i));
 		if (solve(x, at + 1))
 			return true;
 		rewind_to(x, before);

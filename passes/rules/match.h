@@ -104,6 +104,13 @@ rule_matched(const struct rule_match *match, const struct ir_value *left)
 	return match->value[left->id - match->pattern->value_base];
 }
 
+/*
+ * Concatenation is associative. So where a concat of the step has more operands than that of the rule,
+ * whose last operand is a parameter, the parameter stands for the rest of them together, a value that
+ * rule_build makes: here `op` and `index` are the concat and the first of these operands.
+ */
+enum { RULE_REST = UINT32_MAX }; /* its id */
+
 /* A match is not copied by =: names stand for lists in it. */
 void rule_match_copy(struct rule_match *to, const struct rule_match *from);
 
