@@ -154,6 +154,13 @@ fuse_may(const struct fuse_table *t, uint32_t op)
 	return t->role[op].kind != FUSE_NONE;
 }
 
+void
+fuse_table_exclude(struct fuse_table *t, uint32_t op)
+{
+	assert(op < t->nops);
+	t->role[op].kind = FUSE_NONE;
+}
+
 const struct fuse_role *
 fuse_table_role(const struct fuse_table *t, uint32_t op)
 {

@@ -60,6 +60,9 @@ const char *fuse_verdict_text(enum fuse_verdict v);
 /* May the op be in a kernel with others at all? */
 bool fuse_may(const struct fuse_table *t, uint32_t op);
 
+/* From now on it may not. */
+void fuse_table_exclude(struct fuse_table *t, uint32_t op);
+
 /* What it is to one: role.h. */
 const struct fuse_role *fuse_table_role(const struct fuse_table *t, uint32_t op);
 

@@ -45,6 +45,13 @@ run(struct pass_run *run, struct ir_module *m)
 		undo_all(run, m);
 		return true;
 	}
+	if (*pass_string(run, "unfused") && policy != POLICY_GREEDY && policy != POLICY_XLA) {
+		diag_error(m->ctx->diag, pass_option_loc(run, "unfused"),
+			"'unfused' needs policy greedy or xla");
+		return false;
+	}
+	if (!opfuse_check_unfused(run, m))
+		return false;
 	if (pass_bool(run, "online"))
 		opfuse_online(run, m);
 	if (policy == POLICY_NONE)
@@ -55,6 +62,7 @@ run(struct pass_run *run, struct ir_module *m)
 	if (pass_budget(run))
 		return opfuse_within(run, m, choose, pass_budget(run));
 	struct opfuse *u = opfuse_create(run, m);
+	opfuse_unfused(u, pass_string(run, "unfused"));
 	choose(u);
 	opfuse_apply(u);
 	return true;
@@ -68,6 +76,10 @@ static const struct pass_option options[] = {
 	{"online", PASS_BOOL, "false",
 		"first form kernels of several products that do not store what is between them, such as "
 		"attention; gradients are rounded differently",
+		NULL, 0, 0},
+	{"unfused", PASS_STRING, "",
+		"greedy and xla: names of values, separated by commas, whose ops stay kernels of their own, in all blocks; "
+		"d_NAME: the gradient",
 		NULL, 0, 0},
 	{"undo", PASS_BOOL, "false", "split existing fused kernels back into ops", NULL, 0, 0},
 	{0},

@@ -132,6 +132,15 @@ bool opfuse_join_apart(struct opfuse *u, uint32_t a, uint32_t b, uint32_t place)
  */
 void opfuse_apply(struct opfuse *u);
 
+/*
+ * The ops whose results have one of these names, separated by commas, stay kernels of their own: opfuse_unfused.c. No kernels may
+ * have been joined yet.
+ */
+void opfuse_unfused(struct opfuse *u, const char *names);
+
+/* Is there a value for each name in the option `unfused`? False: reported. */
+bool opfuse_check_unfused(const struct pass_run *run, const struct ir_module *m);
+
 /* The policies, which choose kernels. */
 typedef void opfuse_policy(struct opfuse *u);
 

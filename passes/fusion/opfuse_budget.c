@@ -68,6 +68,7 @@ form(const struct attempt *a, struct ir_module *m, const bool *marked, bool sile
 	struct opfuse *u = opfuse_create(a->run, m);
 
 	u->silent = silent;
+	opfuse_unfused(u, pass_string(a->run, "unfused"));
 	if (marked) {
 		u->marks = ARRAY_ZERO(u, uint32_t, u->nops + 1u);
 		for (uint32_t i = 0; i < u->nops; i++)
