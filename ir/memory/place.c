@@ -3,13 +3,13 @@
  * while it does, or behind them; a row of rooms in the smallest gap that holds it as a whole, each
  * of its rooms for the time that it lives. How good that is depends on the order; several are tried
  * and the best kept, until one needs no more than what lives at one moment. Then what ends highest
- * is moved forward in each order, a few times, where that costs little. A sweep over time (sweep.c)
- * comes first where it may be enough, and else last.
+ * is moved forward in each order, a few times, where that costs little. Sweeps over time (sweep.c), which take a
+ * twentieth of what an order takes, come first: orders begin with what the best one left.
  *
  * The first order is by size, and of one size what lives until later first. In a training step that
  * is what is kept for the backward pass, the earlier layers around the later ones: they are placed
  * without gaps between them, so the sets of taken bytes stay short however many layers there are. It
- * is optimal for most steps, and the only order that is tried for very large ones.
+ * is the only order that is tried for very large steps, where sweeps leave gaps that are worth it.
  */
 #include "ir/memory/place.h"
 
@@ -26,12 +26,13 @@
 enum place_limit {
 	PLACE_ROUNDS = 50,    /* of moving forward, in each order: later ones rarely gain */
 	PLACE_TURN = 7,       /* of these, before it is the turn of the next order */
-	PLACE_MANY = 10000,   /* items: of more, only the first order is tried, at most 0.02 %
-				 above what lives in steps of layers: so time stays linear */
+	PLACE_SWEEPS = 3,     /* of each order: later ones rarely gain */
+	PLACE_MANY = 10000,   /* items: of more, only the first order is tried: so time stays linear */
 	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
 				 Counted, not timed: offsets do not depend on how fast this is. */
 	PLACE_GAP = 500,      /* all of that is spent while the end is 1 / PLACE_GAP or more above
-				 what lives, and less in proportion below: less can be gained */
+				 what lives, and less in proportion below, nothing for very large
+				 steps: less can be gained */
 };
 
 /* What an order is by: large values first. */
@@ -94,6 +95,7 @@ struct placer {
 	uint32_t homes;
 	uint64_t *best;           /* offsets */
 	uint64_t best_end, bound; /* no end is smaller */
+	uint32_t most_at;         /* the first moment at which so much lives */
 	uint64_t enough;          /* nor need it be */
 	uint64_t placed;          /* items, by all tries */
 	struct try try[ORDERS];   /* lowest end first */
@@ -298,12 +300,14 @@ sort_items(struct placer *p, int order)
 static bool
 goes_on(const struct placer *p)
 {
-	if (!p->placed)
-		return true;
 	const uint64_t over = p->best_end - p->bound, full = p->bound / PLACE_GAP + 1;
 	const double share = over < full ? (double)over / (double)full : 1;
-	return over && p->best_end > p->enough && p->n <= PLACE_MANY &&
-	       p->placed + p->n <= share * PLACE_EFFORT;
+
+	if (!over || p->best_end <= p->enough)
+		return false;
+	if (p->n > PLACE_MANY)
+		return !p->placed && over >= full;
+	return !p->placed || p->placed + p->n <= share * PLACE_EFFORT;
 }
 
 /* Each order once. */
@@ -397,33 +401,60 @@ make_items(struct placer *p)
 static void
 place_in_orders(struct placer *p)
 {
-	make_items(p);
 	number_moments(p);
 	p->taken = ARRAY_NEW(p, struct span_tree *, p->homes);
 	for (uint32_t h = 0; h < p->homes; h++)
 		p->taken[h] = span_tree_create(p, p->moments);
-	p->best = ARRAY_ZERO(p, uint64_t, p->nrooms);
 	try_orders(p);
 	improve_all(p);
 }
 
-/* The most that lives at one moment in one home. */
-static uint64_t
-most_in_homes(const struct placer *p)
+/* Finds the most that lives at one moment in one home. */
+static void
+find_bound(struct placer *p)
 {
 	struct storage_room *here = ARRAY_NEW(NULL, struct storage_room, p->nrooms);
-	uint64_t most = 0;
 
 	for (uint32_t h = 0; h < p->homes; h++) {
 		uint32_t n = 0;
 		for (uint32_t i = 0; i < p->nrooms; i++)
 			if (p->room[i].home < 0 || p->room[i].home == (int32_t)h)
 				here[n++] = p->room[i];
-		const uint64_t live = storage_live(here, n, NULL);
-		most = live > most ? live : most;
+		uint32_t at;
+		const uint64_t live = storage_live(here, n, &at);
+		if (h && live <= p->bound)
+			continue;
+		p->bound = live;
+		p->most_at = at;
 	}
 	array_free(here);
-	return most;
+}
+
+/* Sweeps from a moment on, and then from that at which the highest was placed, a few times. */
+static void
+sweep_from(struct placer *p, enum storage_sweep_order order, uint32_t from, int turns)
+{
+	uint64_t *offset = ARRAY_NEW(NULL, uint64_t, p->nrooms);
+
+	for (int i = 0; i < turns && p->best_end > p->bound && p->best_end > p->enough; i++) {
+		const uint32_t before = from;
+		const uint64_t end = storage_sweep(p->room, p->nrooms, order, &from, offset);
+		if (end < p->best_end) {
+			p->best_end = end;
+			memcpy(p->best, offset, p->nrooms * sizeof *offset);
+		}
+		if (from == before)
+			break;
+	}
+	array_free(offset);
+}
+
+static void
+sweep_all(struct placer *p)
+{
+	for (int order = 0; order < SWEEPS; order++)
+		sweep_from(p, (enum storage_sweep_order)order, p->most_at, PLACE_SWEEPS);
+	sweep_from(p, SWEEP_LATE, 0, 1);
 }
 
 uint64_t
@@ -432,23 +463,17 @@ storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t en
 	if (!n)
 		return 0;
 	struct placer *p = NEW(NULL, struct placer);
-	uint64_t *swept = ARRAY_NEW(p, uint64_t, n), swept_end = 0;
 	p->room = room;
 	p->nrooms = n;
 	p->homes = homes;
-	p->bound = most_in_homes(p);
 	p->enough = enough;
+	p->best = ARRAY_NEW(p, uint64_t, n);
 	p->best_end = UINT64_MAX;
-	if (enough >= p->bound)
-		swept_end = storage_sweep(room, n, swept);
-	if (!swept_end || swept_end > enough)
+	find_bound(p);
+	sweep_all(p);
+	make_items(p);
+	if (goes_on(p))
 		place_in_orders(p);
-	if (!swept_end && p->best_end > p->bound)
-		swept_end = storage_sweep(room, n, swept);
-	if (swept_end && swept_end < p->best_end) {
-		p->best = swept;
-		p->best_end = swept_end;
-	}
 	for (uint32_t i = 0; i < n; i++)
 		room[i].offset = p->best[i];
 	const uint64_t end = p->best_end;

@@ -24,9 +24,19 @@ struct storage_room {
  */
 uint64_t storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough);
 
-/* Offsets of the rooms by a sweep over time, which takes little; returns the end of the last one. Those that storage_place
- * finds end no higher. */
-uint64_t storage_sweep(const struct storage_room *room, uint32_t n, uint64_t *offset);
+/* What sweeps place lowest where they begin: the best ones for large steps first. */
+enum storage_sweep_order {
+	SWEEP_LIFE, /* what lives long */
+	SWEEP_BOTH, /* ... both long before and long after */
+	SWEEP_LATE, /* ... until later */
+	SWEEPS
+};
+
+/* Offsets of the rooms by a sweep over time from *from on, which takes little; returns the end of the last one. *from is
+ * then the moment at which that was placed. Offsets that storage_place finds end no higher than those of sweeps from where
+ * most lives, or from 0 with SWEEP_LATE. */
+uint64_t storage_sweep(const struct storage_room *room, uint32_t n, enum storage_sweep_order order,
+	uint32_t *from, uint64_t *offset);
 
 /* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. Takes time and memory in
  * proportion to the last moment. */

@@ -1,19 +1,32 @@
 /*
  * Offsets by a sweep over time, as an allocator would find them: what begins takes the smallest gap that holds it, and
  * what has ended leaves one. A row is one block for as long as one of its rooms lives. Takes a fraction of the time
- * of the orders of place.c, of which BY_START is the same but for rows, and is good enough where there is room.
+ * of the orders of place.c.
+ *
+ * From the first moment on, gaps between what lives longer are there when most lives. So most sweeps begin at that
+ * moment: what lives then is placed without gaps, what lives longest below, and two sweeps, one to the end of the step
+ * and one back to its begin, place the rest where that is no longer, or not yet.
+ *
+ *       ^    ##
+ *       |  ####    ##    core: lives at the moment `from`
+ *       |  ########## ##
+ *       | ###############
+ *       +------|---------->
+ *             from
  */
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
 #include "ir/memory/place.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
 struct block {
 	uint64_t bytes, offset;
-	uint32_t first, last;
+	uint32_t first, last; /* of its rooms */
+	uint32_t begin, end;  /* of the sweep, in moments from `from` on */
 	uint32_t room, n;
 };
 
@@ -24,34 +37,39 @@ struct gap {
 struct sweep {
 	struct block *block; /* [n] */
 	uint32_t n, moments;
+	uint32_t from;
+	uint32_t *core; /* [ncore] blocks that live at `from` */
+	uint32_t ncore;
+	uint64_t highest;    /* where a block ends */
+	uint32_t highest_at; /* the moment at which it was placed */
 	struct VEC(struct gap)
 		gap; /* from low to high, none next to another; the last one has no end */
 };
 
 /* When blocks begin and end. */
-enum moment { FIRST, LAST };
+enum moment { BEGIN, END };
 
 static uint32_t
 moment_of(const struct block *b, enum moment which)
 {
-	return which == FIRST ? b->first : b->last;
+	return which == BEGIN ? b->begin : b->end;
 }
 
 /* Puts blocks, in the order of `from`, in that of one of their moments; what has the same stays in order. In linear time:
  * there are about as many moments as rooms. */
 static void
-order_by(const struct sweep *s, const uint32_t *from, enum moment which, bool late_first,
+order_by(const struct sweep *s, const uint32_t *from, uint32_t n, enum moment which, bool late_first,
 	uint32_t *to)
 {
 	uint32_t *begin = ARRAY_ZERO(NULL, uint32_t, (size_t)s->moments + 1);
 
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t at = moment_of(&s->block[from[i]], which);
 		begin[late_first ? s->moments - at : at + 1]++;
 	}
 	for (uint32_t t = 1; t <= s->moments; t++)
 		begin[t] += begin[t - 1];
-	for (uint32_t i = 0; i < s->n; i++) {
+	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t at = moment_of(&s->block[from[i]], which);
 		to[begin[late_first ? s->moments - at - 1 : at]++] = from[i];
 	}
@@ -67,7 +85,7 @@ make_blocks(struct sweep *s, const struct storage_room *room, uint32_t n)
 		s->moments = r->last >= s->moments ? r->last + 1 : s->moments;
 		struct block *b = i ? &s->block[s->n - 1] : NULL;
 		if (!b || !r->row || r->row != room[i - 1].row) {
-			s->block[s->n++] = (struct block){r->bytes, 0, r->first, r->last, i, 1};
+			s->block[s->n++] = (struct block){r->bytes, 0, r->first, r->last, 0, 0, i, 1};
 			continue;
 		}
 		b->bytes += r->bytes;
@@ -137,36 +155,131 @@ give_back(struct sweep *s, uint64_t begin, uint64_t end)
 	}
 }
 
-uint64_t
-storage_sweep(const struct storage_room *room, uint32_t n, uint64_t *offset)
+/* What is large is placed below. */
+struct key {
+	double value;
+	uint32_t block;
+};
+
+static int
+by_value(const void *x, const void *y)
 {
-	struct sweep *s = NEW(NULL, struct sweep);
-	uint64_t end = 0;
+	const struct key *a = x, *b = y;
+
+	if (a->value != b->value)
+		return a->value < b->value ? 1 : -1;
+	return a->block < b->block ? -1 : 1;
+}
+
+static double
+value_of(const struct sweep *s, const struct block *b, enum storage_sweep_order order)
+{
+	const double before = s->from - b->first, after = b->last - s->from;
+
+	switch (order) {
+	case SWEEP_LIFE: return before + after;
+	case SWEEP_BOTH: return (before + 1) * (after + 1);
+	case SWEEP_LATE:
+	case SWEEPS: break;
+	}
+	return after;
+}
+
+/* Places what lives at `from`; returns where that ends. */
+static uint64_t
+place_core(struct sweep *s, enum storage_sweep_order order)
+{
+	struct key *key = ARRAY_NEW(NULL, struct key, s->n + 1);
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct block *b = &s->block[i];
+		if (b->first <= s->from && b->last >= s->from)
+			key[s->ncore++] = (struct key){value_of(s, b, order), i};
+	}
+	qsort(key, s->ncore, sizeof *key, by_value);
+	for (uint32_t i = 0; i < s->ncore; i++) {
+		s->core[i] = key[i].block;
+		s->block[key[i].block].offset = at;
+		at += s->block[key[i].block].bytes;
+	}
+	array_free(key);
+	return at;
+}
+
+/* The blocks of the sweep, the core first; returns their number. */
+static uint32_t
+take_side(struct sweep *s, bool back, uint32_t *side)
+{
+	uint32_t n = s->ncore;
+
+	memcpy(side, s->core, n * sizeof *side);
+	for (uint32_t i = 0; i < s->n; i++)
+		if (back ? s->block[i].last < s->from : s->block[i].first > s->from)
+			side[n++] = i;
+	for (uint32_t i = 0; i < n; i++) {
+		struct block *b = &s->block[side[i]];
+		const uint32_t begin = back ? s->from - b->last : b->first - s->from;
+		b->begin = i < s->ncore ? 0 : begin;
+		b->end = back ? s->from - b->first : b->last - s->from;
+	}
+	return n;
+}
+
+/* Sweeps from the core on in one direction. */
+static void
+sweep_side(struct sweep *s, bool back, uint64_t core_end)
+{
+	uint32_t *side = ARRAY_NEW(NULL, uint32_t, s->n + 1),
+		 *begin = ARRAY_NEW(NULL, uint32_t, s->n + 1),
+		 *end = ARRAY_NEW(NULL, uint32_t, s->n + 1);
+	const uint32_t n = take_side(s, back, side);
 	uint32_t ended = 0;
 
-	make_blocks(s, room, n);
-	uint32_t *given = ARRAY_NEW(s, uint32_t, s->n + 1), *first = ARRAY_NEW(s, uint32_t, s->n + 1),
-		 *last = ARRAY_NEW(s, uint32_t, s->n + 1);
-	for (uint32_t i = 0; i < s->n; i++)
-		given[i] = i;
-	/* What lives until later first, as it stays between what ends and what begins next. */
-	order_by(s, given, LAST, true, last);
-	order_by(s, last, FIRST, false, first);
-	order_by(s, given, LAST, false, last);
-	VEC_PUSH(s, &s->gap, (struct gap){0, UINT64_MAX});
-	for (uint32_t i = 0; i < s->n; i++) {
-		struct block *b = &s->block[first[i]];
-		for (; s->block[last[ended]].last < b->first; ended++) {
-			const struct block *over = &s->block[last[ended]];
+	/* What lives for longer first, as it stays between what ends and what begins next. */
+	order_by(s, side + s->ncore, n - s->ncore, END, true, end);
+	order_by(s, end, n - s->ncore, BEGIN, false, begin);
+	order_by(s, side, n, END, false, end);
+	s->gap.n = 0;
+	VEC_PUSH(s, &s->gap, (struct gap){core_end, UINT64_MAX});
+	for (uint32_t i = 0; i < n - s->ncore; i++) {
+		struct block *b = &s->block[begin[i]];
+		for (; s->block[end[ended]].end < b->begin; ended++) {
+			const struct block *over = &s->block[end[ended]];
 			if (over->bytes)
 				give_back(s, over->offset, over->offset + over->bytes);
 		}
 		b->offset = b->bytes ? take(s, b->bytes) : 0;
-		end = b->offset + b->bytes > end ? b->offset + b->bytes : end;
+		if (b->offset + b->bytes > s->highest) {
+			s->highest = b->offset + b->bytes;
+			s->highest_at = back ? b->last : b->first;
+		}
+	}
+	array_free(side);
+	array_free(begin);
+	array_free(end);
+}
+
+uint64_t
+storage_sweep(const struct storage_room *room, uint32_t n, enum storage_sweep_order order,
+	uint32_t *from, uint64_t *offset)
+{
+	struct sweep *s = NEW(NULL, struct sweep);
+
+	make_blocks(s, room, n);
+	s->from = s->highest_at = *from;
+	s->core = ARRAY_NEW(s, uint32_t, s->n + 1);
+	const uint64_t core_end = s->highest = place_core(s, order);
+	sweep_side(s, false, core_end);
+	sweep_side(s, true, core_end);
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct block *b = &s->block[i];
 		uint64_t at = b->offset;
 		for (uint32_t k = b->room; k < b->room + b->n; at += room[k++].bytes)
 			offset[k] = at;
 	}
+	*from = s->highest_at;
+	const uint64_t end = s->highest;
 	talloc_free(s);
 	return end;
 }

@@ -199,11 +199,15 @@ place_random(uint64_t seed, bool rows)
 		check_offsets(again, n, soon);
 		assert_true(end <= soon);
 		assert_int_equal(soon <= enough, end <= enough);
-		uint64_t sweep = storage_sweep(room, n, swept);
-		for (uint32_t i = 0; i < n; i++)
-			again[i].offset = swept[i];
-		check_offsets(again, n, sweep);
-		assert_true(end <= sweep);
+		for (int order = 0; order < SWEEPS; order++) {
+			uint32_t from = at;
+			uint64_t sweep = storage_sweep(
+				room, n, (enum storage_sweep_order)order, &from, swept);
+			for (uint32_t i = 0; i < n; i++)
+				again[i].offset = swept[i];
+			check_offsets(again, n, sweep);
+			assert_true(end <= sweep);
+		}
 		assert_true(end >= live);
 		more += live ? (double)(end - live) / (double)live : 0;
 	}
