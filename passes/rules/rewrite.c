@@ -15,6 +15,7 @@
 #include "passes/rules/search.h"
 
 #include <math.h>
+#include <string.h>
 
 struct rewriter {
 	struct pass_run *run;
@@ -155,18 +156,17 @@ replay_cost(void *data, struct ir_module *m)
 struct further {
 	struct pass_run *run;
 	const struct cost_model *model;
-	const char *passes;
+	const char *passes, *rest; /* to try a step quickly, and those that follow in the pipeline */
 	double room; /* bytes; 0: any number. What the step needs as it is, if that is more */
 	bool asked;
 };
 
 static double
-further_cost(void *data, struct ir_module *m)
+step_cost(struct further *p, const char *passes, struct ir_module *m)
 {
-	struct further *p = data;
 	struct cost_report r;
 
-	if (!pass_try(p->run, m, p->passes) || !cost_evaluate(p->model, m, &r))
+	if (!pass_try(p->run, m, passes) || !cost_evaluate(p->model, m, &r))
 		return -1;
 	if (!p->asked && p->room > 0)
 		p->room = fmax(p->room, r.peak_bytes);
@@ -174,21 +174,48 @@ further_cost(void *data, struct ir_module *m)
 	return p->room > 0 && r.peak_bytes > p->room ? -1 : r.iteration;
 }
 
+static double
+further_cost(void *data, struct ir_module *m)
+{
+	struct further *p = data;
+
+	return step_cost(p, p->passes, m);
+}
+
+static double
+final_cost(void *data, struct ir_module *m)
+{
+	struct further *p = data;
+
+	return step_cost(p, p->rest, m);
+}
+
+/* The passes that follow, kernels fused in any case; "": none follow. */
+static const char *
+finishing(const struct pass_run *run)
+{
+	static const char fusion[] = "opfuse";
+	const char *rest = pass_rest(run, fusion);
+
+	return !*rest || strstr(rest, fusion) ? rest : TEXT(run->scratch, "%s,%s", rest, fusion);
+}
+
 static bool
 rewrite_by_search(struct rewriter *w)
 {
 	struct pass_run *run = w->run;
 	struct further f = {
-		run, run->cost, pass_string(run, "before"), (double)pass_budget(run), false};
+		run, run->cost, pass_string(run, "before"), finishing(run), (double)pass_budget(run), false};
 	struct replays p = {.room = pass_budget(run)};
 	struct rule_search s = {run, w->set, replay_cost, &p,
-		(uint64_t)pass_int(run, "evaluations"), pass_float(run, "alpha")};
+		(uint64_t)pass_int(run, "evaluations"), pass_float(run, "alpha"), NULL};
 
 	if (!run->cost)
 		return rewrite_greedily(w, &ir_func_find(w->m, "main")->body);
 	if (*f.passes) {
 		s.cost = further_cost;
 		s.data = &f;
+		s.final = *f.rest && pass_bool(run, "confirm") ? final_cost : NULL;
 	} else if (!trial_begin(&p.base, run, w->m)) {
 		return false;
 	}
@@ -232,6 +259,9 @@ static const struct pass_option options[] = {
 	{"evaluations", PASS_INT, "200", "search: limit on replays", NULL, 1, 1e9},
 	{"before", PASS_STRING, "",
 		"search: passes; what is replayed is the step that they make of the rewritten one",
+		NULL, 0, 0},
+	{"confirm", PASS_BOOL, "true",
+		"with before: undo what is found if the step is not faster after the passes that follow in the pipeline",
 		NULL, 0, 0},
 	{"alpha", PASS_FLOAT, "1.05",
 		"search: go on from steps that are at most this factor slower than the best", NULL,

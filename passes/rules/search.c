@@ -105,15 +105,23 @@ apply_move(const struct rule_set *set, struct ir_module *m, struct move move)
 	return true;
 }
 
-/* A clone of the step with the moves of a candidate and one more, whose ops have ids from *first on;
- * NULL: it does not fit. */
+/* A clone of the step with the moves of a candidate. */
 static struct ir_module *
-changed_step(const struct searcher *x, const struct candidate *c, struct move more, uint32_t *first)
+step_of(const struct searcher *x, const struct candidate *c)
 {
 	struct ir_module *m = ir_module_clone(NULL, x->m);
 
 	for (int i = 0; i < c->ndone; i++)
 		apply_move(x->s->set, m, c->done[i].move);
+	return m;
+}
+
+/* The same with one more move, whose ops have ids from *first on; NULL: it does not fit. */
+static struct ir_module *
+changed_step(const struct searcher *x, const struct candidate *c, struct move more, uint32_t *first)
+{
+	struct ir_module *m = step_of(x, c);
+
 	*first = m->op_ids;
 	if (apply_move(x->s->set, m, more))
 		return m;
@@ -269,14 +277,20 @@ struct next {
 
 /* What the changed step costs, nothing being said; negative: it is no candidate. */
 static double
-cost_of(struct searcher *x, struct ir_module *m)
+cost_of(const struct searcher *x, double (*cost)(void *data, struct ir_module *m), struct ir_module *m)
 {
 	const bool before = diag_mute(m->ctx->diag, true);
-	const double cost = x->s->cost(x->s->data, m);
+	const double seconds = cost(x->s->data, m);
 
 	diag_mute(m->ctx->diag, before);
+	return seconds;
+}
+
+static double
+evaluate(struct searcher *x, struct ir_module *m)
+{
 	x->evaluations++;
-	return cost;
+	return cost_of(x, x->s->cost, m);
 }
 
 /* Tries a move from a candidate; NULL: nothing to go on from. */
@@ -285,7 +299,7 @@ try_move(struct searcher *x, const struct candidate *from, struct move move)
 {
 	uint32_t first;
 	struct ir_module *m = changed_step(x, from, move, &first);
-	const double cost = m && is_new(x, m) ? cost_of(x, m) : -1;
+	const double cost = m && is_new(x, m) ? evaluate(x, m) : -1;
 
 	talloc_free(m);
 	if (cost < 0 || cost > x->s->alpha * x->best->cost)
@@ -345,6 +359,33 @@ tell(const struct searcher *x, double before)
 		x->best->cost * ms, before * ms, (unsigned long long)x->evaluations);
 }
 
+static double
+final_cost(const struct searcher *x, const struct candidate *c)
+{
+	struct ir_module *m = step_of(x, c);
+	const double cost = cost_of(x, x->s->final, m);
+
+	talloc_free(m);
+	return cost;
+}
+
+/* Is the best candidate better than the first in the end? */
+static bool
+pays_finally(const struct searcher *x, const struct candidate *first)
+{
+	const double ms = 1e3;
+
+	if (!x->s->final || x->best == first)
+		return true;
+	const double before = final_cost(x, first), after = final_cost(x, x->best);
+	if (after >= 0 && (before < 0 || after < before))
+		return true;
+	pass_remark(x->s->run, NULL, PASS_MISSED,
+		"rules: undone; after the passes that follow the step takes %.6g ms, %.6g ms without them",
+		after * ms, before * ms);
+	return false;
+}
+
 static void
 make_best(const struct searcher *x, struct ir_module *m, double before)
 {
@@ -378,7 +419,7 @@ rule_search_run(const struct rule_search *s, struct ir_module *m)
 	x.depth = rule_index_depth(s->set->index);
 	copy = ir_module_clone(NULL, m);
 	is_new(&x, copy);
-	first->cost = cost_of(&x, copy);
+	first->cost = evaluate(&x, copy);
 	talloc_free(copy);
 	if (first->cost < 0)
 		return;
@@ -391,5 +432,7 @@ rule_search_run(const struct rule_search *s, struct ir_module *m)
 			go_on(&x, c);
 	}
 	tell(&x, first->cost);
+	if (!pays_finally(&x, first))
+		return;
 	make_best(&x, m, first->cost);
 }

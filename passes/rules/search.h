@@ -23,6 +23,9 @@ struct rule_search {
 	void *data;
 	uint64_t evaluations; /* of cost, at most */
 	double alpha;
+	/* What the step costs in the end, where `cost` is only near that: the best candidate that is
+	 * not cheaper than the step as it was is undone. NULL: as `cost` says. */
+	double (*final)(void *data, struct ir_module *m);
 };
 
 /* Makes the step what the best candidate is, with remarks and statistics. Ids are given anew before. */

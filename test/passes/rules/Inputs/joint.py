@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 PLAN = "grad,sgd,parallelize{%sdevices=8},opfuse"
-RULES = 'rewrite{policy=search,before="%s"},'
+RULES = 'rewrite{policy=search,confirm=false,before="%s"},'
 RUNS = {"plan": "", "apart": RULES % "grad,sgd,opfuse", "joint": RULES % (PLAN % "sweeps=10,replay=false,")}
 
 dopt, file, *defines = sys.argv[1:]
