@@ -96,7 +96,7 @@ struct rt_buf {
 
 /* A collective in each group of ranks that differ only in their coordinate on `axis`. All buffers
  * are sent as one message. Sums are computed in the order of coordinates 0 .. P-1 on every
- * transport. */
+ * transport but NCCL's, which has an order of its own and rounds 16-bit sums at each hop. */
 struct rt_coll {
 	const char *name;
 	enum rt_coll_kind kind;
