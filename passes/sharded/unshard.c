@@ -24,7 +24,9 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "ir/memory/curve.h"
 #include "ir/memory/issue.h"
+#include "ir/memory/storage.h"
 #include "passes/analysis/cost/limit.h"
 #include "passes/analysis/cost/trial.h"
 
@@ -204,6 +206,45 @@ keep_on(void *data, struct ir_module *m, uint64_t room)
 	keep(&k, room);
 }
 
+/*
+ * The live bytes of the step with each of the gathers kept, in the order of k, and those before it: what the first one
+ * made lives until the second is no longer read.
+ *
+ *     first gather    #########                     #####################
+ *     second gather                 ######  --->
+ *
+ * NULL: gathers that are done in several iterations would live for all of them.
+ */
+static const uint64_t *
+live_of(const struct keeper *k)
+{
+	const struct storage *s = k->base->storage;
+	struct live_curve *curve = live_curve_create(k->run->scratch, s->live, 2 * s->order->n + 3);
+	uint64_t *live = ARRAY_NEW(k->run->scratch, uint64_t, k->n + 1);
+	int32_t *last = ARRAY_NEW(k->run->scratch, int32_t, s->nbuffers + 1u);
+
+	for (uint32_t i = 0; i < s->nbuffers; i++)
+		last[i] = s->buffer[i].last;
+	for (uint32_t i = 0; i < k->n; i++) {
+		const struct repeated *r = &k->list[i];
+		const int32_t a = storage_of(s, &r->first->result[r->i])->buffer,
+			      b = storage_of(s, &r->op->result[r->k])->buffer;
+		if (turns_of(k->m, r->first) > 1)
+			return NULL;
+		if (a >= 0 && b >= 0 && a != b && last[a] >= 0 && s->buffer[b].first >= 0 &&
+			storage_counts(s, &s->buffer[b])) {
+			const struct storage_buffer *again = &s->buffer[b];
+			live_curve_add(curve, (uint32_t)again->first, (uint32_t)again->last,
+				-(int64_t)storage_bytes(s, again));
+			live_curve_add(curve, (uint32_t)last[a] + 1, (uint32_t)again->last,
+				(int64_t)storage_bytes(s, &s->buffer[a]));
+			last[a] = again->last > last[a] ? again->last : last[a];
+		}
+		live[i] = live_curve_most(curve) + s->outside_arena;
+	}
+	return live;
+}
+
 /* The rooms with which one more is kept, in the order of k. */
 static const uint64_t *
 rooms_of(struct keeper *k)
@@ -240,6 +281,7 @@ run(struct pass_run *run, struct ir_module *m)
 	for (int i = 0; i < orders && k.n; i++) {
 		k.order = (enum order)i;
 		t.amount = rooms_of(&k);
+		t.expected = live_of(&k);
 		if (!trial_fit(&t, limit, &allowed, &r, &fits))
 			return false;
 		if (!fits || (run->cost && r.seconds >= best.seconds))

@@ -16,6 +16,8 @@ enum {
 	BELOW = 5,
 	/* Steps of at most so many ops are tried with all amounts: a tenth of a second. */
 	TRIAL_EXHAUSTIVE_OPS = 2000,
+	/* Where the pass knows what is live: each trial corrects what is expected. */
+	EXPECTED_TRIALS = 8,
 };
 
 /* Of larger ones, a step that takes less than this share more than with all memory is not bettered, nor is one where
@@ -310,6 +312,54 @@ narrow(struct fitter *f)
 	return f->n == GRID || last_before(f, high) || try(f, 0, 0);
 }
 
+/* The last place between two whose step is expected to be within the limit; `low`: none. */
+static int
+last_expected(const struct fitter *f, int low, int high, int64_t wrong)
+{
+	const int64_t most = (int64_t)f->limit - (int64_t)f->gaps - wrong;
+
+	while (high - low > 1) {
+		const int middle = low + (high - low) / 2;
+		*((int64_t)f->t->expected[middle - 1] <= most ? &low : &high) = middle;
+	}
+	return low;
+}
+
+/* Finds the last place whose step fits where the pass knows what is live. False: reported. */
+static bool
+narrow_expected(struct fitter *f)
+{
+	int low = 0, high = f->places;
+	int64_t wrong = 0;
+
+	while (f->n < EXPECTED_TRIALS && !is_close(f, low, high)) {
+		const int at = last_expected(f, low, high, wrong);
+		if (at == low)
+			break;
+		if (!try(f, at, 0))
+			return false;
+		struct candidate *c = &f->candidate[f->n - 1];
+		wrong = (int64_t)c->r.live - (int64_t)f->t->expected[at - 1];
+		if (is_worth(f, c) && fits(f, c)) {
+			low = at;
+		} else {
+			f->gaps = c->needs > c->r.live + f->gaps ? c->needs - c->r.live : f->gaps;
+			high = at;
+		}
+	}
+	return true;
+}
+
+/* Is it known that the step does not fit with all memory? */
+static bool
+expects_less(const struct fitter *f)
+{
+	const struct trial *t = f->t;
+
+	return t->expected && t->namounts && !t->all_first &&
+	       t->expected[t->namounts - 1] > f->limit;
+}
+
 static int
 by_time(const void *a, const void *b)
 {
@@ -370,6 +420,13 @@ search(struct fitter *f, const struct candidate **best)
 {
 	const bool all = is_small(f->t->base->m);
 
+	if (!all && expects_less(f)) {
+		raise_limit(f, all);
+		if (!narrow_expected(f))
+			return false;
+		*best = choose(f);
+		return true;
+	}
 	/* A large step that is not fast enough with all memory will not be with less. */
 	if (!try(f, f->places, all ? 0 : f->t->beat))
 		return false;

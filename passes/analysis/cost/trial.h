@@ -8,7 +8,8 @@
  * where what it keeps is not live at the peak. So several amounts are tried, which do not depend on the limit, and the
  * fastest step whose peak is within the limit is taken: more memory never gives a slower step. Of the amounts for a
  * step of more than TRIAL_EXHAUSTIVE_OPS only those are tried that lead to the largest one that fits, or to a step
- * that is almost as fast as with all memory; there this holds where more memory needs more and is faster.
+ * that is almost as fast as with all memory; there this holds where more memory needs more and is faster. Where the pass
+ * can tell what is live with each amount, one trial is enough, most often.
  *
  * Copies have the ids of the step that they are of, so that what a trial needs to know of kernels is known already.
  */
@@ -52,6 +53,9 @@ struct trial {
 	const uint64_t *amount;
 	uint32_t namounts;
 	uint64_t least;
+	/* [namounts] what is live at once with each amount, as the pass expects it (ir/memory/curve.h): a large step is
+	 * tried with the last amount that is expected to fit, and with more or less where that was wrong. NULL: not known. */
+	const uint64_t *expected;
 	double beat;       /* seconds: only a faster step counts; 0: any */
 	bool or_as_before; /* above the limit, too, where the step as it comes needs as much */
 	bool all_first;    /* all is taken where it fits, and else nothing that is faster */

@@ -2,6 +2,7 @@
  * Memory: rooms against counting every byte at every moment; steps against values worked out by
  * hand; random steps against what the actions of the lowered program touch.
  */
+#include "ir/memory/curve.h"
 #include "ir/memory/place.h"
 #include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
@@ -93,6 +94,33 @@ the_peak_is_that_of_counting(void **state)
 		uint64_t peak = live_by_counting(room, n, &where);
 		assert_int_equal(storage_live(room, n, &at), peak);
 		assert_int_equal(at, where);
+	}
+}
+
+/* Rooms that are added to a curve one after another, some of which are taken away again. */
+static void
+the_most_of_a_curve_is_that_of_counting(void **state)
+{
+	(void)state;
+	uint64_t seed = 7, none[200] = {0};
+	for (int trial = 0; trial < 300; trial++) {
+		struct storage_room room[40];
+		uint32_t n = random_rooms(&seed, room, 40), at, kept = 0;
+		struct live_curve *c = live_curve_create(NULL, none, 200);
+		for (uint32_t i = 0; i < n; i++) {
+			const struct storage_room r = room[i];
+			live_curve_add(c, r.first, r.last, (int64_t)r.bytes);
+			room[kept++] = r;
+			assert_int_equal(live_curve_most(c), live_by_counting(room, kept, &at));
+			if (next(&seed) % 3)
+				continue;
+			live_curve_add(c, r.first, r.last, -(int64_t)r.bytes);
+			kept--;
+			assert_int_equal(live_curve_most(c), live_by_counting(room, kept, &at));
+		}
+		live_curve_add(c, 5, 4, 1000);
+		assert_int_equal(live_curve_most(c), live_by_counting(room, kept, &at));
+		talloc_free(c);
 	}
 }
 
@@ -882,6 +910,7 @@ main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, free_scratch)
 	const struct CMUnitTest tests[] = {
 		TEST(the_peak_is_that_of_counting),
+		TEST(the_most_of_a_curve_is_that_of_counting),
 		TEST(rooms_that_live_at_one_time_share_no_byte),
 		TEST(rooms_of_homes),
 		TEST(rows_of_rooms_are_placed_as_one),
