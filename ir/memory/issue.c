@@ -202,12 +202,14 @@ flag_ops(const struct sorter *s, const struct ir_op *last)
 	return NULL;
 }
 
+/* What is sent to an earlier stage is backward even if an output waits for it: cells of that stage wait for it in no other. */
 static enum cell_phase
 phase_of(const struct sorter *s, const struct ir_op *op)
 {
 	const uint8_t flag = s->flag[op->id];
+	const int to = direction(op, s->stage_axis);
 
-	if (!(flag & RETURNS) && (flag & LEADS || direction(op, s->stage_axis) > 0))
+	if (!(flag & RETURNS) && to >= 0 && (flag & LEADS || to > 0))
 		return CELL_FORWARD;
 	return s->cells->divided && !(flag & FEEDS) ? CELL_WEIGHT : CELL_BACKWARD;
 }
