@@ -170,8 +170,8 @@ make_param(struct building *x, struct ir_value *v)
 		return n ? NULL : v;
 	for (int i = 0; i < n; i++)
 		operand[i] = ir_operand(v->op, (int)v->index + i);
-	struct ir_op *op = ir_op_create(x->m, OP_concat, x->before->loc, operand, n, v->op->attr,
-		v->op->nattrs, 1);
+	struct ir_op *op = ir_op_create(
+		x->m, OP_concat, x->before->loc, operand, n, v->op->attr, v->op->nattrs, 1);
 	ir_insert_before(x->before, op);
 	return ir_infer(x->m, op, NULL) ? &op->result[0] : NULL;
 }

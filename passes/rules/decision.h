@@ -23,7 +23,8 @@ struct decision {
 	const struct ir_rule *rule;
 	struct VEC(struct rule_case *) todo;
 	struct VEC(struct outcome) outcome;
-	int cases;
+	int cases, most;
+	bool whole; /* the first case that does not hold is enough */
 	int32_t index[IR_MAX_RANK];
 	term_id root[CASE_VARS];
 	const char *why;

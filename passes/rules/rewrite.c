@@ -156,8 +156,9 @@ replay_cost(void *data, struct ir_module *m)
 struct further {
 	struct pass_run *run;
 	const struct cost_model *model;
-	const char *passes, *rest; /* to try a step quickly, and those that follow in the pipeline */
-	double room; /* bytes; 0: any number. What the step needs as it is, if that is more */
+	const char *passes,
+		*rest; /* to try a step quickly, and those that follow in the pipeline */
+	double room;   /* bytes; 0: any number. What the step needs as it is, if that is more */
 	bool asked;
 };
 
@@ -204,8 +205,8 @@ static bool
 rewrite_by_search(struct rewriter *w)
 {
 	struct pass_run *run = w->run;
-	struct further f = {
-		run, run->cost, pass_string(run, "before"), finishing(run), (double)pass_budget(run), false};
+	struct further f = {run, run->cost, pass_string(run, "before"), finishing(run),
+		(double)pass_budget(run), false};
 	struct replays p = {.room = pass_budget(run)};
 	struct rule_search s = {run, w->set, replay_cost, &p,
 		(uint64_t)pass_int(run, "evaluations"), pass_float(run, "alpha"), NULL};

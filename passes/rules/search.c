@@ -277,7 +277,8 @@ struct next {
 
 /* What the changed step costs, nothing being said; negative: it is no candidate. */
 static double
-cost_of(const struct searcher *x, double (*cost)(void *data, struct ir_module *m), struct ir_module *m)
+cost_of(const struct searcher *x, double (*cost)(void *data, struct ir_module *m),
+	struct ir_module *m)
 {
 	const bool before = diag_mute(m->ctx->diag, true);
 	const double seconds = cost(x->s->data, m);

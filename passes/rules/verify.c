@@ -16,8 +16,11 @@ enum {
 	REFUTE_TRIES = 2000, /* draws for a counterexample, */
 	REFUTE_RUNS = 400,   /* of which so many are run: a tenth of a second */
 	LAYOUT_TRIES =
-		1000,    /* three operands with five states on two axes are seen in some hundreds */
-	LAYOUT_RUNS = 1, /* values are proven: is there a layout at all? */
+		1000, /* three operands with five states on two axes are seen in some hundreds */
+	EQUATION_TRIES = 50, /* to see that sizes have to be equal: the first draws mostly say so */
+	EQUATION_RUNS = 2,
+	EQUATION_CASES = 20, /* likewise */
+	LAYOUT_RUNS = 1,     /* values are proven: is there a layout at all? */
 };
 
 /* --- one case --- */
@@ -237,7 +240,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 		struct rule_case *start = VEC_POP(&d->todo),
 				 *c = ARENA_NEW(d->arena, struct rule_case);
 		d->t.var.n = start->vars;
-		if (++d->cases > CASES_MOST) {
+		if (++d->cases > d->most) {
 			d->why = "too many cases";
 			return false;
 		}
@@ -260,6 +263,8 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 			again->nforced = c->nforced;
 			VEC_PUSH(NULL, &d->todo, again);
 		}
+		if (d->outcome.n && d->whole && !d->outcome.at[d->outcome.n - 1].holds)
+			return false;
 		if (how >= 0 || c->stop == STOP_ILL)
 			continue; /* the left side has no type here */
 		const int64_t before = d->todo.n;
@@ -434,10 +439,11 @@ holds_everywhere(struct decision *d)
 	int holds, ill, differ;
 
 	d->cases = 0;
-	if (!decide(d, false))
-		return false;
+	d->whole = true;
+	const bool decided = decide(d, false);
+	d->whole = false;
 	count(d, &holds, &ill, &differ);
-	return holds && !ill && !differ;
+	return decided && holds && !ill && !differ;
 }
 
 /* Are two parameters the same operand of ops of one code, such as two filters? */
@@ -469,6 +475,38 @@ equate_dims(const struct ir_rule *r, const struct ir_type_text *x, const struct 
 	return true;
 }
 
+/* Does the rule hold, as far as a few draws and cases say? */
+static bool
+may_hold(struct decision *d)
+{
+	int typed;
+
+	if (rule_refute(d, d->rules, d->rule, EQUATION_TRIES, EQUATION_RUNS, 1, &typed))
+		return false;
+	d->most = EQUATION_CASES;
+	const bool holds = holds_everywhere(d) || d->cases > EQUATION_CASES;
+	d->most = CASES_MOST;
+	return holds;
+}
+
+/* What is not needed goes: by proofs, or by what is much faster and mostly right. */
+static void
+drop_equations(struct decision *d, struct ir_rule *more, struct ir_rule_condition *all, int first,
+	bool proofs)
+{
+	for (int i = more->nwhere - 1; i >= first; i--) {
+		const struct ir_rule_condition without = all[i];
+		const size_t after = sizeof *all * (size_t)(more->nwhere - i - 1);
+		memmove(&all[i], &all[i + 1], after);
+		more->nwhere--;
+		if (proofs ? holds_everywhere(d) : may_hold(d))
+			continue;
+		memmove(&all[i + 1], &all[i], after);
+		all[i] = without;
+		more->nwhere++;
+	}
+}
+
 /*
  * A right side without a type for some sizes may have one where sizes of parameters are equal, which
  * no single question says, such as those of groups. All dims at the same place in parameters of one
@@ -494,25 +532,24 @@ equal_sizes(struct decision *d, struct arena *a, struct ir_rule *more,
 				if (are_alike(r, i, k) == alike &&
 					!equate_dims(r, r->param[i], r->param[k], all, &n))
 					return -1;
-	*more = *r;
-	more->where = all;
-	more->nwhere = n;
-	d->rule = more;
-	if (n == r->nwhere || !holds_everywhere(d))
+	if (n == r->nwhere)
 		return -1;
-	for (int i = n - 1; i >= r->nwhere; i--) {
-		const struct ir_rule_condition without = all[i];
-		memmove(&all[i], &all[i + 1], sizeof *all * (size_t)(more->nwhere - i - 1));
-		more->nwhere--;
-		if (holds_everywhere(d))
-			continue;
-		memmove(&all[i + 1], &all[i], sizeof *all * (size_t)(more->nwhere - i));
-		all[i] = without;
-		more->nwhere++;
+	struct ir_rule_condition *kept = ARENA_ARRAY(a, struct ir_rule_condition, n);
+	bool holds = false;
+	for (int proofs = 0; proofs < 2 && !holds; proofs++) {
+		memcpy(kept, all, sizeof *all * (size_t)n);
+		*more = *r;
+		more->where = kept;
+		more->nwhere = n;
+		d->rule = more;
+		if (proofs && !holds_everywhere(d))
+			return -1;
+		drop_equations(d, more, kept, r->nwhere, proofs);
+		holds = holds_everywhere(d);
 	}
 	n = more->nwhere - r->nwhere;
-	memcpy(where, all + r->nwhere, sizeof *where * (size_t)n);
-	return holds_everywhere(d) ? n : -1;
+	memcpy(where, kept + r->nwhere, sizeof *where * (size_t)n);
+	return holds ? n : -1;
 }
 
 /* Why it is not known, with the terms in question. */
@@ -598,6 +635,7 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	d->scratch = arena_create(d);
 	d->rules = rules;
 	d->rule = r;
+	d->most = CASES_MOST;
 	VEC_ROOM(d, &d->todo, 64);
 	terms_init(d, &d->t);
 	bool decided = decide(d, false);
