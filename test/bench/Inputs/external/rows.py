@@ -62,7 +62,12 @@ SOURCES = [
 CLUSTERS = [("DGX-2", "v100_dgx2", 16), ("DGX-1", "v100_dgx1", 8), ("A100", "a100", 8), ("H100", "h100", 8)]
 MOST_STAGES = 8  # on a device, of interleaved schedules
 LARGEST_PIPELINE = 35  # stages; of 280 micro-batches or more in the table: 16 million events (EVENTS_MAX_STAGED)
+# Values that Megatron-LM writes to memory: of its loss; of attention where softmax is not fused with what is before it.
+LOSS = "entropy.shifted,entropy.e,d_entropy.shifted"
+SCORES = ",core.scores,core.masked,d_core.p,d_core.scores,d_core.dots"
 MASKED = {128: 20, 512: 80}  # words of a BERT sequence that are predicted, as the source has them
+# Texts between two updates, of which the source has the rest (README, pre-training loss results: accumulation steps of phase 2).
+ACCUMULATED = {"V100-32GB DGX-2H": 32768}
 BATCHES = (16, 8, 4, 2, 1)  # micro-batches that are tried where none was published
 PIPELINE_BATCHES = (4, 2, 1)  # where stages wait for the first micro-batch
 
@@ -73,7 +78,8 @@ class Step:
 
     def __init__(self, row):
         self.row = row
-        self.measured = float(row["step_ms"]) / 1e3
+        self.batch = ACCUMULATED.get(row["device_type"], int(row["global_batch"]))
+        self.measured = float(row["step_ms"]) / 1e3 * (self.batch // int(row["global_batch"]))
         self.devices = int(row["devices"])
         self.params = float(row["params"].replace("B", "e9")) if row["params"] else None
         source = next((s for s in SOURCES if s[0] in row["source"]), None)
@@ -120,7 +126,7 @@ class Step:
                 self.sizes["C"] = self.replicas // (self.replicas & -self.replicas)
 
     def micro_batches(self):
-        each, rest = divmod(int(self.row["global_batch"]), self.replicas)
+        each, rest = divmod(self.batch, self.replicas)
         given = [int(self.row["micro_batch"])] if self.row["micro_batch"] else PIPELINE_BATCHES if self.stages > 1 else BATCHES
         return [each // micro for micro in given if not rest and each % micro == 0]
 
@@ -129,14 +135,26 @@ class Step:
         # activation checkpointing repeats messages of tensor parallelism as it does all else
         recompute = ",recompute{collectives=true}" if plan == "Megatron" else ",recompute"
         recompute = recompute if self.row["recompute"].startswith("full") else ""
+        if plan == "Megatron-Core" and self.stages > 1:  # what sequence parallelism gathers is gathered again in the backward pass
+            recompute = ",recompute{policy=gathers}"
         accumulate, peeled = (f"accumulate{{steps={steps}{option}}}," if steps > 1 else "" for option in ("", ",peel=true"))
         if self.stages > 1:
             accumulate = peeled = self.pipeline(steps)
         tf32 = "TF32" in self.row["precision"]
         passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
-                                    opfuse="opfuse{online=true}" if flash else "opfuse")
-        sizes = self.sizes | {"B": self.row["global_batch"], "nodes": -(-self.devices // self.node)}
+                                    opfuse=self.opfuse(flash, self.batch // self.replicas // steps))
+        sizes = self.sizes | {"B": self.batch, "nodes": -(-self.devices // self.node)}
         return ["-cluster=" + self.cluster, *(["-framework=" + framework] if framework else []), *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
+
+    def opfuse(self, flash, texts):
+        """Megatron-LM computes the loss in f32, an op at a time (mpu/cross_entropy.py); its kernel of scores, mask and softmax
+        does heads of texts by fours, and others an op at a time (fused_softmax.py, is_kernel_available)."""
+        options = ["online=true"] if flash else []
+        if self.framework.startswith("megatron") and not flash:  # Megatron-Core has a fused loss
+            heads = texts * int(self.row["heads"]) // int(self.row["tp"] or 1)
+            scores = "" if heads % 4 == 0 else SCORES
+            options.append(f'unfused="{LOSS}{scores}"')
+        return "opfuse" + (f"{{{','.join(options)}}}" if options else "")
 
     def pipeline(self, steps):
         """The pass that divides the step by blocks. Megatron-LM's tables are of interleaved schedules, but do not say how many
@@ -152,7 +170,7 @@ class Step:
         sizes = [word for before, word in zip(command, command[1:]) if before == "-D" and "nodes" not in word]
         steps = re.search(r"steps=(\d+)", " ".join(command))
         return " ".join(sizes) + (f", {steps[1]} micro-batches" if steps else "") + (
-            ", recompute" if ",recompute" in " ".join(command) else "") + (", TF32" if "-tf32" in command else "")
+            ", recompute" if self.row["recompute"].startswith("full") else "") + (", TF32" if "-tf32" in command else "")
 
 
 def mark_fitted(steps):
