@@ -101,6 +101,8 @@ class Case:
             toys = [m for m in models.models() if m.name not in models.DEEP]
             model = toys[seed // MODEL_EVERY % len(toys)]
             self.file = model.path
+            # Models do not keep that promise about elements: of scores that are all masked the exponentials are 0.
+            self.passes = [p.replace("assume=true", "assume=false") for p in self.passes]
             self.options += [*model.defines, *model.toy, "-D", f"N={(1, 2, 4)[seed // 5 % 3]}"]
 
     def has(self, names):
