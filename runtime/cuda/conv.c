@@ -72,9 +72,10 @@ describe(const struct rt_cuda *d, const struct rt_cuda_conv *c, struct prepared 
 	check(d, cudnnSetConvolutionGroupCount(p->conv, (int)s->groups), "groups");
 }
 
-/* An algorithm of the list, whatever its kind. */
+/* An algorithm of the list, whatever its kind. Its workspace is that of this math type: there may be a row for each. */
 struct algorithm {
 	int algorithm;
+	cudnnMathType_t math;
 	size_t workspace;
 };
 
@@ -83,7 +84,8 @@ struct algorithm {
 	for (int i = 0; i < (n); i++)                                                              \
 		if ((list)[i].status == CUDNN_STATUS_SUCCESS &&                                    \
 			(list)[i].determinism == CUDNN_DETERMINISTIC)                              \
-			(to)[(nto)++] = (struct algorithm){(int)(list)[i].algo, (list)[i].memory};
+			(to)[(nto)++] = (struct algorithm){                                        \
+				(int)(list)[i].algo, (list)[i].mathType, (list)[i].memory};
 
 /* What cuDNN has for the kind, best first, that always gives the same bits. Returns how many. */
 static int
@@ -166,6 +168,8 @@ choose(const struct rt_cuda *d, const struct rt_cuda_conv *c, cudnnHandle_t l, s
 		const int n = ask(d, c->shape.kind, l, p, list);
 		for (int i = 0; i < n; i++) {
 			if (list[i].workspace <= c->workspace) {
+				check(d, cudnnSetConvolutionMathType(p->conv, list[i].math),
+					"a convolution");
 				p->algorithm = list[i].algorithm;
 				p->workspace = list[i].workspace;
 				p->ready = true;

@@ -1,7 +1,8 @@
 /* The part of cuDNN that libdopt_rt_cuda calls, as loops; nothing where cuDNN's headers are not. A
  * program that relies on more than it asked for fails: sizes must agree, and the workspace is
  * overwritten. Each kind has an algorithm that is faster and not deterministic, which must not be
- * taken, and one that needs a workspace: a little with FMA_MATH, else copies of the three tensors.
+ * taken, and one that needs a workspace: a little with FMA_MATH, copies of the three tensors with TENSOR_OP_MATH, which
+ * is what DEFAULT_MATH becomes; a run has the math type of its row.
  *
  * With SHIM_CUDNN_ALGORITHMS=FILE, convolutions that a real cuDNN was asked about have the algorithms
  * that it has named (test/lower/cuda/Inputs/cudnn_algorithms.txt), and are not computed. */
@@ -169,6 +170,7 @@ struct row {
 	cudnnStatus_t status;
 	bool deterministic;
 	size_t memory;
+	cudnnMathType_t math;
 };
 
 static size_t
@@ -228,12 +230,17 @@ rows_of(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDe
 			      bytes_of(x->type, (int64_t)y->n * y->c * y->h * y->w) +
 			      bytes_of(x->type, (int64_t)f->o * f->c * f->h * f->w);
 
+	for (int i = 0; i < n; i++)
+		row[i].math = c->math; /* the file does not say */
 	if (n)
 		return n;
-	row[0] = (struct row){FAST, CUDNN_STATUS_SUCCESS, false, 0};
-	row[1] = (struct row){SURE, CUDNN_STATUS_SUCCESS, true,
-		c->math == CUDNN_FMA_MATH ? WORKSPACE : WORKSPACE + copies};
-	return 2;
+	row[0] = (struct row){FAST, CUDNN_STATUS_SUCCESS, false, 0, c->math};
+	row[1] = (struct row){
+		SURE, CUDNN_STATUS_SUCCESS, true, WORKSPACE + copies, CUDNN_TENSOR_OP_MATH};
+	row[2] = (struct row){SURE, CUDNN_STATUS_SUCCESS, true, WORKSPACE, CUDNN_FMA_MATH};
+	if (c->math == CUDNN_FMA_MATH)
+		row[1] = row[2];
+	return c->math == CUDNN_FMA_MATH ? 2 : 3;
 }
 
 #define GIVE(to, from, n)                                                                          \
@@ -244,6 +251,7 @@ rows_of(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDe
 		(to)[i].determinism =                                                              \
 			(from)[i].deterministic ? CUDNN_DETERMINISTIC : CUDNN_NON_DETERMINISTIC;   \
 		(to)[i].memory = (from)[i].memory;                                                 \
+		(to)[i].mathType = (from)[i].math;                                                 \
 	}
 
 #define ASK(kind)                                                                                  \
@@ -312,10 +320,11 @@ struct tensors {
 
 /* Does the call have the workspace that its algorithm was said to need? */
 static bool
-has_space(const struct tensors *t, const struct row *row, int n)
+has_space(const struct tensors *t, cudnnConvolutionDescriptor_t c, const struct row *row, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (row[i].algorithm == t->algorithm && row[i].status == CUDNN_STATUS_SUCCESS)
+		if (row[i].algorithm == t->algorithm && row[i].status == CUDNN_STATUS_SUCCESS &&
+			row[i].math == c->math)
 			return row[i].deterministic && t->bytes == row[i].memory &&
 			       (t->space || !t->bytes);
 	return false;
@@ -383,7 +392,7 @@ put_convolution(cudnnHandle_t h, struct tensors *t, cudnnTensorDescriptor_t x,
 	struct row row[ROWS];
 
 	if (!h->stream || !fits(x, f, c, y) || *alpha != 1 || *beta != 0 ||
-		!has_space(t, row, rows_of(x, f, c, y, t->kind, row)))
+		!has_space(t, c, row, rows_of(x, f, c, y, t->kind, row)))
 		return CUDNN_STATUS_BAD_PARAM;
 	if (known_rows(x, f, c, t->kind, row))
 		return CUDNN_STATUS_SUCCESS;
