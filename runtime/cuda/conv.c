@@ -168,8 +168,10 @@ choose(const struct rt_cuda *d, const struct rt_cuda_conv *c, cudnnHandle_t l, s
 		const int n = ask(d, c->shape.kind, l, p, list);
 		for (int i = 0; i < n; i++) {
 			if (list[i].workspace <= c->workspace) {
-				check(d, cudnnSetConvolutionMathType(p->conv, list[i].math),
-					"a convolution");
+				/* FMA_MATH stays whatever the row says: DEFAULT_MATH allows TF32 */
+				if (math[m] != CUDNN_FMA_MATH)
+					check(d, cudnnSetConvolutionMathType(p->conv, list[i].math),
+						"a convolution");
 				p->algorithm = list[i].algorithm;
 				p->workspace = list[i].workspace;
 				p->ready = true;

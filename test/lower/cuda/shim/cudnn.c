@@ -251,7 +251,8 @@ rows_of(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDe
 		(to)[i].determinism =                                                              \
 			(from)[i].deterministic ? CUDNN_DETERMINISTIC : CUDNN_NON_DETERMINISTIC;   \
 		(to)[i].memory = (from)[i].memory;                                                 \
-		(to)[i].mathType = (from)[i].math;                                                 \
+		(to)[i].mathType =                                                                 \
+			c->math == CUDNN_FMA_MATH ? CUDNN_DEFAULT_MATH : (from)[i].math;           \
 	}
 
 #define ASK(kind)                                                                                  \
