@@ -273,10 +273,12 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 				d->todo.at[i]->vars = d->t.var.n;
 			continue;
 		}
-		d->cut = c->stop == STOP_CUT ? c->cut.e : 0;
-		d->why = c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
-			 : c->why            ? c->why
-					     : "a term that is not known";
+		const bool truth = c->stop == STOP_CUT && c->cut.kind == CUT_TRUTH; /* no affine form */
+		d->cut = c->stop == STOP_CUT && !truth ? c->cut.e : 0;
+		d->why = truth                   ? "a comparison of elements that cases do not decide"
+			 : c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
+			 : c->why              ? c->why
+					       : "a term that is not known";
 		return false;
 	}
 	return true;

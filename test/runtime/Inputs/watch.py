@@ -5,6 +5,7 @@ usage: watch.py STAGES COMMAND...   stages, with commas between them, are done o
   SIGNAL         sends it to the process that was started
   SIGNAL@RANK    to the process of a rank under mpirun, whose number is in the file $PIDS.RANK (ranked.sh)
   SIGNAL+SIGNAL  sends the second one a moment after the first
+  +SIGNAL        a moment after the line: in the midst of a next step that takes longer
   saved          waits until a file exists whose path begins with $SAVED
   cut:N:FILE     cuts the file to N bytes
 
@@ -53,7 +54,8 @@ def done(stage):
         try:
             for i, name in enumerate(names.split("+")):
                 time.sleep(MOMENT if i else 0)
-                os.kill(pid_of(rank), getattr(signal, "SIG" + name))
+                if name:
+                    os.kill(pid_of(rank), getattr(signal, "SIG" + name))
         except ProcessLookupError:
             pass  # an earlier signal was enough
     return True
