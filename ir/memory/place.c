@@ -296,6 +296,13 @@ sort_items(struct placer *p, int order)
 	return key;
 }
 
+/* Nothing is left to gain. */
+static bool
+is_done(const struct placer *p)
+{
+	return p->best_end <= p->bound || p->best_end <= p->enough;
+}
+
 /* Is there something to gain, and not much spent? */
 static bool
 goes_on(const struct placer *p)
@@ -303,7 +310,7 @@ goes_on(const struct placer *p)
 	const uint64_t over = p->best_end - p->bound, full = p->bound / PLACE_GAP + 1;
 	const double share = over < full ? (double)over / (double)full : 1;
 
-	if (!over || p->best_end <= p->enough)
+	if (is_done(p))
 		return false;
 	if (p->n > PLACE_MANY)
 		return !p->placed && over >= full;
@@ -401,6 +408,9 @@ make_items(struct placer *p)
 static void
 place_in_orders(struct placer *p)
 {
+	make_items(p);
+	if (!goes_on(p))
+		return;
 	number_moments(p);
 	p->taken = ARRAY_NEW(p, struct span_tree *, p->homes);
 	for (uint32_t h = 0; h < p->homes; h++)
@@ -436,7 +446,7 @@ sweep_from(struct placer *p, enum storage_sweep_order order, uint32_t from, int 
 {
 	uint64_t *offset = ARRAY_NEW(NULL, uint64_t, p->nrooms);
 
-	for (int i = 0; i < turns && p->best_end > p->bound && p->best_end > p->enough; i++) {
+	for (int i = 0; i < turns && !is_done(p); i++) {
 		const uint32_t before = from;
 		const uint64_t end = storage_sweep(p->room, p->nrooms, order, &from, offset);
 		if (end < p->best_end) {
@@ -471,8 +481,7 @@ storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t en
 	p->best_end = UINT64_MAX;
 	find_bound(p);
 	sweep_all(p);
-	make_items(p);
-	if (goes_on(p))
+	if (!is_done(p))
 		place_in_orders(p);
 	for (uint32_t i = 0; i < n; i++)
 		room[i].offset = p->best[i];

@@ -3,13 +3,11 @@
 #include "streams.h"
 
 #include <pthread.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { MOST_STREAMS = 4096, MOST_HELD = 1 << 16, RANK_STREAMS = 4 };
+enum { MOST_STREAMS = 4096, RANK_STREAMS = 4 };
 
 enum kind { WORK, RECORD, WAIT, LAUNCH };
 
@@ -254,11 +252,12 @@ can_run(const struct graph *g, int node)
 
 /* The node that is next in a stream's part; -1: none. */
 static int
-next_of(const struct graph *g, int stream, int from)
+next_of(const struct graph *g, int stream)
 {
-	while (from < g->n && (g->node[from].ran || g->node[from].stream != stream))
-		from++;
-	return from < g->n ? from : -1;
+	for (int i = 0; i < g->n; i++)
+		if (!g->node[i].ran && g->node[i].stream == stream)
+			return i;
+	return -1;
 }
 
 /* The next node: of an eager stream, else of the first stream, or what that waits for. */
@@ -268,13 +267,13 @@ choose(const struct graph *g)
 	int node = -1;
 
 	for (int s = 0; s < g->nstreams; s++)
-		if (g->eager >> s & 1 && (node = next_of(g, s, 0)) >= 0 && can_run(g, node))
+		if (g->eager >> s & 1 && (node = next_of(g, s)) >= 0 && can_run(g, node))
 			return node;
 	for (int s = 0; s < g->nstreams; s++)
-		if ((node = next_of(g, s, 0)) >= 0)
+		if ((node = next_of(g, s)) >= 0)
 			break;
 	while (!can_run(g, node))
-		node = next_of(g, g->node[g->node[node].recorded].stream, 0);
+		node = next_of(g, g->node[g->node[node].recorded].stream);
 	return node;
 }
 
@@ -314,7 +313,7 @@ shim_hold(cudaStream_t stream, int *graphs)
 	struct graph *g = of(stream)->capture;
 
 	pthread_mutex_lock(&lock);
-	if (g && g->nheld < MOST_HELD) {
+	if (g) {
 		g->held = realloc(g->held, (size_t)(g->nheld + 1) * sizeof *g->held);
 		if (!g->held)
 			abort();
@@ -414,12 +413,6 @@ cudaSetDevice(int device)
 		return cudaErrorInvalidDevice;
 	current = device;
 	return cudaSuccess;
-}
-
-int
-shim_device(void)
-{
-	return current;
 }
 
 cudaError_t

@@ -24,9 +24,6 @@ cudaError_t shim_put(cudaStream_t stream, shim_work *work, const void *data, siz
 /* Does all that is in the streams of the current device. */
 void shim_finish_device(void);
 
-/* The thread's current device. */
-int shim_device(void);
-
 /* While the thread captures a step: an object whose count of graphs that use it goes up, and down when the graph that
  * the capture makes is destroyed. Nothing happens otherwise. */
 void shim_hold(cudaStream_t stream, int *graphs);
