@@ -15,8 +15,8 @@
  * In a loop over an axis with a schedule, such as {schedule = "1f1b"}, ops of the forward pass come first and those of the
  * backward pass then, and each stage does both in an order of iterations of its own (cells.h). The stage of an op is
  * the coordinate of its results on the first device axis on which results of the loop are single. Backward is what waits
- * for a later stage in the same iteration, what is sent to an earlier one, and what neither a later stage nor an output waits for; of that, if the schedule
- * divides it, what an earlier stage waits for comes first.
+ * for a later stage in the same iteration, what is sent to an earlier one, and what neither a later stage nor an output
+ * waits for; of that, if the schedule divides it, what an earlier stage waits for comes first.
  */
 #ifndef IR_ISSUE_H
 #define IR_ISSUE_H

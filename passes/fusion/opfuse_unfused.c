@@ -4,7 +4,8 @@
  *
  * A name stands for the values of all blocks that are called so, and for all in an instance of a template: "core.scores" for
  * %block3.core.scores, "entropy" for %entropy.e. Gradients are named like their values, %d_block3.core.scores: "d_core.scores".
- * What other passes have put beside them has no names, as a conversion of amp: it goes with an op that it reads or that reads it.
+ * Ops that passes insert have no names, such as the conversions of amp: they go with a named op that they read or that reads
+ * them.
  */
 #include "passes/fusion/opfuse.h"
 
@@ -57,9 +58,9 @@ is_named(const struct ir_op *op, char *const *part)
 	return false;
 }
 
-/* Of ops without names. */
+/* An op without a name: does it read a named one, or does one read it? */
 static bool
-is_beside(const struct opfuse *u, const bool *named, uint32_t op)
+goes_along(const struct opfuse *u, const bool *named, uint32_t op)
 {
 	if (!u->op[op]->nresults || u->op[op]->result[0].name)
 		return false;
@@ -118,7 +119,7 @@ opfuse_unfused(struct opfuse *u, const char *names)
 	for (uint32_t i = 0; i < u->nops && *part; i++)
 		named[i] = fuse_may(u->table, i) && is_named(u->op[i], part);
 	for (uint32_t i = 0; i < u->nops && *part; i++)
-		if (named[i] || is_beside(u, named, i)) {
+		if (named[i] || goes_along(u, named, i)) {
 			fuse_table_exclude(u->table, i);
 			count++;
 		}

@@ -321,8 +321,8 @@ nccl_look(struct rt_cuda_carrier *base)
 
 static const struct rt_cuda_carrier_ops nccl_ops = {nccl_run, nccl_free, nccl_end, nccl_look};
 
-/* The communicator of an axis. A group takes the id that its place 0 has made, which opens a socket and a thread for
- * it: nobody else makes one. */
+/* The communicator of an axis. A group takes the id that its place 0 has made, which opens a socket and a thread: the
+ * others make none. */
 static bool
 join(struct nccl *n, const struct rt_engine_setup *setup, int axis, struct rt_status *st)
 {

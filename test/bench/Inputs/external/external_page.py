@@ -76,7 +76,7 @@ What misses most:
 - Steps of MPT that are missed by 20 % are of large models with sequences of 8,192.
 - Megatron-Core with stages of a pipeline is predicted 9 to 22 % too slow. What a block gathers along the text is gathered again in
   its backward pass, as there (`recompute{policy=gathers}`): of GPT 70B 134 MB a block and micro-batch, of 270 in all. Messages of
-  tensor parallelism are sent beside chunks of products there, of which dopt has only what is independent anyway. Megatron-LM of
+  tensor parallelism overlap with chunks of products there, of which dopt has only what is independent anyway. Megatron-LM of
   2021, which sends them between products, is predicted within 9 % with 2 to 16 stages on 512 to 1,920 GPUs, though no row
   with stages was fitted.
 """
