@@ -58,8 +58,8 @@ moment_of(const struct block *b, enum moment which)
 /* Puts blocks, in the order of `from`, in that of one of their moments; what has the same stays in order. In linear time:
  * there are about as many moments as rooms. */
 static void
-order_by(const struct sweep *s, const uint32_t *from, uint32_t n, enum moment which, bool late_first,
-	uint32_t *to)
+order_by(const struct sweep *s, const uint32_t *from, uint32_t n, enum moment which,
+	bool late_first, uint32_t *to)
 {
 	uint32_t *begin = ARRAY_ZERO(NULL, uint32_t, (size_t)s->moments + 1);
 
@@ -85,7 +85,8 @@ make_blocks(struct sweep *s, const struct storage_room *room, uint32_t n)
 		s->moments = r->last >= s->moments ? r->last + 1 : s->moments;
 		struct block *b = i ? &s->block[s->n - 1] : NULL;
 		if (!b || !r->row || r->row != room[i - 1].row) {
-			s->block[s->n++] = (struct block){r->bytes, 0, r->first, r->last, 0, 0, i, 1};
+			s->block[s->n++] =
+				(struct block){r->bytes, 0, r->first, r->last, 0, 0, i, 1};
 			continue;
 		}
 		b->bytes += r->bytes;

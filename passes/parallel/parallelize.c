@@ -391,7 +391,8 @@ apply_rules(struct pass_run *run, struct ir_module *m)
 		rules, RULES_EVALUATIONS, CLIMB_SWEEPS, policy[pass_enum(run, "policy")]);
 	for (int i = 0; i < n; i++)
 		text = text_append(text, "%s%s", i ? "," : ",axes=[", m->axis[axis[i]].name);
-	text = text_append(text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
+	text = text_append(
+		text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
 	pass_changes_rounding(run);
 	return pass_apply(run, m, text);
 }

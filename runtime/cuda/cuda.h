@@ -100,7 +100,8 @@ int rt_cuda_span_begin(struct rt_cuda *d, cudaStream_t stream, const struct rt_c
 void rt_cuda_span_end(struct rt_cuda *d, cudaStream_t stream, int span);
 void rt_cuda_resolve_spans(struct rt_cuda *d);
 /* The compute stream waits for an event, in a span of its own. */
-void rt_cuda_wait_event(struct rt_cuda *d, cudaEvent_t event, enum rt_event_kind kind, int32_t index);
+void rt_cuda_wait_event(
+	struct rt_cuda *d, cudaEvent_t event, enum rt_event_kind kind, int32_t index);
 void rt_cuda_free_spans(struct rt_cuda *d);
 
 /* Collectives: rt_device.engine. engine.c */

@@ -114,10 +114,10 @@ choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct r
 	const size_t workspace = RT_CUDA_WORKSPACE;
 	const uint32_t *align = p->alignment;
 	/* not by adding parts of a sum that are rounded to 16 bits */
-	const uint32_t reduction = rt_dtype_bytes(result_of(g)) > 2
-					   ? CUBLASLT_REDUCTION_SCHEME_MASK
-					   : CUBLASLT_REDUCTION_SCHEME_NONE |
-						     CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+	const uint32_t reduction =
+		rt_dtype_bytes(result_of(g)) > 2
+			? CUBLASLT_REDUCTION_SCHEME_MASK
+			: CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulPreference_t preference;
 	cublasLtMatmulHeuristicResult_t result;
 	int found = 0;

@@ -35,9 +35,9 @@
 #endif
 
 enum {
-	PROGRAM_SECONDS =
-		60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
-	PROGRAM_FILES = 2, /* translation units of a batch: a compiler each, on two cores */
+	/* a program of a test runs for milliseconds; a deadlock would run for ever */
+	PROGRAM_SECONDS = 60,
+	PROGRAM_FILES = 2,  /* translation units of a batch: a compiler each, on two cores */
 	BATCH_DEVICES = 16, /* a pass may ask for hundreds, which no test machine runs as threads */
 };
 
@@ -98,7 +98,8 @@ batch_try_module(struct batch *b, const char *what, struct ir_module *m)
 	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n),
 	     *entry = talloc_asprintf(b, "p%d", b->n);
 	struct memory_report memory;
-	memory_evaluate(m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), NULL, &memory);
+	memory_evaluate(
+		m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), NULL, &memory);
 	const struct lower_options o = {.target = BATCH_TARGET,
 		.output = output,
 		.entry = entry,
@@ -330,8 +331,10 @@ tolerance_of(const struct ir_module *m)
 struct reference {
 	struct interp *it;   /* in the element types of the module */
 	struct interp *fine; /* in double precision: what it differs by is rounding */
-	struct interp *laid; /* as `it`, by layout: what partial sums overflow; NULL: not asked for, or one device */
-	struct interp *shaken[SHAKEN]; /* as `it`, from params that are off by some roundings; NULL: not asked
+	struct interp *
+		laid; /* as `it`, by layout: what partial sums overflow; NULL: not asked for, or one device */
+	struct interp *shaken
+		[SHAKEN]; /* as `it`, from params that are off by some roundings; NULL: not asked
 					* for. What they differ by is what rounding may make. */
 };
 
@@ -376,8 +379,10 @@ shake(struct interp *it, double unit, uint64_t seed)
 
 	for (int k = 0; (name = interp_persistent_name(it, k, NULL)); k++) {
 		struct tensor *t = (struct tensor *)interp_persistent(it, name);
-		for (int64_t i = 0; ir_dtype_class(t->dtype) == IR_FLOAT && i < tensor_elements(t); i++) {
-			const double off = 2 * rt_uniform(rt_mix64(seed + (uint64_t)k), (uint64_t)i) - 1;
+		for (int64_t i = 0; ir_dtype_class(t->dtype) == IR_FLOAT && i < tensor_elements(t);
+			i++) {
+			const double off =
+				2 * rt_uniform(rt_mix64(seed + (uint64_t)k), (uint64_t)i) - 1;
 			t->data[i].f *= 1 + unit * off;
 		}
 	}
@@ -458,12 +463,14 @@ wrong_sign(const struct tensor *want, const struct tensor *fine, const struct te
  * elements of `have` become those of `want`.
  */
 static inline void
-excuse_overflows(const struct tensor *want, const struct tensor *fine, const struct tensor *laid, struct tensor *have)
+excuse_overflows(const struct tensor *want, const struct tensor *fine, const struct tensor *laid,
+	struct tensor *have)
 {
 	if (ir_dtype_class(want->dtype) != IR_FLOAT)
 		return;
 	for (int64_t i = 0; i < tensor_elements(want); i++) {
-		const bool partial = laid && !isfinite(laid->data[i].f) && !isfinite(have->data[i].f);
+		const bool partial =
+			laid && !isfinite(laid->data[i].f) && !isfinite(have->data[i].f);
 		if ((partial || isnan(want->data[i].f)) && isfinite(fine->data[i].f))
 			have->data[i] = want->data[i];
 	}
@@ -486,7 +493,8 @@ difference_from_file(const char *name, const struct rt_st_file *f, const struct 
 		return talloc_asprintf(want,
 			"%s%s is a zero of the wrong sign: the interpreter has %g", name,
 			tensor_index_text(want, want, zero), want->data[zero].f);
-	if (tensor_compare(want, have, allowed_error(want, rounding_of(r, find, name), tolerance), &diff))
+	if (tensor_compare(
+		    want, have, allowed_error(want, rounding_of(r, find, name), tolerance), &diff))
 		return NULL;
 	return talloc_asprintf(want, "%s%s differs from the interpreter: %.9g and %.9g", name,
 		tensor_index_text(want, want, diff.worst), diff.a, diff.b);
@@ -595,7 +603,8 @@ program_difference(struct batch *b, int i)
 	     *save = talloc_asprintf(b, "%s/save%d", b->folder, i);
 	const struct interp_options o = {.mode = INTERP_MEANING},
 				    fine = {.mode = INTERP_MEANING, .f64 = true};
-	struct reference r = {interp_create(b, p->m, &o), interp_create(b, p->m, &fine), NULL, {NULL}};
+	struct reference r = {
+		interp_create(b, p->m, &o), interp_create(b, p->m, &fine), NULL, {NULL}};
 	const double tolerance = tolerance_of(p->m);
 
 	if (!run_interpreter(r.it, b->steps) || !run_interpreter(r.fine, b->steps))

@@ -13,8 +13,7 @@ add_file(struct batch *b, const char *path, bool emit)
 {
 	const struct parse_options o = {.inline_calls = true};
 	const char *text = read_file(b, path, NULL);
-	struct ir_module *m =
-		text ? parse_module(b, b->ctx, path, text, strlen(text), &o) : NULL;
+	struct ir_module *m = text ? parse_module(b, b->ctx, path, text, strlen(text), &o) : NULL;
 	/* The sources of those for more devices are written with -emit alone. */
 	if (m && !emit && ir_devices(m) > BATCH_DEVICES)
 		return true;

@@ -97,7 +97,8 @@ struct trial_test {
 	void (*options)(uint64_t seed, struct random_options *o);
 	/* Is the program right? It must not change *m, and verify nothing by `assert`. */
 	bool (*check)(struct trial *t, const struct ir_module *m, uint64_t seed);
-	uint64_t found[TRIAL_FOUND]; /* seeds that were wrong once, and are tried in every run; 0: none */
+	uint64_t found
+		[TRIAL_FOUND]; /* seeds that were wrong once, and are tried in every run; 0: none */
 };
 
 /* The program of a seed. */

@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum {
-	COUNT = 600, /* programs: some thousand kernels, most keys several times */
+	COUNT = 600,  /* programs: some thousand kernels, most keys several times */
 	ENOUGH = 500, /* kernels: of so many some share a key */
 	STEPS = 20,
 	NAMES = 4096, /* identifiers with a number in one kernel */

@@ -16,7 +16,8 @@ enum {
 	COUNT = 1000, /* programs, each through every pass: half a minute under sanitizers */
 	STEPS = 25,
 	FEW_STEPS = 10,
-	RULES_EVERY = 8, /* programs: each run of rewrite proves its rules, a second under sanitizers */
+	/* programs: each run of rewrite proves its rules, a second under sanitizers */
+	RULES_EVERY = 8,
 	SMALL_COUNT = 2000, /* some of them need another layout for their gradient */
 };
 
@@ -25,8 +26,8 @@ enum {
 
 static const char *const combined[] = {"canonicalize,cse,dce",
 	"canonicalize,tensorfuse,canonicalize", "opfuse{undo}", "canonicalize,cse,opfuse,dce",
-	"opfuse{policy=xla}", "opfuse,opfuse{undo},opfuse",
-	"parallelize{engine=random}", "rewrite{policy=all},rewrite", "rewrite{policy=search}"};
+	"opfuse{policy=xla}", "opfuse,opfuse{undo},opfuse", "parallelize{engine=random}",
+	"rewrite{policy=all},rewrite", "rewrite{policy=search}"};
 enum { COMBINED = sizeof combined / sizeof *combined, FOR_FUSED = 3 };
 
 static bool
@@ -104,8 +105,7 @@ check_keeping(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
 	struct random_options o;
 	keeping_options(seed, &o);
-	return cse_takes_no_memory(t, m) &&
-	       all_keep_meaning(t, m, o.fuse, seed % RULES_EVERY == 0);
+	return cse_takes_no_memory(t, m) && all_keep_meaning(t, m, o.fuse, seed % RULES_EVERY == 0);
 }
 
 static void

@@ -393,7 +393,8 @@ unordered_pipeline(const void *owner, bool legal, uint64_t *random)
 	int left = 1 + draw(random, MOST);
 	for (int k = 0; k < TRIES && left > 0; k++) {
 		const struct pass *p = any_pass(random);
-		const char *drawn = legal && !may_run(&facts, p) ? NULL : trial_pass_text(owner, p, random);
+		const char *drawn =
+			legal && !may_run(&facts, p) ? NULL : trial_pass_text(owner, p, random);
 		if (!drawn)
 			continue;
 		text = join(text, drawn);
@@ -418,9 +419,9 @@ const char *
 trial_sharded_text(const void *owner, uint64_t seed)
 {
 	uint64_t random = rt_mix64(seed ^ UINT64_C(0x7368617264656420)) | 1;
-	return draw(&random, 100) < 60 ? staged_pipeline(owner, sharded,
-						 sizeof sharded / sizeof *sharded, &random)
-				       : unordered_pipeline(owner, true, &random);
+	return draw(&random, 100) < 60
+		       ? staged_pipeline(owner, sharded, sizeof sharded / sizeof *sharded, &random)
+		       : unordered_pipeline(owner, true, &random);
 }
 
 /* --- pipelines in a process ---------------------------------------------------------------------

@@ -299,7 +299,8 @@ count_processes(struct survey *v, const struct mlir_op *func)
 	count_by_groups(v, !replicas && !partitions && !s->nnames);
 	if (wanted > 1 && !v->collective.n)
 		diag_report(v->im->diag, DIAG_WARNING, func->loc,
-			"-replicas=%" PRId64 " of a program without collectives: the replicas do not "
+			"-replicas=%" PRId64
+			" of a program without collectives: the replicas do not "
 			"exchange anything, each trains on its own; to split the batch of one "
 			"program, use -mesh and a pass such as dp",
 			wanted);

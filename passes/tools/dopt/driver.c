@@ -126,8 +126,7 @@ import_module(struct driver *t, const struct driver_input *in)
 
 	for (int i = 0; i < t->reads.ndefines; i++)
 		if (!t->reads.used[i]) {
-			driver_error(
-				"option -D: '%s' is StableHLO, which has no `let`", in->name);
+			driver_error("option -D: '%s' is StableHLO, which has no `let`", in->name);
 			return NULL;
 		}
 	struct mlir_file *file = mlir_read_lent(t->manager, t->ctx, in->name, in->text, in->length);
@@ -137,8 +136,7 @@ import_module(struct driver *t, const struct driver_input *in)
 }
 
 bool
-driver_read_options(
-	const void *owner, const struct driver_options *o, struct parse_options *reads)
+driver_read_options(const void *owner, const struct driver_options *o, struct parse_options *reads)
 {
 	struct parse_define *define =
 		ZERO_ARRAY(owner, struct parse_define, (size_t)o->define.n + 1);
@@ -157,10 +155,9 @@ static struct ir_module *
 read_module(struct driver *t, const struct driver_input *in)
 {
 	crash_doing(t->o->note, "while reading %s", in->name);
-	struct ir_module *m =
-		is_mlir(in) ? import_module(t, in)
-			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length,
-				      &t->reads);
+	struct ir_module *m = is_mlir(in) ? import_module(t, in)
+					  : parse_module(t->manager, t->ctx, in->name, in->text,
+						    in->length, &t->reads);
 	if (!m || (t->o->mesh && !driver_mesh_add(m, t->o->mesh)))
 		return NULL;
 	return ir_verify(m) && issue_check(m) ? m : NULL;
@@ -494,7 +491,8 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	if (!ok)
 		return true;
 	if (o->version)
-		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version, (uint64_t)DOPT_API_VERSION);
+		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version,
+			(uint64_t)DOPT_API_VERSION);
 	else if (o->help && topic)
 		ok = driver_help_topic(out.file, manager->registry, topic);
 	else if (o->help)
