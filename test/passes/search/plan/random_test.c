@@ -130,8 +130,8 @@ try_moves(struct trial *t, struct plan *p, uint64_t seed)
 
 /* Does the module that a plan makes take as long as the plan says? */
 static bool
-is_as_planned(struct trial *t, struct plan *p, const struct ir_module *m,
-	const struct cost_model *model)
+is_as_planned(
+	struct trial *t, struct plan *p, const struct ir_module *m, const struct cost_model *model)
 {
 	struct ir_module *made = ir_module_clone(t, m);
 	const struct cost_step *step =
