@@ -298,6 +298,7 @@ stablehlo_import(
 
 	im.known = import_known_create(scratch);
 	im.funcs = ptr_map_create(im.missing);
+	im.templates = ptr_map_create(im.missing);
 	im.symbols = ptr_map_create(im.missing);
 	import_rows(&im);
 	im.module->name = module_name(&im, file);

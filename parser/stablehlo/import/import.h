@@ -73,6 +73,7 @@ struct import_row {
 	uint8_t pointwise;         /* enum import_pointwise */
 	int16_t numbers, bools;    /* of POINT: ops of ours, OP_NCODES: none */
 	const char *refused;       /* known, but not supported: why */
+	const char *template;      /* the function of templates.dir that computes it; NULL: none */
 };
 
 /* The row for an op name (interned), NULL: unknown. */
@@ -95,6 +96,10 @@ void import_sweep(struct ir_block *b, const struct ir_op *after);
 
 /* Element by element: rows of POINT. */
 bool import_point(struct import *im, const struct import_row *row, const struct mlir_op *op,
+	const struct import_value *in, struct import_value *out);
+
+/* Element by element, by a function of templates.dir: rows of TEMPLATE. */
+bool import_template(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);
 
 /* A call of a function. */

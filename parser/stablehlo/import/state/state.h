@@ -77,13 +77,14 @@ struct import {
 	struct ir_module *module;
 	struct ir_builder builder; /* .loc is that of the op at hand */
 	struct diag *diag;
-	struct arena *arena;     /* of values and scratch, until the import ends */
-	int depth;               /* functions in each other */
-	int pointwise;           /* above 0: in a region whose scalars may be whole tensors */
-	uint32_t nops;           /* imported so far */
-	struct ptr_map *rows;    /* op name -> struct import_row */
-	struct ptr_map *funcs;   /* function name -> func.func */
-	struct ptr_map *symbols; /* names of inputs and outputs that are taken */
+	struct arena *arena;       /* of values and scratch, until the import ends */
+	int depth;                 /* functions in each other */
+	int pointwise;             /* above 0: in a region whose scalars may be whole tensors */
+	uint32_t nops;             /* imported so far */
+	struct ptr_map *rows;      /* op name -> struct import_row */
+	struct ptr_map *funcs;     /* function name -> func.func */
+	struct ptr_map *templates; /* calls of templates -> modules: build/template.c */
+	struct ptr_map *symbols;   /* names of inputs and outputs that are taken */
 	struct import_missing *missing; /* unsupported ops: name, first place, how often */
 	struct import_known *known;     /* known.c */
 	uint32_t nchecks;               /* check.c */
