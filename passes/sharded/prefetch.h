@@ -14,7 +14,7 @@
 enum prefetch_policy { PREFETCH_POLICIES(CHOICE_CODE) };
 
 /* What lives at each op of the step once a policy has delayed readers of gradients, for each way to do that: the same in
- * all copies, so found once. */
+ * all trials, so found once. */
 struct prefetch_lives {
 	struct prefetch_live {
 		uint64_t waiting, bucket;
@@ -31,7 +31,7 @@ struct prefetch {
 	const struct trial_base *base;
 	struct prefetch_lives *lives;
 	bool early;                       /* updates where gradients arrive: updates.h */
-	bool silent;                      /* a trial on a copy: no remarks */
+	bool silent;                      /* a trial: no remarks */
 	uint32_t moved, fused, dropped;   /* allgathers */
 	uint32_t delayed, fused_scatters; /* readers of reducescatters; reducescatters */
 };
