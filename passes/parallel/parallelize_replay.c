@@ -55,11 +55,12 @@ struct candidate {
 
 struct candidates VEC(struct candidate);
 
-/* The passes that follow, kernels fused in any case. */
+/* The passes that follow, or those of the option `finish`, kernels fused in any case. */
 static const char *
 finishing(const struct pass_run *run)
 {
-	const char *rest = pass_rest(run, fusion);
+	const char *rest = pass_given(run, "finish") ? pass_string(run, "finish")
+						     : pass_rest(run, fusion);
 
 	return strstr(rest, fusion) ? rest
 				    : TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);
