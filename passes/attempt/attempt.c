@@ -27,24 +27,25 @@ struct kept {
 };
 
 struct attempts {
-	struct pass_manager manager; /* a copy that is silent */
+	struct pass_manager *manager; /* a copy that is silent */
 	const struct ir_module *base;
 	struct VEC(struct kept) kept;
 	uint64_t ops, tries;
 };
 
-static struct pass_manager
-silent(const struct pass_manager *manager)
+/* A copy of the manager that says nothing. */
+static struct pass_manager *
+silent(const void *owner, const struct pass_manager *manager)
 {
-	struct pass_manager copy = *manager;
+	struct pass_manager *copy = COPY_ARRAY(owner, struct pass_manager, manager, 1);
 
-	copy.counter = NULL;
-	copy.ncounters = 0;
-	copy.remark = NULL;
-	copy.nremarks = 0;
-	copy.progress = NULL;
-	copy.explain = NULL;
-	copy.keep_remarks = copy.show_remarks = copy.verify_each = false;
+	copy->counter = NULL;
+	copy->ncounters = 0;
+	copy->remark = NULL;
+	copy->nremarks = 0;
+	copy->progress = NULL;
+	copy->explain = NULL;
+	copy->keep_remarks = copy->show_remarks = copy->verify_each = false;
 	return copy;
 }
 
@@ -62,26 +63,27 @@ count_ops(const struct ir_module *m)
 
 /* --- what a step takes ------------------------------------------------------------------------- */
 
-static bool
-measure(const struct pass_manager *manager, struct ir_module *m, struct attempt_result *r)
+static void
+measure_time(const struct cost_model *model, const struct ir_module *m, struct attempt_result *r)
 {
 	void *scratch = alloc_scratch(NULL);
-	struct memory_report memory;
-	struct cost_step *step = manager->cost ? cost_step_create(scratch, manager->cost, m) : NULL;
-	struct ir_func *main = ir_func_find(m, "main");
-	const bool good = main && (step || !manager->cost);
+	const struct cost_step *step = model ? cost_step_create(scratch, model, m) : NULL;
 
-	if (good) {
-		memory_evaluate(m, main, cost_model_storage(manager->cost), NULL, &memory);
-		r->seconds = step ? replay_seconds(step->r.makespan) : 0;
-		r->peak = memory.peak;
-		r->host = memory.host;
-		for (int i = 0; i < m->naxes; i++)
-			if (!m->axis[i].time && m->axis[i].size > 1)
-				r->axis[r->naxes++] = m->axis[i].size;
-	}
+	r->seconds = step ? replay_seconds(step->r.makespan) : model ? INFINITY : 0;
 	talloc_free(scratch);
-	return good;
+}
+
+static void
+measure_memory(const struct cost_model *model, const struct ir_module *m, struct attempt_result *r)
+{
+	struct memory_report memory;
+
+	memory_evaluate(m, ir_func_find(m, "main"), cost_model_storage(model), NULL, &memory);
+	r->peak = memory.peak;
+	r->host = memory.host;
+	for (int i = 0; i < m->naxes; i++)
+		if (!m->axis[i].time && m->axis[i].size > 1)
+			r->axis[r->naxes++] = m->axis[i].size;
 }
 
 static bool
@@ -106,19 +108,18 @@ read_passes(struct pass_pipeline *p, struct pass_manager *manager, const struct 
 }
 
 void
-attempt_on(const struct pass_manager *manager, struct ir_module *m, const char *passes,
-	struct attempt_result *r)
+attempt_on(const struct pass_manager *manager, const struct cost_model *model, struct ir_module *m,
+	const char *passes, struct attempt_result *r)
 {
-	struct pass_manager inner = silent(manager);
-	const bool muted = diag_mute(inner.ctx->diag, true);
 	struct pass_pipeline *p = pass_pipeline_create(NULL);
+	struct pass_manager *inner = silent(p, manager);
+	const bool muted = diag_mute(inner->ctx->diag, true);
 
 	*r = (struct attempt_result){.seconds = INFINITY};
-	if (!passes || (read_passes(p, &inner, m, passes) &&
-			       pass_pipeline_run(p, &inner, &m, NULL) == PASS_DONE))
-		measure(manager, m, r);
+	if (read_passes(p, inner, m, passes) && pass_pipeline_run(p, inner, &m, NULL) == PASS_DONE)
+		measure_time(model, m, r);
 	talloc_free(p);
-	diag_mute(inner.ctx->diag, muted);
+	diag_mute(manager->ctx->diag, muted);
 }
 
 /* --- from what was kept ------------------------------------------------------------------------ */
@@ -128,7 +129,7 @@ attempts_create(const void *owner, const struct pass_manager *manager, const str
 {
 	struct attempts *a = NEW(owner, struct attempts);
 
-	a->manager = silent(manager);
+	a->manager = silent(a, manager);
 	a->base = m;
 	return a;
 }
@@ -215,12 +216,12 @@ run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_resul
 		k->used = a->tries;
 		r->effort = k->effort;
 	}
-	a->manager.looked_ahead = &looked_ahead;
+	a->manager->looked_ahead = &looked_ahead;
 	for (int i = first; i < p->n; i++) {
 		const double start = clock_seconds();
 		const uint64_t ops = count_ops(m);
 		r->effort += ops;
-		if (pass_pipeline_run_part(p, i, i + 1, &a->manager, &m, NULL) != PASS_DONE) {
+		if (pass_pipeline_run_part(p, i, i + 1, a->manager, &m, NULL) != PASS_DONE) {
 			talloc_free(m);
 			m = NULL;
 			break;
@@ -232,24 +233,26 @@ run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_resul
 			since = 0;
 		}
 	}
-	a->manager.looked_ahead = NULL;
+	a->manager->looked_ahead = NULL;
 	return m;
 }
 
 void
 attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
 {
-	struct diag *d = a->manager.ctx->diag;
+	struct diag *d = a->manager->ctx->diag;
 	const bool muted = diag_mute(d, true);
 	struct pass_pipeline *p = pass_pipeline_create(a);
 	struct ir_module *m = NULL;
 
 	*r = (struct attempt_result){.seconds = INFINITY};
 	a->tries++;
-	if (read_passes(p, &a->manager, a->base, passes))
+	if (read_passes(p, a->manager, a->base, passes))
 		m = run_kept(a, p, r);
-	if (m)
-		measure(&a->manager, m, r);
+	if (m && ir_func_find(m, "main"))
+		measure_time(a->manager->cost, m, r);
+	if (isfinite(r->seconds))
+		measure_memory(a->manager->cost, m, r);
 	talloc_free(m);
 	talloc_free(p);
 	diag_mute(d, muted);

@@ -23,9 +23,10 @@ struct attempt_result {
 	uint64_t effort; /* ops of the steps before each pass that was run, the sum */
 };
 
-/* Runs passes (NULL: none) on `m` and measures the step; m is changed. *r is refused if one of them fails. */
-void attempt_on(const struct pass_manager *manager, struct ir_module *m, const char *passes,
-	struct attempt_result *r);
+/* Runs passes on `m`, which is changed, and replays the step with the model; its memory is not measured. Where one of
+ * them fails r->seconds is INFINITY. */
+void attempt_on(const struct pass_manager *manager, const struct cost_model *model,
+	struct ir_module *m, const char *passes, struct attempt_result *r);
 
 /* Pipelines from one module, with the manager's model, budget and seed. */
 struct attempts;
