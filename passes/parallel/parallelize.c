@@ -454,6 +454,8 @@ static const struct pass_option options[] = {
 		"file of rules that are applied before, where the parallelized step gets faster: pass rewrite; "
 		"shipped: those of docs/rules.md",
 		NULL, 0, 0},
+	{"finish", PASS_STRING, "",
+		"passes after which plans are compared, in place of those that follow in the pipeline", NULL, 0, 0},
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",
 		NULL, 0, 1},

@@ -80,6 +80,12 @@ static const struct {
 } texts[] = {
 	{"joint", "moves", {"all", "fuse", "\"fuse,pack\"", "\"copy,part,order\"", "pack"}},
 	{"accumulate", "steps", {"2", "4", "2", "1", "3"}},
+	{"parallelize", "finish", {"overlap", "opfuse", "\"opfuse,overlap\"", "tensorfuse", "opfuse"}},
+	{"plan", "evaluations", {"1", "8", "12", "4", "9"}},
+	{"plan", "devices", {"2", "4", "2", "3", "0"}},
+	{"plan", "optimizer", {"adam", "sgd", "none", "momentum", "adam"}},
+	{"plan", "decide", {"all", "\"layouts,memory\"", "\"shards,order\"", "fusion", "all"}},
+	{"plan", "microbatches", {"auto", "1", "\"1,2\"", "auto", "1"}},
 	{"parallelize", "devices", {"2", "4", "2", "3", "0"}},
 	{"pipeline", "steps", {"2", "4", "2", "1", "3"}},
 	{"pipeline", "axis", {"pp", "tp", "pp", "dp", "pp"}},
@@ -239,6 +245,7 @@ enum {
 	WEIGHT_tensorpart = 2,
 	WEIGHT_overlap = 1,
 	WEIGHT_joint = 3,
+	WEIGHT_plan = 1, /* it runs many others */
 };
 
 #define PASS(name) extern const struct pass pass_##name;
