@@ -39,7 +39,8 @@ struct cuda {
 const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.scratch = cuda_kernel_scratch,
 	.workspace = {0, CUDA_WORKSPACE_MOST},
-	.outside_arena = RT_CUDA_WORKSPACE};
+	.outside_arena = RT_CUDA_WORKSPACE,
+	.for_collectives = RT_CUDA_ROOM};
 
 static bool
 is_aligned(const struct lower_plan *p, const struct ir_value *v)

@@ -177,6 +177,7 @@ static const struct rt_device cuda_device = {
 	.sync = cuda_sync,
 	.is_host = false,
 	.outside_arena = RT_CUDA_WORKSPACE,
+	.for_collectives = RT_CUDA_ROOM,
 	.engine = &rt_cuda_engine,
 	.transfers = &rt_cuda_transfers,
 };
