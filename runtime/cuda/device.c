@@ -1,6 +1,7 @@
 /* CUDA devices for the runtime's main loop, and the program's entry: see rt_cuda.h. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
+#include "runtime/trace/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,6 +205,7 @@ cuda_step(struct rt_ctx *ctx)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	d->probe = ctx->probe;
+	RT_PUT(d->began, rt_now_ns());
 	const bool wanted =
 		ctx->rank->options->graph && !d->needs_host && !ctx->probe && d->steps > 0;
 	if (!ctx->probe)
