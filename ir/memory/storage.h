@@ -99,6 +99,7 @@ struct storage_target {
 	uint64_t outside_arena, for_collectives;
 	bool bands;        /* its matrix products leave out what does not count: ir/loops/band/ */
 	bool stage_inside; /* the arena is memory of the host: the stage is in it */
+	bool threads;      /* its kernels are those of scheme_of_device */
 };
 
 /* A host with the kernels of ir/loops/scheme.h. */
