@@ -96,7 +96,7 @@ struct rt_buf {
 
 /* A collective in each group of ranks that differ only in their coordinate on `axis`. All buffers
  * are sent as one message. Sums are computed in the order of coordinates 0 .. P-1 on every
- * transport but NCCL's, which has an order of its own and rounds 16-bit sums at each hop. */
+ * transport, but by a library: rt_program.library. */
 struct rt_coll {
 	const char *name;
 	enum rt_coll_kind kind;
@@ -161,8 +161,8 @@ struct rt_program {
 	/* Part of the arena that is free between steps: staging of slices that are moved between
 	 * ranks, where the arena is host memory. 0 bytes: there is none. */
 	size_t stage, stage_bytes;
-	/* Processes communicate by the collectives of the MPI library where it has them, whose sums
-	 * are in an order of its own, so that results may differ in their last bits. */
+	/* Processes communicate by the collectives of the MPI library, or of NCCL, where it has them, whose sums
+	 * are in an order of its own (of NCCL, of 16 bits rounded at each hop), so that results may differ in their last bits. */
 	bool library;
 	void (*step)(struct rt_ctx *ctx);
 	/* What generated the program's code: dopt's version and code, compilers and libraries.

@@ -157,6 +157,7 @@ struct scheme {
 	const struct ir_module *module;
 	struct arena *arena;
 	const struct ir_op *kernel; /* the op or the fuse */
+	bool threads; /* results of loops are computed by threads side by side, which sum in registers */
 	struct scheme_op *op;
 	int nops;
 	struct scheme_tensor *tensor;
@@ -174,6 +175,10 @@ struct scheme {
  * if a form cannot be made).
  */
 struct scheme *scheme_create(
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
+
+/* The same for a device with threads: sums in 16 bits may have loops of results inside. */
+struct scheme *scheme_of_device(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
 /* The same for a host, where kernels of several products go over slabs: slab.c. */

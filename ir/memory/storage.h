@@ -96,9 +96,11 @@ struct storage_target {
 		uint64_t least, most;
 	} workspace; /* bytes, part of the scratch of a convolution that a library computes:
 			      what its shape needs, but not less and not more than these */
-	uint64_t outside_arena; /* bytes that the runtime allocates itself, for libraries */
+	/* Bytes that the runtime allocates itself: for libraries, and, in programs with collectives, for those. */
+	uint64_t outside_arena, for_collectives;
 	bool bands;        /* its matrix products leave out what does not count: ir/loops/band/ */
 	bool stage_inside; /* the arena is memory of the host: the stage is in it */
+	bool threads;      /* its kernels are those of scheme_of_device */
 };
 
 /* A host with the kernels of ir/loops/scheme.h. */

@@ -105,6 +105,11 @@ static const struct kernel_case cases[] = {
 		"%v = constant() {value = 1} : bf16[2,256]\n%j = input(\"j\") {range = 2} : "
 		"i32[2,256]\n%r = scatter_nd(%v, %j) {batch = 1, sizes = [2]}\n",
 		"rt_f32_to_bf16(f2[at])"},
+	{3, "narrow columns, a thread each, in chunks",
+		"%v = constant() {value = 1} : bf16[3000,200]\n%r = sum(%v) {dims = [0]}\n"
+		"%x = input(\"x\") : f16[3000,200]\n%s, %t = fuse(%x) {\n%a = exp(%x)\n%b = sum(%a) {dims = [0]}\n"
+		"yield(%a, %b)\n}\n",
+		"unit % 200, chunk = unit / 200|at += 1)|[at * (uint64_t)200"},
 	{3, "numbers of rows",
 		"%t = input(\"t\") : f32[500,64]\n%i = input(\"i\") {range = 600} : i32[9,70]\n%r "
 		"= gather(%t, %i)\n%s = one_hot(%i) {size = 600, to = f32}\n",

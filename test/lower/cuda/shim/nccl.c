@@ -231,7 +231,8 @@ run(const struct call *c, MPI_Request *request)
 	const MPI_Datatype type = type_of(c->type);
 	const MPI_Op op = sum_of(c);
 	const int count = (int)c->count;
-	const bool same = c->from == c->to;
+	bool same = c->from == c->to;
+	int bytes = 0;
 	switch (c->kind) {
 	case ALLREDUCE:
 		MPI_Iallreduce(same ? MPI_IN_PLACE : c->from, c->to, count, type, op, c->comm->comm,
@@ -249,7 +250,10 @@ run(const struct call *c, MPI_Request *request)
 		MPI_Ibcast(c->to, count, type, c->other, c->comm->comm, request);
 		break;
 	case ALLGATHER:
-		MPI_Iallgather(c->from, count, type, c->to, count, type, c->comm->comm, request);
+		MPI_Type_size(type, &bytes);
+		same = c->from == (const char *)c->to + (ptrdiff_t)c->comm->rank * count * bytes;
+		MPI_Iallgather(same ? MPI_IN_PLACE : c->from, count, type, c->to, count, type,
+			c->comm->comm, request);
 		break;
 	case REDUCESCATTER:
 		MPI_Ireduce_scatter_block(c->from, c->to, count, type, op, c->comm->comm, request);
