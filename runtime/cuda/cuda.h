@@ -65,8 +65,9 @@ struct rt_cuda {
 	bool needs_host; /* collectives wait for other threads: the step cannot be captured */
 	bool capturing;
 	cudaGraphExec_t graph; /* the whole step, NULL: not yet */
-	_Atomic int64_t began, longest; /* ns: start of the step at work, 0: none; the longest step so far */
-	int64_t steps;         /* that ran without timing */
+	_Atomic int64_t began,
+		longest; /* ns: start of the step at work, 0: none; the longest step so far */
+	int64_t steps;   /* that ran without timing */
 };
 
 static inline struct rt_cuda *

@@ -34,7 +34,7 @@ static bool
 keeps_meaning(struct trial *t, const struct ir_module *m, const char *text)
 {
 	struct ir_module *after = ir_module_clone(t, m);
-	if (!trial_apply(t, &after, text))
+	if (!trial_run_passes(t, &after, text))
 		return false;
 	if (!after)
 		return true;
@@ -48,7 +48,7 @@ cse_takes_no_memory(struct trial *t, const struct ir_module *m)
 	struct ir_module *before = ir_module_clone(t, m);
 	struct ir_module *after = ir_module_clone(t, m);
 
-	if (!trial_apply(t, &after, "cse"))
+	if (!trial_run_passes(t, &after, "cse"))
 		return false;
 	const uint64_t had = memory_live(before, ir_func_find(before, "main"), NULL, NULL),
 		       has = memory_live(after, ir_func_find(after, "main"), NULL, NULL);
@@ -147,10 +147,10 @@ check_training(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
 	const char *text = training[seed % 3], *before = talloc_strdup(t, t->text);
 	struct ir_module *plan = ir_module_clone(t, m), *plain = trial_erased(t, m);
-	if (!trial_apply(t, &plan, text))
+	if (!trial_run_passes(t, &plan, text))
 		return false;
 	const bool refused = !plan && is_refusal(t, before);
-	if (!trial_apply(t, &plain, text))
+	if (!trial_run_passes(t, &plain, text))
 		return false;
 	if (!plan || !plain)
 		return refused && !plain;
