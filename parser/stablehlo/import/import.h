@@ -115,6 +115,12 @@ const char *import_symbol(struct import *im, const char *text, const char *other
 /* Which result is the next value of argument i: carried[i], -1: none. False after reporting. */
 bool import_carried(struct import *im, const struct mlir_op *func, int *carried);
 
+/* Names the open sizes of the arguments (open_sizes.c); then the type of argument i with its sizes; NULL after
+ * reporting. */
+void import_open_sizes(struct import *im, const struct mlir_block *b);
+const struct mlir_type *import_sized(
+	struct import *im, const struct mlir_op *func, uint32_t argument);
+
 /* An output of that name, made unique. */
 bool import_output(struct import *im, const char *name, const struct import_value *v);
 

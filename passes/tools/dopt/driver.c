@@ -118,19 +118,27 @@ static struct ir_module *
 import_module(struct driver *t, const struct driver_input *in)
 {
 	const struct driver_options *o = t->o;
+	struct import_size *size =
+		ZERO_ARRAY(t->manager, struct import_size, (size_t)t->reads.ndefines + 1);
 	const struct import_options io = {.carry = o->carry,
 		.replicas = o->replicas,
 		.entry = o->entry,
 		.expect = o->expect,
+		.size = size,
+		.nsizes = t->reads.ndefines,
+		.used = t->reads.used,
 		.outcome = t->checks ? driver_checks_outcome(t->checks) : NULL};
 
 	for (int i = 0; i < t->reads.ndefines; i++)
-		if (!t->reads.used[i]) {
-			driver_error("option -D: '%s' is StableHLO, which has no `let`", in->name);
-			return NULL;
-		}
+		size[i] = (struct import_size){t->reads.define[i].name, t->reads.define[i].value};
 	struct mlir_file *file = mlir_read_lent(t->manager, t->ctx, in->name, in->text, in->length);
 	struct ir_module *m = file ? stablehlo_import(t->manager, file, &io) : NULL;
+	for (int i = 0; m && i < t->reads.ndefines; i++)
+		if (!t->reads.used[i]) {
+			driver_error("option -D: no argument of '%s' has an open size %s", in->name,
+				t->reads.define[i].name);
+			m = NULL;
+		}
 	talloc_free(file);
 	return m;
 }
