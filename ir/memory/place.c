@@ -27,8 +27,8 @@ enum place_limit {
 	PLACE_ROUNDS = 50, /* of moving forward, in each order: later ones rarely gain */
 	PLACE_TURN = 7,    /* of these, before it is the turn of the next order */
 	PLACE_SWEEPS = 3,  /* of each order: later ones rarely gain */
-	/* items: of more, only the first order is tried: so time stays linear */
-	PLACE_MANY = 10000,
+	PLACE_MANY =
+		10000, /* items: of more, only the first order is tried: so time stays linear */
 	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
 				 Counted, not timed: offsets do not depend on how fast this is. */
 	PLACE_GAP = 500,      /* all of that is spent while the end is 1 / PLACE_GAP or more above
@@ -442,29 +442,30 @@ find_bound(struct placer *p)
 
 /* Sweeps from a moment on, and then from that at which the highest was placed, a few times. */
 static void
-sweep_from(struct placer *p, enum storage_sweep_order order, uint32_t from, int turns)
+sweep_from(struct placer *p, struct storage_sweep *s, enum storage_sweep_order order, uint32_t from,
+	int turns)
 {
-	uint64_t *offset = ARRAY_NEW(NULL, uint64_t, p->nrooms);
-
 	for (int i = 0; i < turns && !is_done(p); i++) {
 		const uint32_t before = from;
-		const uint64_t end = storage_sweep(p->room, p->nrooms, order, &from, offset);
+		const uint64_t end = storage_sweep_run(s, order, &from);
 		if (end < p->best_end) {
 			p->best_end = end;
-			memcpy(p->best, offset, p->nrooms * sizeof *offset);
+			storage_sweep_offsets(s, p->best);
 		}
 		if (from == before)
 			break;
 	}
-	array_free(offset);
 }
 
 static void
 sweep_all(struct placer *p)
 {
+	struct storage_sweep *s = storage_sweep_create(NULL, p->room, p->nrooms);
+
 	for (int order = 0; order < SWEEPS; order++)
-		sweep_from(p, (enum storage_sweep_order)order, p->most_at, PLACE_SWEEPS);
-	sweep_from(p, SWEEP_LATE, 0, 1);
+		sweep_from(p, s, (enum storage_sweep_order)order, p->most_at, PLACE_SWEEPS);
+	sweep_from(p, s, SWEEP_LATE, 0, 1);
+	talloc_free(s);
 }
 
 uint64_t

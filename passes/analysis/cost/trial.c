@@ -264,10 +264,21 @@ last_before(struct fitter *f, int high)
 	return last;
 }
 
+/* Is it known what the pass does with nothing allowed? */
+static bool
+tried_none(const struct fitter *f)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->candidate[i].at == 0)
+			return true;
+	return false;
+}
+
 /*
  * Finds the last place whose step may fit: bytes that are allowed more are live more, or nearly so, and each trial
  * says by how much that is wrong. Half of what is left is next where that led neither to half of the places nor
- * twice as close to the limit. Ends early where little can be gained. False: reported.
+ * twice as close to the limit. Where less brings it no closer, nothing allowed is next, and the last one if that is too
+ * much. Ends early where little can be gained. False: reported.
  */
 static bool
 narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
@@ -281,11 +292,17 @@ narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
 		if (!try(f, at, 0))
 			return false;
 		const struct candidate *c = &f->candidate[f->n - 1];
-		const int64_t was = off;
+		const int64_t was = off, allowed = (int64_t)c->allowed;
 		*(is_worth(f, c) ? &low : &high) = at;
 		off = off_limit(f, c);
+		if (off > 0 && off == was && !tried_none(f)) {
+			if (!try(f, 0, 0))
+				return false;
+			if (!is_worth(f, &f->candidate[f->n - 1]))
+				return true;
+		}
 		trusted = 2 * (high - low) <= left || 2 * llabs(off) <= llabs(was);
-		guess = (int64_t)c->allowed - off;
+		guess = allowed - off;
 		if (low == at && enough > 0 && c->r.seconds <= enough)
 			return true;
 	}
@@ -313,7 +330,7 @@ narrow(struct fitter *f)
 		guess = (int64_t)c->allowed - off_limit(f, c);
 		trusted = false;
 	}
-	return f->n == GRID || last_before(f, high) || try(f, 0, 0);
+	return f->n == GRID || last_before(f, high) || tried_none(f) || try(f, 0, 0);
 }
 
 /* The last place between two whose step is expected to be within the limit; `low`: none. */
@@ -437,10 +454,14 @@ search(struct fitter *f, const struct candidate **best)
 	f->all = f->candidate[0].r;
 	if (!all && f->t->beat > 0 && f->all.seconds >= f->t->beat)
 		return true;
-	if ((!all || f->t->all_first) && f->all.live <= f->limit && (*best = choose(f)))
+	const bool first = !all || f->t->all_first;
+	if (first && f->all.live <= f->limit && (*best = choose(f)))
 		return true;
 	/* With all it does not fit, or only without gaps between buffers. */
+	const uint64_t given = f->limit;
 	raise_limit(f, all);
+	if (first && f->limit > given && f->all.live <= f->limit && (*best = choose(f)))
+		return true;
 	if (!(all ? try(f, 0, 0) && try_between(f, 0, f->places) : narrow(f)))
 		return false;
 	*best = choose(f);
