@@ -305,6 +305,20 @@ bound_of(const struct parallel_step *s)
 	return bound;
 }
 
+double
+parallel_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m)
+{
+	struct parallel_costs *costs = parallel_costs_create(run->scratch, model, m);
+	struct parallel_axes axes = {0};
+
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time && m->axis[a].size > 1)
+			axes.axis[axes.n++] = a;
+	if (!costs || axes.n > PARALLEL_MOST_AXES)
+		return 0;
+	return bound_of(parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
+}
+
 /* On the k-th mesh, from 0: with other weights, and from Unity's search. */
 static void
 add_others(
