@@ -29,7 +29,6 @@ struct rt_cuda_product {
 	cublasLtMatrixLayout_t a, b, c;
 	cublasLtMatmulAlgo_t algorithm;
 	uint32_t alignment[3]; /* of a, b and c, bytes, that the algorithm relies on */
-	int32_t nloops;        /* around the call: without the library's own batch */
 };
 
 /* Something that was put into a stream between two events. */
