@@ -37,9 +37,10 @@
 enum {
 	PROGRAM_SECONDS =
 		60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
-	PROGRAM_FILES = 2, /* translation units of a batch: a compiler each, on two cores */
+	PROGRAM_FILES = 2,  /* translation units of a batch: a compiler each, on two cores */
 	BATCH_DEVICES = 16, /* a pass may ask for hundreds, which no test machine runs as threads */
-	BATCH_PROCESSES = 4, /* ranks under mpirun, which take a second to start where there are two cores */
+	BATCH_PROCESSES =
+		4, /* ranks under mpirun, which take a second to start where there are two cores */
 };
 
 struct program {
@@ -54,7 +55,8 @@ struct batch {
 	int n, steps;  /* programs; steps of each: 3, so that states and params move on */
 	char *message; /* the last error, "" before one */
 	void *library;
-	const char *launch; /* a program that is run as `LAUNCH -rank LIBRARY PROGRAM [option ...]` by mpirun; NULL: ranks
+	const char *
+		launch; /* a program that is run as `LAUNCH -rank LIBRARY PROGRAM [option ...]` by mpirun; NULL: ranks
 			     * are threads of a child of this process */
 };
 
@@ -101,7 +103,8 @@ batch_try_module(struct batch *b, const char *what, struct ir_module *m)
 	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n),
 	     *entry = talloc_asprintf(b, "p%d", b->n);
 	struct memory_report memory;
-	memory_evaluate(m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), NULL, &memory);
+	memory_evaluate(
+		m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), NULL, &memory);
 	const struct lower_options o = {.target = BATCH_TARGET,
 		.output = output,
 		.entry = entry,
@@ -241,7 +244,8 @@ start_processes(const struct batch *b, int i, int argc, char **argv)
 	     *library = talloc_asprintf(NULL, "%s/all.so", b->folder),
 	     *number = talloc_asprintf(NULL, "%d", i);
 	char *limit = talloc_asprintf(NULL, "%d", PROGRAM_SECONDS);
-	char *command[24] = {"mpirun", "--timeout", limit, "-n", ranks, (char *)b->launch, "-rank", library, number};
+	char *command[24] = {"mpirun", "--timeout", limit, "-n", ranks, (char *)b->launch, "-rank",
+		library, number};
 
 	for (int k = 1; k < argc; k++)
 		command[8 + k] = argv[k];
@@ -254,7 +258,8 @@ start_processes(const struct batch *b, int i, int argc, char **argv)
 static inline int
 run_with(struct batch *b, int i, const char *dump, const char *option, const char *file)
 {
-	char steps[16], *log = talloc_asprintf(b, "%s/log", b->folder), *number = talloc_asprintf(b, "%d", i);
+	char steps[16], *log = talloc_asprintf(b, "%s/log", b->folder),
+			*number = talloc_asprintf(b, "%d", i);
 	const struct rt_program *p = dlsym(b->library, talloc_asprintf(b, "p%d", i));
 
 	assert_non_null(p);
@@ -371,7 +376,8 @@ struct reference {
 	struct interp *it;   /* in the element types of the module */
 	struct interp *fine; /* in double precision: what it differs by is rounding */
 	struct interp *laid; /* as `it`, by layout; NULL: not asked for, or one place */
-	struct interp *shaken[SHAKEN]; /* as `it`, from params that are off by some roundings; NULL: not asked
+	struct interp *shaken
+		[SHAKEN]; /* as `it`, from params that are off by some roundings; NULL: not asked
 					* for. What they differ by is what rounding may make. */
 };
 
@@ -416,8 +422,10 @@ shake(struct interp *it, double unit, uint64_t seed)
 
 	for (int k = 0; (name = interp_persistent_name(it, k, NULL)); k++) {
 		struct tensor *t = (struct tensor *)interp_persistent(it, name);
-		for (int64_t i = 0; ir_dtype_class(t->dtype) == IR_FLOAT && i < tensor_elements(t); i++) {
-			const double off = 2 * rt_uniform(rt_mix64(seed + (uint64_t)k), (uint64_t)i) - 1;
+		for (int64_t i = 0; ir_dtype_class(t->dtype) == IR_FLOAT && i < tensor_elements(t);
+			i++) {
+			const double off =
+				2 * rt_uniform(rt_mix64(seed + (uint64_t)k), (uint64_t)i) - 1;
 			t->data[i].f *= 1 + unit * off;
 		}
 	}
@@ -523,7 +531,8 @@ difference_from_file(const char *name, const struct rt_st_file *f, const struct 
 		return talloc_asprintf(want,
 			"%s%s is a zero of the wrong sign: the interpreter has %g", name,
 			tensor_index_text(want, want, zero), want->data[zero].f);
-	if (tensor_compare(want, have, allowed_error(want, rounding_of(r, find, name), tolerance), &diff))
+	if (tensor_compare(
+		    want, have, allowed_error(want, rounding_of(r, find, name), tolerance), &diff))
 		return NULL;
 	return talloc_asprintf(want, "%s%s differs from the interpreter: %.9g and %.9g", name,
 		tensor_index_text(want, want, diff.worst), diff.a, diff.b);
@@ -626,7 +635,8 @@ run_shaken(struct batch *b, int i, struct reference *r)
  * the other does not: a gradient, and with it whether an optimizer with a dynamic loss scale leaves the step out.
  */
 static inline const char *
-difference_by_layout(struct batch *b, int i, const struct reference *r, const char *dump, const char *save)
+difference_by_layout(
+	struct batch *b, int i, const struct reference *r, const char *dump, const char *save)
 {
 	const double tolerance = tolerance_of(b->program[i].m);
 	const char *wrong = difference_of_files(b, r, dump, save, tolerance);
@@ -650,7 +660,8 @@ program_difference(struct batch *b, int i)
 	     *save = talloc_asprintf(b, "%s/save%d", b->folder, i);
 	const struct interp_options o = {.mode = INTERP_MEANING},
 				    fine = {.mode = INTERP_MEANING, .f64 = true};
-	struct reference r = {interp_create(b, p->m, &o), interp_create(b, p->m, &fine), NULL, {NULL}};
+	struct reference r = {
+		interp_create(b, p->m, &o), interp_create(b, p->m, &fine), NULL, {NULL}};
 	const double tolerance = tolerance_of(p->m);
 
 	if (!run_interpreter(r.it, b->steps) || !run_interpreter(r.fine, b->steps))

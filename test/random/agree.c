@@ -23,8 +23,7 @@ add_file(struct batch *b, const char *path, bool emit)
 {
 	const struct parse_options o = {.inline_calls = true};
 	const char *text = read_file(b, path, NULL);
-	struct ir_module *m =
-		text ? parse_module(b, b->ctx, path, text, strlen(text), &o) : NULL;
+	struct ir_module *m = text ? parse_module(b, b->ctx, path, text, strlen(text), &o) : NULL;
 	if (m && !emit && !is_run(b, m))
 		return true;
 	b->message = m ? b->message : talloc_asprintf(b, "it is not read: %s", b->message);
