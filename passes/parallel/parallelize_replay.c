@@ -68,8 +68,8 @@ finishing(const struct pass_run *run)
 }
 
 /* Plans that fit come first, then those that need least. */
-static bool
-is_better(const struct parallel_plan *a, const struct parallel_plan *b)
+bool
+parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b)
 {
 	return a->over != b->over ? a->over < b->over : a->seconds < b->seconds;
 }
@@ -93,8 +93,8 @@ replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	plan->over = f->strict && !plan->fits
 			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
 			     : 0;
-	if (isfinite(r.seconds) && budget > 0 &&
-		(!best->seconds || is_better(plan, best) || pass_remarks_wanted(f->run)))
+	if (step && budget > 0 &&
+		(!best->seconds || parallel_is_better(plan, best) || pass_remarks_wanted(f->run)))
 		plan->over += fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
 					      pass_budget(f->run)) -
 					      budget);
@@ -280,8 +280,8 @@ certified(const void *owner, const struct parallel_step *s)
 	return scale_edges(owner, &p, share);
 }
 
-static double
-bound_of(const struct parallel_step *s)
+double
+parallel_bound(const struct parallel_step *s)
 {
 	static const double of_kernels[] = {0.5, 0.9, 0.99};
 	void *scratch = alloc_scratch(NULL);
@@ -376,7 +376,7 @@ replay_from(struct parallel_search *f, const struct parallel_meshes *meshes, str
 			if (k != f->policy && all->at[i].policies >> k & 1 && plan->over == 0)
 				*least = *least > 0 ? fmin(*least, plan->seconds) : plan->seconds;
 		}
-		if (!best->seconds || is_better(plan, best)) {
+		if (!best->seconds || parallel_is_better(plan, best)) {
 			*best = *plan;
 			best->policy = f->policy;
 		}
@@ -406,7 +406,7 @@ tighten(struct parallel_search *f, const struct parallel_meshes *meshes, struct 
 	}
 }
 
-double
+void
 parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
 	const double budget = f->budget;
@@ -424,5 +424,4 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 		best->found.bound = proven.found.bound;
 		best->found.sweeps = proven.found.sweeps;
 	}
-	return pass_remarks_wanted(f->run) ? bound_of(best->s) : -INFINITY;
 }

@@ -35,8 +35,8 @@
 #endif
 
 enum {
-	/* a program of a test runs for milliseconds; a deadlock would run for ever */
-	PROGRAM_SECONDS = 60,
+	PROGRAM_SECONDS =
+		60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
 	PROGRAM_FILES = 2,  /* translation units of a batch: a compiler each, on two cores */
 	BATCH_DEVICES = 16, /* a pass may ask for hundreds, which no test machine runs as threads */
 	BATCH_PROCESSES =
