@@ -30,11 +30,11 @@ data_type(enum rt_dtype t)
 	}
 }
 
-/* The loop that is the library's batch: the last one, if no loop adds. */
+/* The loop that is the library's batch: the last one that does not add. */
 static const struct rt_cuda_gemm_loop *
 batch_of(const struct rt_cuda_gemm *g)
 {
-	return g->nloops && !g->nsum ? &g->loops[g->nloops - 1] : NULL;
+	return g->nloops > g->nsum ? &g->loops[g->nloops - g->nsum - 1] : NULL;
 }
 
 static cublasLtMatrixLayout_t
@@ -114,10 +114,10 @@ choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct r
 	const size_t workspace = RT_CUDA_WORKSPACE;
 	const uint32_t *align = p->alignment;
 	/* not by adding parts of a sum that are rounded to 16 bits */
-	const uint32_t reduction = rt_dtype_bytes(result_of(g)) > 2
-					   ? CUBLASLT_REDUCTION_SCHEME_MASK
-					   : CUBLASLT_REDUCTION_SCHEME_NONE |
-						     CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+	const uint32_t reduction =
+		rt_dtype_bytes(result_of(g)) > 2
+			? CUBLASLT_REDUCTION_SCHEME_MASK
+			: CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulPreference_t preference;
 	cublasLtMatmulHeuristicResult_t result;
 	int found = 0;
@@ -157,7 +157,6 @@ prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_pr
 	p->b = new_layout(d, g, g->dtype, g->trans_a ? g->m : g->k, g->trans_a ? g->k : g->m,
 		g->lda, batch->a);
 	p->c = new_layout(d, g, result_of(g), g->n, g->m, g->ldc, batch->c);
-	p->nloops = g->nloops - (batch_of(g) != NULL);
 	for (int i = 0; i < 3; i++)
 		p->alignment[i] = 2 * MOST_ALIGNED;
 	p->ready = true;
@@ -206,13 +205,15 @@ rt_cuda_gemm(
 		set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
 	adapt(d, g, p, a, b, c);
 	int64_t count = 1;
-	for (int i = 0; i < p->nloops; i++)
-		count *= g->loops[i].size;
+	for (int i = 0; i < g->nloops; i++)
+		count *= &g->loops[i] == batch_of(g) ? 1 : g->loops[i].size;
 	for (int64_t i = 0; i < count; i++) {
 		int64_t rest = i, at_a = 0, at_b = 0, at_c = 0;
 		bool add = false;
-		for (int l = p->nloops - 1; l >= 0; l--) {
+		for (int l = g->nloops - 1; l >= 0; l--) {
 			const struct rt_cuda_gemm_loop *loop = &g->loops[l];
+			if (loop == batch_of(g))
+				continue;
 			const int64_t index = rest % loop->size;
 			rest /= loop->size;
 			at_a += index * loop->a;

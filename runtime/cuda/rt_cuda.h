@@ -19,6 +19,10 @@
  * convolutions that need no more: what NVIDIA recommends for its largest devices. */
 #define RT_CUDA_WORKSPACE ((size_t)32 << 20)
 
+/* Bytes that every rank allocates in addition to it in programs with collectives, for what is packed and what is received
+ * to be added: a collective that needs more takes rounds. Messages of several MB reach the bandwidth of NVLink on 8 GPUs. */
+#define RT_CUDA_ROOM ((size_t)64 << 20)
+
 /* A kernel of the image: `threads` a block. */
 struct rt_cuda_kernel {
 	const char *name;
