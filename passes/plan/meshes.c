@@ -105,6 +105,8 @@ plan_mesh_of(struct planner *p, const int32_t *size, int n)
 	for (int i = 0; i < p->nbases; i++)
 		if (has_sizes(&p->base[i], size, n))
 			return i;
+	if (p->nbases == PLAN_NMESHES)
+		return PLAN_PLAIN;
 	for (int i = 0; i < n; i++)
 		axis[i] = (struct axis){TEXT(p->run->scratch, "axis%d", i), size[i]};
 	add_base(p, axis, n);

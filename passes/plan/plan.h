@@ -75,7 +75,7 @@ extern const char plan_stage_axis[];
 
 /* meshes.c: fills p->base for so many devices; 1: the mesh of the module alone. */
 void plan_meshes(struct planner *p, int64_t devices);
-/* The base with axes of these sizes, which is added if it is not there. */
+/* The base with axes of these sizes, which is added if it is not there; PLAN_PLAIN where there is no room. */
 int plan_mesh_of(struct planner *p, const int32_t *size, int n);
 
 /* recipes.c: adds the pipelines to start from, each measured. */

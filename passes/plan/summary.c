@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A smaller share of the arithmetic that is computed again is not told. */
+static const double told_share = 1e-3;
+
 /* Lines of params and of costs. */
 enum { MOST_CLASSES = 8, MOST_COSTS = 3 };
 
@@ -127,8 +130,8 @@ tell_params(struct writer *w)
 	for (int64_t i = 0; i < w->class.n && i < MOST_CLASSES; i++) {
 		const struct class *c = &w->class.at[i];
 		diag_note(w->d, LOC_NONE,
-			"plan: param %s%s: %s, %s on each device, gathered %.3g times in a step",
-			c->name, c->n > 1 ? TEXT(w->scratch, " (%" PRId64 ")", c->n) : "",
+			"plan: param %s%s: %s, %s on each device, %.3g gathers a step", c->name,
+			c->n > 1 ? TEXT(w->scratch, " (%" PRId64 ")", c->n) : "",
 			ir_type_text(w->scratch, w->m, c->type), number_bytes(bytes, c->bytes),
 			(double)c->gathers / (double)c->n);
 	}
@@ -235,7 +238,7 @@ tell_time(struct writer *w)
 			number_seconds(seconds, w->cost.at[i].seconds),
 			100 * w->cost.at[i].seconds / t->iteration, w->cost.at[i].what,
 			w->cost.at[i].remedy);
-	if (t->repeated > 0)
+	if (t->repeated > told_share * r.flops)
 		diag_note(w->d, LOC_NONE,
 			"plan: %.3g %% of the arithmetic is of values computed again",
 			100 * t->repeated / r.flops);
@@ -246,7 +249,9 @@ static void
 tell_bound(struct writer *w, const struct plan_candidate *best)
 {
 	struct planner *p = w->p;
-	const struct plan_base *b = &p->base[best->base];
+	const bool made = !p->base[best->base].n && best->r.naxes;
+	const int base = made ? plan_mesh_of(p, best->r.axis, best->r.naxes) : best->base;
+	const struct plan_base *b = &p->base[base];
 	struct ir_module *m = ir_module_clone(p->run->scratch, b->m);
 	const char *grad = p->has_gradients || !*p->optimizer ? "" : ",grad",
 		   *optimizer = p->has_optimizer ? "" : p->optimizer;
