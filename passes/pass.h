@@ -23,8 +23,8 @@
 
 DOPT_API_BEGIN
 
-struct cost_model;   /* passes/analysis/cost/cost.h */
-struct pass_manager; /* passes/manager/pipeline.h */
+struct cost_model;    /* passes/analysis/cost/cost.h */
+struct pass_manager;  /* passes/manager/pipeline.h */
 struct pass_pipeline; /* likewise */
 
 enum pass_option_type {
@@ -45,8 +45,9 @@ struct pass_option {
 	enum pass_option_type type;
 	const char *fallback; /* default as text; "": none (0, -1 for an axis); NULL: required */
 	const char *help;     /* a phrase without a full stop */
-	const char *choices;  /* PASS_ENUM: "a,b,c"; PASS_AXES: a word that names no axis; else NULL */
-	double min, max;      /* allowed range of a number, inclusive; both 0: any */
+	const char
+		*choices; /* PASS_ENUM: "a,b,c"; PASS_AXES: a word that names no axis; else NULL */
+	double min, max;  /* allowed range of a number, inclusive; both 0: any */
 };
 
 /*
@@ -128,7 +129,7 @@ int64_t pass_size(const struct pass_run *run, const char *option); /* bytes */
 double pass_time(const struct pass_run *run, const char *option);  /* seconds */
 bool pass_bool(const struct pass_run *run, const char *option);
 const char *pass_string(
-	const struct pass_run *run, const char *option);       /* "" if not given; valid during the run */
+	const struct pass_run *run, const char *option); /* "" if not given; valid during the run */
 int pass_enum(const struct pass_run *run, const char *option); /* index among the choices */
 int pass_axis(const struct pass_run *run, const char *option); /* -1: not given */
 int pass_axes(const struct pass_run *run, const char *option, int axis[IR_MAX_AXES]); /* number */

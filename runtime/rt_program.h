@@ -152,9 +152,9 @@ struct rt_program {
 	/* Where ranks have different stages, by their coordinate on that axis; NULL: all have arena_bytes. */
 	int32_t stage_axis;
 	const size_t *arena_of;
-	size_t host_bytes;  /* of each rank: host memory; 0: the program uses none */
-	int64_t batch;      /* rows of a step: dims[0] of every input; 0: there is no input */
-	double predicted;   /* seconds per step; 0: unknown */
+	size_t host_bytes; /* of each rank: host memory; 0: the program uses none */
+	int64_t batch;     /* rows of a step: dims[0] of every input; 0: there is no input */
+	double predicted;  /* seconds per step; 0: unknown */
 	/* Bytes that a rank was predicted to allocate on its device; 0: unknown. */
 	size_t predicted_bytes;
 	size_t predicted_host_bytes; /* of host_bytes, where predicted_bytes is known */
@@ -173,11 +173,12 @@ struct rt_program {
 
 /* Argument of a step function. One for each rank; only that rank's thread uses it. */
 struct rt_ctx {
-	unsigned char *arena;       /* on the device, RT_ARENA_ALIGN aligned */
-	unsigned char *host;        /* host memory, aligned alike; NULL: none */
-	int64_t coord[RT_MAX_AXES]; /* of this rank; entries of time axes are set by the generated code */
-	int64_t step;               /* 0, 1, ... */
-	uint64_t seed;              /* of the program: -seed */
+	unsigned char *arena; /* on the device, RT_ARENA_ALIGN aligned */
+	unsigned char *host;  /* host memory, aligned alike; NULL: none */
+	int64_t coord
+		[RT_MAX_AXES]; /* of this rank; entries of time axes are set by the generated code */
+	int64_t step;          /* 0, 1, ... */
+	uint64_t seed;         /* of the program: -seed */
 	const struct rt_program *prog;
 	void *device;           /* the device backend's own; NULL on the host */
 	struct rt_probe *probe; /* NULL in steps whose kernels are not timed */

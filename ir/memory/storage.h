@@ -81,7 +81,8 @@ struct storage_value {
 	int32_t buffer;              /* -1: none, kernels hold it */
 	uint32_t time;   /* set of time axes that number its slots, row-major in declared order */
 	uint64_t stride; /* bytes from slot to slot; 0: one slot */
-	uint32_t ring;   /* slots are used in turn: their number; 0: there is one for each iteration */
+	/* slots are used in turn: their number; 0: there is one for each iteration */
+	uint32_t ring;
 };
 
 /* What targets do not have in common. */
@@ -127,7 +128,8 @@ struct storage {
 		sought; /* arenas of that size were sought when offsets were found; UINT64_MAX: none were */
 	/* Of the device's arena: */
 	uint64_t arena_bytes;
-	uint64_t *home_bytes; /* [places of home_axis] of each home, of which arena_bytes is the most; NULL: alike */
+	uint64_t *
+		home_bytes; /* [places of home_axis] of each home, of which arena_bytes is the most; NULL: alike */
 	uint64_t persistent_bytes; /* of these: params, states and inputs */
 	uint64_t live_bytes;       /* most that live at one moment, rounded: no arena is smaller */
 	uint32_t live_at;          /* the first moment that has them */

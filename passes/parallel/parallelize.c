@@ -391,7 +391,8 @@ apply_rules(struct pass_run *run, struct ir_module *m)
 		rules, RULES_EVALUATIONS, CLIMB_SWEEPS, policy[pass_enum(run, "policy")]);
 	for (int i = 0; i < n; i++)
 		text = text_append(text, "%s%s", i ? "," : ",axes=[", m->axis[axis[i]].name);
-	text = text_append(text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
+	text = text_append(
+		text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
 	pass_changes_rounding(run);
 	return pass_apply(run, m, text);
 }
@@ -452,6 +453,9 @@ static const struct pass_option options[] = {
 	{"rules", PASS_STRING, "",
 		"file of rules that are applied before, where the parallelized step gets faster: pass rewrite; "
 		"shipped: those of docs/rules.md",
+		NULL, 0, 0},
+	{"finish", PASS_STRING, "",
+		"passes after which plans are compared, in place of those that follow in the pipeline",
 		NULL, 0, 0},
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",

@@ -245,6 +245,10 @@ struct split_solution parallel_published(struct parallel_search *f, const struct
  * any plan on its mesh, however kernels are fused; -INFINITY: nobody sees it. */
 double parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes);
 
+/* Such a bound for a step that has no layouts yet, over the device axes of its mesh: without micro-batches, and without
+ * anything computed again, no plan takes less. 0: not known, as the mesh has more axes than are searched at once. */
+double parallel_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m);
+
 /* --- layouts into the module: parallelize_apply.c ----------------------------------------------- */
 
 /* Gives the ops of the step's module, or of a copy of it, the layouts of their choices, with parallelization ops

@@ -25,7 +25,7 @@ struct rt_engine {
 	/* The first collectives since the device was last idle, for the watchdog. */
 	_Atomic int32_t order[RT_CUDA_ORDER];
 	_Atomic uint32_t nposted, before; /* since then, and before that */
-	struct rt_buf *room;   /* of the part at work */
+	struct rt_buf *room;              /* of the part at work */
 };
 
 struct rt_cuda_group
@@ -88,7 +88,9 @@ look(void *arg, struct rt_activity *p)
 {
 	struct rt_engine *e = arg;
 	const uint32_t n = RT_GET(e->nposted);
-	cudaSetDevice(e->device->number); /* the thread is the watchdog's: any other device would get a context */
+	cudaSetDevice(
+		e->device
+			->number); /* the thread is the watchdog's: any other device would get a context */
 	if (e->carrier->ops->look)
 		e->carrier->ops->look(e->carrier);
 	if (e->device->graph) /* which collective runs is not known, but how long a step takes is */

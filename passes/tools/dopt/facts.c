@@ -59,7 +59,8 @@ static void
 fact_text(FILE *out, const struct pass_registry *r, const char *name, size_t length)
 {
 	const struct pass_fact *f = pass_fact_find(name, length);
-	const char *tail = f && f->provider ? " (added automatically where a pass needs the fact)" : "";
+	const char *tail =
+		f && f->provider ? " (added automatically where a pass needs the fact)" : "";
 
 	fprintf(out, "%-*.*s %s\n", NAME_COLUMN + 2, (int)length, name,
 		f ? f->summary : "set by passes only; it is not read off a module");

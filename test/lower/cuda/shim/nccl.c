@@ -41,7 +41,7 @@ static _Thread_local struct call calls[MOST_CALLS];
 static _Thread_local int ncalls;
 static _Atomic bool aborted, failed; /* by any thread */
 static int nids, nfirst; /* ids made by this process; communicators whose place 0 it is */
-static int ngroups; /* that this process has begun */
+static int ngroups;      /* that this process has begun */
 
 const char *
 ncclGetErrorString(ncclResult_t result)
@@ -80,7 +80,8 @@ ncclResult_t
 ncclCommDestroy(ncclComm_t comm)
 {
 	if (comm->graphs) {
-		fprintf(stderr, "shim: ncclCommDestroy waits for %d groups in graphs\n", comm->graphs);
+		fprintf(stderr, "shim: ncclCommDestroy waits for %d groups in graphs\n",
+			comm->graphs);
 		abort();
 	}
 	MPI_Barrier(comm->comm);

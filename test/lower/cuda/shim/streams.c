@@ -472,7 +472,8 @@ cudaStreamSynchronize(cudaStream_t stream)
 		return cudaErrorStreamCaptureUnsupported;
 	const char *slow = getenv("SHIM_SLOW");
 	if (slow)
-		nanosleep(&(struct timespec){atoi(slow) / 1000, atoi(slow) % 1000 * 1000000L}, NULL);
+		nanosleep(
+			&(struct timespec){atoi(slow) / 1000, atoi(slow) % 1000 * 1000000L}, NULL);
 	pthread_mutex_lock(&lock);
 	finish(s, s->put);
 	pthread_mutex_unlock(&lock);
