@@ -40,7 +40,7 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.scratch = cuda_kernel_scratch,
 	.workspace = {0, CUDA_WORKSPACE_MOST},
 	.threads = true,
-	.outside_arena = RT_CUDA_WORKSPACE,
+	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
 	.for_collectives = RT_CUDA_ROOM};
 
 static bool

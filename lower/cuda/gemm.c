@@ -182,11 +182,12 @@ cuda_gemm(struct cuda_text *t, int i)
 	result = wide || parts > 1 ? cuda_open_wide(t, o, parts) : cuda_host_pointer(t, e.result);
 	const struct cuda_gemm_row row = {g->nloops ? loops_text(src, g) : NULL,
 		TEXT(src,
-			"RT_%s, %s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+			"RT_%s, %s, %s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
 			", %" PRId64 ", %" PRId64 ", %d, %d",
 			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
-			truth[g->trans_b], truth[e.relu], truth[wide], g->m, g->n, g->k, g->lda,
-			g->ldb, g->ldc, g->nloops, g->nsum)};
+			truth[g->trans_b], truth[e.relu], truth[wide],
+			truth[g->nloops - g->nsum > 1], g->m, g->n, g->k, g->lda, g->ldb, g->ldc,
+			g->nloops, g->nsum)};
 	LIST_PUSH(src, src->gemm, src->ngemms, row);
 	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms - 1,
 		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),

@@ -22,13 +22,28 @@ struct rt_cuda_target {
 	const struct rt_cuda_program *cuda;
 };
 
+/* What cuBLASLt is told of the matrices of a product, and its algorithm for them. */
+struct rt_cuda_batch {
+	cublasLtMatrixLayout_t a, b, c;
+	cublasLtMatmulAlgo_t algorithm;
+	uint32_t alignment[3]; /* of a, b and c, bytes, that the algorithm relies on */
+};
+
+/* Operands and a result that a product has had, and where the addresses of their matrices are: for each step of the loops
+ * that add, those of b, a and c, in that order. */
+struct rt_cuda_site {
+	const void *a, *b, *c;
+	size_t at; /* bytes from rt_cuda.addresses */
+};
+
 /* A matrix product prepared for cuBLASLt. */
 struct rt_cuda_product {
 	bool ready;
 	cublasLtMatmulDesc_t operation;
-	cublasLtMatrixLayout_t a, b, c;
-	cublasLtMatmulAlgo_t algorithm;
-	uint32_t alignment[3]; /* of a, b and c, bytes, that the algorithm relies on */
+	struct rt_cuda_batch strided, addressed;
+	bool unknown; /* it has one loop, or the library has no algorithm that takes addresses */
+	struct rt_cuda_site *sites;
+	int nsites;
 };
 
 /* Something that was put into a stream between two events. */
@@ -50,6 +65,8 @@ struct rt_cuda {
 	cudaKernel_t sum[RT_DTYPES], move[9]; /* by bytes of an element */
 	cublasLtHandle_t blas;
 	void *workspace;
+	void *addresses; /* RT_CUDA_ADDRESSES bytes, of which `addressed` are used */
+	size_t addressed;
 	void *collectives; /* RT_CUDA_ROOM bytes, where the program has any */
 	struct rt_cuda_product *products;
 	struct rt_cuda_convs *convs; /* of conv.c; NULL: none yet */
@@ -96,6 +113,8 @@ void rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes
 void rt_cuda_put_range(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, void *base,
 	const struct rt_region *region, int64_t at, int64_t n, void *row, bool to_row);
 
+/* Frees the memory of addresses of matrices, where nothing that uses it is on its way. gemm.c */
+void rt_cuda_forget_addresses(struct rt_cuda *d);
 /* Frees what the matrix products of a program hold. gemm.c */
 void rt_cuda_free_products(struct rt_cuda *d);
 

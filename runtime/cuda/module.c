@@ -49,6 +49,7 @@ rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 	if (ok && cublasLtCreate(&d->blas) != CUBLAS_STATUS_SUCCESS)
 		ok = rt_fail(st, RT_EXIT_RUN, "cannot initialize cuBLASLt");
 	ok = ok && fail_load(st, "workspace", cudaMalloc(&d->workspace, RT_CUDA_WORKSPACE));
+	ok = ok && fail_load(st, "addresses", cudaMalloc(&d->addresses, RT_CUDA_ADDRESSES));
 	return ok && (!setup->prog->ncolls || fail_load(st, "memory of collectives",
 						      cudaMalloc(&d->collectives, RT_CUDA_ROOM)));
 }
@@ -69,6 +70,7 @@ rt_cuda_unload(struct rt_cuda *d)
 		d->target->cuda->close_convs(d);
 	rt_cuda_free_spans(d);
 	cudaFree(d->workspace);
+	cudaFree(d->addresses);
 	cudaFree(d->collectives);
 	if (d->blas)
 		cublasLtDestroy(d->blas);
@@ -77,6 +79,7 @@ rt_cuda_unload(struct rt_cuda *d)
 	free(d->kernels);
 	free(d->products);
 	d->workspace = NULL;
+	d->addresses = NULL;
 	d->collectives = NULL;
 	d->blas = NULL;
 	d->library = NULL;
