@@ -93,7 +93,7 @@ replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	plan->over = f->strict && !plan->fits
 			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
 			     : 0;
-	if (step && budget > 0 &&
+	if (isfinite(r.seconds) && budget > 0 &&
 		(!best->seconds || parallel_is_better(plan, best) || pass_remarks_wanted(f->run)))
 		plan->over += fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
 					      pass_budget(f->run)) -
@@ -306,7 +306,7 @@ parallel_bound(const struct parallel_step *s)
 }
 
 double
-parallel_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m)
+parallel_module_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m)
 {
 	struct parallel_costs *costs = parallel_costs_create(run->scratch, model, m);
 	struct parallel_axes axes = {0};
@@ -316,7 +316,8 @@ parallel_bound(struct pass_run *run, const struct cost_model *model, struct ir_m
 			axes.axis[axes.n++] = a;
 	if (!costs || axes.n > PARALLEL_MOST_AXES)
 		return 0;
-	return bound_of(parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
+	return parallel_bound(
+		parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
 }
 
 /* On the k-th mesh, from 0: with other weights, and from Unity's search. */
