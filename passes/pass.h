@@ -189,6 +189,9 @@ const char *pass_instead(const struct pass_run *run);
  */
 const char *pass_explain(const struct pass_run *run);
 
+/* This pass and its options as in the pipeline, but for an option: "adam{lr=3e-4}". Of run->scratch. */
+char *pass_without(const struct pass_run *run, const char *option);
+
 /* The passes that follow in the pipeline, as text, with `instead` for those that search for kernels and without further runs
  * of the same pass: to try a plan as the step will be in the end. "": none follow. Of run->scratch. */
 char *pass_rest(const struct pass_run *run, const char *instead);
@@ -207,7 +210,10 @@ FILE *pass_progress(const struct pass_run *run);
 
 /* Runs other passes, as pipeline text, inside this one and verifies after each. False: reported. */
 bool pass_apply(struct pass_run *run, struct ir_module *m, const char *pipeline);
-/* The same without verifying, to try passes on a copy: remarks, statistics and errors are
+/* The same for passes that use pass_rest, which then has the passes of `then` at its end. */
+bool pass_apply_before(
+	struct pass_run *run, struct ir_module *m, const char *pipeline, const char *then);
+/* pass_apply without verifying, to try passes on a copy: remarks, statistics and errors are
  * discarded. */
 bool pass_try(struct pass_run *run, struct ir_module *m, const char *pipeline);
 

@@ -32,6 +32,7 @@ bool pass_entry_searches(const struct pass_entry *e);
 struct pass_pipeline {
 	struct pass_entry *entry; /* talloc array */
 	int n;
+	const char *then; /* passes that follow it, where it runs inside another pass; NULL: none */
 };
 
 /* A remark, kept for a report. */
@@ -61,11 +62,10 @@ struct pass_manager {
 				none at all; NULL: they search */
 	const char *explain;  /* values and params of -explain; NULL: none */
 	bool *explained;      /* set where a pass asks for it; NULL: nobody wants to know */
-	bool *looked_ahead; /* set where a pass asks which passes follow; NULL: nobody wants to know */
-	FILE *progress;     /* where a search says how far it is; NULL: nowhere */
-	bool verify_each;  /* verify after every pass */
-	bool keep_remarks; /* collect remarks in `remark` */
-	bool show_remarks; /* and report them as they come */
+	FILE *progress;       /* where a search says how far it is; NULL: nowhere */
+	bool verify_each;     /* verify after every pass */
+	bool keep_remarks;    /* collect remarks in `remark` */
+	bool show_remarks;    /* and report them as they come */
 	struct pass_remark_record *remark;
 	int nremarks;
 	struct pass_counter *counter; /* of the pass at work */

@@ -468,7 +468,8 @@ count_devices(
 
 /*
  * Rules are moves of a search, in which every step is parallelized by a plan found in few sweeps. So what is found is
- * what pays for the plan that the step can then have (Unity's joint optimization).
+ * what pays for the plan that the step can then have (Unity's joint optimization). What is found is undone unless the step
+ * is faster by the plan that this pass then finds, after the passes that follow.
  */
 static bool
 apply_rules(struct pass_run *run, struct ir_module *m)
@@ -489,7 +490,9 @@ apply_rules(struct pass_run *run, struct ir_module *m)
 	text = text_append(
 		text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
 	pass_changes_rounding(run);
-	return pass_apply(run, m, text);
+	const char *rest = pass_rest(run, "opfuse");
+	return pass_apply_before(run, m, text,
+		TEXT(run->scratch, "%s%s%s", pass_without(run, "rules"), *rest ? "," : "", rest));
 }
 
 static bool
@@ -546,7 +549,8 @@ static const struct pass_option options[] = {
 		"cluster",
 		NULL, 0, CLUSTER_DEVICES_MAX},
 	{"rules", PASS_STRING, "",
-		"file of rules that are applied before, where the parallelized step gets faster: pass rewrite; "
+		"file of rules that are applied before, where the parallelized step gets faster, also after the passes "
+		"that follow: pass rewrite; "
 		"shipped: those of docs/rules.md",
 		NULL, 0, 0},
 	{"finish", PASS_STRING, "",
