@@ -55,7 +55,7 @@ driver_budget_read(struct driver *t)
 	if (t->o->host_budget && !read_quantity(t, "host-budget", t->o->host_budget, UNIT_BYTES,
 					 range, "a size such as 125GB", &bytes))
 		return false;
-	t->host_budget = (uint64_t)(bytes + 0.5);
+	t->manager->host_budget = (uint64_t)(bytes + 0.5);
 	return true;
 }
 
@@ -229,8 +229,8 @@ driver_host_limit(const struct driver *t)
 {
 	const double cluster = t->cost ? cost_model_host_memory(t->cost) : INFINITY;
 
-	if (t->host_budget)
-		return t->host_budget;
+	if (t->manager->host_budget)
+		return t->manager->host_budget;
 	return isfinite(cluster) ? (uint64_t)cluster : 0;
 }
 

@@ -169,10 +169,9 @@ struct driver {
 	struct cost_model *cost;
 	double measure_limit;            /* seconds; 0: none was given */
 	struct measure_quality *quality; /* of -measure=each; NULL: nothing was measured */
-	uint64_t host_budget;  /* bytes of host memory for each device; 0: as the cluster says */
-	struct whatif *whatif; /* NULL: none */
-	struct driver_stats *stats;   /* NULL where nothing asks for it */
-	struct driver_checks *checks; /* -expect, else NULL */
+	struct whatif *whatif;           /* NULL: none */
+	struct driver_stats *stats;      /* NULL where nothing asks for it */
+	struct driver_checks *checks;    /* -expect, else NULL */
 	const char *before; /* text of the module before the pass, for -print-after=changed */
 	bool bug;           /* a check found one */
 };
