@@ -23,8 +23,8 @@
 
 DOPT_API_BEGIN
 
-struct cost_model;   /* passes/analysis/cost/cost.h */
-struct pass_manager; /* passes/manager/pipeline.h */
+struct cost_model;    /* passes/analysis/cost/cost.h */
+struct pass_manager;  /* passes/manager/pipeline.h */
 struct pass_pipeline; /* likewise */
 
 enum pass_option_type {
@@ -45,8 +45,9 @@ struct pass_option {
 	enum pass_option_type type;
 	const char *fallback; /* default as text; "": none (0, -1 for an axis); NULL: required */
 	const char *help;     /* a phrase without a full stop */
-	const char *choices;  /* PASS_ENUM: "a,b,c"; PASS_AXES: a word that names no axis; else NULL */
-	double min, max;      /* allowed range of a number, inclusive; both 0: any */
+	const char
+		*choices; /* PASS_ENUM: "a,b,c"; PASS_AXES: a word that names no axis; else NULL */
+	double min, max;  /* allowed range of a number, inclusive; both 0: any */
 };
 
 /*
@@ -128,7 +129,7 @@ int64_t pass_size(const struct pass_run *run, const char *option); /* bytes */
 double pass_time(const struct pass_run *run, const char *option);  /* seconds */
 bool pass_bool(const struct pass_run *run, const char *option);
 const char *pass_string(
-	const struct pass_run *run, const char *option);       /* "" if not given; valid during the run */
+	const struct pass_run *run, const char *option); /* "" if not given; valid during the run */
 int pass_enum(const struct pass_run *run, const char *option); /* index among the choices */
 int pass_axis(const struct pass_run *run, const char *option); /* -1: not given */
 int pass_axes(const struct pass_run *run, const char *option, int axis[IR_MAX_AXES]); /* number */
@@ -188,6 +189,9 @@ const char *pass_instead(const struct pass_run *run);
  */
 const char *pass_explain(const struct pass_run *run);
 
+/* This pass and its options as in the pipeline, but for an option: "adam{lr=3e-4}". Of run->scratch. */
+char *pass_without(const struct pass_run *run, const char *option);
+
 /* The passes that follow in the pipeline, as text, with `instead` for those that search for kernels and without further runs
  * of the same pass: to try a plan as the step will be in the end. "": none follow. Of run->scratch. */
 char *pass_rest(const struct pass_run *run, const char *instead);
@@ -206,7 +210,10 @@ FILE *pass_progress(const struct pass_run *run);
 
 /* Runs other passes, as pipeline text, inside this one and verifies after each. False: reported. */
 bool pass_apply(struct pass_run *run, struct ir_module *m, const char *pipeline);
-/* The same without verifying, to try passes on a copy: remarks, statistics and errors are
+/* The same for passes that use pass_rest, which then has the passes of `then` at its end. */
+bool pass_apply_before(
+	struct pass_run *run, struct ir_module *m, const char *pipeline, const char *then);
+/* pass_apply without verifying, to try passes on a copy: remarks, statistics and errors are
  * discarded. */
 bool pass_try(struct pass_run *run, struct ir_module *m, const char *pipeline);
 

@@ -66,8 +66,7 @@ struct key {
 };
 
 /* An order at work. */
-struct
-try {
+struct attempt {
 	struct key *key; /* [placer.n] */
 	uint64_t end;
 	uint32_t highest; /* of key: what ended highest */
@@ -94,12 +93,12 @@ struct placer {
 	uint32_t moments;
 	struct span_tree **taken; /* [homes] */
 	uint32_t homes;
-	uint64_t *best;           /* offsets */
-	uint64_t best_end, bound; /* no end is smaller */
-	uint32_t most_at;         /* the first moment at which so much lives */
-	uint64_t enough;          /* nor need it be */
-	uint64_t placed;          /* items, by all tries */
-	struct try try[ORDERS];   /* lowest end first */
+	uint64_t *best;             /* offsets */
+	uint64_t best_end, bound;   /* no end is smaller */
+	uint32_t most_at;           /* the first moment at which so much lives */
+	uint64_t enough;            /* nor need it be */
+	uint64_t placed;            /* items, by all tries */
+	struct attempt try[ORDERS]; /* lowest end first */
 	uint32_t ntries;
 };
 
@@ -228,7 +227,7 @@ take(struct placer *p, const struct item *it, uint64_t at)
  * none does and they end lower than the best so far.
  */
 static void
-place_in_order(struct placer *p, struct try *t, uint64_t limit)
+place_in_order(struct placer *p, struct attempt *t, uint64_t limit)
 {
 	t->end = 0;
 	t->highest = 0;
@@ -323,7 +322,7 @@ static void
 try_orders(struct placer *p)
 {
 	for (int order = 0; order < ORDERS && goes_on(p); order++) {
-		struct try t = {.key = sort_items(p, order)};
+		struct attempt t = {.key = sort_items(p, order)};
 		place_in_order(p, &t, UINT64_MAX);
 		uint32_t i = p->ntries++;
 		for (; i > 0 && p->try[i - 1].end > t.end; i--)
@@ -334,7 +333,7 @@ try_orders(struct placer *p)
 
 /* Places again with what ended highest first in the order; false: it is first, or enough was tried. */
 static bool
-improve(struct placer *p, struct try *t)
+improve(struct placer *p, struct attempt *t)
 {
 	if (!t->highest || t->rounds == PLACE_ROUNDS || !goes_on(p))
 		return false;

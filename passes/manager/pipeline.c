@@ -120,13 +120,13 @@ run_entry(struct pass_run *run, const struct pass_entry *e, struct ir_module **m
 }
 
 enum pass_status
-pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, struct ir_module **m,
-	const struct pass_hooks *hooks)
+pass_pipeline_run_part(const struct pass_pipeline *p, int first, int end,
+	struct pass_manager *manager, struct ir_module **m, const struct pass_hooks *hooks)
 {
 	static const struct pass_hooks none = {0};
 	enum pass_status status = PASS_DONE;
 
-	for (int i = 0; i < p->n && status == PASS_DONE; i++) {
+	for (int i = first; i < end && status == PASS_DONE; i++) {
 		const struct pass_entry *e = &p->entry[i];
 		struct pass_run run = {.pass = e->pass,
 			.ctx = manager->ctx,
@@ -144,6 +144,13 @@ pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, s
 		talloc_free(run.scratch);
 	}
 	return status;
+}
+
+enum pass_status
+pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, struct ir_module **m,
+	const struct pass_hooks *hooks)
+{
+	return pass_pipeline_run_part(p, 0, p->n, manager, m, hooks);
 }
 
 void
@@ -228,10 +235,12 @@ note_bits(void *data, const struct pass_run *inner, const struct pass_entry *e,
 }
 
 static bool
-apply(struct pass_run *run, struct pass_manager *inner, struct ir_module *m, const char *text)
+apply(struct pass_run *run, struct pass_manager *inner, struct ir_module *m, const char *text,
+	const char *then)
 {
 	const struct pass_hooks hooks = {.data = run, .after = note_bits};
 	struct pass_pipeline *p = pass_pipeline_create(run->scratch);
+	p->then = then;
 	char *source = TEXT(p, "pipeline of %s", run->pass->name);
 	struct ir_module *result = m;
 
@@ -242,15 +251,21 @@ apply(struct pass_run *run, struct pass_manager *inner, struct ir_module *m, con
 }
 
 bool
-pass_apply(struct pass_run *run, struct ir_module *m, const char *text)
+pass_apply_before(struct pass_run *run, struct ir_module *m, const char *text, const char *then)
 {
 	struct pass_manager *inner = inner_manager(run);
-	bool ok = apply(run, inner, m, text);
+	bool ok = apply(run, inner, m, text, then);
 
 	run->manager->remark = talloc_steal(run->manager, inner->remark);
 	run->manager->nremarks = inner->nremarks;
 	talloc_free(inner);
 	return ok;
+}
+
+bool
+pass_apply(struct pass_run *run, struct ir_module *m, const char *text)
+{
+	return pass_apply_before(run, m, text, NULL);
 }
 
 bool
@@ -260,7 +275,7 @@ pass_try(struct pass_run *run, struct ir_module *m, const char *text)
 	const bool muted = diag_mute(run->ctx->diag, true);
 
 	inner->keep_remarks = inner->show_remarks = inner->verify_each = false;
-	bool ok = apply(run, inner, m, text);
+	bool ok = apply(run, inner, m, text, NULL);
 	diag_mute(run->ctx->diag, muted);
 	talloc_free(inner);
 	return ok;
@@ -276,16 +291,59 @@ pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first)
 	return text;
 }
 
+static const char *
+skip_blanks(const char *at)
+{
+	return at + strspn(at, " \t\r\n");
+}
+
+/* The end of a value in the text of a pass that was parsed: of a string, a list or a word. */
+static const char *
+value_end(const char *value)
+{
+	if (*value == '"' || *value == '[')
+		return strchr(value + 1, *value == '"' ? '"' : ']') + 1;
+	return value + strcspn(value, ",} \t\r\n");
+}
+
+char *
+pass_without(const struct pass_run *run, const char *option)
+{
+	const char *text = run->pipeline->entry[run->at].text, *at = text + strcspn(text, "{");
+	const size_t n = strlen(option);
+
+	while (*at && *at != '}') {
+		const char *name = skip_blanks(at + 1), *end = name + strcspn(name, "=,} \t\r\n");
+		const bool found = (size_t)(end - name) == n && !strncmp(name, option, n);
+		end = skip_blanks(end);
+		if (*end == '=')
+			end = skip_blanks(value_end(skip_blanks(end + 1)));
+		if (found && *at == '{' && *end == '}') /* the only one */
+			return TEXT(run->scratch, "%.*s", (int)(at - text), text);
+		if (found) /* with one of the commas beside it */
+			return *at == '{'
+				       ? TEXT(run->scratch, "%.*s%s", (int)(at + 1 - text), text,
+						 end + 1)
+				       : TEXT(run->scratch, "%.*s%s", (int)(at - text), text, end);
+		at = end;
+	}
+	return text_copy(run->scratch, text);
+}
+
 char *
 pass_rest(const struct pass_run *run, const char *instead)
 {
 	char *text = text_copy(run->scratch, "");
 
+	if (run->manager->looked_ahead)
+		*run->manager->looked_ahead = true;
 	for (int i = run->at + 1; i < run->pipeline->n; i++) {
 		const struct pass_entry *e = &run->pipeline->entry[i];
 		if (e->pass != run->pass)
 			text = text_append(text, *text ? ",%s" : "%s",
 				pass_entry_searches(e) ? instead : e->text);
 	}
+	if (run->pipeline->then)
+		text = text_append(text, *text ? ",%s" : "%s", run->pipeline->then);
 	return text;
 }

@@ -32,6 +32,7 @@ bool pass_entry_searches(const struct pass_entry *e);
 struct pass_pipeline {
 	struct pass_entry *entry; /* talloc array */
 	int n;
+	const char *then; /* passes that follow it, where it runs inside another pass; NULL: none */
 };
 
 /* A remark, kept for a report. */
@@ -54,17 +55,18 @@ struct pass_manager {
 	struct pass_registry *registry;
 	struct cost_model *cost; /* may be NULL */
 	uint64_t seed;
-	uint64_t budget;   /* bytes that a step may take on a device; 0: any */
-	double time_limit; /* seconds that a search may take; 0: any */
+	uint64_t budget;      /* bytes that a step may take on a device; 0: any */
+	uint64_t host_budget; /* bytes of host memory for each device; 0: as the cluster says */
+	double time_limit;    /* seconds that a search may take; 0: any */
 	uint64_t evaluations; /* replays that it may take, where its pass does not say; 0: any */
-	const char *instead; /* passes that searches over kernels run instead of searching, "" for
+	const char *instead;  /* passes that searches over kernels run instead of searching, "" for
 				none at all; NULL: they search */
-	const char *explain; /* values and params of -explain; NULL: none */
-	bool *explained;     /* set where a pass asks for it; NULL: nobody wants to know */
-	FILE *progress;    /* where a search says how far it is; NULL: nowhere */
-	bool verify_each;  /* verify after every pass */
-	bool keep_remarks; /* collect remarks in `remark` */
-	bool show_remarks; /* and report them as they come */
+	const char *explain;  /* values and params of -explain; NULL: none */
+	bool *explained;      /* set where a pass asks for it; NULL: nobody wants to know */
+	FILE *progress;       /* where a search says how far it is; NULL: nowhere */
+	bool verify_each;     /* verify after every pass */
+	bool keep_remarks;    /* collect remarks in `remark` */
+	bool show_remarks;    /* and report them as they come */
 	struct pass_remark_record *remark;
 	int nremarks;
 	struct pass_counter *counter; /* of the pass at work */
@@ -125,6 +127,10 @@ struct pass_hooks {
  */
 enum pass_status pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager,
 	struct ir_module **m, const struct pass_hooks *hooks);
+
+/* The same of the entries from `first` to before `end`, on what those before have made. */
+enum pass_status pass_pipeline_run_part(const struct pass_pipeline *p, int first, int end,
+	struct pass_manager *manager, struct ir_module **m, const struct pass_hooks *hooks);
 
 /* The pipeline as text that parses to it; talloc. From entry `first` on. */
 char *pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first);

@@ -248,7 +248,6 @@ is_replayed(const struct parallel_search *f)
 static bool
 take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
-	const double bound = is_replayed(f) ? parallel_replay(f, meshes) : 0;
 	struct parallel_plan *plan = &f->plan[f->policy];
 	struct split_solution *found = &plan->found;
 	struct parallel_axes axes;
@@ -258,7 +257,7 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 		remark_mesh(f->run, f->m, &axes, f->meshes);
 	}
 	if (is_replayed(f) && pass_remarks_wanted(f->run))
-		remark_step(f, plan, bound);
+		remark_step(f, plan, parallel_bound(plan->s));
 
 	/* Equal sums in other orders are rounded otherwise. */
 	if (found->cost - found->bound < rounding * found->cost)
@@ -280,6 +279,7 @@ start_search(struct pass_run *run, struct ir_module *m, const struct cost_model 
 		.model = model,
 		.policy = (enum parallel_policy)pass_enum(run, "policy"),
 		.engine = (enum parallel_engine)pass_enum(run, "engine"),
+		.indices = (enum parallel_indices)pass_enum(run, "indices"),
 		.sweeps = (uint32_t)pass_int(run, "sweeps"),
 		.budget = budget_of(run),
 		.strict = pass_given(run, "budget"),
@@ -292,6 +292,119 @@ start_search(struct pass_run *run, struct ir_module *m, const struct cost_model 
 	return f;
 }
 
+/* Sweeps to compare meshes, and steps to which rules were applied. */
+enum { CLIMB_SWEEPS = 10 };
+
+/* Of steps to which rules were applied: each is parallelized, which takes up to some seconds. */
+enum { RULES_EVALUATIONS = 40 };
+
+static bool
+search_devices(struct parallel_search *f, const struct parallel_meshes *meshes)
+{
+	const uint32_t sweeps = f->sweeps;
+	const bool more = f->engine == PARALLEL_DOPT && !pass_bool(f->run, "overlap") &&
+			  sweeps > CLIMB_SWEEPS;
+
+	if (more)
+		f->sweeps = CLIMB_SWEEPS;
+	if (!climb_meshes(f, meshes))
+		return false;
+	f->sweeps = sweeps;
+	if (more)
+		parallel_search_again(f);
+	return true;
+}
+
+/* Where a plan is searched for: over the axes of the module, or on all meshes of so many devices. */
+struct space {
+	const struct parallel_meshes *meshes; /* NULL: axes */
+	struct parallel_axes axes;
+};
+
+static bool
+search_space(struct parallel_search *f, const struct space *space)
+{
+	double cost;
+
+	return space->meshes ? search_devices(f, space->meshes)
+			     : parallel_search_mesh(f, &space->axes, 0, &cost);
+}
+
+/* The plan that has the mesh: it is searched now if it was not. NULL: reported. */
+static const struct parallel_plan *
+plan_on_mesh(struct parallel_search *f, const struct space *space, uint32_t cuts)
+{
+	struct parallel_axes axes;
+	double cost;
+
+	for (int64_t i = 0; i < f->all.n; i++)
+		if (f->all.at[i].cuts == cuts && f->all.at[i].policy == PARALLEL_BEST)
+			return &f->all.at[i];
+	parallel_meshes_set(space->meshes, cuts, f->m, &axes);
+	return parallel_search_mesh(f, &axes, cuts, &cost) ? plan_on_mesh(f, space, cuts) : NULL;
+}
+
+/* What was found with fewer indices becomes the plan, if its step is faster. Choices are numbered alike, so that it is a
+ * plan of the step with all indices, with the bounds of that. False: reported. */
+static bool
+take_from(struct parallel_search *f, const struct space *space, const struct parallel_search *fewer)
+{
+	static const char *const word[] = {PARALLEL_INDICES(CHOICE_NAME)};
+	const struct parallel_plan *other = &fewer->plan[f->policy];
+	struct parallel_plan *best = &f->plan[f->policy];
+
+	for (int i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++) {
+		struct parallel_plan *mine = &f->plan[i];
+		const double seconds = fewer->plan[i].seconds;
+		if (i != (int)f->policy && mine->seconds > 0 && seconds > 0)
+			mine->seconds = fmin(mine->seconds, seconds);
+	}
+	if (!other->s || !parallel_is_better(other, best))
+		return true;
+	const struct parallel_plan *same = plan_on_mesh(f, space, other->cuts);
+	if (!same)
+		return false;
+	const struct split_solution found = {other->found.choice,
+		split_cost(&same->s->problem, other->found.choice), same->found.bound,
+		same->found.sweeps};
+	const double bound = best->s == same->s ? best->found.bound : -INFINITY;
+	*best = *other;
+	best->name = TEXT(f->run->scratch, "%s with indices=%s", other->name, word[fewer->indices]);
+	best->s = same->s;
+	best->found = found;
+	best->found.bound = fmax(best->found.bound, bound);
+	return true;
+}
+
+/* Steps of more ops are searched with all indices alone: the others take as long again. */
+static const double fewer_ops = 1.5e4;
+
+/* Searches and replays. More indices never make the step slower: the cheapest sum is not the fastest step, so that the
+ * plan with fewer indices may be the faster one, and is searched for as well. False: reported. */
+static bool
+find_plan(struct parallel_search *f, const struct space *space)
+{
+	if (!search_space(f, space))
+		return false;
+	if (!is_replayed(f))
+		return true;
+	parallel_replay(f, space->meshes);
+	if (f->engine != PARALLEL_DOPT || f->plan[f->policy].s->problem.nnodes > fewer_ops)
+		return true;
+	for (int i = f->indices + 1; i <= PARALLEL_OUTPUTS; i++) {
+		struct parallel_search fewer = start_search(f->run, f->m, f->model);
+		fewer.indices = (enum parallel_indices)i;
+		if (!search_space(&fewer, space))
+			return false;
+		if (!fewer.excludes)
+			continue;
+		parallel_replay(&fewer, space->meshes);
+		if (!take_from(f, space, &fewer))
+			return false;
+	}
+	return true;
+}
+
 /* Axes that are there: so many at once as can be. */
 static bool
 split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_model *model)
@@ -302,45 +415,27 @@ split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_mod
 		return false;
 	while (wanted) {
 		struct parallel_search f = start_search(run, m, model);
-		struct parallel_axes axes = {0};
-		double cost;
-		for (int a = 0; a < m->naxes && axes.n < PARALLEL_MOST_AXES; a++)
+		struct space space = {NULL, {0}};
+		for (int a = 0; a < m->naxes && space.axes.n < PARALLEL_MOST_AXES; a++)
 			if (wanted >> a & 1)
-				axes.axis[axes.n++] = a;
-		for (int i = 0; i < axes.n; i++)
-			wanted &= ~(1u << axes.axis[i]);
-		if (!parallel_search_mesh(&f, &axes, 0, &cost) || !take_plan(&f, NULL))
+				space.axes.axis[space.axes.n++] = a;
+		for (int i = 0; i < space.axes.n; i++)
+			wanted &= ~(1u << space.axes.axis[i]);
+		if (!find_plan(&f, &space) || !take_plan(&f, NULL))
 			return false;
 	}
 	return true;
 }
-
-/* Sweeps to compare meshes, and steps to which rules were applied. */
-enum { CLIMB_SWEEPS = 10 };
-
-/* Of steps to which rules were applied: each is parallelized, which takes up to some seconds. */
-enum { RULES_EVALUATIONS = 40 };
 
 static bool
 split_over_devices(
 	struct pass_run *run, struct ir_module *m, const struct cost_model *model, int64_t n)
 {
 	struct parallel_search f = start_search(run, m, model);
-	const struct parallel_meshes *meshes =
-		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n);
+	const struct space space = {
+		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n), {0}};
 
-	const uint32_t sweeps = f.sweeps;
-	const bool more =
-		f.engine == PARALLEL_DOPT && !pass_bool(run, "overlap") && sweeps > CLIMB_SWEEPS;
-
-	if (more)
-		f.sweeps = CLIMB_SWEEPS;
-	if (!climb_meshes(&f, meshes))
-		return false;
-	f.sweeps = sweeps;
-	if (more)
-		parallel_search_again(&f);
-	return take_plan(&f, meshes);
+	return find_plan(&f, &space) && take_plan(&f, space.meshes);
 }
 
 /* Devices over which the pass makes axes of its own: 0 where the mesh has some. False: reported. */
@@ -373,7 +468,8 @@ count_devices(
 
 /*
  * Rules are moves of a search, in which every step is parallelized by a plan found in few sweeps. So what is found is
- * what pays for the plan that the step can then have (Unity's joint optimization).
+ * what pays for the plan that the step can then have (Unity's joint optimization). What is found is undone unless the step
+ * is faster by the plan that this pass then finds, after the passes that follow.
  */
 static bool
 apply_rules(struct pass_run *run, struct ir_module *m)
@@ -391,9 +487,12 @@ apply_rules(struct pass_run *run, struct ir_module *m)
 		rules, RULES_EVALUATIONS, CLIMB_SWEEPS, policy[pass_enum(run, "policy")]);
 	for (int i = 0; i < n; i++)
 		text = text_append(text, "%s%s", i ? "," : ",axes=[", m->axis[axis[i]].name);
-	text = text_append(text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
+	text = text_append(
+		text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
 	pass_changes_rounding(run);
-	return pass_apply(run, m, text);
+	const char *rest = pass_rest(run, "opfuse");
+	return pass_apply_before(run, m, text,
+		TEXT(run->scratch, "%s%s%s", pass_without(run, "rules"), *rest ? "," : "", rest));
 }
 
 static bool
@@ -450,8 +549,12 @@ static const struct pass_option options[] = {
 		"cluster",
 		NULL, 0, CLUSTER_DEVICES_MAX},
 	{"rules", PASS_STRING, "",
-		"file of rules that are applied before, where the parallelized step gets faster: pass rewrite; "
+		"file of rules that are applied before, where the parallelized step gets faster, also after the passes "
+		"that follow: pass rewrite; "
 		"shipped: those of docs/rules.md",
+		NULL, 0, 0},
+	{"finish", PASS_STRING, "",
+		"passes after which plans are compared, in place of those that follow in the pipeline",
 		NULL, 0, 0},
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",

@@ -126,6 +126,7 @@ struct parallel_step {
 	struct parallel_costs *costs;
 	struct parallel_axes axes;
 	enum parallel_indices indices;
+	bool excludes; /* choices of products */
 	struct alike *alike;
 	struct parallel_choices **of;        /* by number of alike; NULL: no decision */
 	struct VEC(const struct ir_op *) op; /* by node */
@@ -204,6 +205,8 @@ struct parallel_search {
 	struct ir_module *m;
 	enum parallel_policy policy;
 	enum parallel_engine engine;
+	enum parallel_indices indices;
+	bool excludes; /* indices that some product of a mesh has */
 	uint32_t sweeps;
 	double budget; /* bytes, 0: any */
 	bool strict;  /* no other plan will do; else one that the passes that follow may make fit */
@@ -241,9 +244,19 @@ struct split_solution parallel_published(struct parallel_search *f, const struct
 /* --- replays: parallelize_replay.c -------------------------------------------------------------- */
 
 /* Replays the plans of the policy that was asked for, or of all, and those of other weights of kernels and messages; the
- * one whose step is the fastest becomes that of the policy. `meshes`: NULL: those of the module. A bound for the step of
- * any plan on its mesh, however kernels are fused; -INFINITY: nobody sees it. */
-double parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes);
+ * one whose step is the fastest becomes that of the policy. `meshes`: NULL: those of the module. */
+void parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes);
+
+/* Is a replayed plan better: less over the budget, or as much and faster? */
+bool parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b);
+
+/* Seconds that no step of any plan on this mesh takes less than, however kernels are fused. */
+double parallel_bound(const struct parallel_step *s);
+
+/* Such a bound for a step that has no layouts yet, over the device axes of its mesh: without micro-batches, and without
+ * anything computed again, no plan takes less. 0: not known, as the mesh has more axes than are searched at once. */
+double parallel_module_bound(
+	struct pass_run *run, const struct cost_model *model, struct ir_module *m);
 
 /* --- layouts into the module: parallelize_apply.c ----------------------------------------------- */
 

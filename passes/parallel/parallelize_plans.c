@@ -226,8 +226,9 @@ parallel_search_mesh(
 
 	if (!costs)
 		return false;
-	struct parallel_step *s = parallel_step_create(f->run->scratch, costs, f->m, axes,
-		(enum parallel_indices)pass_enum(f->run, "indices"));
+	struct parallel_step *s =
+		parallel_step_create(f->run->scratch, costs, f->m, axes, f->indices);
+	f->excludes = f->excludes || s->excludes;
 	f->work = work_of(&s->problem);
 	if (f->budget > 0) {
 		fits = parallel_solve(f, s, &s->problem, f->sweeps, f->gap, &free);

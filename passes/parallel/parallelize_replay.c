@@ -14,8 +14,9 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
-#include "passes/analysis/cost/internal.h"
+#include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/memory.h"
+#include "passes/attempt/attempt.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/split/overlap.h"
 #include "passes/parallel/split/within.h"
@@ -55,19 +56,20 @@ struct candidate {
 
 struct candidates VEC(struct candidate);
 
-/* The passes that follow, kernels fused in any case. */
+/* The passes that follow, or those of the option `finish`, kernels fused in any case. */
 static const char *
 finishing(const struct pass_run *run)
 {
-	const char *rest = pass_rest(run, fusion);
+	const char *rest =
+		pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, fusion);
 
 	return strstr(rest, fusion) ? rest
 				    : TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);
 }
 
 /* Plans that fit come first, then those that need least. */
-static bool
-is_better(const struct parallel_plan *a, const struct parallel_plan *b)
+bool
+parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b)
 {
 	return a->over != b->over ? a->over < b->over : a->seconds < b->seconds;
 }
@@ -81,19 +83,18 @@ replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	const bool before = diag_mute(f->run->ctx->diag, true);
 	const double budget = (double)pass_budget(f->run);
 	struct parallel_axes axes;
-	struct cost_step *step = NULL;
+	struct attempt_result r = {.seconds = INFINITY};
 
 	if (meshes)
 		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
-	if (parallel_apply(f->run, plan->s, copy, plan->found.choice) &&
-		pass_try(f->run, copy, f->passes))
-		step = cost_step_create(copy, f->model, copy);
-	plan->seconds = step ? replay_seconds(step->r.makespan) : INFINITY;
+	if (parallel_apply(f->run, plan->s, copy, plan->found.choice))
+		attempt_on(f->run->manager, f->model, copy, f->passes, &r);
+	plan->seconds = r.seconds;
 	plan->over = f->strict && !plan->fits
 			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
 			     : 0;
-	if (step && budget > 0 &&
-		(!best->seconds || is_better(plan, best) || pass_remarks_wanted(f->run)))
+	if (isfinite(r.seconds) && budget > 0 &&
+		(!best->seconds || parallel_is_better(plan, best) || pass_remarks_wanted(f->run)))
 		plan->over += fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
 					      pass_budget(f->run)) -
 					      budget);
@@ -279,8 +280,8 @@ certified(const void *owner, const struct parallel_step *s)
 	return scale_edges(owner, &p, share);
 }
 
-static double
-bound_of(const struct parallel_step *s)
+double
+parallel_bound(const struct parallel_step *s)
 {
 	static const double of_kernels[] = {0.5, 0.9, 0.99};
 	void *scratch = alloc_scratch(NULL);
@@ -302,6 +303,21 @@ bound_of(const struct parallel_step *s)
 	}
 	talloc_free(scratch);
 	return bound;
+}
+
+double
+parallel_module_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m)
+{
+	struct parallel_costs *costs = parallel_costs_create(run->scratch, model, m);
+	struct parallel_axes axes = {0};
+
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time && m->axis[a].size > 1)
+			axes.axis[axes.n++] = a;
+	if (!costs || axes.n > PARALLEL_MOST_AXES)
+		return 0;
+	return parallel_bound(
+		parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
 }
 
 /* On the k-th mesh, from 0: with other weights, and from Unity's search. */
@@ -361,7 +377,7 @@ replay_from(struct parallel_search *f, const struct parallel_meshes *meshes, str
 			if (k != f->policy && all->at[i].policies >> k & 1 && plan->over == 0)
 				*least = *least > 0 ? fmin(*least, plan->seconds) : plan->seconds;
 		}
-		if (!best->seconds || is_better(plan, best)) {
+		if (!best->seconds || parallel_is_better(plan, best)) {
 			*best = *plan;
 			best->policy = f->policy;
 		}
@@ -391,7 +407,7 @@ tighten(struct parallel_search *f, const struct parallel_meshes *meshes, struct 
 	}
 }
 
-double
+void
 parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
 	const double budget = f->budget;
@@ -409,5 +425,4 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 		best->found.bound = proven.found.bound;
 		best->found.sweeps = proven.found.sweeps;
 	}
-	return pass_remarks_wanted(f->run) ? bound_of(best->s) : -INFINITY;
 }

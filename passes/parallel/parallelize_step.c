@@ -310,7 +310,7 @@ is_excluded(const struct parallel_step *s, const struct form *f, const struct pa
 }
 
 static void
-exclude_indices(const struct parallel_step *s, struct parallel_choices *c)
+exclude_indices(struct parallel_step *s, struct parallel_choices *c)
 {
 	struct form f;
 
@@ -320,8 +320,10 @@ exclude_indices(const struct parallel_step *s, struct parallel_choices *c)
 		return;
 	for (uint32_t x = 0; x < c->n; x++)
 		for (int i = 0; i < s->axes.n; i++)
-			if (is_excluded(s, &f, c, x, s->axes.axis[i]))
+			if (is_excluded(s, &f, c, x, s->axes.axis[i])) {
+				s->excludes = s->excludes || c->seconds[x] < SPLIT_NEVER;
 				c->seconds[x] = SPLIT_NEVER;
+			}
 }
 
 static void
@@ -365,6 +367,7 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->costs = costs;
 	s->axes = *axes;
 	s->indices = indices;
+	s->excludes = false;
 	s->trained = ARRAY_ZERO(s, struct ir_op *, m->op_ids);
 	s->forward = ARRAY_ZERO(s, bool, m->op_ids);
 	s->kept = ARRAY_ZERO(s, bool, m->op_ids);

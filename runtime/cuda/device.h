@@ -189,9 +189,7 @@ DEV_UNSIGNED(uint64_t)
 	}                                                                                          \
 	DEV type M_div(type x, type y)                                                             \
 	{                                                                                          \
-		return y == 0    ? 0                                                               \
-		       : y == -1 ? (type)((unsigned_type)0 - (unsigned_type)x)                     \
-				 : x / y;                                                          \
+		return y == 0 ? 0 : y == -1 ? (type)((unsigned_type)0 - (unsigned_type)x) : x / y; \
 	}                                                                                          \
 	DEV type M_rem(type x, type y)                                                             \
 	{                                                                                          \
@@ -295,7 +293,7 @@ m_to_u64(double x)
 #define DEV_ROUND(half)                                                                            \
 	DEV float m_round_##half(float x)                                                          \
 	{                                                                                          \
-		return rt_##half##_to_f32(rt_f32_to_##half(x));                                    \
+		return rt_round_##half(x);                                                         \
 	}                                                                                          \
 	DEV float m_round_##half(double x)                                                         \
 	{                                                                                          \

@@ -127,6 +127,7 @@ static const struct row rows[] = {
 	{NULL, "sink-transpose: a step", .pass = "sink-transpose"},
 	{NULL, "propagate: a step", .pass = "propagate"},
 	{NULL, "parallelize", .pass = "parallelize"},
+	{NULL, "plan", .pass = "plan{evaluations=4,summary=false,devices=4}"},
 	{NULL, "dp", .pass = "dp{axis=dp}"},
 	{"canonicalize,cse,dce,dp{axis=dp}", "shard", .pass = "shard{axis=dp}"},
 	{NULL, "prefetch", .pass = "prefetch", SHARDED, .budget = 1.2},

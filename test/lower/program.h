@@ -37,8 +37,10 @@
 enum {
 	PROGRAM_SECONDS =
 		60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
-	PROGRAM_FILES = 2, /* translation units of a batch: a compiler each, on two cores */
+	PROGRAM_FILES = 2,  /* translation units of a batch: a compiler each, on two cores */
 	BATCH_DEVICES = 16, /* a pass may ask for hundreds, which no test machine runs as threads */
+	BATCH_PROCESSES =
+		4, /* ranks under mpirun, which take a second to start where there are two cores */
 };
 
 struct program {
@@ -53,6 +55,9 @@ struct batch {
 	int n, steps;  /* programs; steps of each: 3, so that states and params move on */
 	char *message; /* the last error, "" before one */
 	void *library;
+	const char *
+		launch; /* a program that is run as `LAUNCH -rank LIBRARY PROGRAM [option ...]` by mpirun; NULL: ranks
+			     * are threads of a child of this process */
 };
 
 static inline void
@@ -98,7 +103,8 @@ batch_try_module(struct batch *b, const char *what, struct ir_module *m)
 	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n),
 	     *entry = talloc_asprintf(b, "p%d", b->n);
 	struct memory_report memory;
-	memory_evaluate(m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), NULL, &memory);
+	memory_evaluate(
+		m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), NULL, &memory);
 	const struct lower_options o = {.target = BATCH_TARGET,
 		.output = output,
 		.entry = entry,
@@ -209,18 +215,54 @@ check_memory(const char *path, const struct rt_program *p)
 			predicted);
 }
 
+/* Runs program i of a loaded library in this process; returns its status. */
+static inline int
+run_loaded(void *library, const char *i, int argc, char **argv)
+{
+	const struct rt_program *p = dlsym(library, talloc_asprintf(NULL, "p%s", i));
+	int (*run)(const struct rt_program *, int, char **) =
+		(int (*)(const struct rt_program *, int, char **))dlsym(library, "batch_run");
+	int (*own)(int, char **) =
+		(int (*)(int, char **))dlsym(library, talloc_asprintf(NULL, "p%s_main", i));
+	return own ? own(argc, argv) : p && run ? run(p, argc, argv) : 1;
+}
+
+/* A process of mpirun, started by run_with: `LAUNCH -rank LIBRARY PROGRAM [option ...]`. */
+static inline int
+run_rank(int argc, char **argv)
+{
+	void *library = argc > 3 ? dlopen(argv[2], RTLD_NOW | RTLD_LOCAL) : NULL;
+
+	return library ? run_loaded(library, argv[3], argc - 3, argv + 3) : 1;
+}
+
+/* In the child of run_with. */
+static inline void
+start_processes(const struct batch *b, int i, int argc, char **argv)
+{
+	char *ranks = talloc_asprintf(NULL, "%d", (int)ir_devices(b->program[i].m)),
+	     *library = talloc_asprintf(NULL, "%s/all.so", b->folder),
+	     *number = talloc_asprintf(NULL, "%d", i);
+	char *limit = talloc_asprintf(NULL, "%d", PROGRAM_SECONDS);
+	char *command[24] = {"mpirun", "--timeout", limit, "-n", ranks, (char *)b->launch, "-rank",
+		library, number};
+
+	for (int k = 1; k < argc; k++)
+		command[8 + k] = argv[k];
+	alarm(2 * PROGRAM_SECONDS); /* mpirun's own limit ends the ranks as well */
+	execvp(*command, command);
+}
+
 /* Runs program i in a child process with the outputs of the last step dumped, and a further option.
  * Returns its status, 0 where all went well. */
 static inline int
 run_with(struct batch *b, int i, const char *dump, const char *option, const char *file)
 {
+	char steps[16], *log = talloc_asprintf(b, "%s/log", b->folder),
+			*number = talloc_asprintf(b, "%d", i);
 	const struct rt_program *p = dlsym(b->library, talloc_asprintf(b, "p%d", i));
-	int (*run)(const struct rt_program *, int, char **) =
-		(int (*)(const struct rt_program *, int, char **))dlsym(b->library, "batch_run");
-	int (*own)(int, char **) =
-		(int (*)(int, char **))dlsym(b->library, talloc_asprintf(b, "p%d_main", i));
-	assert_true(p && (run || own));
-	char steps[16], *log = talloc_asprintf(b, "%s/log", b->folder);
+
+	assert_non_null(p);
 	snprintf(steps, sizeof steps, "%d", b->steps);
 	char *argv[] = {"test", "-steps", steps, "-no-eval", "-dump", (char *)dump, (char *)option,
 		(char *)file, NULL};
@@ -232,7 +274,10 @@ run_with(struct batch *b, int i, const char *dump, const char *option, const cha
 		signal(SIGABRT, SIG_DFL);
 		dup2(open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
 		dup2(open("/dev/null", O_WRONLY), 2);
-		_exit(own ? own(8, argv) : run(p, 8, argv));
+		if (!b->launch)
+			_exit(run_loaded(b->library, number, 8, argv));
+		start_processes(b, i, 8, argv);
+		_exit(1);
 	}
 	int status;
 	assert_int_equal(waitpid(child, &status, 0), child);
@@ -330,8 +375,9 @@ tolerance_of(const struct ir_module *m)
 struct reference {
 	struct interp *it;   /* in the element types of the module */
 	struct interp *fine; /* in double precision: what it differs by is rounding */
-	struct interp *laid; /* as `it`, by layout: what partial sums overflow; NULL: not asked for, or one device */
-	struct interp *shaken[SHAKEN]; /* as `it`, from params that are off by some roundings; NULL: not asked
+	struct interp *laid; /* as `it`, by layout; NULL: not asked for, or one place */
+	struct interp *shaken
+		[SHAKEN]; /* as `it`, from params that are off by some roundings; NULL: not asked
 					* for. What they differ by is what rounding may make. */
 };
 
@@ -376,8 +422,10 @@ shake(struct interp *it, double unit, uint64_t seed)
 
 	for (int k = 0; (name = interp_persistent_name(it, k, NULL)); k++) {
 		struct tensor *t = (struct tensor *)interp_persistent(it, name);
-		for (int64_t i = 0; ir_dtype_class(t->dtype) == IR_FLOAT && i < tensor_elements(t); i++) {
-			const double off = 2 * rt_uniform(rt_mix64(seed + (uint64_t)k), (uint64_t)i) - 1;
+		for (int64_t i = 0; ir_dtype_class(t->dtype) == IR_FLOAT && i < tensor_elements(t);
+			i++) {
+			const double off =
+				2 * rt_uniform(rt_mix64(seed + (uint64_t)k), (uint64_t)i) - 1;
 			t->data[i].f *= 1 + unit * off;
 		}
 	}
@@ -453,20 +501,17 @@ wrong_sign(const struct tensor *want, const struct tensor *fine, const struct te
 
 /*
  * What has overflowed a narrow type and become NaN has an unbounded rounding error: whether an infinite
- * element meets the zeros of a padding, and in which order it is added to others, is up to the library. A partial
- * sum of one device may overflow where the whole sum does not: then it does in the interpreter, too, by layout. Such
- * elements of `have` become those of `want`.
+ * element meets the zeros of a padding, and in which order it is added to others, is up to the library. Such elements of
+ * `have` become those of `want`.
  */
 static inline void
-excuse_overflows(const struct tensor *want, const struct tensor *fine, const struct tensor *laid, struct tensor *have)
+excuse_overflows(const struct tensor *want, const struct tensor *fine, struct tensor *have)
 {
 	if (ir_dtype_class(want->dtype) != IR_FLOAT)
 		return;
-	for (int64_t i = 0; i < tensor_elements(want); i++) {
-		const bool partial = laid && !isfinite(laid->data[i].f) && !isfinite(have->data[i].f);
-		if ((partial || isnan(want->data[i].f)) && isfinite(fine->data[i].f))
+	for (int64_t i = 0; i < tensor_elements(want); i++)
+		if (isnan(want->data[i].f) && isfinite(fine->data[i].f))
 			have->data[i] = want->data[i];
-	}
 }
 
 /* NULL where they agree, else what differs. */
@@ -480,13 +525,14 @@ difference_from_file(const char *name, const struct rt_st_file *f, const struct 
 	if (!t)
 		return talloc_asprintf(want, "the program has no %s", name);
 	struct tensor *have = from_file(want, t, want);
-	excuse_overflows(want, fine, r->laid ? find(r->laid, name) : NULL, have);
+	excuse_overflows(want, fine, have);
 	const int64_t zero = wrong_sign(want, fine, have);
 	if (zero >= 0)
 		return talloc_asprintf(want,
 			"%s%s is a zero of the wrong sign: the interpreter has %g", name,
 			tensor_index_text(want, want, zero), want->data[zero].f);
-	if (tensor_compare(want, have, allowed_error(want, rounding_of(r, find, name), tolerance), &diff))
+	if (tensor_compare(
+		    want, have, allowed_error(want, rounding_of(r, find, name), tolerance), &diff))
 		return NULL;
 	return talloc_asprintf(want, "%s%s differs from the interpreter: %.9g and %.9g", name,
 		tensor_index_text(want, want, diff.worst), diff.a, diff.b);
@@ -584,6 +630,25 @@ run_shaken(struct batch *b, int i, struct reference *r)
 }
 
 /*
+ * As difference_of_files; where they differ from the meaning of a step in narrow floats, from what it computes by layout,
+ * in all that it gives. By meaning a sum is rounded, by layout each of its terms, so that one of them may overflow where
+ * the other does not: a gradient, and with it whether an optimizer with a dynamic loss scale leaves the step out.
+ */
+static inline const char *
+difference_by_layout(
+	struct batch *b, int i, const struct reference *r, const char *dump, const char *save)
+{
+	const double tolerance = tolerance_of(b->program[i].m);
+	const char *wrong = difference_of_files(b, r, dump, save, tolerance);
+	struct reference by_layout = *r;
+
+	if (!wrong || !r->laid || narrowest_float(b->program[i].m) == IR_f32)
+		return wrong;
+	by_layout.it = r->laid;
+	return difference_of_files(b, &by_layout, dump, save, tolerance) ? wrong : NULL;
+}
+
+/*
  * Runs program i and the interpreter, by meaning, on the same random inputs, and compares all they
  * give. Returns NULL where all agrees, else what is wrong.
  */
@@ -595,7 +660,8 @@ program_difference(struct batch *b, int i)
 	     *save = talloc_asprintf(b, "%s/save%d", b->folder, i);
 	const struct interp_options o = {.mode = INTERP_MEANING},
 				    fine = {.mode = INTERP_MEANING, .f64 = true};
-	struct reference r = {interp_create(b, p->m, &o), interp_create(b, p->m, &fine), NULL, {NULL}};
+	struct reference r = {
+		interp_create(b, p->m, &o), interp_create(b, p->m, &fine), NULL, {NULL}};
 	const double tolerance = tolerance_of(p->m);
 
 	if (!run_interpreter(r.it, b->steps) || !run_interpreter(r.fine, b->steps))
@@ -607,7 +673,7 @@ program_difference(struct batch *b, int i)
 	if (wrong || getenv("BATCH_KEEP")) {
 		if (!run_shaken(b, i, &r))
 			return talloc_asprintf(b, "the interpreter: %s", b->message);
-		wrong = difference_of_files(b, &r, dump, save, tolerance);
+		wrong = difference_by_layout(b, i, &r, dump, save);
 	}
 	wrong = wrong ? talloc_strdup(b, wrong) : NULL;
 	if (getenv("BATCH_KEEP"))

@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -103,9 +104,10 @@ def jobs_of(build):
     if not (unit / "random_draw").exists() or not jobs:
         return jobs
     agree = [f for name in ("random_agree", "lower_cuda_agree") if (unit / name).exists() for f in ("-agree", str(unit / name))]
+    processes = ["-agree", f"{unit / 'random_agree'} -mpi"] if shutil.which("mpirun") else []
     pipelines = [sys.executable, str(TESTS / "random/pipelines.py"), str(dopt), str(unit / "random_draw"), *agree, "-jobs", "1"]
     where = jobs[0].environment, jobs[0].folder
-    parts = [], ["-sharded"], ["-plans", "-programs", str(ALL)]
+    parts = [], ["-sharded"], ["-plans", "-programs", str(ALL), *processes]
     return [*jobs, *(Pipelines(" ".join(["pipelines", *part[:1]]), [*pipelines, *part], *where) for part in parts)]
 
 

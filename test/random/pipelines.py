@@ -1,6 +1,7 @@
 """pipelines.py DOPT DRAW [option ...]: random pipelines on random programs and on toy models, as a user types them.
 
-    -agree PROGRAM   run some of what comes out with this (agree.c, for one target each); repeated: one more
+    -agree PROGRAM   run some of what comes out with this (agree.c, for one target each), and its options, as in
+                     'random_agree -mpi'; repeated: one more
     -seed S          the first seed (default: 0)
     -count N         so many seeds, whatever they take (default: 48)
     -seconds N       seeds for so long, however many (the environment's DOPT_PIPELINE_SECONDS goes before it)
@@ -26,6 +27,7 @@ import concurrent.futures
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -70,7 +72,7 @@ def arguments():
     parser.add_argument("-jobs", type=int, default=len(os.sched_getaffinity(0)))
     a = parser.parse_args()
     # Programs run in folders of their own.
-    a.agree = [os.path.abspath(program) for program in a.agree]
+    a.agree = [[os.path.abspath(program), *options] for program, *options in map(shlex.split, a.agree)]
     if not a.count and "DOPT_PIPELINE_SECONDS" in os.environ:
         a.seconds = float(os.environ["DOPT_PIPELINE_SECONDS"])
     if not a.count and not a.seconds:
@@ -151,10 +153,16 @@ def finding(case, dopt, out):
     return None
 
 
+def name_of(command):
+    """The program, with its options."""
+    return " ".join([pathlib.Path(command[0]).name, *command[1:]])
+
+
 def disagreement(command, out, folder):
-    """None where the programs of the modules agree with the interpreter; else what was said."""
+    """None where the programs of the modules agree with the interpreter, else what was said; and how many ran."""
     status, said = run([*command, *map(str, out)], AGREE_SECONDS, cwd=folder)
-    return None if status == 0 else f"{pathlib.Path(command[0]).name}: exit {status}\n{said}"
+    ran = re.search(r"^(\d+) programs ran$", said, re.M)
+    return None if status == 0 else f"{name_of(command)}: exit {status}\n{said}", int(ran[1]) if ran else 0
 
 
 def shrunk(case, is_wrong):
@@ -208,6 +216,7 @@ class Hunt:
         self.a, self.folder = a, folder
         self.counts = collections.Counter()
         self.kinds = collections.Counter()
+        self.ran = collections.Counter()  # by -agree
         self.refusals = collections.Counter()
 
     def found(self, case, kind, said, is_wrong):
@@ -239,22 +248,25 @@ class Hunt:
         chosen = [w for i, w in enumerate(written) if i % max(1, len(written) // most) == 0][:most]
         self.counts["sharded programs"] += sum(case.has(SHARDED) for case, _ in chosen)
         self.counts["programs of plans"] += sum(case.has(PLANS) for case, _ in chosen)
-        for program in self.a.agree if chosen else []:
-            self.counts["programs"] += len(chosen)
-            self.agree_with([program, "-emit"], written)
-            self.agree_with([program], chosen)
+        for command in self.a.agree if chosen else []:
+            if len(command) == 1:
+                self.agree_with([*command, "-emit"], written)
+            ran = self.agree_with(command, chosen)
+            self.counts["programs"] += ran
+            self.ran[name_of(command)] += ran
 
     def agree_with(self, command, chosen):
-        """Those for which the command says that something is wrong, each alone."""
-        if not disagreement(command, [out for _, out in chosen], self.folder):
-            return
-        for case, out in chosen:
-            said = disagreement(command, [out], self.folder)
+        """Reports those for which the command says that something is wrong, each alone. How many programs ran."""
+        wrong, ran = disagreement(command, [out for _, out in chosen], self.folder)
+        for case, out in chosen if wrong else []:
+            said, alone = disagreement(command, [out], self.folder)
+            ran += alone if "compile" in wrong else 0
             scratch = out.with_suffix(".scratch")  # others run `out`, too
             if said:
-                self.found(case, f"{pathlib.Path(command[0]).name}: {first_error(said) or 'it differs'}", said,
+                self.found(case, f"{name_of(command)}: {first_error(said) or 'it differs'}", said,
                            lambda c: not finding(c, self.a.dopt, scratch)
-                           and scratch.exists() and disagreement(command, [scratch], self.folder))
+                           and scratch.exists() and disagreement(command, [scratch], self.folder)[0])
+        return ran
 
     def block(self, first, count):
         command = [self.a.draw, str(first), str(count), str(self.folder), *(["sharded"] if self.a.sharded else [])]
@@ -287,6 +299,8 @@ def main():
         hunt.seeds(a.seed, a.count, float("inf") if a.count else start + a.seconds)
     shown = ("seeds", "written", "programs", *(("sharded", "sharded programs") if a.sharded else ()),
              *(("plans", "programs of plans") if a.plans else ()), "findings")
+    for name, n in hunt.ran.items():
+        print(f"{n} programs ran with {name}")
     print(", ".join(f"{hunt.counts[k]} {k}" for k in shown))
     for kind, n in hunt.kinds.most_common():
         print(f"  {n} times: {kind}")

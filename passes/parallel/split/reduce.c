@@ -193,12 +193,15 @@ collect(struct reducer *x)
 	}
 	for (int64_t i = 0; i < x->edge.n; i++) {
 		struct split_edge e = x->edge.at[i];
-		for (int side = 0; side < 2 && !x->dropped[i]; side++) {
+		uint32_t n[2];
+		if (x->dropped[i])
+			continue;
+		for (int side = 0; side < 2; side++) {
+			n[side] = fewer[e.end[side]]->n;
 			e.line[side] = reduce_fewer_lines(x, fewer[e.end[side]], e.line[side]);
 			e.end[side] = number[e.end[side]];
 		}
-		if (!x->dropped[i])
-			VEC_PUSH(x, &edge, e);
+		VEC_PUSH(x, &edge, reduce_used(x, e, n));
 	}
 	x->r.node = which.at;
 	x->r.choice = choice.at;

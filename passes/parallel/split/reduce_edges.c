@@ -34,6 +34,67 @@ reduce_table(struct reducer *x, uint32_t rows, uint32_t columns, double **cost, 
 	return t;
 }
 
+/* The lines that n choices have, in their order: numbers them anew in of[], and returns how many there are. */
+static uint32_t
+number_used(uint32_t lines, const uint16_t *line, uint32_t n, uint16_t *of, uint16_t *which)
+{
+	uint32_t used = 0;
+
+	for (uint32_t l = 0; l < lines; l++)
+		of[l] = 0;
+	for (uint32_t c = 0; c < n; c++)
+		of[line[c]] = 1;
+	for (uint32_t l = 0; l < lines; l++)
+		if (of[l]) {
+			which[used] = (uint16_t)l;
+			of[l] = (uint16_t)used++;
+		}
+	return used;
+}
+
+static struct used *
+make_used(struct reducer *x, const struct split_edge *e, const uint32_t n[2])
+{
+	struct used *u = NEW(x, struct used);
+	uint16_t *of[2], *which[2];
+	uint32_t used[2];
+	double *cost, *flipped;
+
+	for (int side = 0; side < 2; side++) {
+		const uint32_t lines = lines_of(e->table, side);
+		of[side] = ARRAY_NEW(NULL, uint16_t, lines);
+		which[side] = ARRAY_NEW(NULL, uint16_t, lines);
+		used[side] = number_used(lines, e->line[side], n[side], of[side], which[side]);
+		u->line[side] = ARRAY_NEW(x, uint16_t, n[side]);
+		for (uint32_t c = 0; c < n[side]; c++)
+			u->line[side][c] = of[side][e->line[side][c]];
+	}
+	u->table = reduce_table(x, used[0], used[1], &cost, &flipped);
+	for (uint32_t i = 0; i < used[0]; i++)
+		for (uint32_t j = 0; j < used[1]; j++)
+			cost[i * used[1] + j] = flipped[j * used[0] + i] =
+				table_at(e->table, 0, which[0][i], which[1][j]);
+	for (int side = 0; side < 2; side++) {
+		array_free(of[side]);
+		array_free(which[side]);
+	}
+	return u;
+}
+
+struct split_edge
+reduce_used(struct reducer *x, struct split_edge e, const uint32_t n[2])
+{
+	const struct key key = KEY(MAKE_USED, P(e.table), P(e.line[0]), P(e.line[1]), n[0], n[1]);
+	const struct used *u = *reduce_recall(x, key);
+
+	if (!u)
+		*reduce_recall(x, key) = u = make_used(x, &e, n);
+	e.table = u->table;
+	e.line[0] = u->line[0];
+	e.line[1] = u->line[1];
+	return e;
+}
+
 const struct pairs *
 reduce_pair_lines(struct reducer *x, const uint16_t *a, const uint16_t *b, uint32_t n)
 {

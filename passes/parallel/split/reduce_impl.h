@@ -18,7 +18,8 @@ enum make {
 	MAKE_LINES,
 	MAKE_SUM,
 	MAKE_FEWER,
-	MAKE_FEWER_LINES
+	MAKE_FEWER_LINES,
+	MAKE_USED
 };
 struct key {
 	uintptr_t of[8]; /* enum make, then pointers and numbers */
@@ -34,6 +35,12 @@ struct pairs {
 	uint16_t *line;
 	uint32_t n;
 	uint16_t *of[2];
+};
+
+/* A table without the lines that no choice has, and the lines of choices in it. */
+struct used {
+	struct split_table *table;
+	uint16_t *line[2];
 };
 
 /* The choices of a node that count. */
@@ -98,6 +105,9 @@ struct split_table *reduce_table(
 /* Lines by which two tables tell the choices of a node apart. */
 const struct pairs *reduce_pair_lines(
 	struct reducer *x, const uint16_t *a, const uint16_t *b, uint32_t n);
+
+/* The edge with its table, whose ends have n[] choices, cut down to the lines that they have. */
+struct split_edge reduce_used(struct reducer *x, struct split_edge e, const uint32_t n[2]);
 
 /* Only the edges of a node are in its list. */
 void reduce_tidy(struct reducer *x, uint32_t node);
