@@ -578,6 +578,7 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	s->align = target->align;
 	s->sought = UINT64_MAX;
 	s->order = issue_create(s, m, &main->body);
+	s->outside_arena = outside_arena(s);
 	s->home_axis = find_home_axis(m, s->order);
 	b->s = s;
 	b->target = target;

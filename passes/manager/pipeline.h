@@ -63,10 +63,11 @@ struct pass_manager {
 				none at all; NULL: they search */
 	const char *explain;  /* values and params of -explain; NULL: none */
 	bool *explained;      /* set where a pass asks for it; NULL: nobody wants to know */
-	FILE *progress;       /* where a search says how far it is; NULL: nowhere */
-	bool verify_each;     /* verify after every pass */
-	bool keep_remarks;    /* collect remarks in `remark` */
-	bool show_remarks;    /* and report them as they come */
+	bool *looked_ahead; /* set where a pass asks which passes follow; NULL: nobody wants to know */
+	FILE *progress;     /* where a search says how far it is; NULL: nowhere */
+	bool verify_each;  /* verify after every pass */
+	bool keep_remarks; /* collect remarks in `remark` */
+	bool show_remarks; /* and report them as they come */
 	struct pass_remark_record *remark;
 	int nremarks;
 	struct pass_counter *counter; /* of the pass at work */
