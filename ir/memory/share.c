@@ -7,6 +7,7 @@
 
 #include "ir/loops/scheme.h"
 
+#include <string.h>
 #include <talloc.h>
 
 static const struct ir_axis *
@@ -401,4 +402,16 @@ storage_share(struct storage_build *b)
 			put_results(b, o->op[i]);
 	for (uint32_t i = 0; i < o->n && b->s->home_axis >= 0; i++)
 		join_homes(b, o->op[i]);
+}
+
+struct storage_known *
+storage_known_create(const void *owner, const struct alike *alike, const struct storage_known *like)
+{
+	struct storage_known *k = NEW(owner, struct storage_known);
+
+	k->alike = alike;
+	k->kernel = ARRAY_ZERO(k, struct storage_kernel, alike->n + 1);
+	if (like && like->alike->n)
+		memcpy(k->kernel, like->kernel, like->alike->n * sizeof *k->kernel);
+	return k;
 }

@@ -542,18 +542,6 @@ find_home_axis(const struct ir_module *m, const struct issue *o)
 	return -1;
 }
 
-struct storage_known *
-storage_known_create(const void *owner, const struct alike *alike, const struct storage_known *like)
-{
-	struct storage_known *k = NEW(owner, struct storage_known);
-
-	k->alike = alike;
-	k->kernel = ARRAY_ZERO(k, struct storage_kernel, alike->n + 1);
-	if (like && like->alike->n)
-		memcpy(k->kernel, like->kernel, like->alike->n * sizeof *k->kernel);
-	return k;
-}
-
 /* Bytes that the runtime allocates outside of the arena. */
 static uint64_t
 outside_arena(const struct storage *s)

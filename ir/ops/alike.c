@@ -155,7 +155,8 @@ create(const void *owner, const struct ir_module *m, const struct ir_block *b, s
 	a->number = ARRAY_NEW(a, uint32_t, m->op_ids);
 	if (at->nids)
 		memcpy(a->number, like->number, at->nids * sizeof *a->number);
-	number_block(at, b);
+	if (at->nids < m->op_ids)
+		number_block(at, b);
 	a->nids = m->op_ids;
 	a->n = at->from + (uint32_t)at->first.n;
 	a->first = ARRAY_NEW(a, const struct ir_op *, a->n + 1);

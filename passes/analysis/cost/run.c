@@ -358,7 +358,8 @@ step_run(struct cost_step *s)
 {
 	const struct cluster *c = s->model->cluster;
 
-	if (!check_main(s->m, s->main) || !check_copies(s) || !place_devices(s))
+	/* What `like` was made of had no calls, and no change of it makes one. */
+	if ((!s->like && !check_main(s->m, s->main)) || !check_copies(s) || !place_devices(s))
 		return false;
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
 	for (uint32_t k = 0; k < c->nkinds && !s->bands; k++)
