@@ -12,8 +12,8 @@
 
 /* An instance in the making. */
 struct instance {
-	struct ir_module *m;         /* that its ops belong to */
-	const char *prefix;          /* of names of what persists, "" or "h3." */
+	struct ir_module *m;     /* that its ops belong to */
+	const char *prefix;      /* of names of what persists, "" or "h3." */
 	struct ir_value **value; /* by id of the template's values less first_id; NULL: none yet */
 	uint32_t first_id;
 	const struct ir_block *from; /* block of the template at work */
@@ -280,10 +280,8 @@ instance_make(struct ir_module *m, const struct instance_place *place, const str
 	const struct ir_func *f, struct ir_value *const *operands, struct ir_value **result)
 {
 	struct arena *scratch = arena_create(NULL);
-	struct instance inst = {.m = m,
-		.prefix = place->prefix,
-		.from = &f->body,
-		.scratch = scratch};
+	struct instance inst = {
+		.m = m, .prefix = place->prefix, .from = &f->body, .scratch = scratch};
 
 	create_table(&inst);
 	inst.scope = (struct ir_size_scope){m, call, instance_type_of, &inst};

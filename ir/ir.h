@@ -50,15 +50,16 @@ enum op_trait {
 	TRAIT_REGION = 1 << 8,     /* has a body */
 	TRAIT_TERMINATOR = 1 << 9, /* the last op of a body */
 	TRAIT_CALLS = 1 << 10,     /* a call of a template */
-	TRAIT_KEYED =
-		1 << 11,     /* has a name in quotes, op->symbol, that its random numbers depend on:
-				      two ops of the same name draw the same numbers */
-	TRAIT_OWN = 1 << 12, /* a kernel without index notation: struct special_op */
+	/* has a name in quotes, op->symbol, that its random numbers depend on:
+	   two ops of the same name draw the same numbers */
+	TRAIT_KEYED = 1 << 11,
+	TRAIT_OWN = 1 << 12,  /* a kernel without index notation: struct special_op */
 	TRAIT_SUMS = 1 << 13, /* with TRAIT_PARALLEL: adds partial values up, so no result is -0 */
 	TRAIT_COPY = 1 << 14, /* identity on meaning, copies between a device and its host */
 	TRAIT_ANY_MEMORY = 1 << 15, /* operands may be in host memory; those of others may not */
-	TRAIT_DEVICES = 1 << 16, /* with TRAIT_PARALLEL: not over time axes, where slices of different
-				    dims exist only one after the other */
+	/* with TRAIT_PARALLEL: not over time axes, where slices of different
+	   dims exist only one after the other */
+	TRAIT_DEVICES = 1 << 16,
 };
 
 enum attr_kind {
@@ -168,7 +169,7 @@ struct ir_module {
 	int naxes;
 	struct ir_let *let; /* sizes in scope of templates, in order; talloc array */
 	int nlets;
-	struct map *let_map; /* of names to their numbers; NULL: no lets */
+	struct map *let_map;             /* of names to their numbers; NULL: no lets */
 	const struct ir_attr *mesh_attr; /* {devices = [...]} or NULL */
 	int nmesh_attrs;
 	struct ir_func *func, **last_func; /* list in order of the text */
@@ -184,7 +185,8 @@ struct ir_context {
 	struct ir_intern *intern;            /* names and types: context.c */
 	const struct ir_row *row;            /* the op table, parsed: ir/ops/row.h */
 	const struct term *(*derivative)[3]; /* of every scalar function for each argument */
-	const struct rule_index *canonical;  /* rules of canonicalize, once it has run: rules/set.h */
+	/* rules of canonicalize, once it has run: rules/set.h */
+	const struct rule_index *canonical;
 };
 
 /* A new context owned by `owner`, with its own diagnostics reporter. Never NULL. */

@@ -44,8 +44,7 @@ ir_let_find(const struct ir_module *m, const char *name)
 {
 	if (!m->let_map)
 		return NULL;
-	const uint32_t i =
-		map_find(m->let_map, mix_word(0, name_number(name)), same_let, m, name);
+	const uint32_t i = map_find(m->let_map, mix_word(0, name_number(name)), same_let, m, name);
 
 	return i != MAP_NONE ? &m->let[i] : NULL;
 }
@@ -150,9 +149,10 @@ ir_op_create(struct ir_module *m, enum op_code code, struct ir_loc loc,
 	int nresults)
 {
 	/* In one piece: | op | results | operands | attributes | */
-	struct ir_op *op = arena_alloc(m->arena, sizeof *op + sizeof *op->result * (size_t)nresults +
-							 sizeof *op->operand * (size_t)noperands +
-							 sizeof *op->attr * (size_t)nattrs);
+	struct ir_op *op =
+		arena_alloc(m->arena, sizeof *op + sizeof *op->result * (size_t)nresults +
+					      sizeof *op->operand * (size_t)noperands +
+					      sizeof *op->attr * (size_t)nattrs);
 
 	op->id = m->op_ids++;
 	op->code = (uint16_t)code;

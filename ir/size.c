@@ -20,7 +20,8 @@ names_text(const void *owner, const struct ir_module *m, bool lets)
 	char *text = text_copy(owner, n ? "" : "none");
 
 	for (int i = 0; i < n && i < NAMES_SHOWN; i++)
-		text = text_append(text, i ? ", %s" : "%s", lets ? m->let[i].name : m->axis[i].name);
+		text = text_append(
+			text, i ? ", %s" : "%s", lets ? m->let[i].name : m->axis[i].name);
 	return n > NAMES_SHOWN ? text_append(text, " ...") : text;
 }
 
@@ -245,7 +246,8 @@ resolve_suffix(
 static bool
 resolve_rule(const struct ir_size_scope *scope, const struct ir_type_text *text, struct ir_type *t)
 {
-	const struct ir_attr *letter = text->letter ? ir_attr_find(scope->call, text->letter) : NULL,
+	const struct ir_attr *letter =
+				     text->letter ? ir_attr_find(scope->call, text->letter) : NULL,
 			     *dots = text->dots ? ir_attr_find(scope->call, "..") : NULL;
 
 	if ((text->letter && !letter) || (text->dots && !dots))

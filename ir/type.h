@@ -24,8 +24,8 @@ DOPT_API_BEGIN
 enum ir_limit {
 	IR_MAX_RANK = 8,  /* the most that cuDNN and oneDNN need; local shapes fit on the stack */
 	IR_MAX_AXES = 16, /* an axis for each prime factor: 2^12 devices and 4 time axes */
-	IR_MAX_AXIS = 1 << 16,   /* places of an axis: a layout names one in 16 bits */
-	IR_MAX_PLACES = 1 << 30, /* of all axes together: numbers of places have 32 bits */
+	IR_MAX_AXIS = 1 << 16,     /* places of an axis: a layout names one in 16 bits */
+	IR_MAX_PLACES = 1 << 30,   /* of all axes together: numbers of places have 32 bits */
 	IR_MAX_ELEMENTS_LOG2 = 50, /* of a tensor: far above any machine's memory, and the bytes of
 				      a thousand such tensors are still less than 2^63 */
 };

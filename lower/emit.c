@@ -132,8 +132,8 @@ bool
 lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct bands *bands,
 	const char *name, bool in_place, FILE *out, uint64_t *scratch_bytes)
 {
-	if (op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL |
-			      TRAIT_COPY) ||
+	if (op_is(op,
+		    TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL | TRAIT_COPY) ||
 		op->code == OP_reshape || op->code == OP_barrier)
 		return false;
 	void *owner = alloc_scratch(NULL);

@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 /* What dopt writes into such a folder: of an earlier build nothing of it stays. */
-static const char *const ours[] = {
-	"kernels.*", "kernels_[0-9]*.[co]", "step.[co]", "measure.[co]"};
+static const char *const ours[] = {"kernels.*", "kernels_[0-9]*.[co]", "step.[co]", "measure.[co]"};
 
 /* Another build may take the name away or give it between two calls; each try needs one more. */
 enum { TRIES = 100 };
@@ -47,8 +46,8 @@ job_can_publish(struct diag *d, const char *output)
 	bool good = false;
 
 	if (stat(sources, &st) == 0 && !S_ISDIR(st.st_mode))
-		diag_error(d, LOC_NONE, "cannot create the folder %s: %s", sources,
-			strerror(EEXIST));
+		diag_error(
+			d, LOC_NONE, "cannot create the folder %s: %s", sources, strerror(EEXIST));
 	else if (stat(output, &st) == 0 && !S_ISREG(st.st_mode))
 		diag_error(d, LOC_NONE, "cannot write the program %s: it is not a regular file",
 			output);

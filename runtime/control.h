@@ -20,7 +20,7 @@ enum { RT_SAVE_BY_CLOCK = 1, RT_SAVE_BY_SIGNAL = 2 };
 /* What a rank knows that the others do not. */
 struct rt_word {
 	int32_t save;
-	int32_t stop; /* the signal: SIGTERM, SIGINT; 0: none */
+	int32_t stop;       /* the signal: SIGTERM, SIGINT; 0: none */
 	int32_t bad_tensor; /* the first output that was not finite, ... */
 	int64_t bad_step;   /* ... and its step, from 1; 0: none */
 	double bad_value;

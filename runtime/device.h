@@ -30,7 +30,9 @@ struct rt_device {
 	void (*sync)(void *dev);
 	/* The arena is host memory: uploads and downloads may be left out. */
 	bool is_host;
-	size_t outside_arena; /* bytes that a rank allocates on it outside of the arena, for libraries */
+	/* Bytes that a rank allocates on it outside of the arena: for libraries, and, in programs with collectives, for
+	 * those. */
+	size_t outside_arena, for_collectives;
 	const struct rt_engine_ops *engine; /* &rt_engine_host where is_host */
 	const struct rt_transfers_ops *transfers;
 };

@@ -145,8 +145,7 @@ parse_unit(const char *text, const char *end, const struct unit *units, double *
 }
 
 static bool
-parse_link(const struct row *row, struct rt_link *out, const char *text,
-	struct rt_status *st)
+parse_link(const struct row *row, struct rt_link *out, const char *text, struct rt_status *st)
 {
 	const char *comma = strchr(text, ',');
 	if (comma && parse_unit(text, comma, bandwidth_units, &out->bytes_per_second) &&

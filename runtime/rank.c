@@ -98,7 +98,8 @@ allocate(struct rt_rank *r)
 	r->ctx.arena = r->device->alloc(r->ctx.device, arena);
 	if (!r->ctx.arena)
 		return rt_fail_memory(st, arena, "the arena");
-	r->allocated = arena + r->device->outside_arena;
+	r->allocated = arena + r->device->outside_arena +
+		       (r->prog->ncolls ? r->device->for_collectives : 0);
 	if (!allocate_host(r))
 		return false;
 	/* A single rank on the host has no tensor on its way. */

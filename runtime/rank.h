@@ -26,12 +26,12 @@ struct rt_rank {
 	struct rt_transport *transport;
 	struct rt_engine *engine;
 	struct rt_transfers *transfers; /* NULL: the program has none */
-	struct rt_trace *trace; /* NULL: none */
+	struct rt_trace *trace;         /* NULL: none */
 	struct rt_probe probe;
 	struct rt_ctx ctx;
-	void *stage;      /* host memory for the largest slice of a tensor */
-	bool own_stage;   /* it is not in the arena */
-	size_t allocated; /* bytes on the device */
+	void *stage;           /* host memory for the largest slice of a tensor */
+	bool own_stage;        /* it is not in the arena */
+	size_t allocated;      /* bytes on the device */
 	size_t allocated_host; /* and of host memory for the step */
 };
 

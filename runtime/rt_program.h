@@ -96,7 +96,7 @@ struct rt_buf {
 
 /* A collective in each group of ranks that differ only in their coordinate on `axis`. All buffers
  * are sent as one message. Sums are computed in the order of coordinates 0 .. P-1 on every
- * transport but NCCL's, which has an order of its own and rounds 16-bit sums at each hop. */
+ * transport, but by a library: rt_program.library. */
 struct rt_coll {
 	const char *name;
 	enum rt_coll_kind kind;
@@ -152,17 +152,17 @@ struct rt_program {
 	/* Where ranks have different stages, by their coordinate on that axis; NULL: all have arena_bytes. */
 	int32_t stage_axis;
 	const size_t *arena_of;
-	size_t host_bytes;  /* of each rank: host memory; 0: the program uses none */
-	int64_t batch;      /* rows of a step: dims[0] of every input; 0: there is no input */
-	double predicted;   /* seconds per step; 0: unknown */
+	size_t host_bytes; /* of each rank: host memory; 0: the program uses none */
+	int64_t batch;     /* rows of a step: dims[0] of every input; 0: there is no input */
+	double predicted;  /* seconds per step; 0: unknown */
 	/* Bytes that a rank was predicted to allocate on its device; 0: unknown. */
 	size_t predicted_bytes;
 	size_t predicted_host_bytes; /* of host_bytes, where predicted_bytes is known */
 	/* Part of the arena that is free between steps: staging of slices that are moved between
 	 * ranks, where the arena is host memory. 0 bytes: there is none. */
 	size_t stage, stage_bytes;
-	/* Processes communicate by the collectives of the MPI library where it has them, whose sums
-	 * are in an order of its own, so that results may differ in their last bits. */
+	/* Processes communicate by the collectives of the MPI library, or of NCCL, where it has them, whose sums
+	 * are in an order of its own (of NCCL, of 16 bits rounded at each hop), so that results may differ in their last bits. */
 	bool library;
 	void (*step)(struct rt_ctx *ctx);
 	/* What generated the program's code: dopt's version and code, compilers and libraries.
@@ -173,11 +173,12 @@ struct rt_program {
 
 /* Argument of a step function. One for each rank; only that rank's thread uses it. */
 struct rt_ctx {
-	unsigned char *arena;       /* on the device, RT_ARENA_ALIGN aligned */
-	unsigned char *host;        /* host memory, aligned alike; NULL: none */
-	int64_t coord[RT_MAX_AXES]; /* of this rank; entries of time axes are set by the generated code */
-	int64_t step;               /* 0, 1, ... */
-	uint64_t seed;              /* of the program: -seed */
+	unsigned char *arena; /* on the device, RT_ARENA_ALIGN aligned */
+	unsigned char *host;  /* host memory, aligned alike; NULL: none */
+	int64_t coord
+		[RT_MAX_AXES]; /* of this rank; entries of time axes are set by the generated code */
+	int64_t step;          /* 0, 1, ... */
+	uint64_t seed;         /* of the program: -seed */
 	const struct rt_program *prog;
 	void *device;           /* the device backend's own; NULL on the host */
 	struct rt_probe *probe; /* NULL in steps whose kernels are not timed */

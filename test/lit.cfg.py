@@ -107,6 +107,8 @@ features = {
     "chromium": shutil.which("chromium") is not None,
     "long": "DOPT_TEST_LONG" in os.environ,
     "mlir": shutil.which("mlir-opt-19") is not None,
+    # Other versions break lines in other places.
+    "clang_format_14": shutil.which("clang-format-14") is not None,
 }
 config.available_features.update(name for name, present in features.items() if present)
 

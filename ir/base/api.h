@@ -7,8 +7,12 @@
 #define IR_API_H
 
 #ifdef __cplusplus
-#define DOPT_API_BEGIN extern "C" { _Pragma("GCC visibility push(default)")
-#define DOPT_API_END _Pragma("GCC visibility pop") }
+#define DOPT_API_BEGIN                                                                             \
+	extern "C" {                                                                               \
+	_Pragma("GCC visibility push(default)")
+#define DOPT_API_END                                                                               \
+	_Pragma("GCC visibility pop")                                                              \
+	}
 #else
 #define DOPT_API_BEGIN _Pragma("GCC visibility push(default)")
 #define DOPT_API_END _Pragma("GCC visibility pop")

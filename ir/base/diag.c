@@ -202,7 +202,9 @@ diag_print_line(const struct diag *d, struct ir_loc loc)
 static bool
 is_shown(struct diag *d, enum diag_level level)
 {
-	unsigned *n = level == DIAG_ERROR ? &d->errors : level == DIAG_WARNING ? &d->warnings : NULL;
+	unsigned *n = level == DIAG_ERROR     ? &d->errors
+		      : level == DIAG_WARNING ? &d->warnings
+					      : NULL;
 
 	if (n)
 		d->hiding = ++*n > DIAG_MAX_SHOWN;

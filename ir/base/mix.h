@@ -23,8 +23,7 @@ mix64(uint64_t x)
 static inline uint64_t
 mix_word(uint64_t hash, uint64_t word)
 {
-	const unsigned __int128 x =
-		(unsigned __int128)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	const unsigned __int128 x = (unsigned __int128)(hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
 
 	return (uint64_t)x ^ (uint64_t)(x >> 64);
 }

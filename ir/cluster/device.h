@@ -13,19 +13,19 @@
 DOPT_API_BEGIN
 
 struct device {
-	char *name; /* talloc child of the device */
+	char *name;     /* talloc child of the device */
 	char *measured; /* how the names of measured devices begin that it stands for; NULL: only
 			   its own; a child, too */
 #define DEVICE(name, unit, value, fits, why) double name;
 #include "ir/cluster/device.def"
 #undef DEVICE
-	uint32_t given; /* set of the fields that the text gives, by number in device.def */
-	bool reached;   /* kernels reach what follows, not the peaks */
+	uint32_t given;   /* set of the fields that the text gives, by number in device.def */
+	bool reached;     /* kernels reach what follows, not the peaks */
 	char *reach_like; /* the name of the measured device whose shares they are; NULL: given; a
 			     child */
-	struct ir_loc reach_loc; /* where the text says what it is like */
+	struct ir_loc reach_loc;   /* where the text says what it is like */
 	struct reach_factors like; /* times that, with reach_like */
-	char *reach_source; /* whose rates these are; NULL: unknown; a child */
+	char *reach_source;        /* whose rates these are; NULL: unknown; a child */
 	struct reach reach[REACH_KERNELS][REACH_TYPES];
 };
 

@@ -147,7 +147,7 @@ take_overflown_sums(struct tensor *want, const struct tensor *have)
 		return 0;
 	for (int64_t i = tensor_elements(want) - 1; i >= 0; i--)
 		if (isinf(want->data[i].f) ? isnan(have->data[i].f)
-					  : isnan(want->data[i].f) && isinf(have->data[i].f)) {
+					   : isnan(want->data[i].f) && isinf(have->data[i].f)) {
 			want->data[i] = have->data[i];
 			taken++;
 		}
@@ -167,8 +167,10 @@ has_partial(const struct ir_module *m, const struct ir_type *t)
  */
 
 enum {
-	NOISE_RUNS = 8, /* with fewer, a sign that depends on rounding alone may be the same in all */
-	NOISE_FACTOR = 10000, /* some hundred ops, each a sum of some hundred terms in another order */
+	/* with fewer, a sign that depends on rounding alone may be the same in all */
+	NOISE_RUNS = 8,
+	/* some hundred ops, each a sum of some hundred terms in another order */
+	NOISE_FACTOR = 10000,
 };
 
 struct pair {
@@ -205,8 +207,8 @@ same_bits(const struct pair *p, const struct tensor *t, union cell a, union cell
 }
 
 static bool
-compare_bits(const struct pair *p, const struct tensor *a, const struct tensor *b,
-	struct tensor_diff *d)
+compare_bits(
+	const struct pair *p, const struct tensor *a, const struct tensor *b, struct tensor_diff *d)
 {
 	int64_t first = -1, count = 0;
 
@@ -282,8 +284,7 @@ is_rounding(struct pair *p, const char *name, tensor_of *of)
 }
 
 static bool
-compare_named(struct pair *p, const char *kind, const char *name, struct ir_loc loc,
-	tensor_of *of)
+compare_named(struct pair *p, const char *kind, const char *name, struct ir_loc loc, tensor_of *of)
 {
 	const struct tensor *a = of(p->before, name), *b = of(p->after, name);
 	struct tensor_diff d;
@@ -308,7 +309,8 @@ compare_named(struct pair *p, const char *kind, const char *name, struct ir_loc 
 			"overflow",
 			what);
 	else if (unknown)
-		diag_report(p->diag, DIAG_WARNING, loc, "%s differs, but rounding alone changes it as much", what);
+		diag_report(p->diag, DIAG_WARNING, loc,
+			"%s differs, but rounding alone changes it as much", what);
 	else
 		report_diff(p->diag, loc, what, a, &d);
 	talloc_free(what);

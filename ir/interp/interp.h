@@ -60,13 +60,13 @@ enum interp_mode { INTERP_MEANING, INTERP_LAYOUT };
 
 struct interp_options {
 	enum interp_mode mode;
-	bool f64;      /* floats are doubles and never rounded: any difference is an error */
-	bool subnormals; /* arithmetic computes with them instead of taking them as 0, as programs
+	bool f64;         /* floats are doubles and never rounded: any difference is an error */
+	bool subnormals;  /* arithmetic computes with them instead of taking them as 0, as programs
 			    do (runtime/kernel/subnormal.h) */
-	bool perturb;  /* params and float states start slightly above their initial values, so
+	bool perturb;     /* params and float states start slightly above their initial values, so
 			  that zeros do not hide differences */
-	uint64_t seed; /* for initial values, the order of the data set and random inputs */
-	int64_t steps; /* for the calls that run more than one; 0: the default of the call */
+	uint64_t seed;    /* for initial values, the order of the data set and random inputs */
+	int64_t steps;    /* for the calls that run more than one; 0: the default of the call */
 	const char *save; /* interp_run_print: a file for params and states at the end, or NULL */
 	const char *data; /* a safetensors file: input("x") reads rows of "train.x"; NULL: random
 			     inputs */

@@ -487,9 +487,9 @@ build(const struct scheme *kernel, const void *owner, bool slabs, const bool *ke
 
 static struct scheme *
 create(const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel,
-	bool slabs)
+	bool slabs, bool threads)
 {
-	const struct scheme of = {.module = m, .arena = a, .kernel = kernel};
+	const struct scheme of = {.module = m, .arena = a, .kernel = kernel, .threads = threads};
 
 	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, TRAIT_OWN) &&
 		!form_exists((enum op_code)kernel->code))
@@ -514,14 +514,21 @@ struct scheme *
 scheme_create(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
-	return create(owner, m, a, kernel, false);
+	return create(owner, m, a, kernel, false, false);
+}
+
+struct scheme *
+scheme_of_device(
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+{
+	return create(owner, m, a, kernel, false, true);
 }
 
 struct scheme *
 scheme_of_host(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
-	return create(owner, m, a, kernel, true);
+	return create(owner, m, a, kernel, true, false);
 }
 
 static bool

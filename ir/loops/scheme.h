@@ -30,9 +30,9 @@
 
 enum scheme_limit {
 	SCHEME_MAX_CLASSES = 32, /* of a segment: sets of classes are bits of a word */
-	SCHEME_ROW_BYTES =
-		1 << 19,   /* row buffers of a segment: half of a usual second-level cache */
-	SCHEME_ALIGN = 64, /* of scratch */
+	/* row buffers of a segment: half of a usual second-level cache */
+	SCHEME_ROW_BYTES = 1 << 19,
+	SCHEME_ALIGN = 64,            /* of scratch */
 	SCHEME_BLOCK_BYTES = 1 << 19, /* of a matrix product that is used up block by block */
 	SCHEME_TILE = 16, /* a cache line of floats: what a transposed read brings in is used up at
 			     once */
@@ -41,11 +41,11 @@ enum scheme_limit {
 				    to be worth gathering the lanes of a vector */
 	SCHEME_SUM_BLOCK_HALF = 16384, /* the same for a result of 16 bits, whose last place is
 					  that much coarser */
-	SCHEME_SUM_LANES = 32, /* by which these are divided for elements in memory: what outer
+	SCHEME_SUM_LANES = 32,  /* by which these are divided for elements in memory: what outer
 				  loops add to them is one after another, while the lanes of a
 				  vector and unrolled loops share a local's block */
-	SCHEME_BLOCK_ROWS = 64,        /* at least: each call packs the other factor again */
-	SCHEME_SLAB_ROWS = 16, /* fewer are not worth a loop around all segments: slab.c */
+	SCHEME_BLOCK_ROWS = 64, /* at least: each call packs the other factor again */
+	SCHEME_SLAB_ROWS = 16,  /* fewer are not worth a loop around all segments: slab.c */
 };
 
 /* Where a tensor lies. */
@@ -94,12 +94,12 @@ struct scheme_op {
 	struct form_scan scan; /* the result is summed up along this index, where found */
 	double divisor;        /* of the whole sum, once it is there; 0: there is none */
 	int8_t slab[FORM_MAX_INDICES]; /* number of the loop over slabs, from 1; 0: none */
-	uint32_t absent;       /* loads that only the place which holds them has: else 0 */
-	int8_t cls[FORM_MAX_INDICES]; /* class in its segment; -1: no loop (size 1, or computed) */
-	int segment, stage;           /* stage -1: before the outer loops */
-	bool waits;                   /* for its first reader, while segments are made */
-	uint32_t out_set, red_set;    /* classes of its result, classes it reduces */
-	struct scheme_cut cut;        /* of the sum that loops make in memory, by g->order */
+	uint32_t absent;               /* loads that only the place which holds them has: else 0 */
+	int8_t cls[FORM_MAX_INDICES];  /* class in its segment; -1: no loop (size 1, or computed) */
+	int segment, stage;            /* stage -1: before the outer loops */
+	bool waits;                    /* for its first reader, while segments are made */
+	uint32_t out_set, red_set;     /* classes of its result, classes it reduces */
+	struct scheme_cut cut;         /* of the sum that loops make in memory, by g->order */
 };
 
 enum scheme_kind {
@@ -157,6 +157,7 @@ struct scheme {
 	const struct ir_module *module;
 	struct arena *arena;
 	const struct ir_op *kernel; /* the op or the fuse */
+	bool threads; /* results of loops are computed by threads side by side, which sum in registers */
 	struct scheme_op *op;
 	int nops;
 	struct scheme_tensor *tensor;
@@ -174,6 +175,10 @@ struct scheme {
  * if a form cannot be made).
  */
 struct scheme *scheme_create(
+	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
+
+/* The same for a device with threads: sums in 16 bits may have loops of results inside. */
+struct scheme *scheme_of_device(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
 /* The same for a host, where kernels of several products go over slabs: slab.c. */

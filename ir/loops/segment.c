@@ -163,13 +163,14 @@ scheme_stride(const struct scheme *s, const struct scheme_op *o, int j, int cls)
 	return stride;
 }
 
-/* Sums of narrow floats are kept in wide accumulators, so their loops must be the innermost. */
+/* Sums of narrow floats are kept in wide accumulators: where one thread computes all results, their loops must be the
+ * innermost. */
 static uint32_t
 narrow_sums(const struct scheme *s, const struct scheme_segment *g)
 {
 	uint32_t set = 0;
 
-	for (int k = 0; k < g->nops; k++) {
+	for (int k = 0; k < g->nops && !s->threads; k++) {
 		const struct scheme_op *o = &s->op[g->op[k]];
 		if (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16)
 			set |= o->scan.found ? 1u << scheme_scan_class(o) : o->red_set;

@@ -441,8 +441,9 @@ lateness(const struct sorter *s, const struct ir_op *op)
 {
 	for (int i = 0; i < op->nresults; i++)
 		if (issue_axes(s->m, op->result[i].type) != s->over)
-			return op->code == OP_barrier || op->code == OP_fuse || again_axes(op) ? LATE_OUTSIDE
-												     : LATE;
+			return op->code == OP_barrier || op->code == OP_fuse || again_axes(op)
+				       ? LATE_OUTSIDE
+				       : LATE;
 	return IN_TIME;
 }
 

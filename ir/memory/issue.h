@@ -32,9 +32,11 @@ struct issue_loop {
 	uint32_t first, end;
 	uint32_t over; /* set of time axes; 0: done once */
 	uint32_t turns;
-	uint32_t phase[CELL_PHASES + 1]; /* with cells: where the ops of each phase begin, and `end` */
-	const struct cells *cells; /* in which order stages do it; NULL: one iteration after another */
-	int stage_axis;            /* with cells: that of the stages */
+	/* with cells: where the ops of each phase begin, and `end` */
+	uint32_t phase[CELL_PHASES + 1];
+	/* in which order stages do it; NULL: one iteration after another */
+	const struct cells *cells;
+	int stage_axis; /* with cells: that of the stages */
 };
 
 struct issue {
@@ -44,7 +46,8 @@ struct issue {
 	bool *once;              /* [n] done once: in no loop, or only in its last iteration */
 	struct issue_loop *loop; /* [nloops], covering all positions */
 	uint32_t n, nloops;
-	const char *why; /* the first schedule that cannot be followed: the reason; NULL: there is none */
+	const char *
+		why; /* the first schedule that cannot be followed: the reason; NULL: there is none */
 	const struct ir_op *why_op; /* because of this op */
 };
 

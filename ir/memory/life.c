@@ -77,8 +77,8 @@ storage_wait_moment(const struct storage_build *b, const struct ir_op *op)
 	const struct issue_loop *loop = issue_loop_of(b->s->order, op);
 	const int64_t use = first_use(b, op);
 	const int32_t wait = use < b->n ? (int32_t)(2 * use) : end_of_updates(b);
-	const uint32_t last = loop->cells ? loop->phase[issue_phase(b->s->order, op) + 1]
-									    : loop->end;
+	const uint32_t last =
+		loop->cells ? loop->phase[issue_phase(b->s->order, op) + 1] : loop->end;
 	const int32_t end = runs_at((int64_t)last - 1);
 
 	return !storage_is_once(b, op) && end < wait ? end : wait;

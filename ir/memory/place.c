@@ -24,10 +24,11 @@
 #include <talloc.h>
 
 enum place_limit {
-	PLACE_ROUNDS = 50,    /* of moving forward, in each order: later ones rarely gain */
-	PLACE_TURN = 7,       /* of these, before it is the turn of the next order */
-	PLACE_SWEEPS = 3,     /* of each order: later ones rarely gain */
-	PLACE_MANY = 10000,   /* items: of more, only the first order is tried: so time stays linear */
+	PLACE_ROUNDS = 50, /* of moving forward, in each order: later ones rarely gain */
+	PLACE_TURN = 7,    /* of these, before it is the turn of the next order */
+	PLACE_SWEEPS = 3,  /* of each order: later ones rarely gain */
+	PLACE_MANY =
+		10000, /* items: of more, only the first order is tried: so time stays linear */
 	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
 				 Counted, not timed: offsets do not depend on how fast this is. */
 	PLACE_GAP = 500,      /* all of that is spent while the end is 1 / PLACE_GAP or more above
@@ -65,8 +66,7 @@ struct key {
 };
 
 /* An order at work. */
-struct
-try {
+struct attempt {
 	struct key *key; /* [placer.n] */
 	uint64_t end;
 	uint32_t highest; /* of key: what ended highest */
@@ -93,12 +93,12 @@ struct placer {
 	uint32_t moments;
 	struct span_tree **taken; /* [homes] */
 	uint32_t homes;
-	uint64_t *best;           /* offsets */
-	uint64_t best_end, bound; /* no end is smaller */
-	uint32_t most_at;         /* the first moment at which so much lives */
-	uint64_t enough;          /* nor need it be */
-	uint64_t placed;          /* items, by all tries */
-	struct try try[ORDERS];   /* lowest end first */
+	uint64_t *best;             /* offsets */
+	uint64_t best_end, bound;   /* no end is smaller */
+	uint32_t most_at;           /* the first moment at which so much lives */
+	uint64_t enough;            /* nor need it be */
+	uint64_t placed;            /* items, by all tries */
+	struct attempt try[ORDERS]; /* lowest end first */
 	uint32_t ntries;
 };
 
@@ -227,7 +227,7 @@ take(struct placer *p, const struct item *it, uint64_t at)
  * none does and they end lower than the best so far.
  */
 static void
-place_in_order(struct placer *p, struct try *t, uint64_t limit)
+place_in_order(struct placer *p, struct attempt *t, uint64_t limit)
 {
 	t->end = 0;
 	t->highest = 0;
@@ -322,7 +322,7 @@ static void
 try_orders(struct placer *p)
 {
 	for (int order = 0; order < ORDERS && goes_on(p); order++) {
-		struct try t = {.key = sort_items(p, order)};
+		struct attempt t = {.key = sort_items(p, order)};
 		place_in_order(p, &t, UINT64_MAX);
 		uint32_t i = p->ntries++;
 		for (; i > 0 && p->try[i - 1].end > t.end; i--)
@@ -333,7 +333,7 @@ try_orders(struct placer *p)
 
 /* Places again with what ended highest first in the order; false: it is first, or enough was tried. */
 static bool
-improve(struct placer *p, struct try *t)
+improve(struct placer *p, struct attempt *t)
 {
 	if (!t->highest || t->rounds == PLACE_ROUNDS || !goes_on(p))
 		return false;
@@ -442,29 +442,30 @@ find_bound(struct placer *p)
 
 /* Sweeps from a moment on, and then from that at which the highest was placed, a few times. */
 static void
-sweep_from(struct placer *p, enum storage_sweep_order order, uint32_t from, int turns)
+sweep_from(struct placer *p, struct storage_sweep *s, enum storage_sweep_order order, uint32_t from,
+	int turns)
 {
-	uint64_t *offset = ARRAY_NEW(NULL, uint64_t, p->nrooms);
-
 	for (int i = 0; i < turns && !is_done(p); i++) {
 		const uint32_t before = from;
-		const uint64_t end = storage_sweep(p->room, p->nrooms, order, &from, offset);
+		const uint64_t end = storage_sweep_run(s, order, &from);
 		if (end < p->best_end) {
 			p->best_end = end;
-			memcpy(p->best, offset, p->nrooms * sizeof *offset);
+			storage_sweep_offsets(s, p->best);
 		}
 		if (from == before)
 			break;
 	}
-	array_free(offset);
 }
 
 static void
 sweep_all(struct placer *p)
 {
+	struct storage_sweep *s = storage_sweep_create(NULL, p->room, p->nrooms);
+
 	for (int order = 0; order < SWEEPS; order++)
-		sweep_from(p, (enum storage_sweep_order)order, p->most_at, PLACE_SWEEPS);
-	sweep_from(p, SWEEP_LATE, 0, 1);
+		sweep_from(p, s, (enum storage_sweep_order)order, p->most_at, PLACE_SWEEPS);
+	sweep_from(p, s, SWEEP_LATE, 0, 1);
+	talloc_free(s);
 }
 
 uint64_t

@@ -32,11 +32,17 @@ enum storage_sweep_order {
 	SWEEPS
 };
 
-/* Offsets of the rooms by a sweep over time from *from on, which takes little; returns the end of the last one. *from is
- * then the moment at which that was placed. Offsets that storage_place finds end no higher than those of sweeps from where
- * most lives, or from 0 with SWEEP_LATE. */
-uint64_t storage_sweep(const struct storage_room *room, uint32_t n, enum storage_sweep_order order,
-	uint32_t *from, uint64_t *offset);
+/* What sweeps over time, which take little, need to know of rooms, found out once for all of them. Owned by `owner`; the
+ * rooms must live as long, and stay as they are but for their offsets. */
+struct storage_sweep *storage_sweep_create(
+	const void *owner, const struct storage_room *room, uint32_t n);
+
+/* A sweep from *from on; returns the end of the last room. *from is then the moment at which that was placed. Offsets that
+ * storage_place finds end no higher than those of sweeps from where most lives, or from 0 with SWEEP_LATE. */
+uint64_t storage_sweep_run(struct storage_sweep *s, enum storage_sweep_order order, uint32_t *from);
+
+/* The offsets that the last sweep found, [n] of the caller. */
+void storage_sweep_offsets(const struct storage_sweep *s, uint64_t *offset);
 
 /* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. Takes time and memory in
  * proportion to the last moment. */

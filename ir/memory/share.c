@@ -227,7 +227,8 @@ updates_param(const struct ir_value *v)
 static const bool *
 find_in_place(struct storage_build *b, const struct ir_op *op)
 {
-	struct scheme *s = scheme_create(NULL, b->s->module, b->arena, op);
+	struct scheme *s = b->target->threads ? scheme_of_device(NULL, b->s->module, b->arena, op)
+					      : scheme_create(NULL, b->s->module, b->arena, op);
 	bool *in_place = ZERO_ARRAY(b->known, bool, (size_t)op->noperands * op->nresults + 1);
 
 	for (int j = 0; j < op->noperands && s; j++)

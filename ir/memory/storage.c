@@ -534,6 +534,17 @@ storage_known_create(const void *owner, const struct alike *alike, const struct 
 	return k;
 }
 
+/* Bytes that the runtime allocates outside of the arena. */
+static uint64_t
+outside_arena(const struct storage *s)
+{
+	bool communicates = false;
+
+	for (uint32_t i = 0; i < s->order->n; i++)
+		communicates |= storage_is_message(s->module, s->order->op[i]);
+	return s->target->outside_arena + (communicates ? s->target->for_collectives : 0);
+}
+
 struct storage *
 storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known)
@@ -545,10 +556,10 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	s->module = m;
 	s->target = target;
 	s->align = target->align;
-	s->outside_arena = target->outside_arena;
 	s->sought = UINT64_MAX;
 	s->home_axis = find_home_axis(m, main);
 	s->order = issue_create(s, m, &main->body);
+	s->outside_arena = outside_arena(s);
 	b->s = s;
 	b->target = target;
 	b->known = known ? known : storage_known_create(b, alike_create(b, m, &main->body), NULL);

@@ -81,7 +81,8 @@ struct storage_value {
 	int32_t buffer;              /* -1: none, kernels hold it */
 	uint32_t time;   /* set of time axes that number its slots, row-major in declared order */
 	uint64_t stride; /* bytes from slot to slot; 0: one slot */
-	uint32_t ring;   /* slots are used in turn: their number; 0: there is one for each iteration */
+	/* slots are used in turn: their number; 0: there is one for each iteration */
+	uint32_t ring;
 };
 
 /* What targets do not have in common. */
@@ -95,9 +96,11 @@ struct storage_target {
 		uint64_t least, most;
 	} workspace; /* bytes, part of the scratch of a convolution that a library computes:
 			      what its shape needs, but not less and not more than these */
-	uint64_t outside_arena; /* bytes that the runtime allocates itself, for libraries */
+	/* Bytes that the runtime allocates itself: for libraries, and, in programs with collectives, for those. */
+	uint64_t outside_arena, for_collectives;
 	bool bands;        /* its matrix products leave out what does not count: ir/loops/band/ */
 	bool stage_inside; /* the arena is memory of the host: the stage is in it */
+	bool threads;      /* its kernels are those of scheme_of_device */
 };
 
 /* A host with the kernels of ir/loops/scheme.h. */
@@ -125,7 +128,8 @@ struct storage {
 		sought; /* arenas of that size were sought when offsets were found; UINT64_MAX: none were */
 	/* Of the device's arena: */
 	uint64_t arena_bytes;
-	uint64_t *home_bytes; /* [places of home_axis] of each home, of which arena_bytes is the most; NULL: alike */
+	uint64_t *
+		home_bytes; /* [places of home_axis] of each home, of which arena_bytes is the most; NULL: alike */
 	uint64_t persistent_bytes; /* of these: params, states and inputs */
 	uint64_t live_bytes;       /* most that live at one moment, rounded: no arena is smaller */
 	uint32_t live_at;          /* the first moment that has them */

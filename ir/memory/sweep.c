@@ -34,13 +34,24 @@ struct gap {
 	uint64_t begin, end;
 };
 
-struct sweep {
+/* What is large is placed below. */
+struct key {
+	double value;
+	uint32_t block;
+};
+
+struct storage_sweep {
+	const struct storage_room *room;
 	struct block *block; /* [n] */
 	uint32_t n, moments;
+	/* Of the last sweep, in arrays that all use: */
 	uint32_t from;
-	uint32_t *core; /* [ncore] blocks that live at `from` */
+	struct key *core; /* [ncore] blocks that live at `from` */
 	uint32_t ncore;
-	uint64_t highest;    /* where a block ends */
+	uint32_t *side, *begin,
+		*end;     /* [n] blocks of one direction; in order of their begins, of their ends */
+	uint32_t *count;  /* [moments + 1] */
+	uint64_t highest; /* where a block ends */
 	uint32_t highest_at; /* the moment at which it was placed */
 	struct VEC(struct gap)
 		gap; /* from low to high, none next to another; the last one has no end */
@@ -58,11 +69,12 @@ moment_of(const struct block *b, enum moment which)
 /* Puts blocks, in the order of `from`, in that of one of their moments; what has the same stays in order. In linear time:
  * there are about as many moments as rooms. */
 static void
-order_by(const struct sweep *s, const uint32_t *from, uint32_t n, enum moment which, bool late_first,
-	uint32_t *to)
+order_by(const struct storage_sweep *s, const uint32_t *from, uint32_t n, enum moment which,
+	bool late_first, uint32_t *to)
 {
-	uint32_t *begin = ARRAY_ZERO(NULL, uint32_t, (size_t)s->moments + 1);
+	uint32_t *begin = s->count;
 
+	memset(begin, 0, ((size_t)s->moments + 1) * sizeof *begin);
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t at = moment_of(&s->block[from[i]], which);
 		begin[late_first ? s->moments - at : at + 1]++;
@@ -73,19 +85,21 @@ order_by(const struct sweep *s, const uint32_t *from, uint32_t n, enum moment wh
 		const uint32_t at = moment_of(&s->block[from[i]], which);
 		to[begin[late_first ? s->moments - at - 1 : at]++] = from[i];
 	}
-	array_free(begin);
 }
 
 static void
-make_blocks(struct sweep *s, const struct storage_room *room, uint32_t n)
+make_blocks(struct storage_sweep *s, uint32_t n)
 {
+	const struct storage_room *room = s->room;
+
 	s->block = ARRAY_NEW(s, struct block, n + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct storage_room *r = &room[i];
 		s->moments = r->last >= s->moments ? r->last + 1 : s->moments;
 		struct block *b = i ? &s->block[s->n - 1] : NULL;
 		if (!b || !r->row || r->row != room[i - 1].row) {
-			s->block[s->n++] = (struct block){r->bytes, 0, r->first, r->last, 0, 0, i, 1};
+			s->block[s->n++] =
+				(struct block){r->bytes, 0, r->first, r->last, 0, 0, i, 1};
 			continue;
 		}
 		b->bytes += r->bytes;
@@ -97,7 +111,7 @@ make_blocks(struct sweep *s, const struct storage_room *room, uint32_t n)
 
 /* The smallest gap of at least that size; of several, the lowest. */
 static int64_t
-find_gap(const struct sweep *s, uint64_t bytes)
+find_gap(const struct storage_sweep *s, uint64_t bytes)
 {
 	int64_t best = s->gap.n - 1;
 
@@ -110,7 +124,7 @@ find_gap(const struct sweep *s, uint64_t bytes)
 }
 
 static uint64_t
-take(struct sweep *s, uint64_t bytes)
+take(struct storage_sweep *s, uint64_t bytes)
 {
 	const int64_t i = find_gap(s, bytes);
 	struct gap *g = &s->gap.at[i];
@@ -125,7 +139,7 @@ take(struct sweep *s, uint64_t bytes)
 }
 
 static void
-give_back(struct sweep *s, uint64_t begin, uint64_t end)
+give_back(struct storage_sweep *s, uint64_t begin, uint64_t end)
 {
 	int64_t low = 0, high = s->gap.n - 1;
 
@@ -155,12 +169,6 @@ give_back(struct sweep *s, uint64_t begin, uint64_t end)
 	}
 }
 
-/* What is large is placed below. */
-struct key {
-	double value;
-	uint32_t block;
-};
-
 static int
 by_value(const void *x, const void *y)
 {
@@ -172,7 +180,7 @@ by_value(const void *x, const void *y)
 }
 
 static double
-value_of(const struct sweep *s, const struct block *b, enum storage_sweep_order order)
+value_of(const struct storage_sweep *s, const struct block *b, enum storage_sweep_order order)
 {
 	const double before = s->from - b->first, after = b->last - s->from;
 
@@ -187,11 +195,12 @@ value_of(const struct sweep *s, const struct block *b, enum storage_sweep_order 
 
 /* Places what lives at `from`; returns where that ends. */
 static uint64_t
-place_core(struct sweep *s, enum storage_sweep_order order)
+place_core(struct storage_sweep *s, enum storage_sweep_order order)
 {
-	struct key *key = ARRAY_NEW(NULL, struct key, s->n + 1);
+	struct key *key = s->core;
 	uint64_t at = 0;
 
+	s->ncore = 0;
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct block *b = &s->block[i];
 		if (b->first <= s->from && b->last >= s->from)
@@ -199,26 +208,25 @@ place_core(struct sweep *s, enum storage_sweep_order order)
 	}
 	qsort(key, s->ncore, sizeof *key, by_value);
 	for (uint32_t i = 0; i < s->ncore; i++) {
-		s->core[i] = key[i].block;
 		s->block[key[i].block].offset = at;
 		at += s->block[key[i].block].bytes;
 	}
-	array_free(key);
 	return at;
 }
 
 /* The blocks of the sweep, the core first; returns their number. */
 static uint32_t
-take_side(struct sweep *s, bool back, uint32_t *side)
+take_side(struct storage_sweep *s, bool back)
 {
-	uint32_t n = s->ncore;
+	uint32_t n = 0;
 
-	memcpy(side, s->core, n * sizeof *side);
+	for (; n < s->ncore; n++)
+		s->side[n] = s->core[n].block;
 	for (uint32_t i = 0; i < s->n; i++)
 		if (back ? s->block[i].last < s->from : s->block[i].first > s->from)
-			side[n++] = i;
+			s->side[n++] = i;
 	for (uint32_t i = 0; i < n; i++) {
-		struct block *b = &s->block[side[i]];
+		struct block *b = &s->block[s->side[i]];
 		const uint32_t begin = back ? s->from - b->last : b->first - s->from;
 		b->begin = i < s->ncore ? 0 : begin;
 		b->end = back ? s->from - b->first : b->last - s->from;
@@ -228,18 +236,15 @@ take_side(struct sweep *s, bool back, uint32_t *side)
 
 /* Sweeps from the core on in one direction. */
 static void
-sweep_side(struct sweep *s, bool back, uint64_t core_end)
+sweep_side(struct storage_sweep *s, bool back, uint64_t core_end)
 {
-	uint32_t *side = ARRAY_NEW(NULL, uint32_t, s->n + 1),
-		 *begin = ARRAY_NEW(NULL, uint32_t, s->n + 1),
-		 *end = ARRAY_NEW(NULL, uint32_t, s->n + 1);
-	const uint32_t n = take_side(s, back, side);
+	const uint32_t n = take_side(s, back), *begin = s->begin, *end = s->end;
 	uint32_t ended = 0;
 
 	/* What lives for longer first, as it stays between what ends and what begins next. */
-	order_by(s, side + s->ncore, n - s->ncore, END, true, end);
-	order_by(s, end, n - s->ncore, BEGIN, false, begin);
-	order_by(s, side, n, END, false, end);
+	order_by(s, s->side + s->ncore, n - s->ncore, END, true, s->end);
+	order_by(s, s->end, n - s->ncore, BEGIN, false, s->begin);
+	order_by(s, s->side, n, END, false, s->end);
 	s->gap.n = 0;
 	VEC_PUSH(s, &s->gap, (struct gap){core_end, UINT64_MAX});
 	for (uint32_t i = 0; i < n - s->ncore; i++) {
@@ -255,31 +260,41 @@ sweep_side(struct sweep *s, bool back, uint64_t core_end)
 			s->highest_at = back ? b->last : b->first;
 		}
 	}
-	array_free(side);
-	array_free(begin);
-	array_free(end);
+}
+
+struct storage_sweep *
+storage_sweep_create(const void *owner, const struct storage_room *room, uint32_t n)
+{
+	struct storage_sweep *s = NEW(owner, struct storage_sweep);
+
+	s->room = room;
+	make_blocks(s, n);
+	s->core = ARRAY_NEW(s, struct key, s->n + 1);
+	s->side = ARRAY_NEW(s, uint32_t, s->n + 1);
+	s->begin = ARRAY_NEW(s, uint32_t, s->n + 1);
+	s->end = ARRAY_NEW(s, uint32_t, s->n + 1);
+	s->count = ARRAY_NEW(s, uint32_t, (size_t)s->moments + 1);
+	return s;
 }
 
 uint64_t
-storage_sweep(const struct storage_room *room, uint32_t n, enum storage_sweep_order order,
-	uint32_t *from, uint64_t *offset)
+storage_sweep_run(struct storage_sweep *s, enum storage_sweep_order order, uint32_t *from)
 {
-	struct sweep *s = NEW(NULL, struct sweep);
-
-	make_blocks(s, room, n);
 	s->from = s->highest_at = *from;
-	s->core = ARRAY_NEW(s, uint32_t, s->n + 1);
 	const uint64_t core_end = s->highest = place_core(s, order);
 	sweep_side(s, false, core_end);
 	sweep_side(s, true, core_end);
+	*from = s->highest_at;
+	return s->highest;
+}
+
+void
+storage_sweep_offsets(const struct storage_sweep *s, uint64_t *offset)
+{
 	for (uint32_t i = 0; i < s->n; i++) {
 		const struct block *b = &s->block[i];
 		uint64_t at = b->offset;
-		for (uint32_t k = b->room; k < b->room + b->n; at += room[k++].bytes)
+		for (uint32_t k = b->room; k < b->room + b->n; at += s->room[k++].bytes)
 			offset[k] = at;
 	}
-	*from = s->highest_at;
-	const uint64_t end = s->highest;
-	talloc_free(s);
-	return end;
 }

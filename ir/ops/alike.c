@@ -8,7 +8,10 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { LONG_LIST = 64 /* an attribute with more items is like no other: the elements of a literal */ };
+enum {
+	LONG_LIST =
+		64 /* an attribute with more items is like no other: the elements of a literal */
+};
 
 /* Words of one number: word[begin] ... word[begin + n - 1]. */
 struct key {
@@ -115,8 +118,7 @@ static uint32_t
 number_of(struct build *b, const struct ir_op *op, int64_t begin)
 {
 	const struct key key = {begin, b->word.n - begin};
-	const uint64_t hash =
-		mix_bytes(0, b->word.at + begin, (size_t)key.n * sizeof *b->word.at);
+	const uint64_t hash = mix_bytes(0, b->word.at + begin, (size_t)key.n * sizeof *b->word.at);
 	const uint32_t number = map_add(b, &b->map, hash, same_words, b, &key);
 
 	if (number == b->key.n) {

@@ -5,7 +5,7 @@
 #include "ir/ir.h"
 
 struct op_error {
-	bool stated;     /* false: sums, ops that move elements, ops without floats */
+	bool stated; /* false: sums, ops that move elements, ops without floats */
 	enum { ERROR_OF_RESULT, ERROR_OF_EXPONENT } of;
 	double f32, f64; /* units in the last place */
 };

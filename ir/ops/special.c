@@ -31,7 +31,8 @@ reshape_shape(const struct ir_module *m, const struct ir_op *op, struct ir_type 
 			fits = !__builtin_mul_overflow(known, result->dim[i], &known) && fits;
 	}
 	if (!fits)
-		return FAIL(m, op, "reshape: %" PRId64 " elements do not fit a shape of 2^63 or more",
+		return FAIL(m, op,
+			"reshape: %" PRId64 " elements do not fit a shape of 2^63 or more",
 			elements);
 	if (open >= 0 && known > 0 && elements % known == 0) {
 		result->dim[open] = elements / known;

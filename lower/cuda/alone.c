@@ -45,7 +45,7 @@ cuda_alone_write(const struct lower_plan *p, const struct ir_op *const *op, int 
 	src->workspace = p->storage->target->workspace;
 	for (int k = 0; k < n; k++) {
 		struct kernel_args args;
-		struct scheme *s = scheme_create(src, p->module, p->arena, op[k]);
+		struct scheme *s = scheme_of_device(src, p->module, p->arena, op[k]);
 		char *name = TEXT(src, "k_%s_%d", op_name((enum op_code)op[k]->code), k);
 		scratch[k] = cuda_kernel_write(src, s, name, false, true, &args);
 		write_call(out, p, op[k], k, &args);

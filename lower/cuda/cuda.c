@@ -39,7 +39,9 @@ struct cuda {
 const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.scratch = cuda_kernel_scratch,
 	.workspace = {0, CUDA_WORKSPACE_MOST},
-	.outside_arena = RT_CUDA_WORKSPACE};
+	.threads = true,
+	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
+	.for_collectives = RT_CUDA_ROOM};
 
 static bool
 is_aligned(const struct lower_plan *p, const struct ir_value *v)
@@ -99,7 +101,7 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	fprintf(c->src->host, "/* %s */\n", text);
 	talloc_free(text);
 	/* A scheme of its own: this target decides otherwise where values lie. */
-	struct scheme *s = scheme_create(c->src, c->p->module, c->p->arena, a->op);
+	struct scheme *s = scheme_of_device(c->src, c->p->module, c->p->arena, a->op);
 	const uint64_t scratch = cuda_kernel_write(
 		c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
 	assert(scratch <= (a->scratch >= 0 ? c->p->buffer[a->scratch].bytes : 0));

@@ -202,7 +202,8 @@ list_spaces(const struct cuda_text *t, uint32_t *set)
 			bool known = __builtin_popcount(o->out_set) != loops || o->stage < 0 ||
 				     !cuda_is_stored(t, o);
 			for (int i = 0; i < n; i++)
-				known |= t->in_place ? set[i] == o->out_set : !(o->out_set & ~set[i]);
+				known |= t->in_place ? set[i] == o->out_set
+						     : !(o->out_set & ~set[i]);
 			if (!known)
 				set[n++] = o->out_set;
 		}

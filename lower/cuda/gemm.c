@@ -1,13 +1,15 @@
 /*
  * Matrix products of the library. What follows a product and is nothing but a bias along its rows,
- * a relu or both, becomes its epilogue. A sum of products in 16 bits, which the library would round
- * each time, is accumulated in an f32 buffer and rounded to the result at the end.
+ * a relu or both, becomes its epilogue. A sum of products over loops, such as that of a 1x1 convolution's filter over
+ * images, would be one call after the other: it is cut into parts that are one batch, and a kernel adds those up. So is
+ * one in 16 bits, which the library would round each time: parts are in f32.
  */
 #include "lower/cuda/text.h"
 
 #include "ir/base/vec.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* What a product ends with: its result and the tensor of the bias (-1: none). */
 struct epilogue {
@@ -128,33 +130,69 @@ loops_text(const struct cuda_sources *src, const struct scheme_gemm *g)
 	return text;
 }
 
+/* Cuts a loop that adds into parts, the last of the loops before those that add; returns how many. Divisors of the loop
+ * only: as few as fill a device, or as many as there is memory for. */
+static int64_t
+cut_sum(struct scheme_gemm *g, int64_t elements, int64_t bytes)
+{
+	const int64_t tiles = cuda_divide_up(g->m, CUDA_TILE) * cuda_divide_up(g->n, CUDA_TILE);
+	const int first = g->nloops - g->nsum;
+	int largest = first;
+	int64_t parts = 1;
+
+	for (int i = first; i < g->nloops; i++)
+		largest = g->loop[i].size > g->loop[largest].size ? i : largest;
+	struct scheme_gemm_loop *const l = &g->loop[largest];
+	for (int64_t p = 2; p <= l->size && p * elements * bytes <= CUDA_PARTS_MOST &&
+			    parts * tiles < CUDA_TILES;
+		p++)
+		parts = l->size % p == 0 ? p : parts;
+	const int64_t rest = l->size / parts;
+	if (parts == 1 || (rest > 1 && g->nloops == FORM_MAX_INDICES))
+		return 1;
+	const struct scheme_gemm_loop batch = {parts, l->a * rest, l->b * rest, elements};
+	l->size = rest;
+	/* where it was, or where the first that adds is, which moves up */
+	const int end = rest > 1 ? g->nloops++ : largest;
+	memmove(&g->loop[first + 1], &g->loop[first], (size_t)(end - first) * sizeof batch);
+	g->nsum -= rest == 1;
+	g->loop[first] = batch;
+	return parts;
+}
+
 int
 cuda_gemm(struct cuda_text *t, int i)
 {
 	static const char *const truth[] = {"false", "true"};
 	struct cuda_sources *src = t->src;
 	const struct scheme_op *o = &t->s->op[t->s->segment[i].op[0]];
-	const struct scheme_gemm *g = &t->s->segment[i].gemm;
+	struct scheme_gemm cut = t->s->segment[i].gemm;
+	const struct scheme_gemm *const g = &cut;
 	struct epilogue e;
 	const bool joined = find_epilogue(t, i, &e);
 	const bool wide = g->nsum > 0 && (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16);
+	const int64_t parts =
+		g->nsum ? cut_sum(&cut, scheme_elements(&t->s->tensor[o->out]),
+				  o->f.dtype == IR_f64 ? sizeof(double) : sizeof(float))
+			: 1;
 	const char *result;
 
 	if (!joined)
 		e = (struct epilogue){o->out, -1, false};
-	result = wide ? cuda_open_wide(t, o) : cuda_host_pointer(t, e.result);
+	result = wide || parts > 1 ? cuda_open_wide(t, o, parts) : cuda_host_pointer(t, e.result);
 	const struct cuda_gemm_row row = {g->nloops ? loops_text(src, g) : NULL,
 		TEXT(src,
-			"RT_%s, %s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
+			"RT_%s, %s, %s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
 			", %" PRId64 ", %" PRId64 ", %d, %d",
 			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
-			truth[g->trans_b], truth[e.relu], truth[wide], g->m, g->n, g->k, g->lda,
-			g->ldb, g->ldc, g->nloops, g->nsum)};
+			truth[g->trans_b], truth[e.relu], truth[wide],
+			truth[g->nloops - g->nsum > 1], g->m, g->n, g->k, g->lda, g->ldb, g->ldc,
+			g->nloops, g->nsum)};
 	LIST_PUSH(src, src->gemm, src->ngemms, row);
 	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms - 1,
 		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),
 		e.bias < 0 ? "NULL" : cuda_host_pointer(t, e.bias), result);
-	if (wide)
-		cuda_close_wide(t, o);
+	if (wide || parts > 1)
+		cuda_close_wide(t, o, parts);
 	return joined ? 2 : 1;
 }

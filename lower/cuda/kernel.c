@@ -249,7 +249,7 @@ cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m, s
 	char *text[2] = {NULL, NULL};
 	size_t size[2];
 
-	struct scheme *s = scheme_create(src, m, a, op);
+	struct scheme *s = scheme_of_device(src, m, a, op);
 	uint64_t bytes = 0;
 	src->workspace = t->workspace;
 	src->kernels = text_stream(&text[0], &size[0]);

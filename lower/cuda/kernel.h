@@ -32,7 +32,7 @@ struct cuda_sources {
 		char *text;  /* initializer of the rest */
 	} * gemm;
 	int nconvs;
-	char **conv; /* initializers */
+	char **conv;                        /* initializers */
 	struct storage_workspace workspace; /* of a convolution */
 };
 

@@ -23,12 +23,6 @@ struct spread {
 };
 
 static int64_t
-divide_up(int64_t a, int64_t b)
-{
-	return (a + b - 1) / b;
-}
-
-static int64_t
 least(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
@@ -38,21 +32,21 @@ static struct spread
 choose(struct cuda_space kept, struct cuda_space over, bool inner)
 {
 	struct spread x = {kept, over, 1, 1, over.size};
-	int64_t most = divide_up(over.size, CUDA_CHUNK_LEAST), want = CUDA_THREADS;
+	int64_t most = cuda_divide_up(over.size, CUDA_CHUNK_LEAST), want = CUDA_THREADS;
 
 	if (over.size >= CUDA_LANES && (inner || kept.size < CUDA_LANES)) {
 		x.lanes = over.size >= 8 * CUDA_BLOCK || kept.size < CUDA_GROUPS ? CUDA_BLOCK
 										 : CUDA_LANES;
 		if (over.size < CUDA_BLOCK)
 			x.lanes = CUDA_LANES;
-		most = divide_up(over.size, (int64_t)8 * x.lanes);
+		most = cuda_divide_up(over.size, (int64_t)8 * x.lanes);
 		want = CUDA_GROUPS;
 	}
-	x.chunks = least(least(divide_up(want, kept.size), most), CUDA_CHUNKS);
+	x.chunks = least(least(cuda_divide_up(want, kept.size), most), CUDA_CHUNKS);
 	if (x.chunks < 1 || kept.size >= want)
 		x.chunks = 1;
-	x.length = divide_up(over.size, x.chunks);
-	x.chunks = divide_up(over.size, x.length);
+	x.length = cuda_divide_up(over.size, x.chunks);
+	x.chunks = cuda_divide_up(over.size, x.length);
 	return x;
 }
 
@@ -84,7 +78,7 @@ open_units(struct cuda_text *t, const struct spread *x)
 static int64_t
 grid_of(const struct spread *x)
 {
-	return divide_up(x->kept.size * x->chunks * x->lanes, CUDA_BLOCK);
+	return cuda_divide_up(x->kept.size * x->chunks * x->lanes, CUDA_BLOCK);
 }
 
 /* The loop over a chunk of a sum, `at`. */
@@ -100,7 +94,7 @@ open_sum(struct cuda_text *t, const struct spread *x, const struct scheme_op *co
 		.end = cuda_printf(t, "%" PRId64, x->over.size),
 		.step = x->lanes,
 		.unroll = x->lanes == 1 ? 8 : 0,
-		.count = divide_up(x->length, x->lanes)};
+		.count = cuda_divide_up(x->length, x->lanes)};
 
 	if (x->chunks > 1) {
 		kernel_line(&t->w,

@@ -415,7 +415,7 @@ cuda_scatter(struct cuda_text *t)
 	const bool wide = walks && t->s->tensor[o->out].wide >= 0;
 
 	if (wide) {
-		fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n", cuda_open_wide(t, o),
+		fprintf(t->host, "\trt_cuda_zero(ctx, %s, %" PRId64 ");\n", cuda_open_wide(t, o, 1),
 			scheme_elements(&t->s->tensor[o->out]) * (int64_t)sizeof(float));
 		t->w.wide_sums = true;
 	} else {
@@ -429,5 +429,5 @@ cuda_scatter(struct cuda_text *t)
 		write_by_number(t, &b);
 	t->w.wide_sums = false;
 	if (wide)
-		cuda_close_wide(t, o);
+		cuda_close_wide(t, o, 1);
 }

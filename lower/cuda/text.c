@@ -129,24 +129,32 @@ cuda_open_threads(struct cuda_text *t, int64_t n)
 }
 
 const char *
-cuda_open_wide(struct cuda_text *t, const struct scheme_op *o)
+cuda_open_wide(struct cuda_text *t, const struct scheme_op *o, int64_t parts)
 {
 	const char *at = cuda_printf(t, "scratch + %" PRId64, t->scratch);
+	const bool is_double = o->f.dtype == IR_f64;
 
-	cuda_scratch(t, "float", cuda_printf(t, "f%d", o->out),
-		scheme_elements(&t->s->tensor[o->out]) * (int64_t)sizeof(float));
+	cuda_scratch(t, is_double ? "double" : "float", cuda_printf(t, "f%d", o->out),
+		parts * scheme_elements(&t->s->tensor[o->out]) *
+			(int64_t)(is_double ? sizeof(double) : sizeof(float)));
 	return at;
 }
 
 void
-cuda_close_wide(struct cuda_text *t, const struct scheme_op *o)
+cuda_close_wide(struct cuda_text *t, const struct scheme_op *o, int64_t parts)
 {
 	const int64_t n = scheme_elements(&t->s->tensor[o->out]);
 
 	cuda_open(t);
 	cuda_open_threads(t, n);
+	kernel_line(&t->w, "%s sum = f%d[at];", cuda_type(o), o->out);
+	if (parts > 1) {
+		kernel_line(&t->w, "#pragma unroll 8");
+		kernel_line(&t->w, "for (int64_t part = 1; part < %" PRId64 "; part++)", parts);
+		kernel_line(&t->w, "\tsum = sum + f%d[part * %" PRId64 " + at];", o->out, n);
+	}
 	kernel_line(&t->w, "%s[at] = %s;", kernel_memory(&t->w, o->out),
-		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, cuda_printf(t, "f%d[at]", o->out)));
+		kernel_stored(&t->w, (enum ir_dtype)o->f.dtype, "sum"));
 	cuda_end(t);
 	cuda_close(t, CUDA_BLOCK, (n + CUDA_BLOCK - 1) / CUDA_BLOCK);
 }

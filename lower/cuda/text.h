@@ -43,7 +43,17 @@ enum cuda_limit {
 				      reductions */
 	CUDA_VECTOR = 16,          /* bytes of the widest access */
 	CUDA_SCRATCH_ALIGN = 256,
+	CUDA_TILE = 128,  /* rows and columns of a product that a block of the library computes */
+	CUDA_TILES = 264, /* tiles that fill a large device: two a multiprocessor */
+	CUDA_PARTS_MOST =
+		32 << 20, /* bytes of the parts of a sum of products: as the library's workspace */
 };
+
+static inline int64_t
+cuda_divide_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
 
 /* Classes that one flat index runs over, outermost first. */
 struct cuda_space {
@@ -109,10 +119,10 @@ void cuda_end(struct cuda_text *t);
 /* The block of a loop over n elements, `at`, by all threads of blocks of CUDA_BLOCK. */
 void cuda_open_threads(struct cuda_text *t, int64_t n);
 
-/* f<out>, an f32 buffer in which a sum of 16-bit floats that is made in memory, the result of op o, is accumulated:
- * where it is, in the launch function. The kernel that rounds it to the result. */
-const char *cuda_open_wide(struct cuda_text *t, const struct scheme_op *o);
-void cuda_close_wide(struct cuda_text *t, const struct scheme_op *o);
+/* f<out>, a buffer of f32 (of f64 for that) in which a sum that is made in memory, the result of op o, is accumulated, in
+ * so many parts: where it is, in the launch function. The kernel that adds them up in order and rounds to the result. */
+const char *cuda_open_wide(struct cuda_text *t, const struct scheme_op *o, int64_t parts);
+void cuda_close_wide(struct cuda_text *t, const struct scheme_op *o, int64_t parts);
 
 /* Is the element of op o's result written to memory or a row? */
 bool cuda_is_stored(const struct cuda_text *t, const struct scheme_op *o);

@@ -161,7 +161,8 @@ write_kernels(struct host *h)
 		"/* Kernels of module @%s. a: operands, r: results, s: "
 		"values that depend on the rank. */\n",
 		h->p->module->name ? h->p->module->name : "main");
-	fprintf(h->header, "#include \"runtime/kernel/kernel.h\"\n#include \"runtime/rt_program.h\"\n\n");
+	fprintf(h->header,
+		"#include \"runtime/kernel/kernel.h\"\n#include \"runtime/rt_program.h\"\n\n");
 	bool ok = write_sums(h);
 	for (int i = 0; i < h->p->nactions && ok; i++)
 		if (h->p->action[i].kind == LOWER_KERNEL)

@@ -28,7 +28,8 @@ model_holds(const struct model *m, const struct ir_type *t)
 {
 	const int axis = m->c->p->storage->home_axis;
 
-	return axis < 0 || t->axis[axis].kind != IR_SINGLE || ir_axis_place(&m->c->p->module->axis[axis], t->axis[axis].order) == m->home;
+	return axis < 0 || t->axis[axis].kind != IR_SINGLE ||
+	       ir_axis_place(&m->c->p->module->axis[axis], t->axis[axis].order) == m->home;
 }
 
 /* --- lives ------------------------------------------------------------------------------------ */
@@ -39,8 +40,9 @@ model_check_life(struct model *m, int32_t buffer)
 	const struct storage_buffer *b = &m->c->p->buffer[buffer];
 
 	if (!check_here(b, m->home))
-		FAULT(m->c, m->a->op, "action %d uses buffer %d (%%%s) on ranks that do not have it",
-			m->at, buffer, model_buffer_name(m, buffer));
+		FAULT(m->c, m->a->op,
+			"action %d uses buffer %d (%%%s) on ranks that do not have it", m->at,
+			buffer, model_buffer_name(m, buffer));
 	if (m->a->at < b->first || m->a->at > b->last)
 		FAULT(m->c, m->a->op,
 			"action %d, at time %d, uses buffer %d (%%%s) "
@@ -183,8 +185,7 @@ check_user(struct model *m, int32_t buffer, bool write)
 	if (coll != NONE)
 		FAULT(m->c, m->a->op, "action %s buffer %%%s while a posted %s uses %%%s",
 			write ? "writes" : "reads", model_buffer_name(m, buffer),
-			model_coll_name(m, coll),
-			model_buffer_name(m, whose));
+			model_coll_name(m, coll), model_buffer_name(m, whose));
 	return coll == NONE;
 }
 

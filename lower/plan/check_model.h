@@ -27,7 +27,7 @@ struct model {
 	void *scratch; /* owns what is below */
 	struct byte_map *map;
 	struct model_buffer *state; /* [nbuffers] */
-	int32_t home;       /* of the ranks at work: coordinate on storage.home_axis */
+	int32_t home;               /* of the ranks at work: coordinate on storage.home_axis */
 	int32_t *posted;    /* [ncolls] loop that has posted it, until its wait; else NOT_POSTED */
 	int32_t loop;       /* the loop at work, by its action, or NONE */
 	int32_t begin, end; /* moments of its first and last op */
@@ -64,8 +64,8 @@ void model_check_life(struct model *m, int32_t buffer);
 void model_check_kept_life(struct model *m, int32_t buffer, bool from_first);
 
 /* Notes what the action touches; buffer < 0: nothing. */
-void model_touch(struct model *m, int32_t buffer, enum model_touch_kind kind, int32_t value,
-	int number);
+void model_touch(
+	struct model *m, int32_t buffer, enum model_touch_kind kind, int32_t value, int number);
 
 /*
  * Checks what was noted: no two touches share bytes that one of them writes, but for an operand

@@ -14,7 +14,6 @@
 #include "ir/memory/storage.h"
 #include "ir/numbering.h"
 
-
 enum lower_limit { LOWER_ALIGN = STORAGE_ALIGN }; /* of buffers, at least */
 
 /* Which ranks perform an action: those with coord[axis] == place for every condition. */
@@ -31,7 +30,8 @@ struct lower_value {
 			    reads) */
 	uint32_t time;   /* set of time axes that number its slots, row-major in declared order */
 	uint64_t stride; /* bytes from slot to slot; 0: one slot */
-	uint32_t ring;   /* slots are used in turn: their number; 0: there is one for each iteration */
+	/* slots are used in turn: their number; 0: there is one for each iteration */
+	uint32_t ring;
 };
 
 enum lower_action_kind {
@@ -58,8 +58,8 @@ struct lower_copy {
 struct lower_action {
 	enum lower_action_kind kind;
 	int32_t at; /* the moment of ir/memory/storage.h at which it is done */
-	const struct ir_op
-		*op; /* it comes from; NULL for LOOP, END and copies at the end of a step */
+	/* it comes from; NULL for LOOP, END and copies at the end of a step */
+	const struct ir_op *op;
 	struct lower_guard guard;
 	uint32_t over;    /* LOOP, END, ADD: set of time axes */
 	uint32_t last;    /* only in the last iteration over this set; 0: in all */
@@ -100,9 +100,9 @@ struct lower_coll {
 struct lower_plan {
 	const struct ir_module *module;
 	struct ir_func *main;
-	struct names *names; /* of the values of @main, as they are printed */
+	struct names *names;      /* of the values of @main, as they are printed */
 	struct ir_numbering *ops; /* of @main */
-	struct arena *arena; /* forms and expressions made while planning */
+	struct arena *arena;      /* forms and expressions made while planning */
 	const struct storage_target *target;
 	struct bands *bands; /* of the module; NULL: products of the target are whole */
 	struct storage *storage;
@@ -114,12 +114,12 @@ struct lower_plan {
 	int nactions;
 	struct lower_coll *coll;
 	int ncolls;
-	int nrows; /* of the program's table of collectives */
+	int nrows;      /* of the program's table of collectives */
 	int ntransfers; /* of that of transfers */
 	int nkernels;
 	int nmoves; /* COPY and ADD of an op: rows of the table behind those of the kernels */
-	uint64_t arena_bytes; /* of the storage */
-	uint64_t host_bytes;  /* likewise: the arena in host memory */
+	uint64_t arena_bytes;       /* of the storage */
+	uint64_t host_bytes;        /* likewise: the arena in host memory */
 	const uint64_t *home_bytes; /* likewise: of each home; NULL: alike */
 };
 
@@ -143,7 +143,8 @@ int lower_accesses(
 const struct issue_loop *lower_loop_of(const struct lower_plan *p, const struct lower_action *a);
 
 /* Is the collective a message between stages of a loop with a schedule? *m receives it. */
-bool lower_is_message(const struct lower_plan *p, const struct lower_coll *c, struct cell_message *m);
+bool lower_is_message(
+	const struct lower_plan *p, const struct lower_coll *c, struct cell_message *m);
 
 /* The value's entry in the plan; NULL: it has none. */
 struct lower_value *lower_value_of(const struct lower_plan *p, const struct ir_value *v);

@@ -370,8 +370,7 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 		fprintf(out, "\t.stage_axis = %d, .arena_of = %sarena_of,\n", p->storage->home_axis,
 			prefix);
 	if (p->host_bytes)
-		fprintf(out,
-			"\t.host_bytes = %" PRIu64 ", .predicted_host_bytes = %" PRIu64 ",\n",
+		fprintf(out, "\t.host_bytes = %" PRIu64 ", .predicted_host_bytes = %" PRIu64 ",\n",
 			p->host_bytes, o->predicted_host_bytes);
 	fprintf(out,
 		"\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64

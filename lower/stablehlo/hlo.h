@@ -160,8 +160,7 @@ typedef enum hlo_done hlo_row(
 /* rows.c: the op's own function, NULL: it has none. */
 hlo_row *hlo_find_row(enum op_code code);
 /* conv.c */
-hlo_row hlo_conv2d, hlo_conv2d_data, hlo_conv2d_filter, hlo_max_pool, hlo_avg_pool,
-	hlo_window;
+hlo_row hlo_conv2d, hlo_conv2d_data, hlo_conv2d_filter, hlo_max_pool, hlo_avg_pool, hlo_window;
 
 /* form.c: an op by its form. */
 enum hlo_done hlo_form(

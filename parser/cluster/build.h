@@ -67,13 +67,13 @@ struct port {
 struct builder {
 	struct parser *p;
 	struct cluster *c;
-	struct arena *names;  /* lives as long as the cluster */
+	struct arena *names;            /* lives as long as the cluster */
 	struct VEC(struct entry) entry; /* the innermost last */
 	struct VEC(struct link_kind) link;
 	struct VEC(struct port) port;           /* by ascending vertex */
 	struct VEC(struct ir_loc) device, host; /* where each was declared */
-	const char *path; /* "n[3].": of the parts being made */
-	uint32_t node;    /* in which they are, or CLUSTER_NO_NODE */
+	const char *path;                       /* "n[3].": of the parts being made */
+	uint32_t node;                          /* in which they are, or CLUSTER_NO_NODE */
 	uint32_t nparts, nways;
 	int depth;       /* of nodes and groups */
 	bool full;       /* a limit was exceeded: reported once */

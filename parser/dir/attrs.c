@@ -26,8 +26,8 @@ attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc)
 }
 
 struct ir_attr
-attr_of_product(struct parser *p, struct size_value s, struct ir_attr quantity, struct ir_loc of_size,
-	struct ir_loc loc)
+attr_of_product(struct parser *p, struct size_value s, struct ir_attr quantity,
+	struct ir_loc of_size, struct ir_loc loc)
 {
 	int64_t factor = 1;
 

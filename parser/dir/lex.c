@@ -182,8 +182,10 @@ resync(struct parser *p, struct ir_loc *loc)
 {
 	struct lexer *lx = p->lex;
 	struct scan *s = &lx->scan;
-	struct resync r = {.lx = lx, .in_func = p->func != NULL,
-		.rules = p->rules != NULL, .error_line = s->last};
+	struct resync r = {.lx = lx,
+		.in_func = p->func != NULL,
+		.rules = p->rules != NULL,
+		.error_line = s->last};
 	const struct scan_sync how = {&r, resync_here, resync_pass, word_or_dot};
 
 	while (r.error_line && s->text[r.error_line - 1] != '\n')

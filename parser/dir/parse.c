@@ -167,8 +167,8 @@ parse_rules(const void *owner, struct ir_context *ctx, const char *file_name, co
 	dir_parse(p);
 	lexer_close(p);
 	if (find_callees(p) && !rules->n && diag_errors(ctx->diag) == errors)
-		PARSE_ERROR(p, ((struct ir_loc){base, base}), "%s does not contain a rule",
-			file_name);
+		PARSE_ERROR(
+			p, ((struct ir_loc){base, base}), "%s does not contain a rule", file_name);
 	talloc_free(p);
 	if (diag_errors(ctx->diag) == errors)
 		return talloc_steal(owner, rules);

@@ -125,7 +125,7 @@ struct parser {
 	struct VEC(const struct ir_size *) dim;
 	struct VEC(struct ir_type_suffix) suffix;
 	enum ir_memory memory;
-	bool dots, is_param; /* of the type being read */
+	bool dots, is_param;    /* of the type being read */
 	struct ir_rules *rules; /* NULL: a module is read */
 	struct ir_rule *rule;   /* being read, or NULL */
 	struct VEC(struct ir_rule_condition) where;

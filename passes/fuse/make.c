@@ -128,8 +128,8 @@ look_for_product(struct ir_module *m, struct ir_op *const *op, uint32_t n)
 	struct arena *a = arena_create(NULL);
 	uint32_t product = 0;
 
-	while (product < n && (!may_start(m, op[product]) ||
-				      fuse_role(m, a, op[product]).kind != FUSE_STARTS)) {
+	while (product < n &&
+		(!may_start(m, op[product]) || fuse_role(m, a, op[product]).kind != FUSE_STARTS)) {
 		arena_reset(a);
 		product++;
 	}
@@ -150,8 +150,8 @@ product_first(struct ir_op *const *op, uint32_t n, uint32_t product)
 }
 
 struct ir_op *
-fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *out,
-	uint32_t product)
+fuse_make(
+	struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *out, uint32_t product)
 {
 	if (product == FUSE_LOOK)
 		product = look_for_product(m, op, n);

@@ -15,7 +15,8 @@
 static bool
 nest_has(const struct online_nest *k, uint32_t op)
 {
-	return online_lists(&k->end, op) || online_lists(&k->between, op) || online_lists(&k->wide, op);
+	return online_lists(&k->end, op) || online_lists(&k->between, op) ||
+	       online_lists(&k->wide, op);
 }
 
 static bool

@@ -5,7 +5,7 @@
  * (passes/analysis/cost/trial.h) form kernels under a few limits on what is live: what fits before fits
  * after, and what does not needs no more.
  *
- * A limit on live bytes: kernels are formed on a copy, ops at which more is live are marked, and no op is moved
+ * A limit on live bytes: kernels are formed in a trial, ops at which more is live are marked, and no op is moved
  * or copied across a mark when kernels are formed again; a few times, until nothing new is marked.
  */
 #include "ir/base/alloc.h"
@@ -79,19 +79,21 @@ form(const struct attempt *a, struct ir_module *m, const bool *marked, bool sile
 	return u;
 }
 
-/* The marks for a limit on live bytes; NULL: no limit. */
+/* The marks for a limit on live bytes, found on the step as it came, which it then is again; NULL: no limit. */
 static bool *
-find_marks(const struct attempt *a, const struct ir_module *m, uint64_t allowed)
+find_marks(const struct attempt *a, uint64_t allowed)
 {
+	struct ir_module *m = a->base->m;
+
 	if (allowed == TRIAL_ALL)
 		return NULL;
 	bool *marked = ARRAY_ZERO(a->run->scratch, bool, a->nops), fresh = true;
 	for (int i = 0; i < ROUNDS && fresh; i++) {
-		struct ir_module *copy = ir_module_clone(a->run->scratch, m);
-		struct opfuse *u = form(a, copy, marked, true);
-		fresh = mark(a, u, copy, allowed, marked);
+		ir_saved_change(a->base->saved);
+		struct opfuse *u = form(a, m, marked, true);
+		fresh = mark(a, u, m, allowed, marked);
 		talloc_free(u);
-		talloc_free(copy);
+		ir_saved_restore(a->base->saved);
 	}
 	return marked;
 }
@@ -102,8 +104,11 @@ form_within(void *data, struct ir_module *m, uint64_t allowed)
 {
 	const struct attempt *a = data;
 
-	if (allowed)
-		talloc_free(form(a, m, find_marks(a, m, allowed), true));
+	if (!allowed)
+		return;
+	const bool *marked = find_marks(a, allowed);
+	ir_saved_change(a->base->saved);
+	talloc_free(form(a, m, marked, true));
 }
 
 /* Below what was live the surroundings of the peak stay as they were, gaps between buffers, too. */
@@ -120,16 +125,15 @@ find_limits(const struct attempt *a, uint64_t limit[LIMITS])
 }
 
 static void
-tell(struct attempt *a, const struct ir_module *m, uint64_t allowed)
+tell(const struct attempt *a, const struct trial *t, uint64_t allowed)
 {
-	struct ir_module *all = ir_module_clone(a->run->scratch, m);
+	struct storage *all = trial_storage(t, TRIAL_ALL);
 	char text[NUMBER_TEXT];
 
-	form_within(a, all, TRIAL_ALL);
 	pass_remark(a->run, NULL, PASS_MISSED,
 		"%s, because of the budget: with all fusions the step would need %s",
 		allowed ? "fewer ops are fused" : "no ops are fused",
-		number_bytes(text, (double)trial_peak(a->run, all)));
+		number_bytes(text, (double)memory_needs(all, 0)));
 	talloc_free(all);
 }
 
@@ -161,8 +165,8 @@ opfuse_within(struct pass_run *run, struct ir_module *m, opfuse_policy *policy, 
 			return false;
 	}
 	if (allowed != TRIAL_ALL && pass_remarks_wanted(run))
-		tell(&a, m, allowed);
+		tell(&a, &t, allowed);
 	if (allowed)
-		form(&a, m, find_marks(&a, m, allowed), false);
+		form(&a, m, find_marks(&a, allowed), false);
 	return true;
 }

@@ -27,13 +27,14 @@
 struct costs VEC(uint64_t);
 
 struct mover {
-	struct pass_run *run; /* NULL: on a copy, without statistics */
+	struct pass_run *run; /* NULL: a trial, without statistics */
 	struct ir_module *m;
 	uint32_t batch;      /* set of axes over which dim 0 of an input is split */
 	bool *leads;         /* by op->id: to the message at hand */
 	bool *moved;         /* likewise; once is enough, or all would gather at the end */
 	uint64_t allowed;    /* bytes that may wait for a message, of operands of what moves */
 	struct costs *costs; /* those bytes, of each message; NULL: not asked */
+	const void *owner;   /* of those */
 };
 
 /* Of what is computed for each slice of the batch: no params, no gradients of params. */
@@ -115,7 +116,7 @@ move_behind(struct mover *v, const struct ir_op *before, struct ir_op *message)
 	uint32_t moved = 0;
 
 	if (v->costs)
-		VEC_PUSH(v->m, v->costs, bytes);
+		VEC_PUSH(v->owner, v->costs, bytes);
 	if (bytes > v->allowed)
 		return 0;
 	for (struct ir_op *op = message->prev, *next; op && op != before; op = next) {
@@ -157,6 +158,19 @@ move_on(void *data, struct ir_module *m, uint64_t allowed)
 	move_all((struct mover){.m = m, .allowed = allowed});
 }
 
+/* The bytes that wait for each message where all moves, ascending. */
+static void
+list_costs(const struct pass_run *run, struct ir_module *m, struct costs *costs)
+{
+	struct ir_saved *saved = ir_saved_create(NULL, m);
+
+	move_all((struct mover){
+		.m = m, .allowed = TRIAL_ALL, .costs = costs, .owner = run->scratch});
+	ir_saved_restore(saved);
+	talloc_free(saved);
+	sort_uint64(costs->at, (size_t)costs->n);
+}
+
 /* As many bytes as leave the step within the limit; TRIAL_ALL where it is with all moves. False: reported. */
 static bool
 find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, uint64_t *allowed)
@@ -166,26 +180,18 @@ find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, ui
 	struct trial_result r;
 	bool fits;
 
-	struct ir_module *copy = ir_module_clone(NULL, m);
-	move_all((struct mover){.m = copy, .allowed = TRIAL_ALL, .costs = &costs});
-	sort_uint64(costs.at, (size_t)costs.n);
-	if (!costs.n || !costs.at[costs.n - 1]) { /* nothing moves that reads anything */
-		talloc_free(copy);
+	list_costs(run, m, &costs);
+	if (!costs.n || !costs.at[costs.n - 1]) /* nothing moves that reads anything */
 		return true;
-	}
-	if (!trial_begin(&base, run, m)) {
-		talloc_free(copy);
+	if (!trial_begin(&base, run, m))
 		return false;
-	}
 	const struct trial t = {.base = &base,
 		.apply = move_on,
 		.amount = costs.at,
 		.namounts = (uint32_t)costs.n,
 		.or_as_before = true,
 		.all_first = true};
-	const bool good = trial_fit(&t, limit, allowed, &r, &fits);
-	talloc_free(copy);
-	return good;
+	return trial_fit(&t, limit, allowed, &r, &fits);
 }
 
 static bool

@@ -291,8 +291,8 @@ set_up(struct sampler *s, struct ir_block *b)
 		s->group[i] = g;
 	}
 	list_readers(s);
-	s->order = apart_create(
-		s->run->scratch, s->n, &(struct apart_graph){s, visit_readers, visit_operands, FAR});
+	s->order = apart_create(s->run->scratch, s->n,
+		&(struct apart_graph){s, visit_readers, visit_operands, FAR});
 }
 
 static bool

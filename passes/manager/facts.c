@@ -20,7 +20,7 @@ shown_by(const struct ir_op *op)
 		return strncmp(op->symbol, "grad.", 5) ? 0 : GRADIENT;
 	if (op->code == OP_update)
 		return ir_operand(op, 0)->op && ir_operand(op, 0)->op->code == OP_param ? UPDATE
-											 : 0;
+											: 0;
 	if (op_is(op, TRAIT_PERSISTENT))
 		return op->result[0].type && op->result[0].type->memory == IR_HOST ? ON_HOST : 0;
 	return op_is(op, TRAIT_CALLS) ? CALL : op->code == OP_fuse ? FUSE : 0;

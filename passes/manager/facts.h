@@ -7,9 +7,9 @@
 /* A fact that can be read off a module. */
 struct pass_fact {
 	const char *name, *summary; /* "is so": what the fact says of a module */
-	unsigned shown;       /* set of what ops of @main show: one of them ... */
-	bool absent;          /* ... or, with this, none */
-	const char *provider; /* pass that is put in where another needs the fact; or NULL */
+	unsigned shown;             /* set of what ops of @main show: one of them ... */
+	bool absent;                /* ... or, with this, none */
+	const char *provider;       /* pass that is put in where another needs the fact; or NULL */
 	bool sure; /* who provides it brings it about in every module, even with nothing to do */
 };
 

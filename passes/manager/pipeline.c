@@ -120,13 +120,13 @@ run_entry(struct pass_run *run, const struct pass_entry *e, struct ir_module **m
 }
 
 enum pass_status
-pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, struct ir_module **m,
-	const struct pass_hooks *hooks)
+pass_pipeline_run_part(const struct pass_pipeline *p, int first, int end,
+	struct pass_manager *manager, struct ir_module **m, const struct pass_hooks *hooks)
 {
 	static const struct pass_hooks none = {0};
 	enum pass_status status = PASS_DONE;
 
-	for (int i = 0; i < p->n && status == PASS_DONE; i++) {
+	for (int i = first; i < end && status == PASS_DONE; i++) {
 		const struct pass_entry *e = &p->entry[i];
 		struct pass_run run = {.pass = e->pass,
 			.ctx = manager->ctx,
@@ -144,6 +144,13 @@ pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, s
 		talloc_free(run.scratch);
 	}
 	return status;
+}
+
+enum pass_status
+pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager, struct ir_module **m,
+	const struct pass_hooks *hooks)
+{
+	return pass_pipeline_run_part(p, 0, p->n, manager, m, hooks);
 }
 
 void
@@ -328,6 +335,8 @@ pass_rest(const struct pass_run *run, const char *instead)
 {
 	char *text = text_copy(run->scratch, "");
 
+	if (run->manager->looked_ahead)
+		*run->manager->looked_ahead = true;
 	for (int i = run->at + 1; i < run->pipeline->n; i++) {
 		const struct pass_entry *e = &run->pipeline->entry[i];
 		if (e->pass != run->pass)

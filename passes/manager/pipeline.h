@@ -62,10 +62,11 @@ struct pass_manager {
 				none at all; NULL: they search */
 	const char *explain;  /* values and params of -explain; NULL: none */
 	bool *explained;      /* set where a pass asks for it; NULL: nobody wants to know */
-	FILE *progress;       /* where a search says how far it is; NULL: nowhere */
-	bool verify_each;     /* verify after every pass */
-	bool keep_remarks;    /* collect remarks in `remark` */
-	bool show_remarks;    /* and report them as they come */
+	bool *looked_ahead; /* set where a pass asks which passes follow; NULL: nobody wants to know */
+	FILE *progress;     /* where a search says how far it is; NULL: nowhere */
+	bool verify_each;  /* verify after every pass */
+	bool keep_remarks; /* collect remarks in `remark` */
+	bool show_remarks; /* and report them as they come */
 	struct pass_remark_record *remark;
 	int nremarks;
 	struct pass_counter *counter; /* of the pass at work */
@@ -126,6 +127,10 @@ struct pass_hooks {
  */
 enum pass_status pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager,
 	struct ir_module **m, const struct pass_hooks *hooks);
+
+/* The same of the entries from `first` to before `end`, on what those before have made. */
+enum pass_status pass_pipeline_run_part(const struct pass_pipeline *p, int first, int end,
+	struct pass_manager *manager, struct ir_module **m, const struct pass_hooks *hooks);
 
 /* The pipeline as text that parses to it; talloc. From entry `first` on. */
 char *pass_pipeline_text(const void *owner, const struct pass_pipeline *p, int first);

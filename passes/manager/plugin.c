@@ -52,7 +52,8 @@ pass_plugin_load(struct pass_registry *r, struct diag *d, const char *path)
 		return false;
 	if (p->api_version != DOPT_API_VERSION) {
 		diag_error(d, LOC_NONE,
-			"%s was built for plugin interface %016" PRIx64 ", but this dopt has plugin "
+			"%s was built for plugin interface %016" PRIx64
+			", but this dopt has plugin "
 			"interface %016" PRIx64 "; build it again with the headers of this dopt",
 			path, p->api_version, (uint64_t)DOPT_API_VERSION);
 		return false;

@@ -553,6 +553,9 @@ static const struct pass_option options[] = {
 		"that follow: pass rewrite; "
 		"shipped: those of docs/rules.md",
 		NULL, 0, 0},
+	{"finish", PASS_STRING, "",
+		"passes after which plans are compared, in place of those that follow in the pipeline",
+		NULL, 0, 0},
 	{"gap", PASS_FLOAT, "0.001",
 		"stop when the plan is proven to take at most this share more than the best one",
 		NULL, 0, 1},

@@ -253,6 +253,11 @@ bool parallel_is_better(const struct parallel_plan *a, const struct parallel_pla
 /* Seconds that no step of any plan on this mesh takes less than, however kernels are fused. */
 double parallel_bound(const struct parallel_step *s);
 
+/* Such a bound for a step that has no layouts yet, over the device axes of its mesh: without micro-batches, and without
+ * anything computed again, no plan takes less. 0: not known, as the mesh has more axes than are searched at once. */
+double parallel_module_bound(
+	struct pass_run *run, const struct cost_model *model, struct ir_module *m);
+
 /* --- layouts into the module: parallelize_apply.c ----------------------------------------------- */
 
 /* Gives the ops of the step's module, or of a copy of it, the layouts of their choices, with parallelization ops

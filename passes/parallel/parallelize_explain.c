@@ -47,10 +47,9 @@ struct alternative {
 static char *
 name_of(const void *owner, const struct names *names, const struct ir_op *op)
 {
-	return op->symbol ? text_copy(owner, op->symbol)
-	       : op->nresults
-		       ? names_text(owner, names, &op->result[0])
-		       : text_copy(owner, "");
+	return op->symbol     ? text_copy(owner, op->symbol)
+	       : op->nresults ? names_text(owner, names, &op->result[0])
+			      : text_copy(owner, "");
 }
 
 static const struct parallel_lines *
@@ -134,7 +133,8 @@ solve(const struct parallel_search *f, const struct parallel_step *s, const stru
 	struct split_solution found;
 
 	if (f->budget > 0)
-		split_solve_within(f->run->scratch, p, s->bytes, f->budget, f->sweeps, f->gap, NULL, &found);
+		split_solve_within(
+			f->run->scratch, p, s->bytes, f->budget, f->sweeps, f->gap, NULL, &found);
 	else
 		found = split_solve(f->run->scratch, p, f->sweeps, f->gap, INFINITY);
 	return found;

@@ -14,8 +14,9 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
-#include "passes/analysis/cost/internal.h"
+#include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/memory.h"
+#include "passes/attempt/attempt.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/split/overlap.h"
 #include "passes/parallel/split/within.h"
@@ -55,11 +56,12 @@ struct candidate {
 
 struct candidates VEC(struct candidate);
 
-/* The passes that follow, kernels fused in any case. */
+/* The passes that follow, or those of the option `finish`, kernels fused in any case. */
 static const char *
 finishing(const struct pass_run *run)
 {
-	const char *rest = pass_rest(run, fusion);
+	const char *rest =
+		pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, fusion);
 
 	return strstr(rest, fusion) ? rest
 				    : TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);
@@ -81,18 +83,17 @@ replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	const bool before = diag_mute(f->run->ctx->diag, true);
 	const double budget = (double)pass_budget(f->run);
 	struct parallel_axes axes;
-	struct cost_step *step = NULL;
+	struct attempt_result r = {.seconds = INFINITY};
 
 	if (meshes)
 		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
-	if (parallel_apply(f->run, plan->s, copy, plan->found.choice) &&
-		pass_try(f->run, copy, f->passes))
-		step = cost_step_create(copy, f->model, copy);
-	plan->seconds = step ? replay_seconds(step->r.makespan) : INFINITY;
+	if (parallel_apply(f->run, plan->s, copy, plan->found.choice))
+		attempt_on(f->run->manager, f->model, copy, f->passes, &r);
+	plan->seconds = r.seconds;
 	plan->over = f->strict && !plan->fits
 			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
 			     : 0;
-	if (step && budget > 0 &&
+	if (isfinite(r.seconds) && budget > 0 &&
 		(!best->seconds || parallel_is_better(plan, best) || pass_remarks_wanted(f->run)))
 		plan->over += fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
 					      pass_budget(f->run)) -
@@ -302,6 +303,21 @@ parallel_bound(const struct parallel_step *s)
 	}
 	talloc_free(scratch);
 	return bound;
+}
+
+double
+parallel_module_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m)
+{
+	struct parallel_costs *costs = parallel_costs_create(run->scratch, model, m);
+	struct parallel_axes axes = {0};
+
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time && m->axis[a].size > 1)
+			axes.axis[axes.n++] = a;
+	if (!costs || axes.n > PARALLEL_MOST_AXES)
+		return 0;
+	return parallel_bound(
+		parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
 }
 
 /* On the k-th mesh, from 0: with other weights, and from Unity's search. */

@@ -158,13 +158,13 @@ cut_by_name(const struct pipeline *p, const struct pipeline_line *l, uint32_t *f
 		const int32_t at = first_reader(p, names, (size_t)length);
 		if (at == PIPELINE_UNREAD)
 			return complain(p->run, "cut",
-				TEXT(p->run->scratch, "no op reads a param named %.*s or %.*s.*", length,
-					names, length, names));
+				TEXT(p->run->scratch, "no op reads a param named %.*s or %.*s.*",
+					length, names, length, names));
 		const uint32_t cut = cheapest_cut(p, l, k < l->stages ? k : l->stages - 1, at);
 		if (k < l->stages && cut <= first[k - 1])
 			return complain(p->run, "cut",
-				TEXT(p->run->scratch, "nothing is left for the stage before %.*s", length,
-					names));
+				TEXT(p->run->scratch, "nothing is left for the stage before %.*s",
+					length, names));
 		if (k < l->stages)
 			first[k] = cut;
 		k++;
@@ -172,7 +172,8 @@ cut_by_name(const struct pipeline *p, const struct pipeline_line *l, uint32_t *f
 	}
 	return k == l->stages ||
 	       complain(p->run, "cut",
-		       TEXT(p->run->scratch, "%" PRIu32 " stages begin at %" PRIu32 " named blocks, not %" PRIu32,
+		       TEXT(p->run->scratch,
+			       "%" PRIu32 " stages begin at %" PRIu32 " named blocks, not %" PRIu32,
 			       l->stages, l->stages - 1, k - 1));
 }
 

@@ -8,7 +8,10 @@
 #include "ir/ops/row.h"
 #include "passes/rules/meaning.h"
 
-enum { NO_INDEX = -1, COMPUTED = -2 }; /* in place of an index: size 1; a position that is computed */
+enum {
+	NO_INDEX = -1,
+	COMPUTED = -2
+}; /* in place of an index: size 1; a position that is computed */
 
 /* An op with its indices: as struct form. */
 struct sym_op {

@@ -15,8 +15,8 @@ enum {
 	CASES_MOST = 2000,   /* of a rule: of all that are published the hardest has 31 */
 	REFUTE_TRIES = 2000, /* draws for a counterexample, */
 	REFUTE_RUNS = 400,   /* of which so many are run: a tenth of a second */
-	LAYOUT_TRIES =
-		1000, /* three operands with five states on two axes are seen in some hundreds */
+	/* three operands with five states on two axes are seen in some hundreds */
+	LAYOUT_TRIES = 1000,
 	EQUATION_TRIES = 50, /* to see that sizes have to be equal: the first draws mostly say so */
 	EQUATION_RUNS = 2,
 	EQUATION_CASES = 20, /* likewise */
@@ -273,9 +273,10 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 				d->todo.at[i]->vars = d->t.var.n;
 			continue;
 		}
-		const bool truth = c->stop == STOP_CUT && c->cut.kind == CUT_TRUTH; /* no affine form */
+		const bool truth =
+			c->stop == STOP_CUT && c->cut.kind == CUT_TRUTH; /* no affine form */
 		d->cut = c->stop == STOP_CUT && !truth ? c->cut.e : 0;
-		d->why = truth                   ? "a comparison of elements that cases do not decide"
+		d->why = truth                 ? "a comparison of elements that cases do not decide"
 			 : c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
 			 : c->why              ? c->why
 					       : "a term that is not known";

@@ -84,13 +84,14 @@ stream_bound(const struct orders *o, uint32_t done, bool message, replay_time fr
 static replay_time
 bound_of(const struct orders *o, uint32_t done, replay_time compute, replay_time message)
 {
-	replay_time t =
-		replay_later(stream_bound(o, done, false, compute), stream_bound(o, done, true, message));
+	replay_time t = replay_later(
+		stream_bound(o, done, false, compute), stream_bound(o, done, true, message));
 
 	for (uint32_t i = 0; i < o->n; i++) {
 		replay_time end = o->end[i];
 		if (!(done >> i & 1))
-			end = replay_later(o->head[i], o->message[i] ? message : compute) + o->duration[i];
+			end = replay_later(o->head[i], o->message[i] ? message : compute) +
+			      o->duration[i];
 		t = replay_later(t, end + o->tail[i]);
 	}
 	return t;

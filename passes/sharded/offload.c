@@ -122,17 +122,14 @@ static bool
 settle(struct attempt *a, uint64_t limit)
 {
 	struct trial t = {.base = a->base, .apply = apply_early, .data = a};
-	struct ir_module *late = ir_module_clone(NULL, a->base->m);
-	struct memory_report needs;
+	struct storage *late = trial_storage(&t, 0);
+	const uint64_t needs = memory_needs(late, limit);
 	struct trial_result r;
 	bool fits;
 
-	apply_early(a, late, 0);
-	memory_evaluate(late, ir_func_find(late, "main"), cost_model_storage(a->run->cost),
-		trial_known(late, a->base, late), &needs);
-	t.least = needs.live;
+	t.least = storage_in_use(late);
 	talloc_free(late);
-	return trial_fit(&t, needs.peak > limit ? needs.peak : limit, &a->set.early, &r, &fits);
+	return trial_fit(&t, needs > limit ? needs : limit, &a->set.early, &r, &fits);
 }
 
 /* Is there somewhere to offload to? False: reported. */

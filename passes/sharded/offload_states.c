@@ -248,9 +248,8 @@ static uint64_t *
 live_until_end(struct mover *v)
 {
 	struct ir_func *main = ir_func_find(v->m, "main");
-	const struct memory_curve *c =
-		memory_curve_create_live(
-			v->scratch, v->m, main, cost_model_storage(v->run->cost), NULL);
+	const struct memory_curve *c = memory_curve_create_live(
+		v->scratch, v->m, main, cost_model_storage(v->run->cost), NULL);
 	uint64_t *most = ARRAY_ZERO(v->scratch, uint64_t, v->m->op_ids),
 		 so_far = c->point[c->n].live;
 

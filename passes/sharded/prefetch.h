@@ -14,13 +14,13 @@
 enum prefetch_policy { PREFETCH_POLICIES(CHOICE_CODE) };
 
 /* What lives at each op of the step once a policy has delayed readers of gradients, for each way to do that: the same in
- * all copies, so found once. */
+ * all trials, so found once. */
 struct prefetch_lives {
 	struct prefetch_live {
 		uint64_t waiting, bucket;
 		bool early;
 		uint64_t *live; /* by op->id, bytes where the op waits or runs */
-	} *known; /* [n] of the owner of this */
+	} * known;              /* [n] of the owner of this */
 	int n;
 };
 
@@ -31,14 +31,15 @@ struct prefetch {
 	const struct trial_base *base;
 	struct prefetch_lives *lives;
 	bool early;                       /* updates where gradients arrive: updates.h */
-	bool silent;                      /* a trial on a copy: no remarks */
+	bool silent;                      /* a trial: no remarks */
 	uint32_t moved, fused, dropped;   /* allgathers */
 	uint32_t delayed, fused_scatters; /* readers of reducescatters; reducescatters */
 };
 
 /* What decides in `proactive`: bytes, and what two gathers may take as one. */
 struct prefetch_settings {
-	uint64_t limit; /* of what lives at an op and moves there; a trial may have a lower one than ... */
+	uint64_t
+		limit; /* of what lives at an op and moves there; a trial may have a lower one than ... */
 	uint64_t budget; /* ... what may be in use on a device, for remarks */
 	uint64_t group, waiting;
 	uint64_t bucket; /* of gradients that are scattered in one message; 0: each alone */
@@ -67,8 +68,8 @@ bool prefetch_fit(struct pass_run *run, const struct trial_base *base, struct pr
 
 /* Makes *c the best choice that the search finds, from the settings that it has; *r is the step with it.
  * False: reported. */
-bool prefetch_search(struct pass_run *run, const struct trial_base *base,
-	struct prefetch_choice *c, struct trial_result *r);
+bool prefetch_search(struct pass_run *run, const struct trial_base *base, struct prefetch_choice *c,
+	struct trial_result *r);
 
 void prefetch_proactive(struct prefetch *p, const struct prefetch_settings *set);
 void prefetch_zero3(struct prefetch *p);

@@ -156,8 +156,8 @@ tell_missed(struct prefetcher *p, const struct ir_op *op)
 		return;
 	number_bytes(over, (double)(bytes - p->set.budget));
 	pass_remark(p->step->run, gathered->op, PASS_MISSED,
-		"allgather of %s%s not moved above %s%s: %s%s",
-		gathered->name ? "%" : "a param", gathered->name ? gathered->name : "",
+		"allgather of %s%s not moved above %s%s: %s%s", gathered->name ? "%" : "a param",
+		gathered->name ? gathered->name : "",
 		op->nresults && op->result[0].name ? "%" : op_name((enum op_code)op->code),
 		op->nresults && op->result[0].name ? op->result[0].name : "",
 		bytes > p->set.budget ? over : "",

@@ -1,5 +1,5 @@
 /*
- * The policy search of prefetch: each candidate is applied to a copy and replayed; the shortest step
+ * The policy search of prefetch: each candidate is tried and replayed; the shortest step
  * that fits is taken, of equal ones that with the lower peak.
  *
  * It starts with the step as it is and with proactive, zero3 and fsdp, each with updates at the end

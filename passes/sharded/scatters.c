@@ -28,8 +28,8 @@ struct placer {
 	uint64_t most; /* bytes that may wait */
 	const struct ir_numbering *order;
 	const struct issue *issue; /* NULL: there are no loops */
-	bool *in_tail;     /* by op->id */
-	struct tail *tail; /* [n] in order of the block; those from `first` on wait */
+	bool *in_tail;             /* by op->id */
+	struct tail *tail;         /* [n] in order of the block; those from `first` on wait */
 	uint32_t n, first;
 	uint64_t waiting;        /* bytes of those */
 	uint32_t moved;          /* tails */

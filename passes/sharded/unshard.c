@@ -49,7 +49,7 @@ struct keeper {
 	struct repeated *list; /* [n] */
 	uint32_t n;
 	enum order order;
-	bool silent; /* a trial on a copy */
+	bool silent; /* a trial */
 };
 
 static int
@@ -194,7 +194,7 @@ keep(struct keeper *k, uint64_t room)
 		pass_count(k->run, "allgather(s) removed", nkept);
 }
 
-/* As the keeper, on a copy. */
+/* As the keeper, in a trial. */
 static void
 keep_on(void *data, struct ir_module *m, uint64_t room)
 {

@@ -29,9 +29,7 @@ is_given(const struct asking *q, const struct flag *f)
 
 	switch (f->kind) {
 	case FLAG_BOOL: return *(const bool *)field;
-	case FLAG_TEXT:
-		text = *(const char *const *)field;
-		return text && strcmp(text, "-") != 0;
+	case FLAG_TEXT: text = *(const char *const *)field; return text && strcmp(text, "-") != 0;
 	case FLAG_MAYBE: return *(const char *const *)field;
 	case FLAG_LIST: return ((const struct driver_list *)field)->n > 0;
 	case FLAG_CHOICE:
@@ -72,8 +70,7 @@ next_item(const struct asking *q, const char **list, struct item *it)
 static bool
 item_given(const struct asking *q, const struct item *it)
 {
-	return is_given(q, it->flag) &&
-	       (!it->choice || value_of(q, it->flag) == it->choice->value);
+	return is_given(q, it->flag) && (!it->choice || value_of(q, it->flag) == it->choice->value);
 }
 
 /* "-run", "-emit=program", "-profile=FILE" */

@@ -336,16 +336,15 @@ fit(struct tool *t)
 #define AT(field) .at = FIELD(field)
 
 static const struct choice kinds[] = {
-#define COLLECTIVE(code, name, op, test, givers, getters, source, target) CHOICE_ROW(RT_##code, name)
+#define COLLECTIVE(code, name, op, test, givers, getters, source, target)                          \
+	CHOICE_ROW(RT_##code, name)
 #include "runtime/comm/collective.def"
 #undef COLLECTIVE
 	{.name = NULL},
 };
 
 static const struct choice losses[] = {
-	CHOICE_ROW(NETWORK_SQUARE, "square")
-	CHOICE_ROW(NETWORK_LOGCOSH, "logcosh")
-	{.name = NULL},
+	CHOICE_ROW(NETWORK_SQUARE, "square") CHOICE_ROW(NETWORK_LOGCOSH, "logcosh"){.name = NULL},
 };
 
 static const struct flag flags[] = {

@@ -75,8 +75,7 @@ refute_rule(struct tool *t, FILE *out, const struct ir_rules *rules, const struc
 	else if (typed)
 		fprintf(out, "%s: no counterexample in %d cases\n", r->name, typed);
 	else
-		fprintf(out, "%s: not tried: no sizes and layouts were found that fit\n",
-			r->name);
+		fprintf(out, "%s: not tried: no sizes and layouts were found that fit\n", r->name);
 	const bool ok = !text && typed;
 	talloc_free(text);
 	return ok;

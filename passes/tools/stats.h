@@ -19,7 +19,7 @@ struct driver_row {
 /* -whatif: the step as it is, and with other costs. */
 struct driver_whatif {
 	const struct whatif *items;
-	char **effect; /* of each item: whatif_effect */
+	char **effect;                  /* of each item: whatif_effect */
 	const struct cost_model *model; /* of the other costs */
 	struct cost_report now, then;
 };

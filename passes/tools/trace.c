@@ -29,8 +29,8 @@ struct tool {
 	struct diag *diag;
 	const char *output, *cluster, *profile;
 	int transport; /* enum transport */
-	int format; /* enum trace_format */
-	int clocks; /* enum clocks */
+	int format;    /* enum trace_format */
+	int clocks;    /* enum clocks */
 	bool drift, help;
 	struct driver_list file;
 };
@@ -40,10 +40,11 @@ struct tool {
 enum clocks { CLOCKS(CHOICE_CODE) };
 
 /* What executes collectives, as profiles name it. */
-#define TRANSPORTS(ROW) \
-	ROW(TRANSPORT_THREADS, "threads") ROW(TRANSPORT_MPI, "mpi") \
-	ROW(TRANSPORT_LIBRARY, "mpi-library") ROW(TRANSPORT_PEERS, "peers") \
-	ROW(TRANSPORT_NCCL, "nccl")
+#define TRANSPORTS(ROW)                                                                            \
+	ROW(TRANSPORT_THREADS, "threads")                                                          \
+	ROW(TRANSPORT_MPI, "mpi")                                                                  \
+	ROW(TRANSPORT_LIBRARY, "mpi-library")                                                      \
+	ROW(TRANSPORT_PEERS, "peers") ROW(TRANSPORT_NCCL, "nccl")
 
 enum transport { TRANSPORTS(CHOICE_CODE) };
 
@@ -169,8 +170,7 @@ load_files(struct tool *t, struct profile *p, struct trace_loaded *loaded)
 		if (!trace_check_build(t->diag, s->trace[i], m))
 			return false;
 	return measured &&
-	       trace_load(
-		       p, device, transport_names[t->transport], measured, m, loaded) &&
+	       trace_load(p, device, transport_names[t->transport], measured, m, loaded) &&
 	       profile_derive(p, device, true);
 }
 

@@ -219,7 +219,8 @@ find_needed(struct copier *c)
 		if (c->group[i] == AGAIN_KEPT)
 			continue;
 		for (int r = 0; r < op->nresults; r++)
-			c->copied[i] = c->copied[i] || backward_reads(c, &op->result[r], c->group[i]);
+			c->copied[i] =
+				c->copied[i] || backward_reads(c, &op->result[r], c->group[i]);
 		for (int j = 0; c->copied[i] && j < op->noperands; j++) {
 			const uint32_t maker = number_of(c, ir_operand(op, j));
 			if (maker != IR_NO_NUMBER && c->group[maker] == c->group[i])

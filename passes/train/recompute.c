@@ -36,7 +36,8 @@
 #include <string.h>
 #include <talloc.h>
 
-#define POLICIES(ROW) ROW(BLOCKS, "blocks") ROW(GATHERS, "gathers") ROW(BUDGET, "budget") ROW(SEARCH, "search")
+#define POLICIES(ROW)                                                                              \
+	ROW(BLOCKS, "blocks") ROW(GATHERS, "gathers") ROW(BUDGET, "budget") ROW(SEARCH, "search")
 
 enum policy { POLICIES(CHOICE_CODE) };
 
@@ -171,7 +172,8 @@ run_gathers(struct pass_run *run, struct recompute *r)
 	int32_t *group = ARRAY_NEW(r->scratch, int32_t, a->ops->n + 1u), n = 0;
 
 	for (uint32_t i = 0; i < a->ops->n; i++) {
-		const struct ir_op *op = a->ops->op[i], *from = op->noperands ? ir_operand(op, 0)->op : NULL;
+		const struct ir_op *op = a->ops->op[i],
+				   *from = op->noperands ? ir_operand(op, 0)->op : NULL;
 		const uint32_t maker = from ? ir_number(a->ops, from) : IR_NO_NUMBER;
 		group[i] = AGAIN_KEPT;
 		if (a->op[i].copyable && gathers_value(r->m, op))
@@ -336,7 +338,8 @@ run(struct pass_run *run, struct ir_module *m)
 	if (!loss || !trial_begin(&base, run, m))
 		return false;
 	const uint64_t before = pass_remarks_wanted(run) ? trial_peak(run, m) : 0;
-	r.again = again_read(run->scratch, m, loss, policy == GATHERS || pass_bool(run, "collectives"));
+	r.again = again_read(
+		run->scratch, m, loss, policy == GATHERS || pass_bool(run, "collectives"));
 	if (!r.again->trains) {
 		pass_remark(run, loss, PASS_MISSED,
 			"nothing is computed again: the step has no backward pass; grad makes one");

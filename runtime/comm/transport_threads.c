@@ -198,7 +198,8 @@ barrier_of(struct group *g, const struct rt_coll *c)
 {
 	if (c->kind != RT_SEND)
 		return &g->barrier;
-	return &g->pair[c->from < c->to ? c->from * g->places + c->to : c->to * g->places + c->from];
+	return &g->pair[c->from < c->to ? c->from * g->places + c->to
+					: c->to * g->places + c->from];
 }
 
 /* Others compute, and have nobody else to take part for them: their communication threads do. */

@@ -25,10 +25,10 @@ struct rt_world {
 	int rank, nranks;
 	int local; /* number of this rank among the `nlocal` on this machine */
 	int nlocal;
-	struct rt_activity *activity;   /* this rank's, on the board */
-	const struct rt_board *board;   /* of the ranks of this process or machine */
-	struct rt_watchdog *watchdog;   /* NULL: none */
-	void *shared;                   /* the implementation's */
+	struct rt_activity *activity; /* this rank's, on the board */
+	const struct rt_board *board; /* of the ranks of this process or machine */
+	struct rt_watchdog *watchdog; /* NULL: none */
+	void *shared;                 /* the implementation's */
 };
 
 /* All ranks take over the failure of the lowest rank that has one. Returns true if there is none.

@@ -10,17 +10,17 @@
 /* Threads of a block of these kernels. */
 #define RT_CUDA_SUPPORT_BLOCK 256
 
-/* struct rt_region without its base: runs of elements. */
+/* struct rt_region without its base: runs of elements, from its element `first` on. */
 struct dopt_region {
-	int64_t counts[3], strides[3], run;
+	int64_t counts[3], strides[3], run, first;
 };
 
 /* to[q][i] = from[0][i] + from[1][i] + ... in this order; sources are regions, results n elements
- * in a row. */
+ * in a row. With a stride, in bytes, from[p] is that far after from[p - 1]. */
 struct dopt_sum_args {
 	const void *from[RT_CUDA_MAX_PEERS];
 	void *to[RT_CUDA_MAX_PEERS];
-	int64_t nfrom, nto, n;
+	int64_t nfrom, nto, n, stride;
 	struct dopt_region region;
 };
 

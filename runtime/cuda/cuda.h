@@ -22,14 +22,28 @@ struct rt_cuda_target {
 	const struct rt_cuda_program *cuda;
 };
 
+/* What cuBLASLt is told of the matrices of a product, and its algorithm for them. */
+struct rt_cuda_batch {
+	cublasLtMatrixLayout_t a, b, c;
+	cublasLtMatmulAlgo_t algorithm;
+	uint32_t alignment[3]; /* of a, b and c, bytes, that the algorithm relies on */
+};
+
+/* Operands and a result that a product has had, and where the addresses of their matrices are: for each step of the loops
+ * that add, those of b, a and c, in that order. */
+struct rt_cuda_site {
+	const void *a, *b, *c;
+	size_t at; /* bytes from rt_cuda.addresses */
+};
+
 /* A matrix product prepared for cuBLASLt. */
 struct rt_cuda_product {
 	bool ready;
 	cublasLtMatmulDesc_t operation;
-	cublasLtMatrixLayout_t a, b, c;
-	cublasLtMatmulAlgo_t algorithm;
-	uint32_t alignment[3]; /* of a, b and c, bytes, that the algorithm relies on */
-	int32_t nloops;        /* around the call: without the library's own batch */
+	struct rt_cuda_batch strided, addressed;
+	bool unknown; /* it has one loop, or the library has no algorithm that takes addresses */
+	struct rt_cuda_site *sites;
+	int nsites;
 };
 
 /* Something that was put into a stream between two events. */
@@ -51,6 +65,9 @@ struct rt_cuda {
 	cudaKernel_t sum[RT_DTYPES], move[9]; /* by bytes of an element */
 	cublasLtHandle_t blas;
 	void *workspace;
+	void *addresses; /* RT_CUDA_ADDRESSES bytes, of which `addressed` are used */
+	size_t addressed;
+	void *collectives; /* RT_CUDA_ROOM bytes, where the program has any */
 	struct rt_cuda_product *products;
 	struct rt_cuda_convs *convs; /* of conv.c; NULL: none yet */
 	const struct rt_cuda_target *target;
@@ -64,7 +81,9 @@ struct rt_cuda {
 	bool needs_host; /* collectives wait for other threads: the step cannot be captured */
 	bool capturing;
 	cudaGraphExec_t graph; /* the whole step, NULL: not yet */
-	int64_t steps;         /* that ran without timing */
+	_Atomic int64_t began,
+		longest; /* ns: start of the step at work, 0: none; the longest step so far */
+	int64_t steps;   /* that ran without timing */
 };
 
 static inline struct rt_cuda *
@@ -90,7 +109,12 @@ void rt_cuda_put_sum(
 	const struct rt_cuda *d, cudaStream_t stream, enum rt_dtype t, struct dopt_sum_args *args);
 void rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, const void *from,
 	const struct rt_region *from_region, void *to, const struct rt_region *to_region);
+/* Moves elements `at` to `at + n` of a region of `base` to a row, or from it. */
+void rt_cuda_put_range(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, void *base,
+	const struct rt_region *region, int64_t at, int64_t n, void *row, bool to_row);
 
+/* Frees the memory of addresses of matrices, where nothing that uses it is on its way. gemm.c */
+void rt_cuda_forget_addresses(struct rt_cuda *d);
 /* Frees what the matrix products of a program hold. gemm.c */
 void rt_cuda_free_products(struct rt_cuda *d);
 
@@ -100,7 +124,8 @@ int rt_cuda_span_begin(struct rt_cuda *d, cudaStream_t stream, const struct rt_c
 void rt_cuda_span_end(struct rt_cuda *d, cudaStream_t stream, int span);
 void rt_cuda_resolve_spans(struct rt_cuda *d);
 /* The compute stream waits for an event, in a span of its own. */
-void rt_cuda_wait_event(struct rt_cuda *d, cudaEvent_t event, enum rt_event_kind kind, int32_t index);
+void rt_cuda_wait_event(
+	struct rt_cuda *d, cudaEvent_t event, enum rt_event_kind kind, int32_t index);
 void rt_cuda_free_spans(struct rt_cuda *d);
 
 /* Collectives: rt_device.engine. engine.c */

@@ -1,6 +1,7 @@
 /* CUDA devices for the runtime's main loop, and the program's entry: see rt_cuda.h. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
+#include "runtime/trace/clock.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,7 +177,8 @@ static const struct rt_device cuda_device = {
 	.download = cuda_download,
 	.sync = cuda_sync,
 	.is_host = false,
-	.outside_arena = RT_CUDA_WORKSPACE,
+	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
+	.for_collectives = RT_CUDA_ROOM,
 	.engine = &rt_cuda_engine,
 	.transfers = &rt_cuda_transfers,
 };
@@ -203,6 +205,7 @@ cuda_step(struct rt_ctx *ctx)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	d->probe = ctx->probe;
+	RT_PUT(d->began, rt_now_ns());
 	const bool wanted =
 		ctx->rank->options->graph && !d->needs_host && !ctx->probe && d->steps > 0;
 	if (!ctx->probe)

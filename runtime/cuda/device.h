@@ -189,9 +189,7 @@ DEV_UNSIGNED(uint64_t)
 	}                                                                                          \
 	DEV type M_div(type x, type y)                                                             \
 	{                                                                                          \
-		return y == 0    ? 0                                                               \
-		       : y == -1 ? (type)((unsigned_type)0 - (unsigned_type)x)                     \
-				 : x / y;                                                          \
+		return y == 0 ? 0 : y == -1 ? (type)((unsigned_type)0 - (unsigned_type)x) : x / y; \
 	}                                                                                          \
 	DEV type M_rem(type x, type y)                                                             \
 	{                                                                                          \

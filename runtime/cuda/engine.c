@@ -14,6 +14,9 @@
 /* Collectives in flight that can be told apart: more than a step has. */
 #define RT_CUDA_ORDER 4096
 
+/* A step that is a graph is taken to compute for so many times the longest step before it; from then on it waits. */
+#define LATE 2
+
 struct rt_engine {
 	struct rt_engine_setup setup;
 	struct rt_cuda *device;
@@ -22,7 +25,7 @@ struct rt_engine {
 	/* The first collectives since the device was last idle, for the watchdog. */
 	_Atomic int32_t order[RT_CUDA_ORDER];
 	_Atomic uint32_t nposted, before; /* since then, and before that */
-	struct rt_buf *room;   /* of the part at work */
+	struct rt_buf *room;              /* of the part at work */
 };
 
 struct rt_cuda_group
@@ -85,10 +88,16 @@ look(void *arg, struct rt_activity *p)
 {
 	struct rt_engine *e = arg;
 	const uint32_t n = RT_GET(e->nposted);
-	cudaSetDevice(e->device->number); /* the thread is the watchdog's: any other device would get a context */
+	cudaSetDevice(
+		e->device
+			->number); /* the thread is the watchdog's: any other device would get a context */
 	if (e->carrier->ops->look)
 		e->carrier->ops->look(e->carrier);
-	if (n > RT_CUDA_ORDER || e->device->capturing || e->device->graph)
+	if (e->device->graph) /* which collective runs is not known, but how long a step takes is */
+		return rt_now_ns() - RT_GET(e->device->began) < LATE * RT_GET(e->device->longest)
+			       ? RT_DEVICE_COMPUTES
+			       : RT_DEVICE_UNKNOWN;
+	if (n > RT_CUDA_ORDER || e->device->capturing)
 		return RT_DEVICE_UNKNOWN;
 	for (uint32_t i = 0; i < n; i++) {
 		const int32_t coll = RT_GET(e->order[i]);
@@ -205,6 +214,9 @@ cuda_drain(struct rt_engine *e)
 	rt_activity_go_on(activity);
 	if (rt_activity_ended(activity)) /* and so did these waits */
 		rt_abort(e->setup.world, RT_EXIT_RUN);
+	const int64_t began = atomic_exchange(&d->began, 0), took = rt_now_ns() - began;
+	if (began && took > RT_GET(d->longest))
+		RT_PUT(d->longest, took);
 	if (activity)
 		RT_PUT(activity->collectives, all);
 	RT_PUT(e->nposted, 0);

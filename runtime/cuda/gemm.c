@@ -1,10 +1,17 @@
 /* Matrix products by cuBLASLt. Its matrices are by columns, so C = A B is computed as C^T = B^T
- * A^T: what is row-major here is its own transpose there, and no element moves. */
+ * A^T: what is row-major here is its own transpose there, and no element moves.
+ *
+ * A batch of the library is one loop: matrices at equal distances. Products over two, such as those of the heads of all
+ * texts, are one call by the addresses of their matrices, which stay in the device's memory for as long as the program
+ * runs: operands have the same ones in each step. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* What an address is aligned to at most, as far as the library cares. */
+#define MOST_ALIGNED 256u
 
 static void
 check(const struct rt_cuda *d, cublasStatus_t status, const char *what)
@@ -12,6 +19,9 @@ check(const struct rt_cuda *d, cublasStatus_t status, const char *what)
 	if (status != CUBLAS_STATUS_SUCCESS)
 		rt_cuda_fatal(d, what, cublasLtGetStatusString(status));
 }
+
+/* Batches by addresses are new in cuBLAS 13.1. */
+#define HAS_ADDRESSES (CUBLAS_VERSION >= 130100)
 
 static enum rt_dtype
 result_of(const struct rt_cuda_gemm *g)
@@ -30,16 +40,36 @@ data_type(enum rt_dtype t)
 	}
 }
 
-/* The loop that is the library's batch: the last one, if no loop adds. */
+/* The loop that is the library's batch: the last one that does not add. */
 static const struct rt_cuda_gemm_loop *
 batch_of(const struct rt_cuda_gemm *g)
 {
-	return g->nloops && !g->nsum ? &g->loops[g->nloops - 1] : NULL;
+	return g->nloops > g->nsum ? &g->loops[g->nloops - g->nsum - 1] : NULL;
 }
 
+/* Steps of the loops that do not add, or of those that do. */
+static int64_t
+steps_of(const struct rt_cuda_gemm *g, bool adding)
+{
+	const int first = g->nloops - g->nsum;
+	int64_t count = 1;
+	for (int i = adding ? first : 0; i < (adding ? g->nloops : first); i++)
+		count *= g->loops[i].size;
+	return count;
+}
+
+static void
+set_layout(const struct rt_cuda *d, cublasLtMatrixLayout_t layout,
+	cublasLtMatrixLayoutAttribute_t attribute, const void *value, size_t bytes)
+{
+	check(d, cublasLtMatrixLayoutSetAttribute(layout, attribute, value, bytes),
+		"a batch of matrices");
+}
+
+/* A matrix of a batch: by addresses, or `stride` elements apart. */
 static cublasLtMatrixLayout_t
 new_layout(const struct rt_cuda *d, const struct rt_cuda_gemm *g, enum rt_dtype t, int64_t rows,
-	int64_t cols, int64_t ld, int64_t stride)
+	int64_t cols, int64_t ld, int64_t stride, bool addressed)
 {
 	const struct rt_cuda_gemm_loop *batch = batch_of(g);
 	cublasLtMatrixLayout_t layout;
@@ -47,19 +77,33 @@ new_layout(const struct rt_cuda *d, const struct rt_cuda_gemm *g, enum rt_dtype 
 		cublasLtMatrixLayoutCreate(
 			&layout, data_type(t), (uint64_t)rows, (uint64_t)cols, ld),
 		"a matrix");
-	if (batch) {
-		const int32_t count = (int32_t)batch->size;
-		check(d,
-			cublasLtMatrixLayoutSetAttribute(
-				layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
-			"a batch of matrices");
-		check(d,
-			cublasLtMatrixLayoutSetAttribute(layout,
-				CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
-				sizeof stride),
-			"a batch of matrices");
-	}
+	if (!batch)
+		return layout;
+	const int32_t count = (int32_t)(addressed ? steps_of(g, false) : batch->size);
+	set_layout(d, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count);
+#if HAS_ADDRESSES
+	const uint32_t mode = CUBLASLT_BATCH_MODE_POINTER_ARRAY;
+	if (addressed)
+		set_layout(d, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_MODE, &mode, sizeof mode);
+#endif
+	if (!addressed)
+		set_layout(d, layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride,
+			sizeof stride);
 	return layout;
+}
+
+static struct rt_cuda_batch
+new_batch(const struct rt_cuda *d, const struct rt_cuda_gemm *g, bool addressed)
+{
+	const struct rt_cuda_gemm_loop none = {0}, *loop = batch_of(g) ? batch_of(g) : &none;
+	struct rt_cuda_batch x = {.a = new_layout(d, g, g->dtype, g->trans_b ? g->k : g->n,
+					  g->trans_b ? g->n : g->k, g->ldb, loop->b, addressed),
+		.b = new_layout(d, g, g->dtype, g->trans_a ? g->m : g->k, g->trans_a ? g->k : g->m,
+			g->lda, loop->a, addressed),
+		.c = new_layout(d, g, result_of(g), g->n, g->m, g->ldc, loop->c, addressed)};
+	for (int i = 0; i < 3; i++)
+		x.alignment[i] = 2 * MOST_ALIGNED;
+	return x;
 }
 
 static void
@@ -92,9 +136,6 @@ new_operation(const struct rt_cuda *d, const struct rt_cuda_gemm *g, bool bias, 
 	return operation;
 }
 
-/* What an address is aligned to at most, as far as the library cares. */
-#define MOST_ALIGNED 256u
-
 /* The largest power of two, up to MOST_ALIGNED, that divides all addresses of one operand. */
 static uint32_t
 alignment(const struct rt_cuda_gemm *g, const void *start, char which)
@@ -108,16 +149,18 @@ alignment(const struct rt_cuda_gemm *g, const void *start, char which)
 	return (uint32_t)(bits & -bits);
 }
 
-static void
-choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p)
+/* False: the library has none. */
+static bool
+choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g,
+	cublasLtMatmulDesc_t operation, struct rt_cuda_batch *p)
 {
 	const size_t workspace = RT_CUDA_WORKSPACE;
 	const uint32_t *align = p->alignment;
 	/* not by adding parts of a sum that are rounded to 16 bits */
-	const uint32_t reduction = rt_dtype_bytes(result_of(g)) > 2
-					   ? CUBLASLT_REDUCTION_SCHEME_MASK
-					   : CUBLASLT_REDUCTION_SCHEME_NONE |
-						     CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+	const uint32_t reduction =
+		rt_dtype_bytes(result_of(g)) > 2
+			? CUBLASLT_REDUCTION_SCHEME_MASK
+			: CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulPreference_t preference;
 	cublasLtMatmulHeuristicResult_t result;
 	int found = 0;
@@ -135,38 +178,32 @@ choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct r
 	cublasLtMatmulPreferenceSetAttribute(
 		preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align[2], sizeof *align);
 	const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-		d->blas, p->operation, p->a, p->b, p->c, p->c, preference, 1, &result, &found);
+		d->blas, operation, p->a, p->b, p->c, p->c, preference, 1, &result, &found);
 	cublasLtMatmulPreferenceDestroy(preference);
-	check(d, status, "choosing an algorithm for a matrix product");
-	if (!found)
-		rt_cuda_fatal(d, "choosing an algorithm for a matrix product",
-			"cuBLASLt has no algorithm for these shapes");
+	if (status != CUBLAS_STATUS_SUCCESS && status != CUBLAS_STATUS_NOT_SUPPORTED)
+		check(d, status, "choosing an algorithm for a matrix product");
 	p->algorithm = result.algo;
+	return status == CUBLAS_STATUS_SUCCESS && found > 0;
 }
 
 static void
 prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
 	const void *bias, bool tf32)
 {
-	const struct rt_cuda_gemm_loop none = {0}, *batch = batch_of(g) ? batch_of(g) : &none;
 	p->operation = new_operation(d, g, bias != NULL, tf32);
 	if (bias)
 		set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-	p->a = new_layout(d, g, g->dtype, g->trans_b ? g->k : g->n, g->trans_b ? g->n : g->k,
-		g->ldb, batch->b);
-	p->b = new_layout(d, g, g->dtype, g->trans_a ? g->m : g->k, g->trans_a ? g->k : g->m,
-		g->lda, batch->a);
-	p->c = new_layout(d, g, result_of(g), g->n, g->m, g->ldc, batch->c);
-	p->nloops = g->nloops - (batch_of(g) != NULL);
-	for (int i = 0; i < 3; i++)
-		p->alignment[i] = 2 * MOST_ALIGNED;
+	p->strided = new_batch(d, g, false);
+	p->unknown = !g->addresses || !HAS_ADDRESSES;
+	if (!p->unknown)
+		p->addressed = new_batch(d, g, true);
 	p->ready = true;
 }
 
-/* Chooses an algorithm the first time, and where an operand is less aligned than ever before. */
-static void
-adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
-	const void *a, const void *b, const void *c)
+/* Chooses an algorithm the first time, and where an operand is less aligned than ever before. False: there is none. */
+static bool
+adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, cublasLtMatmulDesc_t operation,
+	struct rt_cuda_batch *p, const void *a, const void *b, const void *c)
 {
 	const uint32_t now[3] = {alignment(g, a, 'a'), alignment(g, b, 'b'), alignment(g, c, 'c')};
 	bool worse = false;
@@ -174,22 +211,128 @@ adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_prod
 		worse |= now[i] < p->alignment[i];
 		p->alignment[i] = now[i] < p->alignment[i] ? now[i] : p->alignment[i];
 	}
-	if (worse)
-		choose_algorithm(d, g, p);
+	return !worse || choose_algorithm(d, g, operation, p);
 }
 
 static void
-multiply(const struct rt_cuda *d, const struct rt_cuda_gemm *g, const struct rt_cuda_product *p,
-	const void *a, const void *b, void *c, bool add)
+multiply(const struct rt_cuda *d, const struct rt_cuda_gemm *g, cublasLtMatmulDesc_t operation,
+	const struct rt_cuda_batch *p, const void *a, const void *b, void *c, bool add)
 {
 	const double one64 = 1, beta64 = add;
 	const float one32 = 1, beta32 = add;
 	const void *one = g->dtype == RT_f64 ? (const void *)&one64 : &one32;
 	const void *beta = g->dtype == RT_f64 ? (const void *)&beta64 : &beta32;
 	check(d,
-		cublasLtMatmul(d->blas, p->operation, one, b, p->a, a, p->b, beta, c, p->c, c, p->c,
+		cublasLtMatmul(d->blas, operation, one, b, p->a, a, p->b, beta, c, p->c, c, p->c,
 			&p->algorithm, d->workspace, RT_CUDA_WORKSPACE, d->compute),
 		"a matrix product");
+}
+
+/* Where the matrices of one product are, in elements from the operands; does it add to C? */
+struct place {
+	int64_t a, b, c;
+	bool add;
+};
+
+/* Step `index` of loops `first` to `end`, without the library's batch if `strided`. */
+static struct place
+place_of(const struct rt_cuda_gemm *g, int first, int end, int64_t index, bool strided)
+{
+	struct place at = {0};
+	for (int l = end - 1; l >= first; l--) {
+		const struct rt_cuda_gemm_loop *loop = &g->loops[l];
+		if (strided && loop == batch_of(g))
+			continue;
+		const int64_t i = index % loop->size;
+		index /= loop->size;
+		at.a += i * loop->a;
+		at.b += i * loop->b;
+		at.c += i * loop->c;
+		at.add |= l >= g->nloops - g->nsum && i > 0;
+	}
+	return at;
+}
+
+/* A call for each step of all loops but the library's batch. */
+static void
+multiply_strided(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
+	const void *a, const void *b, void *c)
+{
+	const size_t bytes = rt_dtype_bytes(g->dtype), result_bytes = rt_dtype_bytes(result_of(g));
+	const int64_t batch = batch_of(g) ? batch_of(g)->size : 1;
+	const int64_t count = steps_of(g, false) / batch * steps_of(g, true);
+	if (!adapt(d, g, p->operation, &p->strided, a, b, c))
+		rt_cuda_fatal(d, "choosing an algorithm for a matrix product",
+			"cuBLASLt has no algorithm for these shapes");
+	for (int64_t i = 0; i < count; i++) {
+		const struct place at = place_of(g, 0, g->nloops, i, true);
+		multiply(d, g, p->operation, &p->strided, (const char *)a + (size_t)at.a * bytes,
+			(const char *)b + (size_t)at.b * bytes,
+			(char *)c + (size_t)at.c * result_bytes, at.add);
+	}
+}
+
+/* The addresses of all matrices, of each step of the loops that add: of b, a and c. */
+static void
+fill_addresses(const struct rt_cuda_gemm *g, const struct rt_cuda_site *s, const void **to)
+{
+	const size_t bytes = rt_dtype_bytes(g->dtype), result_bytes = rt_dtype_bytes(result_of(g));
+	const int64_t n = steps_of(g, false);
+	const int first = g->nloops - g->nsum;
+	for (int64_t k = 0; k < steps_of(g, true); k++, to += 3 * n) {
+		const struct place sum = place_of(g, first, g->nloops, k, false);
+		for (int64_t i = 0; i < n; i++) {
+			const struct place at = place_of(g, 0, first, i, false);
+			to[i] = (const char *)s->b + (size_t)(at.b + sum.b) * bytes;
+			to[n + i] = (const char *)s->a + (size_t)(at.a + sum.a) * bytes;
+			to[2 * n + i] = (const char *)s->c + (size_t)(at.c + sum.c) * result_bytes;
+		}
+	}
+}
+
+/* Those of these operands, written the first time; NULL: there is no memory left, or a step is being captured, in
+ * which nothing may be written. */
+static const char *
+addresses_of(struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
+	const void *a, const void *b, const void *c)
+{
+	const size_t bytes = (size_t)(3 * steps_of(g, false) * steps_of(g, true)) * sizeof(void *);
+	for (int i = 0; i < p->nsites; i++)
+		if (p->sites[i].a == a && p->sites[i].b == b && p->sites[i].c == c)
+			return (const char *)d->addresses + p->sites[i].at;
+	if (bytes > RT_CUDA_ADDRESSES - d->addressed || d->capturing)
+		return NULL;
+	const struct rt_cuda_site site = {a, b, c, d->addressed};
+	struct rt_cuda_site *more = realloc(p->sites, (size_t)(p->nsites + 1) * sizeof *more);
+	const void **host = malloc(bytes);
+	p->sites = more ? more : p->sites;
+	if (!more || !host)
+		rt_cuda_fatal(d, "a matrix product", "out of memory");
+	fill_addresses(g, &site, host);
+	char *to = (char *)d->addresses + site.at;
+	rt_cuda_check(d, cudaMemcpyAsync(to, host, bytes, cudaMemcpyHostToDevice, d->compute),
+		"addresses of matrices");
+	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "addresses of matrices");
+	free(host);
+	p->sites[p->nsites++] = site;
+	d->addressed += bytes;
+	return to;
+}
+
+/* All loops that do not add as one call. False: it cannot be. */
+static bool
+multiply_addressed(struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
+	const void *a, const void *b, const void *c)
+{
+	if (p->unknown)
+		return false;
+	p->unknown = !adapt(d, g, p->operation, &p->addressed, a, b, c);
+	const char *at = p->unknown ? NULL : addresses_of(d, g, p, a, b, c);
+	const size_t row = (size_t)steps_of(g, false) * sizeof(void *);
+	for (int64_t k = 0; at && k < steps_of(g, true); k++, at += 3 * row)
+		multiply(d, g, p->operation, &p->addressed, at + row, at,
+			(void *)(uintptr_t)(at + 2 * row), k > 0);
+	return at != NULL;
 }
 
 void
@@ -199,31 +342,29 @@ rt_cuda_gemm(
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	const struct rt_cuda_gemm *g = &d->target->cuda->gemms[gemm];
 	struct rt_cuda_product *p = &d->products[gemm];
-	const size_t bytes = rt_dtype_bytes(g->dtype), result_bytes = rt_dtype_bytes(result_of(g));
 	if (!p->ready)
 		prepare(d, g, p, bias, ctx->rank->options->tf32);
 	else if (bias) /* it may be elsewhere than the last time */
 		set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-	adapt(d, g, p, a, b, c);
-	int64_t count = 1;
-	for (int i = 0; i < p->nloops; i++)
-		count *= g->loops[i].size;
-	for (int64_t i = 0; i < count; i++) {
-		int64_t rest = i, at_a = 0, at_b = 0, at_c = 0;
-		bool add = false;
-		for (int l = p->nloops - 1; l >= 0; l--) {
-			const struct rt_cuda_gemm_loop *loop = &g->loops[l];
-			const int64_t index = rest % loop->size;
-			rest /= loop->size;
-			at_a += index * loop->a;
-			at_b += index * loop->b;
-			at_c += index * loop->c;
-			add |= l >= g->nloops - g->nsum && index > 0;
-		}
-		multiply(d, g, p, (const char *)a + (size_t)at_a * bytes,
-			(const char *)b + (size_t)at_b * bytes,
-			(char *)c + (size_t)at_c * result_bytes, add);
-	}
+	if (!multiply_addressed(d, g, p, a, b, c))
+		multiply_strided(d, g, p, a, b, c);
+}
+
+void
+rt_cuda_forget_addresses(struct rt_cuda *d)
+{
+	for (int i = 0; i < d->target->cuda->ngemms; i++)
+		d->products[i].nsites = 0;
+	d->addressed = 0;
+}
+
+static void
+free_batch(struct rt_cuda_batch *x)
+{
+	const cublasLtMatrixLayout_t layouts[] = {x->a, x->b, x->c};
+	for (int i = 0; i < 3; i++)
+		if (layouts[i])
+			cublasLtMatrixLayoutDestroy(layouts[i]);
 }
 
 void
@@ -234,8 +375,8 @@ rt_cuda_free_products(struct rt_cuda *d)
 		if (!p->ready)
 			continue;
 		cublasLtMatmulDescDestroy(p->operation);
-		cublasLtMatrixLayoutDestroy(p->a);
-		cublasLtMatrixLayoutDestroy(p->b);
-		cublasLtMatrixLayoutDestroy(p->c);
+		free_batch(&p->strided);
+		free_batch(&p->addressed);
+		free(p->sites);
 	}
 }

@@ -69,6 +69,8 @@ cuda_read(struct rt_ctx *ctx, int64_t *ns, int n)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "a kernel");
+	if (d->addressed > RT_CUDA_ADDRESSES / 2) /* by kernels that have been measured */
+		rt_cuda_forget_addresses(d);
 	for (int i = 0; i < n; i++) {
 		float ms = 0;
 		const cudaEvent_t begin = event_at(ctx, 2 * i), end = event_at(ctx, 2 * i + 1);

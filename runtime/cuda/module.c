@@ -48,7 +48,10 @@ rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 	ok = ok && load_support(d, st);
 	if (ok && cublasLtCreate(&d->blas) != CUBLAS_STATUS_SUCCESS)
 		ok = rt_fail(st, RT_EXIT_RUN, "cannot initialize cuBLASLt");
-	return ok && fail_load(st, "workspace", cudaMalloc(&d->workspace, RT_CUDA_WORKSPACE));
+	ok = ok && fail_load(st, "workspace", cudaMalloc(&d->workspace, RT_CUDA_WORKSPACE));
+	ok = ok && fail_load(st, "addresses", cudaMalloc(&d->addresses, RT_CUDA_ADDRESSES));
+	return ok && (!setup->prog->ncolls || fail_load(st, "memory of collectives",
+						      cudaMalloc(&d->collectives, RT_CUDA_ROOM)));
 }
 
 void
@@ -67,6 +70,8 @@ rt_cuda_unload(struct rt_cuda *d)
 		d->target->cuda->close_convs(d);
 	rt_cuda_free_spans(d);
 	cudaFree(d->workspace);
+	cudaFree(d->addresses);
+	cudaFree(d->collectives);
 	if (d->blas)
 		cublasLtDestroy(d->blas);
 	if (d->library)
@@ -74,6 +79,8 @@ rt_cuda_unload(struct rt_cuda *d)
 	free(d->kernels);
 	free(d->products);
 	d->workspace = NULL;
+	d->addresses = NULL;
+	d->collectives = NULL;
 	d->blas = NULL;
 	d->library = NULL;
 	d->kernels = NULL;
@@ -149,6 +156,30 @@ rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, con
 		source, target, n, region_of(from_region), region_of(to_region)};
 	launch(d, d->move[bytes], stream, support_grid(n), RT_CUDA_SUPPORT_BLOCK, &args,
 		"a move between devices");
+}
+
+void
+rt_cuda_put_range(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, void *base,
+	const struct rt_region *region, int64_t at, int64_t n, void *row, bool to_row)
+{
+	void *start = (char *)base + region->base;
+	if (!n)
+		return;
+	if (rt_cuda_is_run(region)) {
+		void *there = (char *)start + (size_t)at * bytes;
+		rt_cuda_check(d,
+			cudaMemcpyAsync(to_row ? row : there, to_row ? there : row,
+				(size_t)n * bytes, cudaMemcpyDeviceToDevice, stream),
+			"a copy of a part");
+		return;
+	}
+	const struct dopt_region line = {{1, 1, 1}, {0, 0, 0}, n, 0};
+	struct dopt_region part = region_of(region);
+	part.first = at;
+	struct dopt_move_args args = {to_row ? start : row, to_row ? row : start, n,
+		to_row ? part : line, to_row ? line : part};
+	launch(d, d->move[bytes], stream, support_grid(n), RT_CUDA_SUPPORT_BLOCK, &args,
+		"a move of a part");
 }
 
 void

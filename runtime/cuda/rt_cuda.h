@@ -19,6 +19,13 @@
  * convolutions that need no more: what NVIDIA recommends for its largest devices. */
 #define RT_CUDA_WORKSPACE ((size_t)32 << 20)
 
+/* Bytes that every rank allocates for addresses of matrices: of a product of 12 heads of 32 texts 9 KB, of all products of
+ * BERT's attention 663 KB. Where there is no more, a product takes a call for each step of its outer loops. */
+#define RT_CUDA_ADDRESSES ((size_t)4 << 20)
+/* Bytes that every rank allocates in addition to it in programs with collectives, for what is packed and what is received
+ * to be added: a collective that needs more takes rounds. Messages of several MB reach the bandwidth of NVLink on 8 GPUs. */
+#define RT_CUDA_ROOM ((size_t)64 << 20)
+
 /* A kernel of the image: `threads` a block. */
 struct rt_cuda_kernel {
 	const char *name;
@@ -31,11 +38,13 @@ struct rt_cuda_gemm_loop {
 };
 
 /* C = op(A) op(B) + bias along the rows of C, then not below 0 if `relu`; row-major, op(A) m x k,
- * op(B) k x n. The last `nsum` of the loops add to C. */
+ * op(B) k x n. The last `nsum` of the loops add to C; of the others, the last is one call, and all are one
+ * if `addresses`. */
 struct rt_cuda_gemm {
 	enum rt_dtype dtype; /* of floating point */
 	bool trans_a, trans_b, relu;
-	bool wide; /* C is f32, whatever A and B are */
+	bool wide;      /* C is f32, whatever A and B are */
+	bool addresses; /* of all matrices are passed to the library, where it takes them */
 	int64_t m, n, k, lda, ldb, ldc;
 	int32_t nloops, nsum;
 	const struct rt_cuda_gemm_loop *loops;

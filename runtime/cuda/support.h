@@ -9,9 +9,16 @@
 DEV int64_t
 dopt_region_at(const dopt_region &r, int64_t i)
 {
-	const int64_t run = i / r.run, c = run % r.counts[2], b = run / r.counts[2];
-	return i % r.run + c * r.strides[2] + b % r.counts[1] * r.strides[1] +
+	const int64_t e = r.first + i, run = e / r.run, c = run % r.counts[2],
+		      b = run / r.counts[2];
+	return e % r.run + c * r.strides[2] + b % r.counts[1] * r.strides[1] +
 	       b / r.counts[1] * r.strides[0];
+}
+
+DEV const void *
+dopt_source(const dopt_sum_args &k, int64_t p)
+{
+	return k.stride ? (const char *)k.from[0] + p * k.stride : k.from[p];
 }
 
 #define DOPT_SUM(name, type, wide, load, store)                                                    \
@@ -24,7 +31,7 @@ dopt_region_at(const dopt_region &r, int64_t i)
 			const wide one = load(((const type *)k.from[0])[at]);                      \
 			wide sum = k.nfrom > 1 ? (wide)(0 + one) : one;                            \
 			for (int64_t p = 1; p < k.nfrom; p++)                                      \
-				sum = (wide)(sum + load(((const type *)k.from[p])[at]));           \
+				sum = (wide)(sum + load(((const type *)dopt_source(k, p))[at]));   \
 			for (int64_t q = 0; q < k.nto; q++)                                        \
 				((type *)k.to[q])[i] = store(sum);                                 \
 		}                                                                                  \

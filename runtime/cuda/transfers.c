@@ -72,9 +72,9 @@ put_copy(struct rt_transfers *t, cudaStream_t stream, const struct rt_transfer *
 	if (!x->bytes)
 		return;
 	rt_cuda_check(t->device,
-		x->to_host ? cudaMemcpyAsync(host, device, x->bytes, cudaMemcpyDeviceToHost, stream)
-			   : cudaMemcpyAsync(
-				     device, host, x->bytes, cudaMemcpyHostToDevice, stream),
+		x->to_host
+			? cudaMemcpyAsync(host, device, x->bytes, cudaMemcpyDeviceToHost, stream)
+			: cudaMemcpyAsync(device, host, x->bytes, cudaMemcpyHostToDevice, stream),
 		x->to_host ? "a copy to host memory" : "a copy from host memory");
 }
 

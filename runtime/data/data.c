@@ -82,8 +82,8 @@ check_range(const struct rt_data *d, const struct rt_rank *r, const struct rt_te
 static bool
 needs_check(const struct rt_tensor *t, const struct rt_st_tensor *from)
 {
-	return t->range || (rt_st_dtype(from) != t->dtype &&
-				   rt_dtype_info(t->dtype)->kind != RT_CLASS_FLOAT);
+	return t->range ||
+	       (rt_st_dtype(from) != t->dtype && rt_dtype_info(t->dtype)->kind != RT_CLASS_FLOAT);
 }
 
 /* Finds and checks the tensor of one input. */
@@ -232,8 +232,8 @@ fill_slice(const struct rt_tensor *t, const struct rt_box *box, const struct ord
 	for (int64_t i = 0; i < box->extent[0]; i++) {
 		const int64_t at = order_row(o, box->start[0] + i);
 		if (at < 0)
-			memset(to + (size_t)(i * local_row) * bytes,
-				is_signed(t->dtype) ? 0xFF : 0, (size_t)local_row * bytes);
+			memset(to + (size_t)(i * local_row) * bytes, is_signed(t->dtype) ? 0xFF : 0,
+				(size_t)local_row * bytes);
 		else
 			load_box(t, t->rank - 1, &inner, from, at * row, to, i * local_row);
 	}
@@ -277,9 +277,8 @@ rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step)
 {
 	/* Not 0 where the steps before were of another batch. */
 	const uint64_t shift = r->start.row - (uint64_t)r->start.step * (uint64_t)r->prog->batch;
-	const struct order o = {
-		RT_TRAIN, r->start.seed, step, d->rows[RT_TRAIN], r->prog->batch, (int64_t)shift,
-		r->options->no_shuffle};
+	const struct order o = {RT_TRAIN, r->start.seed, step, d->rows[RT_TRAIN], r->prog->batch,
+		(int64_t)shift, r->options->no_shuffle};
 	if (!d->sources[RT_TRAIN])
 		return;
 	fill(d, r, &o);

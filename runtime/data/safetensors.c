@@ -437,9 +437,8 @@ bool
 rt_st_check_converted(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype,
 	int rank, const int64_t *dims, struct rt_status *st)
 {
-	return rt_value_converts(rt_st_dtype(t), dtype)
-		       ? rt_st_check_shape(f, t, rank, dims, st)
-		       : rt_st_check(f, t, dtype, rank, dims, st);
+	return rt_value_converts(rt_st_dtype(t), dtype) ? rt_st_check_shape(f, t, rank, dims, st)
+							: rt_st_check(f, t, dtype, rank, dims, st);
 }
 
 bool

@@ -181,8 +181,8 @@ m_log2_wide(double x)
 {
 	const uint64_t k = rt_double_bits(x) - 0x3FE6A09E667F3BCDu;
 	/* e without a conversion of 64-bit integers, which older machines lack */
-	const double e =
-		rt_bits_double((((k >> 52) + 1024) & 0xFFF) | 0x4330000000000000u) - (0x1p52 + 1024);
+	const double e = rt_bits_double((((k >> 52) + 1024) & 0xFFF) | 0x4330000000000000u) -
+			 (0x1p52 + 1024);
 	const double m = rt_bits_double((k & 0xFFFFFFFFFFFFFu) + 0x3FE6A09E667F3BCDu);
 	const double s = (m - 1) / (m + 1), z = s * s;
 	double p = 0x1.89f3b1694cffep-3; /* 2 / (15 ln(2)) */

@@ -66,8 +66,8 @@ struct measure_device {
 	void (*name)(char *name, size_t size);
 	int64_t (*cache)(void);     /* bytes of the last one */
 	int64_t (*own_cache)(void); /* of the last that a core has to itself */
-	const char *threads; /* the transport of ranks in one process */
-	const char *mpi;     /* of processes */
+	const char *threads;        /* the transport of ranks in one process */
+	const char *mpi;            /* of processes */
 	bool is_host;
 };
 
@@ -93,7 +93,7 @@ enum { MEASURE_PATTERN = 4096 };
 struct measure_pattern {
 	double normal[MEASURE_PATTERN]; /* n(0, 1): no processor knows so many by heart */
 	uint64_t made[RT_DTYPES][MEASURE_PATTERN]; /* of MEASURE_SPREAD, as each type */
-	uint64_t scaled[MEASURE_PATTERN]; /* of any type, anew for each tensor or piece */
+	uint64_t scaled[MEASURE_PATTERN];          /* of any type, anew for each tensor or piece */
 };
 /* Standard deviation of what nobody makes: activations between norms are of about 1, gradients and
  * what is multiplied by weights are smaller. Products of two such numbers stay far from overflow
@@ -105,10 +105,10 @@ struct measurer {
 	struct measuring *s;
 	struct rt_ctx *ctx;
 	struct rt_world *world;
-	int64_t empty_ns; /* what timing nothing takes */
-	int64_t *round;   /* [ncalls]: ns of the present round */
+	int64_t empty_ns;        /* what timing nothing takes */
+	int64_t *round;          /* [ncalls]: ns of the present round */
 	int64_t took_ns, ran_ns; /* of all rounds; of that with a processor */
-	int64_t *all;     /* [nranks * MEASURE_RUNS_MAX]: gathered samples */
+	int64_t *all;            /* [nranks * MEASURE_RUNS_MAX]: gathered samples */
 	struct measure_pattern *pattern;
 	bool failed; /* without memory */
 };

@@ -216,7 +216,9 @@ run_window(struct measurer *w, struct window *v)
 		}
 		measure_end_rounds(w);
 		const int64_t took = measure_most(w, rt_now_ns() - v->begin);
-		settle(w, v, took > measure_limit(w, MEASURE_KERNEL_NS) && v->rounds >= MEASURE_ROUNDS_LEAST);
+		settle(w, v,
+			took > measure_limit(w, MEASURE_KERNEL_NS) &&
+				v->rounds >= MEASURE_ROUNDS_LEAST);
 	}
 }
 
@@ -359,8 +361,9 @@ run_alone(struct measurer *w, struct window *v, int number, int64_t *offset)
 			keep(w, v, number, run_copy(w, &a));
 		measure_end_rounds(w);
 		const int64_t took = measure_most(w, rt_now_ns() - v->begin);
-		settle(w, v, took > measure_limit(w, MEASURE_ALONE_NS) &&
-			v->rounds + 1 >= MEASURE_ROUNDS_LEAST);
+		settle(w, v,
+			took > measure_limit(w, MEASURE_ALONE_NS) &&
+				v->rounds + 1 >= MEASURE_ROUNDS_LEAST);
 	}
 }
 

@@ -40,7 +40,7 @@ struct rt_measure_tensor {
 struct rt_measure_kernel {
 	rt_measure_fn *fn; /* NULL: only touched */
 	bool known;        /* not timed */
-	const char *key; /* in a profile */
+	const char *key;   /* in a profile */
 	double flops, bytes;
 	int32_t noperands, nresults;
 	const struct rt_measure_tensor *tensor; /* [noperands + nresults] */
@@ -71,7 +71,7 @@ struct rt_measure_coll {
 struct rt_measure {
 	const char *backend; /* in the profile */
 	bool rotate;         /* kernels alone; else in the step */
-	bool library; /* as in struct rt_program */
+	bool library;        /* as in struct rt_program */
 	int32_t naxes;
 	const struct rt_axis *axes; /* of the module, whose ranks these are */
 	int32_t nkernels, ncalls, nfills, ncolls;
@@ -81,7 +81,7 @@ struct rt_measure {
 	const struct rt_measure_coll *colls;
 	int64_t arena_bytes; /* of the calls */
 	int64_t limit_ns; /* kernels and messages are measured no longer than this each; 0: as impl.h says */
-	bool transfers;   /* the link to host memory, too */
+	bool transfers; /* the link to host memory, too */
 };
 
 /* Measures on the host. Returns the exit code. */

@@ -246,8 +246,7 @@ measure_variants(struct messages *s, struct variant *v, int nvariants, const str
 	while (n < MEASURE_MESSAGE_RUNS_MAX) {
 		/* Of long messages a few rounds are enough, and each takes long. */
 		const int64_t so_far = measure_most(s->w, rt_now_ns() - begin);
-		const int chunk =
-			so_far > limit / MEASURE_CHUNK * (n + 1) ? 1 : MEASURE_CHUNK;
+		const int chunk = so_far > limit / MEASURE_CHUNK * (n + 1) ? 1 : MEASURE_CHUNK;
 		for (int k = 0; k < chunk && n < MEASURE_MESSAGE_RUNS_MAX; k++) {
 			for (int i = 0; i < nvariants; i++)
 				s->turn[i][n] = time_turn(s, v[i].coll, v[i].beside);

@@ -18,7 +18,7 @@ struct rt_trace {
 	int64_t run, step;
 	int64_t anchor_ns, wall_ns; /* one moment: rt_now_ns, and ns since 1970 */
 	int64_t clock_error_ns;
-	int processors; /* that the ranks of this machine share; 0: unknown */
+	int processors;                 /* that the ranks of this machine share; 0: unknown */
 	uint32_t sequence[RT_MAX_AXES]; /* collectives so far on each axis */
 	size_t room;
 	struct track tracks[RT_TRACKS];

@@ -63,8 +63,8 @@ time_place(const struct storage *s)
 				(uint32_t)b->last, 0, b->row, b->home};
 	}
 	const double start = clock_seconds();
-	storage_place(room, n,
-		s->home_axis < 0 ? 1 : (uint32_t)s->module->axis[s->home_axis].size, 0);
+	storage_place(
+		room, n, s->home_axis < 0 ? 1 : (uint32_t)s->module->axis[s->home_axis].size, 0);
 	return 1e3 * (clock_seconds() - start);
 }
 
@@ -81,7 +81,8 @@ main(int argc, char **argv)
 	if (!m)
 		return 1;
 	const double start = clock_seconds();
-	const struct storage *s = storage_create(owner, m, ir_func_find(m, "main"), &storage_host, NULL);
+	const struct storage *s =
+		storage_create(owner, m, ir_func_find(m, "main"), &storage_host, NULL);
 	const double all = 1e3 * (clock_seconds() - start);
 	printf("| %s | %u | %u | %.1f | %.2f | %.1f | %.1f |\n", argv[1], s->order->n, s->nbuffers,
 		(double)s->live_bytes / 1e6,

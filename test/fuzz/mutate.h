@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 enum {
-	FUZZ_MAX_TEXT = 6000,    /* bytes: longer files are cut at a line, so that each is quick */
-	FUZZ_MAX_DAMAGE = 4,     /* mutations of one text: more only makes nonsense */
+	FUZZ_MAX_TEXT = 6000, /* bytes: longer files are cut at a line, so that each is quick */
+	FUZZ_MAX_DAMAGE = 4,  /* mutations of one text: more only makes nonsense */
 	FUZZ_MAX_SEEDS = 800,
 };
 

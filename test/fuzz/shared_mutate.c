@@ -112,10 +112,12 @@ mutate(struct fuzz *f, struct text *t)
 	switch (below(f, 7)) {
 	case 0: splice(t, at, few, "", 0); break;
 	case 1:
-		splice(t, at, few, f->test->token[which], *f->test->token[which] ? strlen(f->test->token[which]) : 1);
+		splice(t, at, few, f->test->token[which],
+			*f->test->token[which] ? strlen(f->test->token[which]) : 1);
 		break;
 	case 2:
-		splice(t, at, 0, f->test->token[which], *f->test->token[which] ? strlen(f->test->token[which]) : 1);
+		splice(t, at, 0, f->test->token[which],
+			*f->test->token[which] ? strlen(f->test->token[which]) : 1);
 		break;
 	case 3: splice(t, at, 0, other->s + from, length); break;
 	case 4: splice(t, at, left < 200 ? left : 200, other->s + from, length); break;

@@ -15,7 +15,7 @@ struct trial {
 	const struct gen_table *table;
 	char *text;     /* what was reported since `keep` was set, or found by a check */
 	bool keep;      /* messages; before, they are the generator's refused tries */
-	bool bits;      /* does every pass of the last trial_apply keep them? */
+	bool bits;      /* does every pass of the last trial_run_passes keep them? */
 	bool reordered; /* but for the order of some sums */
 };
 
@@ -38,10 +38,10 @@ bool trial_is_fixed_point(struct trial *t, const struct ir_module *m);
  * Runs a pipeline on *m. A pass may refuse the program: then *m is NULL. False: a pass is at fault,
  * and t->text says so.
  */
-bool trial_apply(struct trial *t, struct ir_module **m, const char *text);
+bool trial_run_passes(struct trial *t, struct ir_module **m, const char *text);
 
 /*
- * Is `after`, which trial_apply made of `before`, the same? To the bit where its passes keep bits,
+ * Is `after`, which trial_run_passes made of `before`, the same? To the bit where its passes keep bits,
  * else within the tolerance; and by layout it is what it is by meaning.
  */
 bool trial_same(
@@ -97,7 +97,8 @@ struct trial_test {
 	void (*options)(uint64_t seed, struct random_options *o);
 	/* Is the program right? It must not change *m, and verify nothing by `assert`. */
 	bool (*check)(struct trial *t, const struct ir_module *m, uint64_t seed);
-	uint64_t found[TRIAL_FOUND]; /* seeds that were wrong once, and are tried in every run; 0: none */
+	uint64_t found
+		[TRIAL_FOUND]; /* seeds that were wrong once, and are tried in every run; 0: none */
 };
 
 /* The program of a seed. */

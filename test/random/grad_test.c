@@ -130,7 +130,7 @@ check_gradient(struct trial *t, const struct ir_module *made, uint64_t seed)
 {
 	const struct interp_options o = {.mode = INTERP_MEANING, .f64 = true, .perturb = true};
 	struct ir_module *m = without_stops(t, made), *after = ir_module_clone(t, m);
-	if (!trial_apply(t, &after, "grad"))
+	if (!trial_run_passes(t, &after, "grad"))
 		return false;
 	if (!after)
 		return true; /* nothing to train */

@@ -21,7 +21,7 @@
 #include <string.h>
 
 enum {
-	COUNT = 600, /* programs: some thousand kernels, most keys several times */
+	COUNT = 600,  /* programs: some thousand kernels, most keys several times */
 	ENOUGH = 500, /* kernels: of so many some share a key */
 	STEPS = 20,
 	NAMES = 4096, /* identifiers with a number in one kernel */
@@ -324,7 +324,7 @@ masked_kernels(void)
 		assert_true(m && ir_verify(m));
 		struct ir_module *apart = ir_module_clone(scratch, m);
 		if (seed % 3)
-			assert_true(trial_apply(trial, &m, "opfuse") && m);
+			assert_true(trial_run_passes(trial, &m, "opfuse") && m);
 		compare_made(t, seed, apart, m);
 		add_kernels(t, seed, m);
 		compare_alike(t, seed, m);

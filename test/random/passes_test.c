@@ -16,7 +16,8 @@ enum {
 	COUNT = 1000, /* programs, each through every pass: half a minute under sanitizers */
 	STEPS = 25,
 	FEW_STEPS = 10,
-	RULES_EVERY = 8, /* programs: each run of rewrite proves its rules, a second under sanitizers */
+	/* programs: each run of rewrite proves its rules, a second under sanitizers */
+	RULES_EVERY = 8,
 	SMALL_COUNT = 2000, /* some of them need another layout for their gradient */
 };
 
@@ -25,15 +26,15 @@ enum {
 
 static const char *const combined[] = {"canonicalize,cse,dce",
 	"canonicalize,tensorfuse,canonicalize", "opfuse{undo}", "canonicalize,cse,opfuse,dce",
-	"opfuse{policy=xla}", "opfuse,opfuse{undo},opfuse",
-	"parallelize{engine=random}", "rewrite{policy=all},rewrite", "rewrite{policy=search}"};
+	"opfuse{policy=xla}", "opfuse,opfuse{undo},opfuse", "parallelize{engine=random}",
+	"rewrite{policy=all},rewrite", "rewrite{policy=search}"};
 enum { COMBINED = sizeof combined / sizeof *combined, FOR_FUSED = 3 };
 
 static bool
 keeps_meaning(struct trial *t, const struct ir_module *m, const char *text)
 {
 	struct ir_module *after = ir_module_clone(t, m);
-	if (!trial_apply(t, &after, text))
+	if (!trial_run_passes(t, &after, text))
 		return false;
 	if (!after)
 		return true;
@@ -47,7 +48,7 @@ cse_takes_no_memory(struct trial *t, const struct ir_module *m)
 	struct ir_module *before = ir_module_clone(t, m);
 	struct ir_module *after = ir_module_clone(t, m);
 
-	if (!trial_apply(t, &after, "cse"))
+	if (!trial_run_passes(t, &after, "cse"))
 		return false;
 	const uint64_t had = memory_live(before, ir_func_find(before, "main"), NULL, NULL),
 		       has = memory_live(after, ir_func_find(after, "main"), NULL, NULL);
@@ -104,8 +105,7 @@ check_keeping(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
 	struct random_options o;
 	keeping_options(seed, &o);
-	return cse_takes_no_memory(t, m) &&
-	       all_keep_meaning(t, m, o.fuse, seed % RULES_EVERY == 0);
+	return cse_takes_no_memory(t, m) && all_keep_meaning(t, m, o.fuse, seed % RULES_EVERY == 0);
 }
 
 static void
@@ -147,10 +147,10 @@ check_training(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
 	const char *text = training[seed % 3], *before = talloc_strdup(t, t->text);
 	struct ir_module *plan = ir_module_clone(t, m), *plain = trial_erased(t, m);
-	if (!trial_apply(t, &plan, text))
+	if (!trial_run_passes(t, &plan, text))
 		return false;
 	const bool refused = !plan && is_refusal(t, before);
-	if (!trial_apply(t, &plain, text))
+	if (!trial_run_passes(t, &plain, text))
 		return false;
 	if (!plan || !plain)
 		return refused && !plain;

@@ -55,7 +55,7 @@ is_sound_after(struct trial *t, const struct ir_module *m, const char *passes)
 	struct ir_module *after = ir_module_clone(t, m);
 	char *said = talloc_strdup(t, t->text);
 
-	if (!trial_apply(t, &after, passes) || !after) {
+	if (!trial_run_passes(t, &after, passes) || !after) {
 		t->text = said;
 		return true;
 	}

@@ -28,7 +28,7 @@ note_bits(void *data, const struct pass_run *run, const struct pass_entry *e,
 }
 
 bool
-trial_apply(struct trial *t, struct ir_module **m, const char *text)
+trial_run_passes(struct trial *t, struct ir_module **m, const char *text)
 {
 	const struct pass_hooks hooks = {.data = t, .after = note_bits};
 	struct pass_manager *manager = pass_manager_create(t, t->ctx);
@@ -80,6 +80,13 @@ static const struct {
 } texts[] = {
 	{"joint", "moves", {"all", "fuse", "\"fuse,pack\"", "\"copy,part,order\"", "pack"}},
 	{"accumulate", "steps", {"2", "4", "2", "1", "3"}},
+	{"parallelize", "finish",
+		{"overlap", "opfuse", "\"opfuse,overlap\"", "tensorfuse", "opfuse"}},
+	{"plan", "evaluations", {"1", "8", "12", "4", "9"}},
+	{"plan", "devices", {"2", "4", "2", "3", "0"}},
+	{"plan", "optimizer", {"adam", "sgd", "none", "momentum", "adam"}},
+	{"plan", "decide", {"all", "\"layouts,memory\"", "\"shards,order\"", "fusion", "all"}},
+	{"plan", "microbatches", {"auto", "1", "\"1,2\"", "auto", "1"}},
 	{"parallelize", "devices", {"2", "4", "2", "3", "0"}},
 	{"pipeline", "steps", {"2", "4", "2", "1", "3"}},
 	{"pipeline", "axis", {"pp", "tp", "pp", "dp", "pp"}},
@@ -239,6 +246,7 @@ enum {
 	WEIGHT_tensorpart = 2,
 	WEIGHT_overlap = 1,
 	WEIGHT_joint = 3,
+	WEIGHT_plan = 1, /* it runs many others */
 };
 
 #define PASS(name) extern const struct pass pass_##name;
@@ -393,7 +401,8 @@ unordered_pipeline(const void *owner, bool legal, uint64_t *random)
 	int left = 1 + draw(random, MOST);
 	for (int k = 0; k < TRIES && left > 0; k++) {
 		const struct pass *p = any_pass(random);
-		const char *drawn = legal && !may_run(&facts, p) ? NULL : trial_pass_text(owner, p, random);
+		const char *drawn =
+			legal && !may_run(&facts, p) ? NULL : trial_pass_text(owner, p, random);
 		if (!drawn)
 			continue;
 		text = join(text, drawn);
@@ -418,9 +427,9 @@ const char *
 trial_sharded_text(const void *owner, uint64_t seed)
 {
 	uint64_t random = rt_mix64(seed ^ UINT64_C(0x7368617264656420)) | 1;
-	return draw(&random, 100) < 60 ? staged_pipeline(owner, sharded,
-						 sizeof sharded / sizeof *sharded, &random)
-				       : unordered_pipeline(owner, true, &random);
+	return draw(&random, 100) < 60
+		       ? staged_pipeline(owner, sharded, sizeof sharded / sizeof *sharded, &random)
+		       : unordered_pipeline(owner, true, &random);
 }
 
 /* --- pipelines in a process ---------------------------------------------------------------------
@@ -433,7 +442,7 @@ checked_pass(struct trial *t, struct ir_module **m, const char *pass, const char
 	struct ir_module *after = ir_module_clone(t, *m);
 	char *said = talloc_strdup(t, t->text);
 	const char *with = talloc_asprintf(t, "%s%s%s", *text, **text ? "," : "", pass);
-	if (trial_apply(t, &after, pass) &&
+	if (trial_run_passes(t, &after, pass) &&
 		(!after || (trial_is_fixed_point(t, after) && interp_check_layout(after, NULL) &&
 				   trial_same(t, *m, after)))) {
 		if (after) {

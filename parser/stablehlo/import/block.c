@@ -11,14 +11,18 @@
 
 static const struct import_row rows[] = {
 #define POINT(name, numbers, bools)                                                                \
-	{name, NULL, "t+", 1, 0, POINTWISE_YES, OP_##numbers, OP_##bools, NULL},
+	{name, NULL, "t+", 1, 0, POINTWISE_YES, OP_##numbers, OP_##bools, NULL, NULL},
 #define IMPORT(name, function, operands, results, regions, pointwise)                              \
 	{name, function, operands, results, regions, POINTWISE_##pointwise, OP_NCODES, OP_NCODES,  \
-		NULL},
-#define REFUSED(name, why) {name, NULL, "x*", -1, -1, POINTWISE_NO, OP_NCODES, OP_NCODES, why},
+		NULL, NULL},
+#define TEMPLATE(name, function, operands)                                                         \
+	{name, NULL, operands, 1, 0, POINTWISE_YES, OP_NCODES, OP_NCODES, NULL, #function},
+#define REFUSED(name, why)                                                                         \
+	{name, NULL, "x*", -1, -1, POINTWISE_NO, OP_NCODES, OP_NCODES, why, NULL},
 #include "parser/stablehlo/import/import.def"
 #undef POINT
 #undef IMPORT
+#undef TEMPLATE
 #undef REFUSED
 };
 
@@ -207,7 +211,9 @@ dispatch(struct import *im, const struct import_row *row, const struct mlir_op *
 	}
 	if (im->pointwise && row->pointwise != POINTWISE_YES)
 		return import_unsupported(im, op, "in a region that is applied to each element");
-	return row->function ? row->function(im, op, in, out) : import_point(im, row, op, in, out);
+	return row->function   ? row->function(im, op, in, out)
+	       : row->template ? import_template(im, row, op, in, out)
+			       : import_point(im, row, op, in, out);
 }
 
 static bool

@@ -140,9 +140,16 @@ static bool
 make_argument(struct import *im, struct step *s, uint32_t i)
 {
 	struct mlir_value *arg = &s->b->arg[i];
-	const struct mlir_type *t = arg->type;
+	const struct mlir_type *t = import_sized(im, s->func, i);
 	struct import_value v = {.type = t};
 	enum op_code code = OP_input;
+
+	if (!t) {
+		v.type = arg->type;
+		v.failed = true;
+		import_bind(im, arg, &v);
+		return false;
+	}
 
 	if (t->kind == MLIR_OTHER || import_is_empty(t)) {
 		import_bind(im, arg, &v); /* a token, or nothing */
@@ -240,6 +247,7 @@ make_step(struct import *im, const struct mlir_op *func)
 	s.carried = ARRAY_ZERO(im->missing, int, (size_t)s.b->nargs + 1);
 	if (!import_carried(im, func, s.carried) || !spmd_begin(im, func))
 		return false;
+	import_open_sizes(im, s.b);
 	for (uint32_t i = 0; i < s.b->nargs; i++)
 		ok = make_argument(im, &s, i) && ok;
 	ok = import_block(im, func, s.b, s.out, (int)s.nresults) && ok;
@@ -298,6 +306,7 @@ stablehlo_import(
 
 	im.known = import_known_create(scratch);
 	im.funcs = ptr_map_create(im.missing);
+	im.templates = ptr_map_create(im.missing);
 	im.symbols = ptr_map_create(im.missing);
 	import_rows(&im);
 	im.module->name = module_name(&im, file);

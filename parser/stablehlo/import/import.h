@@ -73,6 +73,7 @@ struct import_row {
 	uint8_t pointwise;         /* enum import_pointwise */
 	int16_t numbers, bools;    /* of POINT: ops of ours, OP_NCODES: none */
 	const char *refused;       /* known, but not supported: why */
+	const char *template;      /* the function of templates.dir that computes it; NULL: none */
 };
 
 /* The row for an op name (interned), NULL: unknown. */
@@ -97,6 +98,10 @@ void import_sweep(struct ir_block *b, const struct ir_op *after);
 bool import_point(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);
 
+/* Element by element, by a function of templates.dir: rows of TEMPLATE. */
+bool import_template(struct import *im, const struct import_row *row, const struct mlir_op *op,
+	const struct import_value *in, struct import_value *out);
+
 /* A call of a function. */
 bool import_call_function(struct import *im, const struct mlir_op *op, const struct mlir_op *func,
 	const struct import_value *in, int nin, struct import_value *out, int nout);
@@ -109,6 +114,12 @@ const char *import_symbol(struct import *im, const char *text, const char *other
 
 /* Which result is the next value of argument i: carried[i], -1: none. False after reporting. */
 bool import_carried(struct import *im, const struct mlir_op *func, int *carried);
+
+/* Names the open sizes of the arguments (open_sizes.c); then the type of argument i with its sizes; NULL after
+ * reporting. */
+void import_open_sizes(struct import *im, const struct mlir_block *b);
+const struct mlir_type *import_sized(
+	struct import *im, const struct mlir_op *func, uint32_t argument);
 
 /* An output of that name, made unique. */
 bool import_output(struct import *im, const char *name, const struct import_value *v);

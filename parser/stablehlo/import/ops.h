@@ -17,6 +17,11 @@ import_function import_reduce_precision;
 import_function import_map;
 import_function import_mulhi;
 import_function import_erf_inv;
+import_function import_next_after;
+import_function import_is_pos_inf;
+import_function import_is_neg_inf;
+import_function import_broadcasting;
+import_function import_constant_like;
 import_function import_identity;
 import_function import_barrier;
 
@@ -43,12 +48,18 @@ import_function import_triangular_solve;
 import_function import_cholesky;
 import_function import_ragged_dot;
 
+/* ops/: batch norm */
+import_function import_batch_norm_training;
+import_function import_batch_norm_inference;
+import_function import_batch_norm_grad;
+
 /* sum/: reductions and windows; ops/: orders */
 import_function import_reduce;
 import_function import_reduce_window;
 import_function import_select_and_scatter;
 import_function import_scan;
 import_function import_top_k;
+import_function import_approx_top_k;
 import_function import_sort;
 
 /* ops/: indices, random numbers */
@@ -67,6 +78,8 @@ import_function import_case;
 import_function import_tuple;
 import_function import_tuple_element;
 import_function import_token;
+
+/* ops/custom.c */
 import_function import_custom_call;
 
 /* ops/check.c */

@@ -251,6 +251,7 @@ item:
 | word '=' value		{ mlir_attr_key(p, $1, @$); $$ = COUNTS(0, 1); }
 | '(' ')'			{ $$ = COUNTS(0, 0); }
 | '(' items ')'			{ $$ = $2; }
+| '<' '{' entries '}' '>'	{ mlir_attr_group(p, MLIR_DICT, $3, NULL, @$); $$ = COUNTS(0, 1); }
 ;
 
 value:

@@ -88,7 +88,7 @@ struct mlir_frame {
 	struct mlir_block *block; /* outside */
 	uint32_t scope;           /* outside */
 	int64_t undo;
-	struct ir_loc loc;        /* of the brace */
+	struct ir_loc loc; /* of the brace */
 	struct mlir_heights heights;
 };
 
@@ -152,9 +152,9 @@ struct mlir_parser {
 	struct mlir_lexer lex;
 	struct map symbol_map;
 	struct VEC(struct mlir_symbol *) symbols;
-	struct symbols values;     /* the first of a group `%r:2`, and how many */
-	unsigned errors;           /* of this text */
-	bool stop;                 /* too many */
+	struct symbols values; /* the first of a group `%r:2`, and how many */
+	unsigned errors;       /* of this text */
+	bool stop;             /* too many */
 
 	struct mlir_block *block;
 	uint32_t params; /* that the next region to be opened has */

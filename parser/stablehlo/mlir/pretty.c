@@ -163,6 +163,19 @@ merge_dict(struct mlir_parser *p, const struct mlir_attr *dict)
 		VEC_PUSH(p, &p->decoded, (struct mlir_item){.attr = dict->item[i]});
 }
 
+static struct mlir_attr *
+decoded_find(struct mlir_parser *p, const char *name)
+{
+	const char *interned = ir_name(p->ctx, name);
+
+	for (uint32_t i = 0; i < p->decoded.n; i++) {
+		struct mlir_attr *a = &p->decoded.at[i].attr;
+		if (a->name == interned)
+			return a;
+	}
+	return NULL;
+}
+
 /* Items to the attributes of the generic form, in p->decoded. */
 static bool
 decode_items(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_pending *op)
@@ -192,7 +205,7 @@ decode_items(struct mlir_parser *p, const struct mlir_form *f, const struct mlir
 		}
 	}
 	for (int i = 0; ok && i < f->n; i++) {
-		if (used >> i & 1 || f->item[i].optional)
+		if (used >> i & 1 || f->item[i].optional || decoded_find(p, f->item[i].name))
 			continue;
 		const char *key = f->item[i].key;
 		mlir_error(p, op->loc, "%s: expected %s%s%s%s", f->name, key ? "'" : "",
@@ -204,19 +217,6 @@ decode_items(struct mlir_parser *p, const struct mlir_form *f, const struct mlir
 }
 
 /* --- decoders of single ops; each changes p->decoded --- */
-
-static struct mlir_attr *
-decoded_find(struct mlir_parser *p, const char *name)
-{
-	const char *interned = ir_name(p->ctx, name);
-
-	for (uint32_t i = 0; i < p->decoded.n; i++) {
-		struct mlir_attr *a = &p->decoded.at[i].attr;
-		if (a->name == interned)
-			return a;
-	}
-	return NULL;
-}
 
 static void
 decoded_push(struct mlir_parser *p, struct mlir_attr a)

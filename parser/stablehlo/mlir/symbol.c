@@ -136,8 +136,8 @@ mlir_symbol_value(struct mlir_parser *p, struct mlir_named name, struct ir_loc l
 	if (s->value == &p->poison)
 		return &p->poison;
 	if (name.n >= s->n) {
-		mlir_error(p, loc, "%%%s has %u result%s, numbered from 0, so there is no #%u", name.name, s->n,
-			number_plural(s->n), name.n);
+		mlir_error(p, loc, "%%%s has %u result%s, numbered from 0, so there is no #%u",
+			name.name, s->n, number_plural(s->n), name.n);
 		return &p->poison;
 	}
 	return (struct mlir_value *)s->value + name.n;

@@ -217,6 +217,18 @@ read_tuple(struct reader *r, struct mlir_type *t, int depth)
 	t->nitems = (uint16_t)n;
 }
 
+/* The word and `<`, which may be apart. */
+static bool
+accept_open(struct reader *r, const char *word)
+{
+	struct reader ahead = *r;
+
+	if (!accept(&ahead, word) || !accept(&ahead, "<"))
+		return false;
+	*r = ahead;
+	return true;
+}
+
 static const struct mlir_type *
 read_type(struct reader *r, int depth)
 {
@@ -228,9 +240,9 @@ read_type(struct reader *r, int depth)
 	t->dtype = -1;
 	if (depth > MLIR_MAX_DEPTH) {
 		type_error(r, "nested too deeply");
-	} else if (accept(r, "tensor<")) {
+	} else if (accept_open(r, "tensor")) {
 		read_tensor(r, t);
-	} else if (accept(r, "tuple<")) {
+	} else if (accept_open(r, "tuple")) {
 		read_tuple(r, t, depth);
 	} else {
 		const char *end = skip_nested(r);

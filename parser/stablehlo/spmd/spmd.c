@@ -183,12 +183,55 @@ see_mesh(struct survey *v, const struct mlir_op *op)
 	return true;
 }
 
+/* Does an attribute name the symbol, or one in it? */
+static bool
+names_symbol(const struct mlir_attr *attr, uint32_t n, const char *symbol)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct mlir_attr *a = &attr[i];
+		if (a->kind == MLIR_SYMBOL && !strcmp(a->s, symbol))
+			return true;
+		if ((a->kind == MLIR_LIST || a->kind == MLIR_DICT) &&
+			names_symbol(a->item, a->n, symbol))
+			return true;
+	}
+	return false;
+}
+
+static bool
+block_names_symbol(const struct mlir_block *b, const char *symbol)
+{
+	for (uint32_t i = 0; i < b->nargs; i++)
+		if (names_symbol(b->arg[i].attr, b->arg[i].nattrs, symbol))
+			return true;
+	for (const struct mlir_op *op = b->first; op; op = op->next) {
+		if (names_symbol(op->attr, op->nattrs, symbol))
+			return true;
+		for (uint32_t r = 0; r < op->nregions; r++)
+			if (block_names_symbol(&op->region[r], symbol))
+				return true;
+	}
+	return false;
+}
+
+/* Of several meshes those count that a sharding names: printers keep others. */
 static bool
 see_meshes(struct survey *v)
 {
-	for (const struct mlir_op *op = spmd_top(v->im); op; op = op->next)
-		if (op->name == v->mesh_op && !see_mesh(v, op))
+	const struct mlir_op *top = spmd_top(v->im);
+	int n = 0;
+
+	for (const struct mlir_op *op = top; op; op = op->next)
+		n += op->name == v->mesh_op;
+	for (const struct mlir_op *op = top; op; op = op->next) {
+		const struct mlir_attr *name =
+			op->name == v->mesh_op ? mlir_attr_find(op, "sym_name") : NULL;
+		if (op->name == v->mesh_op &&
+			(n < 2 || !name || !top->block ||
+				block_names_symbol(top->block, name->s)) &&
+			!see_mesh(v, op))
 			return false;
+	}
 	return true;
 }
 
@@ -299,7 +342,8 @@ count_processes(struct survey *v, const struct mlir_op *func)
 	count_by_groups(v, !replicas && !partitions && !s->nnames);
 	if (wanted > 1 && !v->collective.n)
 		diag_report(v->im->diag, DIAG_WARNING, func->loc,
-			"-replicas=%" PRId64 " of a program without collectives: the replicas do not "
+			"-replicas=%" PRId64
+			" of a program without collectives: the replicas do not "
 			"exchange anything, each trains on its own; to split the batch of one "
 			"program, use -mesh and a pass such as dp",
 			wanted);

@@ -73,8 +73,9 @@ struct spmd {
 	int nnames;
 	uint32_t *argument; /* of the step: spmd_argument; NULL before the first call */
 	uint32_t narguments;
-	void *scratch;                  /* of the groups made last */
-	struct spmd_wire *wire;         /* values under way: parser/stablehlo/import/collective/parallel.c */
+	void *scratch; /* of the groups made last */
+	/* values under way: parser/stablehlo/import/collective/parallel.c */
+	struct spmd_wire *wire;
 	bool parallel;                  /* inside of run_parallel */
 	const struct mlir_attr *infeed; /* LIST of functions that feed in, one a turn */
 	uint32_t fed;

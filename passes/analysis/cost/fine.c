@@ -19,8 +19,8 @@ struct requests {
 	struct map map;
 	struct VEC(struct fine_request) list;
 	struct VEC(const struct event *) first; /* by request: the first event that is it */
-	uint32_t *of_event, *leader; /* [graph.n] */
-	uint32_t *last;              /* by op->id: the newest request of the op */
+	uint32_t *of_event, *leader;            /* [graph.n] */
+	uint32_t *last;                         /* by op->id: the newest request of the op */
 };
 
 /* A request that an event needs. */

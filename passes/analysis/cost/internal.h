@@ -27,13 +27,13 @@ struct cost_curve {
 
 struct cost_model {
 	struct cluster *cluster;
-	struct cost_kind_model *kind;         /* [cluster->nkinds] */
+	struct cost_kind_model *kind; /* [cluster->nkinds] */
 	struct cluster *stated; /* as its text has it, with nothing measured; NULL: there is none */
 	struct collective_model *collectives; /* on the cluster */
 	enum collective_algorithm algorithm;
 	bool fine;
 	bool described;                       /* by a cluster or a profile */
-	bool given; /* the cluster is */
+	bool given;                           /* the cluster is */
 	const struct storage_target *storage; /* NULL: storage_host */
 	struct network *network;       /* estimates kernels that nobody has measured; NULL: none */
 	const struct whatif *whatif;   /* NULL: as it is */
@@ -63,7 +63,8 @@ struct cost_step {
 	const struct cost_model *model;
 	const struct ir_module *m;
 	struct ir_func *main;
-	const struct cost_step *like; /* whose numbers the ops have, see cost_step_create_like; NULL: none */
+	/* whose numbers the ops have, see cost_step_create_like; NULL: none */
+	const struct cost_step *like;
 	struct event_device *kind;  /* [cluster->nkinds] */
 	struct bands *bands;        /* of the module; NULL: no device leaves anything out */
 	const struct alike *alike;  /* the ops of @main */
@@ -74,8 +75,8 @@ struct cost_step {
 	struct cost_answer *answer; /* [alike->n] of collectives */
 	uint32_t *device;           /* by place: device of the cluster */
 	uint16_t *kind_of;          /* by place */
-	const struct ir_op
-		*unfit; /* the first collective that the algorithm does not do, or NULL */
+	/* the first collective that the algorithm does not do, or NULL */
+	const struct ir_op *unfit;
 	struct events *events;
 	struct replay_result r;
 };

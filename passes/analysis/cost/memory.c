@@ -33,8 +33,7 @@ memory_needs(struct storage *s, uint64_t limit)
 uint64_t
 memory_peak(const struct ir_module *m, const struct storage_target *target, uint64_t limit)
 {
-	struct storage *s =
-		storage_create_unplaced(NULL, m, ir_func_find(m, "main"), target, NULL);
+	struct storage *s = storage_create_unplaced(NULL, m, ir_func_find(m, "main"), target, NULL);
 	const uint64_t needs = memory_needs(s, limit);
 
 	talloc_free(s);
@@ -155,7 +154,8 @@ list_held(struct memory_curve *curve, const struct counter *c, const struct name
 	curve->held = ARRAY_NEW(curve, struct memory_held, s->nbuffers + 1);
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		const struct storage_buffer *b = &s->buffer[i];
-		if (b->first < 0 || b->memory == IR_HOST || !storage_counts(s, b) || moment < b->first || moment > b->last)
+		if (b->first < 0 || b->memory == IR_HOST || !storage_counts(s, b) ||
+			moment < b->first || moment > b->last)
 			continue;
 		const uint32_t first = (uint32_t)b->first / 2, last = (uint32_t)b->last / 2;
 		curve->held[curve->nheld++] =
@@ -163,8 +163,8 @@ list_held(struct memory_curve *curve, const struct counter *c, const struct name
 				storage_bytes(s, b), b->value, b->op, first, last < n ? last : n};
 	}
 	if (s->outside_arena)
-		curve->held[curve->nheld++] = (struct memory_held){
-			"workspace of libraries", MEMORY_WORKSPACE, s->outside_arena, NULL, NULL, 0, n};
+		curve->held[curve->nheld++] = (struct memory_held){"workspace of libraries",
+			MEMORY_WORKSPACE, s->outside_arena, NULL, NULL, 0, n};
 	qsort(curve->held, curve->nheld, sizeof *curve->held, by_bytes);
 }
 

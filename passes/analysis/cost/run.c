@@ -109,8 +109,7 @@ same_group(const struct event_group *a, const struct event_group *b)
 {
 	return a == b ||
 	       (a && a->ngroups == b->ngroups && a->places == b->places &&
-		       !memcmp(a->place, b->place,
-			       sizeof *a->place * a->ngroups * a->places));
+		       !memcmp(a->place, b->place, sizeof *a->place * a->ngroups * a->places));
 }
 
 /* The last answer is kept for ops that are alike: layers, and turns of a loop, ask for the same. */
@@ -193,7 +192,8 @@ is_issued(enum event_kind kind)
  * update all params in a few calls.
  */
 struct host_load {
-	double host, kernels, messages; /* to issue kernels; messages other than those between stages */
+	double host, kernels,
+		messages; /* to issue kernels; messages other than those between stages */
 };
 
 /* Is a kernel issued for each micro-batch? */
@@ -203,7 +203,8 @@ has_turns(const struct cost_step *s)
 	const struct events *e = s->events;
 
 	for (uint32_t i = 0; i < e->graph.n; i++)
-		if (is_issued((enum event_kind)e->event[i].kind) && e->turns[e->event[i].op->id] > 1)
+		if (is_issued((enum event_kind)e->event[i].kind) &&
+			e->turns[e->event[i].op->id] > 1)
 			return true;
 	return false;
 }
@@ -229,7 +230,8 @@ host_loads(const struct cost_step *s, bool turns)
 		if (!counts(s, i, turns))
 			continue;
 		if (is_issued((enum event_kind)v->kind))
-			l->host += s->model->cluster->kind[s->kind_of[e->first_place[v->device]]]->issue;
+			l->host += s->model->cluster->kind[s->kind_of[e->first_place[v->device]]]
+					   ->issue;
 		if (v->kind == EVENT_KERNEL)
 			l->kernels += replay_seconds(e->graph.duration[i]);
 		else if (v->kind == EVENT_COLLECTIVE && v->op->code != OP_send)

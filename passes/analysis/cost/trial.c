@@ -29,9 +29,8 @@ struct candidate {
 	uint64_t allowed;
 	uint64_t needs; /* as memory_needs; 0: not known */
 	struct trial_result r;
-	/* The copy, of the last one and the fastest one so far that may fit, as they are likely to be asked for their
-	 * peaks; else NULL. Owns its storage. */
-	struct ir_module *copy;
+	/* Of the last one and the fastest one so far that may fit, as they are likely to be asked for their peaks; else
+	 * NULL. It is good for offsets: its ops are no more. */
 	struct storage *storage;
 };
 
@@ -63,16 +62,17 @@ trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *
 	b->storage = storage_create_unplaced(
 		run->scratch, m, main, cost_model_storage(run->cost), b->known);
 	b->r.live = storage_in_use(b->storage);
+	b->saved = ir_saved_create(run->scratch, m);
 	return true;
 }
 
 struct storage_known *
-trial_known(const void *owner, const struct trial_base *b, const struct ir_module *copy)
+trial_known(const void *owner, const struct trial_base *b, const struct ir_module *m)
 {
-	const struct ir_block *main = &ir_func_find(copy, "main")->body;
+	const struct ir_block *main = &ir_func_find(m, "main")->body;
 
 	return storage_known_create(
-		owner, alike_create_like(owner, copy, main, b->known->alike), b->known);
+		owner, alike_create_like(owner, m, main, b->known->alike), b->known);
 }
 
 uint64_t
@@ -81,24 +81,20 @@ trial_peak(const struct pass_run *run, const struct ir_module *m)
 	return memory_peak(m, cost_model_storage(run->cost), 0);
 }
 
-/* The copy that the pass makes. */
-static struct ir_module *
-applied(const struct trial *t, uint64_t allowed)
+void
+trial_apply(const struct trial *t, uint64_t allowed)
 {
-	struct ir_module *copy = ir_module_clone(NULL, t->base->m);
-
-	t->apply(t->data, copy, allowed);
-	return copy;
+	ir_saved_change(t->base->saved);
+	t->apply(t->data, t->base->m, allowed);
 }
 
-/* The storage, which `copy` owns, is NULL where the step is not faster than `beat` (0: any). False: reported. */
+/* The storage, which nothing owns, is NULL where the step is not faster than `beat` (0: any). False: reported. */
 static bool
-measure(const struct trial_base *b, struct ir_module *copy, double beat, struct trial_result *r,
+measure(const struct trial_base *b, const struct ir_module *m, double beat, struct trial_result *r,
 	struct storage **storage)
 {
 	void *scratch = alloc_scratch(NULL);
-	struct ir_func *main = ir_func_find(copy, "main");
-	struct cost_step *step = b->step ? cost_step_create_like(scratch, b->step, copy) : NULL;
+	struct cost_step *step = b->step ? cost_step_create_like(scratch, b->step, m) : NULL;
 	const bool good = step || !b->step;
 
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
@@ -107,9 +103,9 @@ measure(const struct trial_base *b, struct ir_module *copy, double beat, struct 
 		/* A step whose kernels have bands numbers its ops anew. */
 		struct storage_known *known =
 			step && step->like ? storage_known_create(scratch, step->alike, b->known)
-					   : trial_known(scratch, b, copy);
+					   : trial_known(scratch, b, m);
 		*storage = storage_create_unplaced(
-			copy, copy, main, cost_model_storage(b->run->cost), known);
+			NULL, m, ir_func_find(m, "main"), cost_model_storage(b->run->cost), known);
 	}
 	r->live = *storage ? storage_in_use(*storage) : 0;
 	talloc_free(scratch);
@@ -117,10 +113,10 @@ measure(const struct trial_base *b, struct ir_module *copy, double beat, struct 
 }
 
 bool
-trial_measure(const struct trial_base *b, struct ir_module *copy, struct trial_result *r)
+trial_measure(const struct trial_base *b, const struct ir_module *m, struct trial_result *r)
 {
 	struct storage *s;
-	const bool good = measure(b, copy, 0, r, &s);
+	const bool good = measure(b, m, 0, r, &s);
 
 	talloc_free(s);
 	return good;
@@ -154,8 +150,7 @@ is_worth(const struct fitter *f, const struct candidate *c)
 static void
 drop(struct candidate *c)
 {
-	talloc_free(c->copy);
-	c->copy = NULL;
+	talloc_free(c->storage);
 	c->storage = NULL;
 }
 
@@ -163,6 +158,7 @@ drop(struct candidate *c)
 static bool
 try(struct fitter *f, int at, double beat)
 {
+	const struct trial_base *base = f->t->base;
 	struct candidate *c = &f->candidate[f->n++],
 			 *fastest = f->fastest ? &f->candidate[f->fastest - 1] : NULL;
 
@@ -171,8 +167,10 @@ try(struct fitter *f, int at, double beat)
 	*c = (struct candidate){.at = at, .allowed = amount(f, at)};
 	if (f->places <= GRID)
 		f->number[at] = f->n;
-	c->copy = applied(f->t, c->allowed);
-	if (!measure(f->t->base, c->copy, beat, &c->r, &c->storage))
+	trial_apply(f->t, c->allowed);
+	const bool good = measure(base, base->m, beat, &c->r, &c->storage);
+	ir_saved_restore(base->saved);
+	if (!good)
 		return false;
 	if (!c->storage || !is_worth(f, c)) {
 		drop(c);
@@ -184,21 +182,27 @@ try(struct fitter *f, int at, double beat)
 	return true;
 }
 
+struct storage *
+trial_storage(const struct trial *t, uint64_t allowed)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct trial_base *b = t->base;
+
+	trial_apply(t, allowed);
+	struct storage *s = storage_create_unplaced(NULL, b->m, ir_func_find(b->m, "main"),
+		cost_model_storage(b->run->cost), trial_known(scratch, b, b->m));
+	ir_saved_restore(b->saved);
+	talloc_free(scratch);
+	return s;
+}
+
 static bool
 fits(struct fitter *f, struct candidate *c)
 {
-	const struct trial_base *b = f->t->base;
-
-	if (!c->needs && c->storage) {
+	if (!c->needs && !c->storage)
+		c->storage = trial_storage(f->t, c->allowed);
+	if (!c->needs)
 		c->needs = memory_needs(c->storage, f->limit);
-	} else if (!c->needs) {
-		struct ir_module *copy = applied(f->t, c->allowed);
-		c->needs = memory_needs(
-			storage_create_unplaced(copy, copy, ir_func_find(copy, "main"),
-				cost_model_storage(b->run->cost), trial_known(copy, b, copy)),
-			f->limit);
-		talloc_free(copy);
-	}
 	return c->needs <= f->limit;
 }
 
@@ -260,10 +264,21 @@ last_before(struct fitter *f, int high)
 	return last;
 }
 
+/* Is it known what the pass does with nothing allowed? */
+static bool
+tried_none(const struct fitter *f)
+{
+	for (int i = 0; i < f->n; i++)
+		if (f->candidate[i].at == 0)
+			return true;
+	return false;
+}
+
 /*
  * Finds the last place whose step may fit: bytes that are allowed more are live more, or nearly so, and each trial
  * says by how much that is wrong. Half of what is left is next where that led neither to half of the places nor
- * twice as close to the limit. Ends early where little can be gained. False: reported.
+ * twice as close to the limit. Where less brings it no closer, nothing allowed is next, and the last one if that is too
+ * much. Ends early where little can be gained. False: reported.
  */
 static bool
 narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
@@ -277,11 +292,17 @@ narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
 		if (!try(f, at, 0))
 			return false;
 		const struct candidate *c = &f->candidate[f->n - 1];
-		const int64_t was = off;
+		const int64_t was = off, allowed = (int64_t)c->allowed;
 		*(is_worth(f, c) ? &low : &high) = at;
 		off = off_limit(f, c);
+		if (off > 0 && off == was && !tried_none(f)) {
+			if (!try(f, 0, 0))
+				return false;
+			if (!is_worth(f, &f->candidate[f->n - 1]))
+				return true;
+		}
 		trusted = 2 * (high - low) <= left || 2 * llabs(off) <= llabs(was);
-		guess = (int64_t)c->allowed - off;
+		guess = allowed - off;
 		if (low == at && enough > 0 && c->r.seconds <= enough)
 			return true;
 	}
@@ -309,7 +330,7 @@ narrow(struct fitter *f)
 		guess = (int64_t)c->allowed - off_limit(f, c);
 		trusted = false;
 	}
-	return f->n == GRID || last_before(f, high) || try(f, 0, 0);
+	return f->n == GRID || last_before(f, high) || tried_none(f) || try(f, 0, 0);
 }
 
 /* The last place between two whose step is expected to be within the limit; `low`: none. */
@@ -433,10 +454,14 @@ search(struct fitter *f, const struct candidate **best)
 	f->all = f->candidate[0].r;
 	if (!all && f->t->beat > 0 && f->all.seconds >= f->t->beat)
 		return true;
-	if ((!all || f->t->all_first) && f->all.live <= f->limit && (*best = choose(f)))
+	const bool first = !all || f->t->all_first;
+	if (first && f->all.live <= f->limit && (*best = choose(f)))
 		return true;
 	/* With all it does not fit, or only without gaps between buffers. */
+	const uint64_t given = f->limit;
 	raise_limit(f, all);
+	if (first && f->limit > given && f->all.live <= f->limit && (*best = choose(f)))
+		return true;
 	if (!(all ? try(f, 0, 0) && try_between(f, 0, f->places) : narrow(f)))
 		return false;
 	*best = choose(f);

@@ -1,8 +1,8 @@
 /*
- * Trials: what a step would take and need if a pass were allowed to use so many bytes, on copies of the step.
- * All passes that trade memory for time decide by them.
+ * Trials: what a step would take and need if a pass were allowed to use so many bytes. Each changes the step, which is
+ * then as it was again (ir/saved.h). All passes that trade memory for time decide by them.
  *
- *     allowed bytes -- apply, on a copy --> step --> seconds (replay), live bytes; of the best ones: peak
+ *     allowed bytes -- apply --> changed step --> seconds (replay), live bytes; of the best ones: peak
  *
  * A pass takes more memory than it is allowed, since what it counts are live bytes of the step as it was, and less
  * where what it keeps is not live at the peak. So several amounts are tried, which do not depend on the limit, and the
@@ -11,11 +11,12 @@
  * that is almost as fast as with all memory; there this holds where more memory needs more and is faster. Where the pass
  * can tell what is live with each amount, one trial is enough, most often.
  *
- * Copies have the ids of the step that they are of, so that what a trial needs to know of kernels is known already.
+ * Ops keep their ids, so that what a trial needs to know of kernels is known already.
  */
 #ifndef PASSES_ANALYSIS_TRIAL_H
 #define PASSES_ANALYSIS_TRIAL_H
 
+#include "ir/saved.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/pass.h"
 
@@ -27,25 +28,26 @@ struct trial_result {
 	uint64_t live;  /* bytes that are live at once; the peak has gaps between buffers, too */
 };
 
-/* The step that a pass gets, of which trials change copies. */
+/* The step that a pass gets, which trials change and put back. */
 struct trial_base {
 	const struct pass_run *run;
-	const struct ir_module *m;
+	struct ir_module *m;
 	/* In run->scratch: */
+	struct ir_saved *saved; /* m as it came */
 	struct cost_step *step; /* of m; NULL without a cost model */
 	struct storage_known *known;
 	struct storage *storage; /* of m */
 	struct trial_result r;
 };
 
-/* Of a module with a typed @main without calls. Ops and values get new ids, which are the same in copies of it. False:
- * reported. */
+/* Of a module with a typed @main without calls. Ops and values get new ids, which are the same in copies of it. It must
+ * not have been freed before run->scratch. False: reported. */
 bool trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *m);
 
 struct trial {
 	const struct trial_base *base;
-	/* Changes the copy `m` as with so many bytes allowed, without remarks. Kernels that there are stay as they
-	 * are, but for their places and operands (alike_create_like). */
+	/* Changes the step `m` as with so many bytes allowed, without remarks. Kernels that there are stay as they
+	 * are, but for their places and operands (alike_create_like), and so do their bodies (ir/saved.h). */
 	void (*apply)(void *data, struct ir_module *m, uint64_t allowed);
 	void *data;
 	/* [namounts] ascending: where the pass does something else. 0 and TRIAL_ALL are tried as well. NULL:
@@ -64,12 +66,19 @@ struct trial {
 /* Bytes that a program of the module allocates on a device. */
 uint64_t trial_peak(const struct pass_run *run, const struct ir_module *m);
 
-/* What is known of the kernels of a changed copy of the step. */
+/* What is known of the kernels of the changed step, or of a changed copy of it. */
 struct storage_known *trial_known(
-	const void *owner, const struct trial_base *b, const struct ir_module *copy);
+	const void *owner, const struct trial_base *b, const struct ir_module *m);
 
-/* What a changed copy of the step takes; false: reported. */
-bool trial_measure(const struct trial_base *b, struct ir_module *copy, struct trial_result *r);
+/* What the changed step, or a changed copy of it, takes; false: reported. */
+bool trial_measure(const struct trial_base *b, const struct ir_module *m, struct trial_result *r);
+
+/* Changes the step as with so many bytes allowed, until ir_saved_restore(t->base->saved). */
+void trial_apply(const struct trial *t, uint64_t allowed);
+
+/* The storage of the step as with so many bytes allowed, good for offsets alone as the step is put back. The caller
+ * frees it. */
+struct storage *trial_storage(const struct trial *t, uint64_t allowed);
 
 /*
  * Finds the amount with which the step is fastest among those whose peak is at most the limit, the

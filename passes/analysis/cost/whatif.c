@@ -231,10 +231,9 @@ op_text(const void *owner, const struct names *names, const struct ir_module *m,
 {
 	const char *code = op_name(whatif_code(m, op));
 
-	return op->nresults
-		       ? TEXT(owner, "%s (%s%s)", names_text(owner, names, &op->result[0]),
-				 op->body ? "fused " : "", code)
-		       : TEXT(owner, "%s", code);
+	return op->nresults ? TEXT(owner, "%s (%s%s)", names_text(owner, names, &op->result[0]),
+				      op->body ? "fused " : "", code)
+			    : TEXT(owner, "%s", code);
 }
 
 /* Ops of an item that are named; of further ones only the number is given. */

@@ -37,8 +37,8 @@
 /* Of the ops of a kernel. */
 struct sums {
 	double arithmetic, bytes;
-	double shortest, rate; /* of the ops that were measured; rate 0: none */
-	bool product;          /* is one of them */
+	double shortest, rate;   /* of the ops that were measured; rate 0: none */
+	bool product;            /* is one of them */
 	struct reach_sums reach; /* on a device whose reached rates are known */
 };
 
@@ -47,10 +47,10 @@ struct estimator {
 	uint32_t kind;
 	uint32_t nops, nvalues, nreads; /* nvalues: ids of values are below it */
 	struct estimate_op *op;         /* [nops] by number in the block */
-	double *whole;          /* [nops] what the cost model says of it, what-ifs included */
+	double *whole; /* [nops] what the cost model says of it, what-ifs included */
 	/* Ids of what op i reads, each once: read[first[i]] ... read[first[i + 1] - 1]. */
 	uint32_t *first, *read;
-	double *read_bytes; /* the same: bytes of it that op i reads, which may be rows only */
+	double *read_bytes;  /* the same: bytes of it that op i reads, which may be rows only */
 	double *value_bytes; /* [nvalues] by value->id */
 	uint8_t *value_type; /* [nvalues] the same: enum reach_type */
 	uint32_t *maker;     /* [nvalues] the same: number of the op */

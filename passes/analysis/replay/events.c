@@ -505,7 +505,8 @@ count_events(const struct events_builder *b, const struct issue *o)
 	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++)
 		for (uint32_t p = l->first; p < l->end; p++) {
 			const struct ir_op *op = o->op[p];
-			const bool one = l->cells && op->nresults && issue_stage(l, &op->result[0]) >= 0;
+			const bool one =
+				l->cells && op->nresults && issue_stage(l, &op->result[0]) >= 0;
 			events += (uint64_t)l->turns * b->e->ndevices /
 				  (one ? (uint64_t)b->m->axis[l->stage_axis].size : 1);
 		}

@@ -92,8 +92,8 @@ enum fine_progress fine_net_send(
  * What the heap has for flow `number - nslots` happens. *cause is what it is: out now, or received
  * `*out` false. A send without latency is both.
  */
-enum fine_progress fine_net_happens(
-	struct fine_net *net, replay_time now, uint32_t number, struct fine_cause *cause, bool *out);
+enum fine_progress fine_net_happens(struct fine_net *net, replay_time now, uint32_t number,
+	struct fine_cause *cause, bool *out);
 
 /* Shares the bandwidth of all links that sends came to or left: fine_share.c. */
 void fine_net_share(struct fine_net *net, replay_time now);

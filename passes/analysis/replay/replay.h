@@ -49,7 +49,8 @@ struct replay_graph {
 	const uint32_t *dep_first;   /* [n + 1] */
 	const uint32_t *dep;         /* [dep_first[n]] */
 	const uint32_t *order;       /* [n] a permutation, or NULL */
-	uint32_t nothers;            /* streams, the last ones, that copy to hosts and back, and those of axes */
+	/* streams, the last ones, that copy to hosts and back, and those of axes */
+	uint32_t nothers;
 };
 
 /* Devices of a graph whose streams are those of events.h. */

@@ -52,10 +52,10 @@ static const struct trace_fields raw_fields = {"an event", raw_field, NRAW, AT(w
 /* What a category is. */
 static const struct kind {
 	const char *name;
-	uint32_t needs; /* set of arguments */
-	int64_t tid;    /* the stream that it runs on; of a copy, the one to the host */
+	uint32_t needs;          /* set of arguments */
+	int64_t tid;             /* the stream that it runs on; of a copy, the one to the host */
 	enum trace_list_of list; /* likewise */
-	int index;      /* the argument that is an index, -1: none */
+	int index;               /* the argument that is an index, -1: none */
 } kinds[TRACE_KINDS] = {
 	[TRACE_KERNEL] = {"kernel", 1 << ARG_STEP | 1 << ARG_KERNEL, 0, TRACE_OF_COMPUTE,
 		ARG_KERNEL},
@@ -169,8 +169,8 @@ trace_event_read(struct trace_reader *r, struct trace_file *f)
 	while (kind < TRACE_KINDS && !trace_span_is(&e.cat, kinds[kind].name))
 		kind++;
 	if (kind == TRACE_KINDS)
-		return trace_fail(
-			r, e.where[RAW_CAT], "expected a kernel, wait, collective, copy, copy-wait or step");
+		return trace_fail(r, e.where[RAW_CAT],
+			"expected a kernel, wait, collective, copy, copy-wait or step");
 	if (!check_event(r, f, &e, &kinds[kind], at))
 		return false;
 	struct trace_event x = {.begin = e.ts,

@@ -169,8 +169,8 @@ copy_item(struct trace_reader *r, void *base)
 		return false;
 	row.copy.to_host = strcmp(row.copy_to, "host") == 0;
 	if (!row.copy.to_host && strcmp(row.copy_to, "device") != 0)
-		return trace_fail(r, row.where[2],
-			"a copy to '%s'; expected 'host' or 'device'", row.copy_to);
+		return trace_fail(r, row.where[2], "a copy to '%s'; expected 'host' or 'device'",
+			row.copy_to);
 	row.copy.op = (uint32_t)row.op;
 	LIST_PUSH(f->trace, f->t.copy, f->t.ncopies, row.copy);
 	return true;

@@ -87,9 +87,9 @@ struct trace {
 	 * copies to the device; each in order of time. */
 	struct trace_event *event;
 	uint32_t nsteps, ncompute,
-		n;   /* compute: [nsteps, ncompute); communication: [ncompute, n) */
+		n;     /* compute: [nsteps, ncompute); communication: [ncompute, n) */
 	uint32_t nall; /* copies: [n, nall) */
-	uint32_t at; /* where its header is in the file */
+	uint32_t at;   /* where its header is in the file */
 };
 
 /*

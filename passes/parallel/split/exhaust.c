@@ -100,8 +100,8 @@ list_factors(struct exhaust *x)
 		struct factor *f = factor_create(x, e->end, 2);
 		for (uint32_t a = 0; a < x->nopen[e->end[0]]; a++)
 			for (uint32_t b = 0; b < x->nopen[e->end[1]]; b++)
-				f->cost[a * f->stride[0] + b] =
-					split_edge_cost(e, x->open[e->end[0]][a], x->open[e->end[1]][b]);
+				f->cost[a * f->stride[0] + b] = split_edge_cost(
+					e, x->open[e->end[0]][a], x->open[e->end[1]][b]);
 	}
 }
 

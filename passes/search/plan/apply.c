@@ -19,14 +19,14 @@ struct maker {
 	const struct plan *p;
 	struct ir_module *m;
 	struct ir_block *block;
-	struct ir_numbering *ops;  /* of the block as it was */
-	struct ir_op **op;         /* [nops] by number; NULL: it is gone */
-	struct ir_op **made;       /* [count] by position */
-	uint32_t *behind;          /* [nops] the node that a view in a loop stays behind: room: it is
+	struct ir_numbering *ops; /* of the block as it was */
+	struct ir_op **op;        /* [nops] by number; NULL: it is gone */
+	struct ir_op **made;      /* [count] by position */
+	uint32_t *behind;         /* [nops] the node that a view in a loop stays behind: room: it is
 				      before all of them; PLAN_NONE: no such view */
-	bool *passed;              /* [room + 1] a node and the views behind it are in the block */
+	bool *passed;             /* [room + 1] a node and the views behind it are in the block */
 	uint32_t *waits; /* by op->id: what it waits for that is not there yet; PUT: it is there */
-	uint32_t n;                /* ops that are no work */
+	uint32_t n;      /* ops that are no work */
 	const struct ir_op *wrong; /* an op that was put before its operands, or not at all */
 };
 
@@ -43,8 +43,8 @@ make_kernel(struct maker *k, const struct plan_state *s)
 		op[i] = k->op[number[i]];
 		out[i] = p->pool[s->op + i] & PLAN_OUT;
 	}
-	struct ir_op *fuse = fuse_make(
-		k->m, op, s->nops, out, fuse_product(p->base->fuse, number, s->nops));
+	struct ir_op *fuse =
+		fuse_make(k->m, op, s->nops, out, fuse_product(p->base->fuse, number, s->nops));
 	talloc_free(op);
 	return fuse;
 }

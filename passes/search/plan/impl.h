@@ -37,9 +37,9 @@ struct plan_base {
 	struct ir_module *m;
 	struct cost_step *step; /* of the module as it stands */
 	struct fuse_table *fuse;
-	struct ir_numbering *ops;      /* of the block of @main */
-	struct plan_op *op;            /* [nops] by number */
-	struct VEC(uint32_t) dep;      /* with PLAN_THROUGH_VIEW */
+	struct ir_numbering *ops; /* of the block of @main */
+	struct plan_op *op;       /* [nops] by number */
+	struct VEC(uint32_t) dep; /* with PLAN_THROUGH_VIEW */
 	uint32_t *reader;
 	struct awaited awaited;        /* of the value at hand, while the deps are found */
 	uint32_t nops, room;           /* room: numbers of nodes, as many as there are work ops */
@@ -101,10 +101,10 @@ struct plan {
 	uint32_t clean;
 	bool replayed; /* all of the order has its times, and makespan is theirs */
 	replay_time makespan;
-	bool *waited;    /* [room] messages: the compute stream has waited for it */
-	uint32_t *stamp; /* [room] scratch of whoever marks nodes */
+	bool *waited;     /* [room] messages: the compute stream has waited for it */
+	uint32_t *stamp;  /* [room] scratch of whoever marks nodes */
 	uint32_t *within; /* [nops] the same for ops */
-	uint32_t now;    /* the stamp in use */
+	uint32_t now;     /* the stamp in use */
 	uint32_t *scratch, *member, *moved; /* [nops] of a move: ops, members, members of another */
 	uint32_t *late;                     /* [2 * room] of plan_put_behind: nodes, positions */
 	struct VEC(uint32_t) dropped;       /* ops that nothing needs any more */

@@ -458,7 +458,8 @@ plan_pack(struct plan *p, uint32_t a, uint32_t b)
 {
 	assert(exists(p, a) && exists(p, b));
 	/* A barrier may be all that is between two messages. */
-	if (!plan_packs(p, a, b) || reads_node(p, &p->node[a], b) || reads_node(p, &p->node[b], a) ||
+	if (!plan_packs(p, a, b) || reads_node(p, &p->node[a], b) ||
+		reads_node(p, &p->node[b], a) ||
 		count_tensors(p, &p->node[a]) + count_tensors(p, &p->node[b]) > IR_MAX_LIST)
 		return refuse(p);
 	uint32_t n = unite(p, &p->node[a], &p->node[b], p->member);

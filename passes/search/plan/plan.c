@@ -100,8 +100,8 @@ plan_find_preds(struct plan *p, uint32_t node)
 			uint32_t home = p->home[dep & ~PLAN_THROUGH_VIEW];
 			assert(home != PLAN_NONE ||
 				p->copies[dep & ~PLAN_THROUGH_VIEW] != PLAN_NONE);
-			bool inside = home == node || (!(dep & PLAN_THROUGH_VIEW) &&
-							      p->within[dep] == now);
+			bool inside = home == node ||
+				      (!(dep & PLAN_THROUGH_VIEW) && p->within[dep] == now);
 			if (inside || p->stamp[home] == now)
 				continue;
 			p->stamp[home] = now;
@@ -263,8 +263,7 @@ ask_for_message(const struct plan *p, uint32_t like, double bytes, uint32_t part
 replay_time
 plan_time_of_message(struct plan *p, uint32_t like, double bytes, uint32_t tensors, uint32_t parts)
 {
-	const uint64_t hash =
-		mix_word(mix_word(mix_word((uint64_t)bytes, like), parts), tensors);
+	const uint64_t hash = mix_word(mix_word(mix_word((uint64_t)bytes, like), parts), tensors);
 	struct plan_answer *a = &p->answer[hash % ANSWERS];
 
 	if (a->parts != parts || a->like != like || a->bytes != bytes || a->tensors != tensors)

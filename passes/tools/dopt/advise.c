@@ -20,11 +20,13 @@
 #include "ir/base/clock.h"
 #include "ir/base/number.h"
 #include "ir/base/vec.h"
+#include "passes/attempt/attempt.h"
+#include "passes/attempt/edit.h"
 #include "passes/analysis/cost/cost.h"
-#include "passes/analysis/cost/memory.h"
 #include "passes/search/joint.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -54,28 +56,21 @@ struct advisor {
 	struct driver *t;
 	const struct ir_module *m; /* what the pipeline has made */
 	void *scratch;
-	double ends;   /* of clock_seconds */
-	int64_t rows;  /* of the batch on one device in all micro-batches; 0: unknown */
-	uint64_t peak; /* of the step as it is */
-	bool over;     /* an attempt was not made for lack of time */
-	int told;      /* attempts that help by themselves */
+	struct pass_list list;     /* the pipeline as it was given */
+	struct attempts *attempts; /* from the input, read again */
+	double ends;               /* of clock_seconds */
+	int64_t rows;              /* of the batch on one device in all micro-batches; 0: unknown */
+	uint64_t peak;             /* of the step as it is */
+	bool over;                 /* an attempt was not made for lack of time */
+	int told;                  /* attempts that help by themselves */
 };
 
 /* --- the pipeline of an attempt ---------------------------------------------------------------- */
 
-/* The position of an added pass: after the last of these passes, or of those that provide this
- * fact, at the front without any. Rows of one position are in their order. */
-static const struct position {
-	const char *pass, *after, *fact;
-} positions[] = {
-	{"accumulate", "", ""},
-	{"dp", "accumulate,amp", ""},
-	{"recompute", "grad", ""},
-	{"shard", "grad,recompute,dp,propagate", ""},
-	{"offload", "grad,recompute,shard", "optimizer"},
-};
+/* Passes that attempts add, in the order in which they are named; where, says attempt/edit.h. */
+static const char *const added[] = {"accumulate", "dp", "recompute", "shard", "offload"};
 
-enum { POSITIONS = sizeof positions / sizeof *positions };
+enum { ADDED = sizeof added / sizeof *added };
 
 /* The text of that pass in an attempt; NULL: it adds none. */
 static const char *
@@ -94,51 +89,17 @@ text_of(const struct advisor *a, const struct attempt *try, const char *pass)
 	return !strcmp(pass, "shard") && axis ? TEXT(a->scratch, "shard{axis=%s}", axis) : NULL;
 }
 
-/* The entry before which a pass is put, or the entry of the same pass, which it replaces. */
-static int
-index_of(const struct pass_pipeline *p, const struct position *at, bool *replaces)
-{
-	int after = 0;
-
-	*replaces = false;
-	for (int i = 0; i < p->n; i++) {
-		*replaces =
-			!strcmp(p->entry[i].pass->name, at->pass) && strcmp(at->pass, "dp") != 0;
-		if (*replaces)
-			return i;
-		const struct pass *pass = p->entry[i].pass;
-		if (driver_names_pass(at->after, pass->name) ||
-			(pass->provides && driver_names_pass(pass->provides, at->fact)))
-			after = i + 1;
-	}
-	return after;
-}
-
-static char *
-add_pass(char *text, const char *pass)
-{
-	return text_append(text, *text ? ",%s" : "%s", pass);
-}
-
 static char *
 pipeline_of(const struct advisor *a, const struct attempt *try)
 {
-	const struct pass_pipeline *p = a->t->pipeline;
-	char *text = text_copy(a->scratch, "");
+	struct pass_list list = a->list;
 
-	for (int i = 0; i <= p->n; i++) {
-		bool replaced = i == p->n || p->entry[i].automatic, replaces;
-		for (int k = 0; k < POSITIONS; k++) {
-			const char *pass = text_of(a, try, positions[k].pass);
-			if (!pass || index_of(p, &positions[k], &replaces) != i)
-				continue;
-			text = add_pass(text, pass);
-			replaced = replaced || replaces;
-		}
-		if (!replaced)
-			text = add_pass(text, p->entry[i].text);
+	for (int k = 0; k < ADDED; k++) {
+		const char *pass = text_of(a, try, added[k]);
+		if (pass)
+			list = pass_list_put(a->scratch, &list, a->t->manager->registry, pass);
 	}
-	return text;
+	return pass_list_text(a->scratch, &list);
 }
 
 /* --- an attempt -------------------------------------------------------------------------------- */
@@ -156,14 +117,14 @@ search_of(const struct pass_pipeline *p)
 /* The policy of opfuse that attempts have instead of a search. */
 enum { INSTEAD = 1 };
 
-/* The options of the run but for what it writes. A search over kernels takes long: a policy is run
+/* The options of the run but for its passes and what it writes. A search over kernels takes long: a policy is run
  * instead of it. */
 static struct driver_options
-options_of(const struct advisor *a, const char **pipeline)
+options_of(const struct advisor *a)
 {
 	struct driver_options o = *a->t->o;
 
-	o.pass = (struct driver_list){.item = pipeline, .n = 1};
+	o.pass = (struct driver_list){0};
 	o.emit = DRIVER_EMIT_NONE;
 	o.print_before = o.print_after = o.remarks = o.reproducer = o.whatif = NULL;
 	o.stats = o.measure = 0;
@@ -174,44 +135,22 @@ options_of(const struct advisor *a, const char **pipeline)
 	return o;
 }
 
-/* The memory and the time of what it makes. */
-static bool
-evaluate(struct driver *t, struct ir_module *m, struct attempt *try)
-{
-	struct memory_report r;
-	struct cost_report cost = {0};
-	struct ir_module *flat = driver_without_calls(t->pipeline, t, m);
-	struct ir_func *main = flat ? ir_func_find(flat, "main") : NULL;
-
-	if (!main || (t->cost && !cost_evaluate(t->cost, flat, &cost)))
-		return false;
-	memory_evaluate(flat, main, t->storage, NULL, &r);
-	const uint64_t host = driver_host_limit(t);
-	try->peak = r.peak;
-	try->host_fits = !host || r.host <= host;
-	try->seconds = cost.iteration;
-	return true;
-}
-
-/* Runs it: false where a pass refuses or there is no time left. */
+/* False where a pass refuses or there is no time left. */
 static bool
 run_attempt(struct advisor *a, struct attempt *try)
 {
-	const char *text = pipeline_of(a, try);
+	struct attempt_result r;
 
 	if (clock_seconds() >= a->ends) {
 		a->over = true;
 		return false;
 	}
-	const struct driver_options o = options_of(a, &text);
-	void *scratch = alloc_scratch(NULL);
-	struct driver t = driver_create(scratch, &o);
-	struct ir_module *m;
-	diag_mute(t.ctx->diag, true);
-	const bool ok = driver_read(&t, a->t->in, &m) == DRIVER_OK &&
-			driver_passes_run(&t, &m) == DRIVER_OK && evaluate(&t, m, try);
-	talloc_free(scratch);
-	return ok;
+	attempts_run(a->attempts, pipeline_of(a, try), &r);
+	const uint64_t host = driver_host_limit(a->t);
+	try->peak = r.peak;
+	try->host_fits = !host || r.host <= host;
+	try->seconds = r.seconds;
+	return isfinite(r.seconds);
 }
 
 /* --- micro-batches ----------------------------------------------------------------------------- */
@@ -291,12 +230,12 @@ run_accumulated(struct advisor *a, struct attempt *try)
 static char *
 passes_text(const struct advisor *a, const struct attempt *try)
 {
-	const char *pass[POSITIONS];
+	const char *pass[ADDED];
 	char *text = text_copy(a->scratch, "");
 	int n = 0;
 
-	for (int k = 0; k < POSITIONS; k++)
-		if ((pass[n] = text_of(a, try, positions[k].pass)))
+	for (int k = 0; k < ADDED; k++)
+		if ((pass[n] = text_of(a, try, added[k])))
 			n++;
 	for (int i = 0; i < n; i++)
 		text = text_append(text, "%s%s", !i ? "" : i + 1 < n ? ", " : " and ", pass[i]);
@@ -471,15 +410,36 @@ tell_unused(const struct advisor *a)
 			used, c->ndevices, c->name);
 }
 
+/* The input again, and attempts from it. False: it cannot be read twice. */
+static bool
+start(struct advisor *a, const struct driver_options *o, struct driver *again)
+{
+	struct ir_module *m;
+
+	*again = driver_create(a->scratch, o);
+	diag_mute(again->ctx->diag, true);
+	if (driver_read(again, a->t->in, &m) != DRIVER_OK)
+		return false;
+	a->attempts = attempts_create(a->scratch, again->manager, m);
+	for (int i = 0; i < a->t->pipeline->n; i++)
+		if (!a->t->pipeline->entry[i].automatic)
+			LIST_PUSH(
+				a->scratch, a->list.pass, a->list.n, a->t->pipeline->entry[i].text);
+	return true;
+}
+
 bool
 driver_advise(struct driver *t, struct ir_module *m, uint64_t peak)
 {
 	struct advisor a = {.t = t, .m = m, .peak = peak, .rows = rows_of(m)};
+	struct driver again;
 
 	a.scratch = alloc_scratch(t->pipeline);
 	a.ends = clock_seconds() + ADVISE_SECONDS;
 	tell_unused(&a);
-	attempts(&a);
+	const struct driver_options o = options_of(&a);
+	if (start(&a, &o, &again))
+		attempts(&a);
 	const struct pass_entry *search = search_of(t->pipeline);
 	if (a.told && search)
 		diag_note(t->ctx->diag, search->loc,

@@ -93,7 +93,8 @@ driver_storage_create(struct driver *t)
 
 /* A time limit; where the option is not given *seconds stays as it is. */
 static bool
-read_time(struct driver *t, const char *option, const char *text, const char *expected, double *seconds)
+read_time(struct driver *t, const char *option, const char *text, const char *expected,
+	double *seconds)
 {
 	const double range[2] = {1e-6, TIME_LIMIT_MOST};
 
@@ -107,8 +108,10 @@ driver_search_read(struct driver *t)
 	if (t->o->progress == DRIVER_PROGRESS_ALWAYS ||
 		(t->o->progress <= DRIVER_PROGRESS_AUTO && isatty(STDERR_FILENO)))
 		t->manager->progress = stderr;
-	return read_time(t, "time-limit", t->o->time_limit, "a time such as 10s", &t->manager->time_limit) &&
-	       read_time(t, "measure-limit", t->o->measure_limit, "a time such as 100ms", &t->measure_limit);
+	return read_time(t, "time-limit", t->o->time_limit, "a time such as 10s",
+		       &t->manager->time_limit) &&
+	       read_time(t, "measure-limit", t->o->measure_limit, "a time such as 100ms",
+		       &t->measure_limit);
 }
 
 /* "activations 1.2GB, params 300MB": kinds that live at a point, the largest first. */

@@ -68,14 +68,14 @@ is_op(const struct ir_op *p, struct ir_op *op)
 	struct ir_value result;
 	struct ir_use operand;
 
-	if ((uintptr_t)p < PAGE || (uintptr_t)p % _Alignof(struct ir_op) || !copy(op, p, sizeof *op))
+	if ((uintptr_t)p < PAGE || (uintptr_t)p % _Alignof(struct ir_op) ||
+		!copy(op, p, sizeof *op))
 		return false;
 	if (op->code >= OP_NCODES || op->nresults + op->noperands == 0)
 		return false;
 	if (op->nresults && (!copy(&result, p->result, sizeof result) || result.op != p))
 		return false;
-	return !op->noperands ||
-	       (copy(&operand, op->operand, sizeof operand) && operand.op == p);
+	return !op->noperands || (copy(&operand, op->operand, sizeof operand) && operand.op == p);
 }
 
 /* An op, which is at p. */
@@ -146,8 +146,7 @@ on_crash(int number, siginfo_t *info, void *context)
 		note->done = true;
 		_exit(DRIVER_INPUT);
 	}
-	if (!search((const uintptr_t *)&u->uc_mcontext,
-		    sizeof u->uc_mcontext / sizeof(uintptr_t)))
+	if (!search((const uintptr_t *)&u->uc_mcontext, sizeof u->uc_mcontext / sizeof(uintptr_t)))
 		search_stack(stack_pointer(u));
 	raise(number);
 }
@@ -163,8 +162,8 @@ crash_watch_ops(struct crash_note *n)
 
 	if (SANITIZED || pipe2(n->probe, O_CLOEXEC | O_NONBLOCK))
 		return;
-	stack.ss_sp = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		-1, 0);
+	stack.ss_sp =
+		mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (stack.ss_sp == MAP_FAILED || sigaltstack(&stack, NULL))
 		return;
 	note = n;

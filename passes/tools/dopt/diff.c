@@ -31,8 +31,9 @@
 #include <talloc.h>
 
 enum {
-	DIFF_KINDS = 20,   /* kinds of ops shown; the rest is summed up in a line */
-	DIFF_SHARE = 1000, /* and so are those that change the iteration by less than this part of it */
+	DIFF_KINDS = 20, /* kinds of ops shown; the rest is summed up in a line */
+	/* and so are those that change the iteration by less than this part of it */
+	DIFF_SHARE = 1000,
 	DIFF_LAYOUTS = 50, /* classes of values shown */
 	DIFF_NAME = 36,    /* columns of a name: what is longer shifts its line */
 };
@@ -50,7 +51,7 @@ struct names_of {
 
 /* Values of alike names whose layouts change in the same way. */
 struct change {
-	const char *name; /* with * for digits */
+	const char *name;     /* with * for digits */
 	const char *was, *is; /* types; NULL: the module has no such value */
 	int64_t n;
 };
@@ -283,8 +284,7 @@ print_kinds(FILE *out, void *owner, const struct view *before, const struct view
 
 /* A row of the totals. */
 static void
-print_total(FILE *out, const char *name, double was, double is,
-	const char *text(char *, double))
+print_total(FILE *out, const char *name, double was, double is, const char *text(char *, double))
 {
 	char a[NUMBER_TEXT], b[NUMBER_TEXT], d[NUMBER_TEXT + 1];
 

@@ -118,27 +118,33 @@ static struct ir_module *
 import_module(struct driver *t, const struct driver_input *in)
 {
 	const struct driver_options *o = t->o;
+	struct import_size *size =
+		ZERO_ARRAY(t->manager, struct import_size, (size_t)t->reads.ndefines + 1);
 	const struct import_options io = {.carry = o->carry,
 		.replicas = o->replicas,
 		.entry = o->entry,
 		.expect = o->expect,
+		.size = size,
+		.nsizes = t->reads.ndefines,
+		.used = t->reads.used,
 		.outcome = t->checks ? driver_checks_outcome(t->checks) : NULL};
 
 	for (int i = 0; i < t->reads.ndefines; i++)
-		if (!t->reads.used[i]) {
-			driver_error(
-				"option -D: '%s' is StableHLO, which has no `let`", in->name);
-			return NULL;
-		}
+		size[i] = (struct import_size){t->reads.define[i].name, t->reads.define[i].value};
 	struct mlir_file *file = mlir_read_lent(t->manager, t->ctx, in->name, in->text, in->length);
 	struct ir_module *m = file ? stablehlo_import(t->manager, file, &io) : NULL;
+	for (int i = 0; m && i < t->reads.ndefines; i++)
+		if (!t->reads.used[i]) {
+			driver_error("option -D: no argument of '%s' has an open size %s", in->name,
+				t->reads.define[i].name);
+			m = NULL;
+		}
 	talloc_free(file);
 	return m;
 }
 
 bool
-driver_read_options(
-	const void *owner, const struct driver_options *o, struct parse_options *reads)
+driver_read_options(const void *owner, const struct driver_options *o, struct parse_options *reads)
 {
 	struct parse_define *define =
 		ZERO_ARRAY(owner, struct parse_define, (size_t)o->define.n + 1);
@@ -157,10 +163,9 @@ static struct ir_module *
 read_module(struct driver *t, const struct driver_input *in)
 {
 	crash_doing(t->o->note, "while reading %s", in->name);
-	struct ir_module *m =
-		is_mlir(in) ? import_module(t, in)
-			    : parse_module(t->manager, t->ctx, in->name, in->text, in->length,
-				      &t->reads);
+	struct ir_module *m = is_mlir(in) ? import_module(t, in)
+					  : parse_module(t->manager, t->ctx, in->name, in->text,
+						    in->length, &t->reads);
 	if (!m || (t->o->mesh && !driver_mesh_add(m, t->o->mesh)))
 		return NULL;
 	return ir_verify(m) && issue_check(m) ? m : NULL;
@@ -494,7 +499,8 @@ answer(const void *scratch, const struct driver_options *o, enum driver_exit *ex
 	if (!ok)
 		return true;
 	if (o->version)
-		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version, (uint64_t)DOPT_API_VERSION);
+		fprintf(out.file, "dopt %s, plugin interface %016" PRIx64 "\n", version,
+			(uint64_t)DOPT_API_VERSION);
 	else if (o->help && topic)
 		ok = driver_help_topic(out.file, manager->registry, topic);
 	else if (o->help)

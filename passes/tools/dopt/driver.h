@@ -118,7 +118,8 @@ struct driver_options {
 	const char *budget, *host_budget, *workspace, *time_limit;
 	int progress;
 	const char *largest; /* the let of -largest */
-	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *explain, *data, *save, *help;
+	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *explain, *data,
+		*save, *help;
 	int measure_buffers, estimator;
 	const char *estimator_weights;
 	const char *measure_mpi, *measure_limit;
@@ -133,10 +134,10 @@ struct driver_options {
 	const char *mesh;
 	bool expect;
 	/* No options: */
-	struct crash_note *note;    /* where it stands what dopt is doing; NULL: nowhere */
-	const char *instead;        /* passes that searches run instead; NULL: they search */
-	bool defined;               /* the module is past its -D, which are for the cluster alone */
-	bool is_trial;              /* one of several programs of a module: warnings about that once */
+	struct crash_note *note; /* where it stands what dopt is doing; NULL: nowhere */
+	const char *instead;     /* passes that searches run instead; NULL: they search */
+	bool defined;            /* the module is past its -D, which are for the cluster alone */
+	bool is_trial;           /* one of several programs of a module: warnings about that once */
 	struct driver_first *first; /* it measures first, by default; NULL: it does not */
 };
 
@@ -163,14 +164,14 @@ struct driver {
 	struct ir_context *ctx;
 	struct pass_manager *manager;
 	struct pass_pipeline *pipeline;
-	struct parse_options reads;  /* how the module is read */
+	struct parse_options reads;     /* how the module is read */
 	struct storage_target *storage; /* where programs of the target put tensors */
 	struct cost_model *cost;
-	double measure_limit;       /* seconds; 0: none was given */
+	double measure_limit;            /* seconds; 0: none was given */
 	struct measure_quality *quality; /* of -measure=each; NULL: nothing was measured */
-	uint64_t host_budget;       /* bytes of host memory for each device; 0: as the cluster says */
-	struct whatif *whatif;      /* NULL: none */
-	struct driver_stats *stats; /* NULL where nothing asks for it */
+	uint64_t host_budget;  /* bytes of host memory for each device; 0: as the cluster says */
+	struct whatif *whatif; /* NULL: none */
+	struct driver_stats *stats;   /* NULL where nothing asks for it */
 	struct driver_checks *checks; /* -expect, else NULL */
 	const char *before; /* text of the module before the pass, for -print-after=changed */
 	bool bug;           /* a check found one */

@@ -2,14 +2,16 @@
  * -list-facts: what passes need, provide and conflict with.
  *
  *     no-calls           @main has no calls
- *         provided by:     inline (added automatically where a pass needs the fact)
+ *         provided by:     inline, plan (inline is added automatically where a pass needs the fact)
  *         needed by:       amp, grad ...
  */
 #include "passes/tools/dopt/list.h"
 
+#include "ir/base/alloc.h"
 #include "passes/manager/facts.h"
 
 #include <string.h>
+#include <talloc.h>
 
 enum { LABEL_COLUMN = 16 };
 
@@ -59,13 +61,18 @@ static void
 fact_text(FILE *out, const struct pass_registry *r, const char *name, size_t length)
 {
 	const struct pass_fact *f = pass_fact_find(name, length);
-	const char *tail = f && f->provider ? " (added automatically where a pass needs the fact)" : "";
+	char *tail =
+		f && f->provider
+			? TEXT(NULL, " (%s is added automatically where a pass needs the fact)",
+				  f->provider)
+			: NULL;
 
 	fprintf(out, "%-*.*s %s\n", NAME_COLUMN + 2, (int)length, name,
 		f ? f->summary : "set by passes only; it is not read off a module");
-	passes_with(out, r, PROVIDES, "provided by:", name, length, tail);
+	passes_with(out, r, PROVIDES, "provided by:", name, length, tail ? tail : "");
 	passes_with(out, r, NEEDS, "needed by:", name, length, "");
 	passes_with(out, r, CONFLICTS, "conflicts with:", name, length, "");
+	talloc_free(tail);
 }
 
 /* Has a pass before number `pass`, or that one in an earlier list, named the fact? */

@@ -19,6 +19,7 @@ static const struct {
 	{"sharded", "Fully sharded: shard the params"},
 	{"fusion", "Fusion: fewer kernels and collectives"},
 	{"memory", "Memory: fit the step into device memory"},
+	{"plan", "Plan: all decisions under one budget"},
 	{"order", "Order: the order in which ops are issued"},
 };
 

@@ -11,7 +11,7 @@
 struct measure_quality {
 	double seconds;      /* sum of the kernels' times */
 	double wide_seconds; /* of those that vary widely */
-	double took, ran; /* what rounds of kernels took, and how long of that their rank had a
+	double took, ran;    /* what rounds of kernels took, and how long of that their rank had a
 			     processor; of each run those of the rank that had the least */
 };
 
@@ -20,18 +20,18 @@ struct measure_options {
 	const char *program; /* only build it, under this name, to be run elsewhere; NULL: run it */
 	const char *mpi;     /* starts the ranks: "mpirun -n 2"; NULL: threads */
 	const char *arguments; /* of the program that measures: "-link 1GB/s,20us"; NULL: none */
-	bool all;            /* measure also what the profile has */
-	bool again;          /* the same of kernels, and keep the mean of both */
-	bool rotate;         /* kernels alone, on copies used in turn */
-	bool library;        /* collectives between processes are MPI's own */
-	bool cuda;           /* the kernels of that target */
+	bool all;              /* measure also what the profile has */
+	bool again;            /* the same of kernels, and keep the mean of both */
+	bool rotate;           /* kernels alone, on copies used in turn */
+	bool library;          /* collectives between processes are MPI's own */
+	bool cuda;             /* the kernels of that target */
 	const struct storage_target *storage; /* where it puts tensors */
-	double limit;        /* seconds for each kernel and message at most; 0: those of runtime/measure */
-	double until;        /* of clock_seconds: measuring ends then, with what it has; 0: never */
+	double limit; /* seconds for each kernel and message at most; 0: those of runtime/measure */
+	double until; /* of clock_seconds: measuring ends then, with what it has; 0: never */
 	struct measure_quality *quality; /* is added to; NULL: driver_measure itself warns */
-	bool verbose;        /* show the commands */
-	const char *when;    /* "after opfuse", for the line on what was done; NULL: nothing */
-	int *stored;         /* receives how many kernels were measured; NULL: nobody asks */
+	bool verbose;                    /* show the commands */
+	const char *when; /* "after opfuse", for the line on what was done; NULL: nothing */
+	int *stored;      /* receives how many kernels were measured; NULL: nobody asks */
 };
 
 /*

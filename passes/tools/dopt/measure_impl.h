@@ -13,7 +13,7 @@ struct key {
 	const char *text;
 	const struct ir_op *op;
 	bool known;
-	bool runs; /* one that is known: because what it makes decides what others do */
+	bool runs;     /* one that is known: because what it makes decides what others do */
 	bool in_place; /* a result lies on an operand, in one of its calls at least */
 	struct op_work work;
 	uint64_t scratch; /* bytes */
@@ -61,7 +61,7 @@ struct measure {
 	uint64_t arena; /* of the program that is being written */
 	int kernels_stored, messages_stored;
 	struct measure_quality quality; /* of the kernels stored */
-	bool convolves; /* cuda: with the library */
+	bool convolves;                 /* cuda: with the library */
 };
 
 /* Writes the sources of the program that measures into s->folder; *nfiles receives the number of

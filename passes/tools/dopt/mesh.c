@@ -12,7 +12,8 @@ static bool
 is_name(const char *text, size_t n)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
-	static const char more[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+	static const char more[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
 	return n && strspn(text, letters) && strspn(text, more) == n;
 }
@@ -43,8 +44,8 @@ add_axis(struct ir_module *m, const char *text, const char **end)
 		driver_error("option -mesh: at most %d axes of %d devices together", IR_MAX_AXES,
 			IR_MAX_PLACES);
 	else {
-		m->axis[m->naxes++] = (struct ir_axis){
-			.name = name, .size = (int32_t)size, .loc = LOC_NONE};
+		m->axis[m->naxes++] =
+			(struct ir_axis){.name = name, .size = (int32_t)size, .loc = LOC_NONE};
 		*end = text + whole + (text[whole] == ',');
 		return true;
 	}

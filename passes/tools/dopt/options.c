@@ -8,10 +8,11 @@
 
 static const struct choice algorithms[] = {
 	CHOICE_ROW(COLLECTIVE_AUTO, "auto")
-#define ALGORITHM(code, name, choice, kinds, needs, variants, form) CHOICE_ROW(COLLECTIVE_##code, #name)
+#define ALGORITHM(code, name, choice, kinds, needs, variants, form)                                \
+	CHOICE_ROW(COLLECTIVE_##code, #name)
 #include "passes/analysis/collective/algorithm.def"
 #undef ALGORITHM
-	{.name = NULL},
+		{.name = NULL},
 };
 
 static const struct choice frameworks[] = {
@@ -35,7 +36,8 @@ static const struct flag flags[] = {
 		FLAG_CHOICE, AT(target), .choice = CHOICES(DRIVER_TARGETS),
 		.rule = {.needs = "emit=program,emit=measure,measure"}},
 	{"Input", .kind = FLAG_GROUP},
-	{"D", "NAME=N", "override the value of `let NAME` in the module or the cluster", FLAG_LIST, AT(define)},
+	{"D", "NAME=N", "override the value of `let NAME` in the module or the cluster", FLAG_LIST,
+		AT(define)},
 	{"largest", "NAME",
 		"find the largest multiple of the value of `let NAME` with which the step fits into "
 		"-budget, or else the memory of the cluster's device, and go on with it",
@@ -176,8 +178,8 @@ static const struct flag flags[] = {
 		"print the module after these passes; changed: after each pass that changed it",
 		FLAG_TEXT, AT(print_after)},
 	{"Checks", .kind = FLAG_GROUP},
-	{"verify-each", "0|1", "verify the module after every pass, not only the result (default: 1)",
-		FLAG_BOOL,
+	{"verify-each", "0|1",
+		"verify the module after every pass, not only the result (default: 1)", FLAG_BOOL,
 		AT(verify_each)},
 	{"check", NULL,
 		"compare results before and after every pass, and "
@@ -220,8 +222,8 @@ static const struct flag flags[] = {
 		FLAG_MAYBE, AT(help)},
 	{"list-passes", NULL, "list the passes and their options", FLAG_CHOICE_1, AT(list_passes),
 		.choice = CHOICES(DRIVER_LISTS)},
-	{"list-facts", NULL, "list the facts that passes need, provide and conflict with", FLAG_BOOL,
-		AT(list_facts)},
+	{"list-facts", NULL, "list the facts that passes need, provide and conflict with",
+		FLAG_BOOL, AT(list_facts)},
 	{"list-ops", NULL, "list the operations", FLAG_CHOICE_1, AT(list_ops),
 		.choice = CHOICES(DRIVER_LISTS)},
 	{"list-clusters", "NAME|FILE", "list the shipped clusters, or print the named cluster",

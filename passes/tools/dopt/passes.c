@@ -183,7 +183,8 @@ can_check(struct driver *t, struct ir_module *m)
 	o.mode = INTERP_LAYOUT;
 	struct interp *it = interp_create(NULL, m, &o);
 	if (!it)
-		diag_note(t->ctx->diag, LOC_NONE, "option -check runs the module in the interpreter before and after each pass");
+		diag_note(t->ctx->diag, LOC_NONE,
+			"option -check runs the module in the interpreter before and after each pass");
 	talloc_free(it);
 	return it != NULL;
 }
@@ -217,9 +218,8 @@ check_meaning(struct driver *t, const struct pass_run *run, const struct pass_en
 {
 	struct interp_options o = check_options(t);
 	const bool bits = e->pass->keeps_bits && !run->rounded;
-	const bool same =
-		run->redefined || (bits ? interp_check_bits(input, m, run->reordered, &o)
-					: interp_check_modules(input, m, &o));
+	const bool same = run->redefined || (bits ? interp_check_bits(input, m, run->reordered, &o)
+						  : interp_check_modules(input, m, &o));
 
 	if (same && check_layouts(t, m))
 		return true;

@@ -24,8 +24,8 @@
 struct candidate {
 	const char *name; /* as -trial has it; NULL: no passes but those of -pass */
 	struct driver_input module;
-	char *program; /* its path; NULL: it does not run */
-	double predicted; /* seconds; 0: the program has no prediction */
+	char *program;                  /* its path; NULL: it does not run */
+	double predicted;               /* seconds; 0: the program has no prediction */
 	double took[TRIAL_ROUNDS_MOST]; /* seconds of a step */
 	int n;
 	int64_t steps;
@@ -299,10 +299,8 @@ tell(const struct candidate *c)
 	char predicted[48] = "";
 	if (c->predicted > 0)
 		snprintf(predicted, sizeof predicted, "predicted %.6g us, ", c->predicted * 1e6);
-	fprintf(stderr,
-		"trial: '%s': %smeasured %.6g us (%.6g to %.6g, runs: %d)\n",
-		name_of(c), predicted, median * 1e6, sorted[0] * 1e6,
-		sorted[c->n - 1] * 1e6, c->n);
+	fprintf(stderr, "trial: '%s': %smeasured %.6g us (%.6g to %.6g, runs: %d)\n", name_of(c),
+		predicted, median * 1e6, sorted[0] * 1e6, sorted[c->n - 1] * 1e6, c->n);
 }
 
 /* The one that is kept; NULL: none runs. */
@@ -456,8 +454,9 @@ driver_try_policies(struct driver *d, struct ir_module *m, driver_transform *tra
 	t->transform = transform;
 	if (d->o->first->failed || ir_devices(m) > cores)
 		fprintf(stderr, "dopt: note: programs are not compared: %s\n",
-			d->o->first->failed ? "times could not be measured here"
-					    : "the step has more devices than this machine processors");
+			d->o->first->failed
+				? "times could not be measured here"
+				: "the step has more devices than this machine processors");
 	else if ((t->job = job_create_temporary(t, diag_create(t), "dopt-trial"))) {
 		make_policies(t, d, m);
 		if (t->n > 1 && build_policies(t)) {

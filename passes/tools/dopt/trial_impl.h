@@ -39,8 +39,8 @@ struct trial_run {
  * Runs a shell command that starts a program, and reads what it says of its steps. False: it
  * failed, hung, or said nothing; *why is then what to tell, owned by `owner`.
  */
-bool trial_start(const void *owner, struct job *j, const char *command, struct trial_run *run,
-	char **why);
+bool trial_start(
+	const void *owner, struct job *j, const char *command, struct trial_run *run, char **why);
 
 /* The command: of `how`, with the program where it has {}, or in front. */
 char *trial_command(const void *owner, const char *how, const char *program, int64_t steps);

@@ -156,8 +156,7 @@ static struct exposed_op *
 exposed_ops(const struct report *r, uint32_t *n)
 {
 	const struct cost_timeline *line = r->v->line;
-	struct exposed_op *all =
-		ARRAY_ZERO(r, struct exposed_op, (size_t)r->v->total.ops + 1);
+	struct exposed_op *all = ARRAY_ZERO(r, struct exposed_op, (size_t)r->v->total.ops + 1);
 
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];

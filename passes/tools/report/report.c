@@ -12,7 +12,8 @@
 #include <string.h>
 #include <talloc.h>
 
-extern const char dopt_report_css[], dopt_report_js[]; /* from passes/tools/report/report.css, report.js */
+extern const char dopt_report_css[],
+	dopt_report_js[]; /* from passes/tools/report/report.css, report.js */
 
 static void
 put_escaped(FILE *out, const char *tag, const char *s)

@@ -37,10 +37,10 @@ struct view {
 	struct cost_timeline *line;
 	struct ir_numbering *ops; /* of @main */
 	double *flops;            /* of one run of a kernel at one place, by number of the op */
-	uint32_t *places; /* on each kind of device of the cluster */
-	double peak;      /* peak FLOP/s of all places together, at the element type of the products;
+	uint32_t *places;         /* on each kind of device of the cluster */
+	double peak; /* peak FLOP/s of all places together, at the element type of the products;
 			     0: not known */
-	double room;      /* bytes of memory of the device that has least */
+	double room; /* bytes of memory of the device that has least */
 	struct memory_curve *memory;
 	struct view_level *level; /* [nlevels] in order of time, no two at one time */
 	uint32_t nlevels;

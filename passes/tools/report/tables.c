@@ -120,8 +120,8 @@ report_whatif(FILE *out, const struct report *r)
 		fputs("</code></li>", out);
 	}
 	fputs("</ul>", out);
-	html_table(out, "The step with current costs and with these costs",
-		"|>now|>what if|>change");
+	html_table(
+		out, "The step with current costs and with these costs", "|>now|>what if|>change");
 	whatif_row(out, "iteration", w->now.iteration, w->then.iteration);
 	whatif_row(out, "compute", w->now.compute, w->then.compute);
 	whatif_row(out, "communication", w->now.communication, w->then.communication);

@@ -123,8 +123,9 @@ a_message_says_how_much_for_what(void **state)
 	}
 	/* (size_t)-1 is what a negative number of rows comes to. */
 	assert_int_equal(status_of(resize_to_rows, (size_t)-1, line), 3);
-	assert_string_equal(line, "dopt: internal error: cannot allocate 18446744073709551615 times "
-				  "12 bytes for rows of the table: size out of range\n");
+	assert_string_equal(line,
+		"dopt: internal error: cannot allocate 18446744073709551615 times "
+		"12 bytes for rows of the table: size out of range\n");
 	assert_int_equal(status_of(resize_to_rows, (size_t)1 << 47, line), 3);
 }
 

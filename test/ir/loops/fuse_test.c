@@ -171,20 +171,20 @@ static const struct text_case cases[] = {
 		    "{size = 10, to = f32}\n%g = sub(%p, %o)\n%b = sum(%g) {dims = [0]}\nyield(%g, "
 		    "%b)\n}\n%r = allreduce(%b) {axis = dp}\n"
 		    "output(\"g\", %g)\noutput(\"r\", %r)\n}\n"},
-	{"rows of logits that are longer than a row buffer",
-		ONE "%x = input(\"x\") : bf16[3,4]\n%w = param(\"w\") {init = \"normal\"} : "
-		    "bf16[70000,4]\n%i = input(\"i\") {range = 70000} : i32[3]\n%e, %t, %r = fuse(%x, "
-		    "%w, %i) {\n%z = contract(%x, %w) {spec = \"bk,vk->bv\"}\n%f = convert(%z) {to = "
-		    "f32}\n%m = max(%f) {dims = [1], keep = true}\n%d = sub(%f, %m)\n%e = exp(%d)\n"
-		    "%t = sum(%e) {dims = [1], keep = true}\n%l = log(%t)\n%y = sub(%d, %l)\n%p = "
-		    "pick(%y, %i)\n%r = mean(%p)\nyield(%e, %t, %r)\n}\noutput(\"e\", %e)\n"
-		    "output(\"t\", %t)\noutput(\"r\", %r)\n}\n"},
-	{"long rows, read by ops that are repeated with what they read",
-		ONE "%x = input(\"x\") : f32[2,70000]\n%y = input(\"y\") : f32[70000]\n%r, %v = fuse(%x, "
-		    "%y) {\n%s = mul(%x, %y)\n%m = mean(%s) {dims = [1], keep = true}\n%d = sub(%s, %m)\n"
-		    "%q = mul(%d, %d)\n%v = mean(%q) {dims = [1], keep = true}\n%h = exp(%d)\n%t = sum(%h) "
-		    "{dims = [1], keep = true}\n%n = mul(%d, %v)\n%a = add(%n, %t)\n%b = relu(%a)\n"
-		    "yield(%b, %v)\n}\noutput(\"r\", %r)\noutput(\"v\", %v)\n}\n"},
+	{"rows of logits that are longer than a row buffer", ONE
+		"%x = input(\"x\") : bf16[3,4]\n%w = param(\"w\") {init = \"normal\"} : "
+		"bf16[70000,4]\n%i = input(\"i\") {range = 70000} : i32[3]\n%e, %t, %r = fuse(%x, "
+		"%w, %i) {\n%z = contract(%x, %w) {spec = \"bk,vk->bv\"}\n%f = convert(%z) {to = "
+		"f32}\n%m = max(%f) {dims = [1], keep = true}\n%d = sub(%f, %m)\n%e = exp(%d)\n"
+		"%t = sum(%e) {dims = [1], keep = true}\n%l = log(%t)\n%y = sub(%d, %l)\n%p = "
+		"pick(%y, %i)\n%r = mean(%p)\nyield(%e, %t, %r)\n}\noutput(\"e\", %e)\n"
+		"output(\"t\", %t)\noutput(\"r\", %r)\n}\n"},
+	{"long rows, read by ops that are repeated with what they read", ONE
+		"%x = input(\"x\") : f32[2,70000]\n%y = input(\"y\") : f32[70000]\n%r, %v = fuse(%x, "
+		"%y) {\n%s = mul(%x, %y)\n%m = mean(%s) {dims = [1], keep = true}\n%d = sub(%s, %m)\n"
+		"%q = mul(%d, %d)\n%v = mean(%q) {dims = [1], keep = true}\n%h = exp(%d)\n%t = sum(%h) "
+		"{dims = [1], keep = true}\n%n = mul(%d, %v)\n%a = add(%n, %t)\n%b = relu(%a)\n"
+		"yield(%b, %v)\n}\noutput(\"r\", %r)\noutput(\"v\", %v)\n}\n"},
 	{"narrow floats",
 		ONE "%x = input(\"x\") : f32[37,50]\n%r, %c = fuse(%x) {\n%a = convert(%x) {to = "
 		    "bf16}\n%b = mul(%a, %a)\n%s = sum(%b) {dims = [1], keep = true}\n%d = sub(%a, "

@@ -104,7 +104,12 @@ static const struct kernel_case cases[] = {
 	{1, "hundreds of narrow ones, walked by a thread each",
 		"%v = constant() {value = 1} : bf16[2,256]\n%j = input(\"j\") {range = 2} : "
 		"i32[2,256]\n%r = scatter_nd(%v, %j) {batch = 1, sizes = [2]}\n",
-		"rt_f32_to_bf16(f2[at])"},
+		"sum = f2[at]"},
+	{3, "narrow columns, a thread each, in chunks",
+		"%v = constant() {value = 1} : bf16[3000,200]\n%r = sum(%v) {dims = [0]}\n"
+		"%x = input(\"x\") : f16[3000,200]\n%s, %t = fuse(%x) {\n%a = exp(%x)\n%b = sum(%a) {dims = [0]}\n"
+		"yield(%a, %b)\n}\n",
+		"unit % 200, chunk = unit / 200|at += 1)|[at * (uint64_t)200"},
 	{3, "numbers of rows",
 		"%t = input(\"t\") : f32[500,64]\n%i = input(\"i\") {range = 600} : i32[9,70]\n%r "
 		"= gather(%t, %i)\n%s = one_hot(%i) {size = 600, to = f32}\n",
@@ -176,6 +181,14 @@ static const struct kernel_case cases[] = {
 		"\"bij,bkj->bik\"}\n%u = contract(%c, %c) {spec = \"bij,bkj->ik\"}\noutput(\"u\", "
 		"%u)\n",
 		""},
+	{3, "sums of products in parts: of all, of two steps each, of a group",
+		"%a = input(\"a\") : f32[6,9,5]\n%b = input(\"b\") : f32[6,7,5]\n"
+		"%r = contract(%a, %b) {spec = \"bij,bkj->ik\"}\n"
+		"%v = input(\"v\") : bf16[530,3,5]\n%w = input(\"w\") : bf16[530,4,5]\n"
+		"%s = contract(%v, %w) {spec = \"bij,bkj->ik\"}\n"
+		"%c = input(\"c\") : f16[3,2,8,9,5]\n%d = input(\"d\") : f16[3,2,8,7,5]\n"
+		"%t = contract(%c, %d) {spec = \"agbij,agbkj->gik\"}\n",
+		"part < 6;|part < 265;|part < 8;"},
 	{3, "a product with bias and relu",
 		"%a = input(\"a\") : f32[9,21]\n%b = input(\"b\") : f32[21,13]\n%v = input(\"v\") "
 		": f32[13]\n%r = fuse(%a, %b, %v) {\n"

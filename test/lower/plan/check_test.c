@@ -160,9 +160,10 @@ static void
 an_output_overwritten(void **state)
 {
 	(void)state;
-	struct fixture *x = fixture_of("module @t\nfunc @main() {\n%x = input(\"x\") : f32[4]\n%e = "
-				    "exp(%x)\noutput(\"e\", %e)\n%f = neg(%e)\n"
-				    "output(\"f\", %f)\n}\n");
+	struct fixture *x =
+		fixture_of("module @t\nfunc @main() {\n%x = input(\"x\") : f32[4]\n%e = "
+			   "exp(%x)\noutput(\"e\", %e)\n%f = neg(%e)\n"
+			   "output(\"f\", %f)\n}\n");
 	struct lower_plan *p = x->plan;
 	p->buffer[buffer_of(p, "f")].offset = p->buffer[buffer_of(p, "e")].offset;
 	refused(x, "which outlives the step, is overwritten");
@@ -182,8 +183,9 @@ static void
 in_place_where_it_must_not_be(void **state)
 {
 	(void)state;
-	struct fixture *x = fixture_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4,4]\n%n = "
-				    "matmul(%w, %w)\nupdate(%w, %n)\n}\n");
+	struct fixture *x =
+		fixture_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4,4]\n%n = "
+			   "matmul(%w, %w)\nupdate(%w, %n)\n}\n");
 	struct lower_plan *p = x->plan;
 	struct lower_action *a = &p->action[find_op(p, LOWER_KERNEL, OP_matmul)];
 	lower_value_of(p, &a->op->result[0])->buffer = buffer_of(p, "w");
@@ -221,14 +223,14 @@ a_row_in_bytes_that_a_message_frees(void **state)
 	(void)state;
 	talloc_free(
 		fixture_of("module @t\nmesh [dp = 2, tp = 2]\nfunc @main() {\n"
-			"%0 = input(\"x\") : f32[8/dp/tp]\n"
-			"%1 = input(\"i\") {range = 6} : i64[8/dp/tp]\n"
-			"%2 = scatter_add(%0, %1) {size = 4} : f32[4]+dp+tp\n"
-			"%3 = allreduce(%2) {axis = tp}\n"
-			"%s = sum(%2) {dims = [0], keep = true}\n%h = reshape(%s) {shape = []}\n"
-			"%r, %4, %5 = allreduce(%h, %h, %3) {axis = dp}\noutput(\"a\", %5)\n"
-			"%6 = allreduce(%r) {axis = tp}\noutput(\"b\", %6)\n"
-			"%7 = allreduce(%4) {axis = tp}\noutput(\"c\", %7)\n}\n"));
+			   "%0 = input(\"x\") : f32[8/dp/tp]\n"
+			   "%1 = input(\"i\") {range = 6} : i64[8/dp/tp]\n"
+			   "%2 = scatter_add(%0, %1) {size = 4} : f32[4]+dp+tp\n"
+			   "%3 = allreduce(%2) {axis = tp}\n"
+			   "%s = sum(%2) {dims = [0], keep = true}\n%h = reshape(%s) {shape = []}\n"
+			   "%r, %4, %5 = allreduce(%h, %h, %3) {axis = dp}\noutput(\"a\", %5)\n"
+			   "%6 = allreduce(%r) {axis = tp}\noutput(\"b\", %6)\n"
+			   "%7 = allreduce(%4) {axis = tp}\noutput(\"c\", %7)\n}\n"));
 }
 
 /* --- fields that lives and writes do not show ---------------------------------------------------
@@ -267,8 +269,8 @@ a_kernel_on_ranks_without_its_operands(void **state)
 {
 	(void)state;
 	struct fixture *x = fixture_of("module @t\nmesh [dp = 2]\nfunc @main() {\n"
-				    "%x = input(\"x\") : f32[4]@dp=1\n%e = exp(%x)\n"
-				    "%r = replicate(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
+				       "%x = input(\"x\") : f32[4]@dp=1\n%e = exp(%x)\n"
+				       "%r = replicate(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
 	x->plan->action[find_op(x->plan, LOWER_KERNEL, OP_exp)].guard.n = 0;
 	refused(x, "exp is executed on ranks that do not hold its result");
 }
@@ -278,20 +280,21 @@ a_kernel_on_ranks_without_its_operands(void **state)
 	static void name(void **state)                                                             \
 	{                                                                                          \
 		(void)state;                                                                       \
-		struct fixture *x = fixture_of(step);                                                 \
+		struct fixture *x = fixture_of(step);                                              \
 		struct lower_coll *c = &x->plan->coll[0];                                          \
 		change;                                                                            \
 		refused(x, why);                                                                   \
 	}
 
 A_COLLECTIVE(a_collective_on_a_time_axis, c->axis = 1, "which is not one on that axis")
-A_COLLECTIVE(
-	a_collective_of_more_elements, c->buf[0].inner *= 100, "and its tensor have different extents")
-A_COLLECTIVE(a_collective_of_another_element_type, c->dtype = IR_f64, "and the collective have different element types")
+A_COLLECTIVE(a_collective_of_more_elements, c->buf[0].inner *= 100,
+	"and its tensor have different extents")
+A_COLLECTIVE(a_collective_of_another_element_type, c->dtype = IR_f64,
+	"and the collective have different element types")
 A_COLLECTIVE(a_collective_of_another_kind, c->kind++, "changes its layout in a different way")
 A_COLLECTIVE(a_collective_to_another_rank, c->to = 1, "changes its layout in a different way")
-A_COLLECTIVE(
-	a_collective_of_another_tensor, c->buf[0].src = c->buf[0].dst + 1, "belongs to another tensor")
+A_COLLECTIVE(a_collective_of_another_tensor, c->buf[0].src = c->buf[0].dst + 1,
+	"belongs to another tensor")
 
 /* All ranks post both in one order, so that nobody waits for ever; but %l is not there yet. */
 static void
@@ -309,8 +312,8 @@ a_read_of_the_next_value(void **state)
 {
 	(void)state;
 	struct fixture *x = fixture_of("module @t\nfunc @main() {\n%w = param(\"w\") : f32[4]\n"
-				    "%e = exp(%w)\n%n = neg(%w)\nupdate(%w, %n)\n"
-				    "output(\"e\", %e)\n}\n");
+				       "%e = exp(%w)\n%n = neg(%w)\nupdate(%w, %n)\n"
+				       "output(\"e\", %e)\n}\n");
 	swap(x->plan, find_op(x->plan, LOWER_KERNEL, OP_exp),
 		find_op(x->plan, LOWER_KERNEL, OP_neg));
 	refused(x, "reads %w in buffer 0, which holds %n at that time");
@@ -321,9 +324,9 @@ a_copy_of_more_bytes(void **state)
 {
 	(void)state;
 	struct fixture *x = fixture_of("module @t\nmesh [dp = 2]\nfunc @main() {\n"
-				    "%w = param(\"w\") : f32[4]\n"
-				    "%p = partition(%w) {axis = dp, dim = 0}\n%e = exp(%p)\n"
-				    "%r = allgather(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
+				       "%w = param(\"w\") : f32[4]\n"
+				       "%p = partition(%w) {axis = dp, dim = 0}\n%e = exp(%p)\n"
+				       "%r = allgather(%e) {axis = dp}\noutput(\"r\", %r)\n}\n");
 	x->plan->action[find(x->plan, LOWER_COPY, 0)].copy.bytes *= 1000;
 	refused(x, "a copy that is not of a rank's slice along dp");
 }
@@ -341,10 +344,11 @@ static void
 a_sum_that_is_read_too_early(void **state)
 {
 	(void)state;
-	struct fixture *x = fixture_of("module @t\nsteps [mb = 2]\nfunc @main() {\n"
-				    "%x = input(\"x\") : f32[8/mb,4]\n%s = sum(%x) {dims = [0]}\n"
-				    "%r = reduce(%s) {axis = mb}\n%n = neg(%r)\n"
-				    "output(\"n\", %n)\n}\n");
+	struct fixture *x =
+		fixture_of("module @t\nsteps [mb = 2]\nfunc @main() {\n"
+			   "%x = input(\"x\") : f32[8/mb,4]\n%s = sum(%x) {dims = [0]}\n"
+			   "%r = reduce(%s) {axis = mb}\n%n = neg(%r)\n"
+			   "output(\"n\", %n)\n}\n");
 	swap(x->plan, find(x->plan, LOWER_END, 0), find_op(x->plan, LOWER_KERNEL, OP_neg));
 	refused(x, "before the loop that completes it has ended");
 }

@@ -157,7 +157,8 @@ enum { NPROGRAMS = sizeof programs / sizeof *programs };
 static struct lower_plan *
 plan_of(const void *owner, int i)
 {
-	return talloc_steal(owner, fixture_of(talloc_asprintf(owner, "module @t\n%s", programs[i])))->plan;
+	return talloc_steal(owner, fixture_of(talloc_asprintf(owner, "module @t\n%s", programs[i])))
+		->plan;
 }
 
 static void

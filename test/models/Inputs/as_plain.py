@@ -29,7 +29,8 @@ class Program:
     def __init__(self, dopt, model, path, pipeline, ranks, shim=None):
         self.path, self.ranks = path, ranks
         target = ["-target=cuda"] if shim else []
-        step.run(dopt, "-emit=program", *target, f"-pass={pipeline},{OPTIMIZE}", "-o", path, "-D", f"N={ranks}",
+        passes = pipeline if pipeline.startswith("plan{") else f"{pipeline},{OPTIMIZE}"  # plan decides on kernels, too
+        step.run(dopt, "-emit=program", *target, f"-pass={passes}", "-o", path, "-D", f"N={ranks}",
                  *model.defines, *model.toy, model.path)
         if shim:
             step.run(f"{shim[0]}/link", f"{path}.src", path, shim[1])

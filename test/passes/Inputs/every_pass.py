@@ -28,6 +28,7 @@ PIPELINES = [
     "grad,adam,parallelize,canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,grad,parallelize{engine=random,seed=2},sgd,cse,dce",
     "rewrite{policy=all},grad,adam,dp{axis=dp},rewrite,canonicalize,cse,dce,opfuse,tensorfuse",
+    "plan{evaluations=16,summary=false}",
     "grad,sgd,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
 ]
 

@@ -26,14 +26,15 @@ static const struct {
 	{"a scalar constant is everybody's own",
 		X "%c = constant() {value = 2} : f32[] %a = mul(%x, %c)", "c a", FUSE_NO_KERNEL},
 	{"a sort has loops of its own", X "%s, %p = sort(%x) %a = exp(%s)", "s a", FUSE_NO_KERNEL},
-	{"a barrier of what is no param", X "%a = exp(%x) %d = barrier(%x) %b = neg(%a)",
-		"a b", FUSE_BARRIER},
+	{"a barrier of what is no param", X "%a = exp(%x) %d = barrier(%x) %b = neg(%a)", "a b",
+		FUSE_BARRIER},
 	{"a barrier of params alone, which delays nothing",
-		X W "%v = param(\"v\") : f32[4,6] %a = exp(%x) %c, %d = barrier(%w, %v) %b = neg(%a)",
+		X W
+		"%v = param(\"v\") : f32[4,6] %a = exp(%x) %c, %d = barrier(%w, %v) %b = neg(%a)",
 		"a b", FUSE_POSSIBLE},
 	{"a barrier of what is computed of a param alone",
-		X W "%a = exp(%x) %c = convert(%w) {to = bf16} %d = barrier(%c) %b = neg(%a)", "a b",
-		FUSE_POSSIBLE},
+		X W "%a = exp(%x) %c = convert(%w) {to = bf16} %d = barrier(%c) %b = neg(%a)",
+		"a b", FUSE_POSSIBLE},
 	{"a barrier of a param and what is computed",
 		X W "%a = exp(%x) %c, %d = barrier(%w, %a) %b = neg(%a)", "a b", FUSE_BARRIER},
 	{"other shapes", X "%y = input(\"y\") : f32[4,8] %a = exp(%x) %b = neg(%y)", "a b",
@@ -138,7 +139,8 @@ verdicts(void **state)
 			op[n++] = op_of(b, p, length);
 			p += length;
 		}
-		const struct fuse_table *t = fuse_table_create(scratch, m, b, alike_create(scratch, m, b));
+		const struct fuse_table *t =
+			fuse_table_create(scratch, m, b, alike_create(scratch, m, b));
 		const enum fuse_verdict v = fuse_check(t, op, n);
 		if (v != cases[i].verdict)
 			fail_msg("%s: %s, not: %s", cases[i].what, fuse_verdict_text(v),

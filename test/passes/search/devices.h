@@ -48,7 +48,8 @@ wrong(struct trial *t, const char *what)
 /* A device on which the step cannot be replayed, having too many that differ, is left out. */
 static inline bool
 on_every_device(struct trial *t, const struct ir_module *m, uint64_t seed,
-	bool (*check)(struct trial *, const struct ir_module *, const struct cost_model *, uint64_t))
+	bool (*check)(
+		struct trial *, const struct ir_module *, const struct cost_model *, uint64_t))
 {
 	for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
 		const struct cost_model *model = model_of(t, devices[i]);

@@ -91,8 +91,8 @@ check_engine(struct trial *t, const struct ir_module *m, const struct cost_model
 }
 
 static bool
-check_engines(struct trial *t, const struct ir_module *m, const struct cost_model *model,
-	uint64_t seed)
+check_engines(
+	struct trial *t, const struct ir_module *m, const struct cost_model *model, uint64_t seed)
 {
 	static const enum search_engine engine[] = {SEARCH_DISCO, SEARCH_DPRO, SEARCH_DOPT};
 
@@ -108,8 +108,11 @@ check(struct trial *t, const struct ir_module *m, uint64_t seed)
 	return on_every_device(t, m, seed, check_engines);
 }
 
-static const struct trial_test test = {
-	.count = COUNT, .steps = STEPS, .options = device_options, .check = check, .found = {2543212985}};
+static const struct trial_test test = {.count = COUNT,
+	.steps = STEPS,
+	.options = device_options,
+	.check = check,
+	.found = {2543212985}};
 
 static void
 engines_keep_the_meaning(void **state)

@@ -4,7 +4,7 @@
 #include "runtime/rt_program.h"
 
 enum {
-	SLOT = 1024,              /* elements of a buffer, at most: 756, of an alltoall */
+	SLOT = 1024, /* elements of a buffer, at most: 756, of an alltoall */
 	COLLS = 40,
 	SOURCE = 0,
 	SOURCE_ELEMENTS = 2 * SLOT,
@@ -16,11 +16,22 @@ enum {
 static const struct rt_axis axes[] = {{"a", 2, false}, {"b", 2, false}};
 
 static const struct rt_tensor tensors[] = {
-	{.name = "source", .role = RT_PARAM, .dtype = RT_f32, .rank = 2,
-		.dims = {4, SOURCE_ELEMENTS}, .split = {{2, {0, 1}}}, .init = RT_INIT_NORMAL,
-		.scale = 1, .offset = SOURCE},
-	{.name = "result", .role = RT_OUTPUT, .dtype = RT_f32, .rank = 2,
-		.dims = {4, RESULT_ELEMENTS}, .split = {{2, {0, 1}}}, .offset = RESULT},
+	{.name = "source",
+		.role = RT_PARAM,
+		.dtype = RT_f32,
+		.rank = 2,
+		.dims = {4, SOURCE_ELEMENTS},
+		.split = {{2, {0, 1}}},
+		.init = RT_INIT_NORMAL,
+		.scale = 1,
+		.offset = SOURCE},
+	{.name = "result",
+		.role = RT_OUTPUT,
+		.dtype = RT_f32,
+		.rank = 2,
+		.dims = {4, RESULT_ELEMENTS},
+		.split = {{2, {0, 1}}},
+		.offset = RESULT},
 };
 
 #define BUF(i, b, first)                                                                           \
@@ -28,7 +39,10 @@ static const struct rt_tensor tensors[] = {
 		SOURCE + (b)*SLOT * 4, RESULT + ((i)*2 + (b)) * SLOT * 4, 3, 5, 7, 4, 3, 6, first, \
 			0                                                                          \
 	}
-#define BUFS(i, first) {BUF(i, 0, first), BUF(i, 1, first)}
+#define BUFS(i, first)                                                                             \
+	{                                                                                          \
+		BUF(i, 0, first), BUF(i, 1, first)                                                 \
+	}
 #define BUFS_OF_KIND(k, first)                                                                     \
 	BUFS(4 * (k), first), BUFS(4 * (k) + 1, first), BUFS(4 * (k) + 2, first),                  \
 		BUFS(4 * (k) + 3, first)

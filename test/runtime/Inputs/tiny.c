@@ -23,31 +23,64 @@ enum offset { X = 0, Y = 256, W = 512, BIAS = 576, DW = 640, DB = 704, LOSS = 76
 static const struct rt_axis axes[] = {{"dp", PLACES, false}, {"mb", MICRO, true}};
 
 static const struct rt_tensor tensors[] = {
-	{.name = "x", .role = RT_INPUT, .dtype = RT_f32, .rank = 2, .dims = {B, K},
-		.split = {{2, {0, 1}}}, .offset = X},
-	{.name = "y", .role = RT_INPUT, .dtype = RT_i32, .rank = 1, .dims = {B},
-		.split = {{2, {0, 1}}}, .range = 10, .offset = Y},
-	{.name = "w", .role = RT_PARAM, .dtype = RT_f32, .rank = 1, .dims = {K},
-		.init = RT_INIT_NORMAL, .scale = 0.5, .offset = W},
-	{.name = "b", .role = RT_PARAM, .dtype = RT_f32, .init = RT_INIT_CONSTANT, .mean = 0.25,
+	{.name = "x",
+		.role = RT_INPUT,
+		.dtype = RT_f32,
+		.rank = 2,
+		.dims = {B, K},
+		.split = {{2, {0, 1}}},
+		.offset = X},
+	{.name = "y",
+		.role = RT_INPUT,
+		.dtype = RT_i32,
+		.rank = 1,
+		.dims = {B},
+		.split = {{2, {0, 1}}},
+		.range = 10,
+		.offset = Y},
+	{.name = "w",
+		.role = RT_PARAM,
+		.dtype = RT_f32,
+		.rank = 1,
+		.dims = {K},
+		.init = RT_INIT_NORMAL,
+		.scale = 0.5,
+		.offset = W},
+	{.name = "b",
+		.role = RT_PARAM,
+		.dtype = RT_f32,
+		.init = RT_INIT_CONSTANT,
+		.mean = 0.25,
 		.offset = BIAS},
 	{.name = "loss", .role = RT_OUTPUT, .dtype = RT_f32, .offset = LOSS},
 };
 
 static const struct rt_kernel kernels[] = {
-	{"gradient", "fuse(matmul, sub)", 4.0 * ROWS * K, 8.0 * ROWS * K},
+	{"gradient", "fuse(matmul, sub)", 4.0 * ROWS *K, 8.0 * ROWS *K},
 	{"update", "update(%w, %b)", 2.0 * (K + 1), 12.0 * (K + 1)},
 };
 
-static const struct rt_buf gradients[] = {{DW, DW, 1, K, 1, 0, 0, 0, false},
-	{DB, DB, 1, 1, 1, 0, 0, 0, false}};
+static const struct rt_buf gradients[] = {
+	{DW, DW, 1, K, 1, 0, 0, 0, false}, {DB, DB, 1, 1, 1, 0, 0, 0, false}};
 static const struct rt_buf losses[] = {{LOSS, LOSS, 1, 1, 1, 0, 0, 0, false}};
 
 static const struct rt_coll colls[] = {
-	{.name = "gradients", .kind = RT_ALLREDUCE, .axis = 0, .dtype = RT_f32, .nbufs = 2,
-		.bufs = gradients, .bytes = 16, .op = 4},
-	{.name = "loss", .kind = RT_ALLREDUCE, .axis = 0, .dtype = RT_f32, .nbufs = 1,
-		.bufs = losses, .bytes = 4, .op = 5},
+	{.name = "gradients",
+		.kind = RT_ALLREDUCE,
+		.axis = 0,
+		.dtype = RT_f32,
+		.nbufs = 2,
+		.bufs = gradients,
+		.bytes = 16,
+		.op = 4},
+	{.name = "loss",
+		.kind = RT_ALLREDUCE,
+		.axis = 0,
+		.dtype = RT_f32,
+		.nbufs = 1,
+		.bufs = losses,
+		.bytes = 4,
+		.op = 5},
 };
 
 static void

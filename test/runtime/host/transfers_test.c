@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 enum {
-	SECONDS = 60,   /* a program takes far less: then it waits for ever */
-	MANY = 700,     /* more than the ring of a direction has room for */
-	UNIT = 64,      /* bytes; transfer i has (i % SIZES) of them */
-	SIZES = 5,      /* of them one is 0 */
+	SECONDS = 60, /* a program takes far less: then it waits for ever */
+	MANY = 700,   /* more than the ring of a direction has room for */
+	UNIT = 64,    /* bytes; transfer i has (i % SIZES) of them */
+	SIZES = 5,    /* of them one is 0 */
 	SLOT = SIZES * UNIT,
 	BYTES = MANY * SLOT,
 };
@@ -93,8 +93,7 @@ each(struct rt_ctx *ctx)
 			expect(ctx, !bytes_of(i) || ctx->host[(size_t)i * SLOT] == again);
 			rt_transfer_post(ctx, MANY + i);
 			rt_transfer_wait(ctx, MANY + i);
-			expect(ctx, !bytes_of(i) ||
-					    ctx->arena[BYTES + (size_t)i * SLOT] == again);
+			expect(ctx, !bytes_of(i) || ctx->arena[BYTES + (size_t)i * SLOT] == again);
 		}
 }
 

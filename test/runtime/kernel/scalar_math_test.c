@@ -238,10 +238,10 @@ ALSO
 #undef EACH
 #define EACH ROW
 
-/* What a function gives of subnormal numbers that count as zeros is what it gives of zeros with their
+	/* What a function gives of subnormal numbers that count as zeros is what it gives of zeros with their
  * signs, or as subnormal as that. */
-static void
-subnormal_numbers_are_read_as_zeros(void **state)
+	static void
+	subnormal_numbers_are_read_as_zeros(void **state)
 {
 	(void)state;
 	static const struct {
@@ -252,11 +252,11 @@ subnormal_numbers_are_read_as_zeros(void **state)
 #include "ir/ops/scalar.def"
 		ALSO};
 	/* Each pair is a subnormal number and its zero; other numbers stand for themselves. */
-	static const float f32[][2] = {{0x1p-130f, 0}, {-0x1p-149f, -0.0f}, {0x1.8p-127f, 0}, {0, 0},
-		{-0.0f, -0.0f}, {1, 1}, {-3, -3}, {0.5f, 0.5f}, {INFINITY, INFINITY},
+	static const float f32[][2] = {{0x1p-130f, 0}, {-0x1p-149f, -0.0f}, {0x1.8p-127f, 0},
+		{0, 0}, {-0.0f, -0.0f}, {1, 1}, {-3, -3}, {0.5f, 0.5f}, {INFINITY, INFINITY},
 		{-INFINITY, -INFINITY}, {FLT_MIN, FLT_MIN}};
-	static const double f64[][2] = {{0x1p-1030, 0}, {-0x1p-1074, -0.0}, {0x1.8p-1023, 0}, {0, 0},
-		{-0.0, -0.0}, {1, 1}, {-3, -3}, {0.5, 0.5}, {INFINITY, INFINITY},
+	static const double f64[][2] = {{0x1p-1030, 0}, {-0x1p-1074, -0.0}, {0x1.8p-1023, 0},
+		{0, 0}, {-0.0, -0.0}, {1, 1}, {-3, -3}, {0.5, 0.5}, {INFINITY, INFINITY},
 		{-INFINITY, -INFINITY}, {DBL_MIN, DBL_MIN}};
 	enum { ROWS = sizeof rows / sizeof *rows, NUMBERS = sizeof f32 / sizeof *f32 };
 	float wide[ROWS][NUMBERS][NUMBERS][2];
@@ -278,11 +278,12 @@ subnormal_numbers_are_read_as_zeros(void **state)
 				const float *a = wide[i][x][y];
 				const double *b = wider[i][x][y];
 				if (!are_as_large(a[0], a[1], (double)FLT_MIN))
-					fail_msg("%s(%a, %a) = %a, expected %a", rows[i].name, (double)f32[x][0],
-						(double)f32[y][0], (double)a[0], (double)a[1]);
+					fail_msg("%s(%a, %a) = %a, expected %a", rows[i].name,
+						(double)f32[x][0], (double)f32[y][0], (double)a[0],
+						(double)a[1]);
 				if (!are_as_large(b[0], b[1], DBL_MIN))
-					fail_msg("%s(%a, %a) = %a, expected %a", rows[i].name, f64[x][0],
-						f64[y][0], b[0], b[1]);
+					fail_msg("%s(%a, %a) = %a, expected %a", rows[i].name,
+						f64[x][0], f64[y][0], b[0], b[1]);
 			}
 }
 

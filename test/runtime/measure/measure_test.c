@@ -56,8 +56,7 @@ kernel(struct rt_ctx *ctx, void *const *operand, void *const *result, void *scra
 static int
 measure(const char *path)
 {
-	static const struct rt_measure_tensor floats = {.elements = ELEMENTS,
-						      .dtype = RT_f32},
+	static const struct rt_measure_tensor floats = {.elements = ELEMENTS, .dtype = RT_f32},
 					      mask = {.elements = ELEMENTS,
 						      .dtype = RT_bool,
 						      .range = 2};

@@ -181,8 +181,8 @@ import_all_to_all(struct import *im, const struct mlir_op *op, const struct impo
 				im, op, "a group has fewer than %" PRId64 " processes", count);
 		if (in[i].type->dim[from] % count)
 			return import_error(im, op,
-				"dim %d of size %" PRId64
-				" is not divisible into %" PRId64 " parts",
+				"dim %d of size %" PRId64 " is not divisible into %" PRId64
+				" parts",
 				from, in[i].type->dim[from], count);
 		if (g.regular && g.ordered) {
 			if (!spmd_vary(im, &v, g.axes) ||

@@ -67,8 +67,8 @@ read_pairs(struct import *im, const struct mlir_op *op, int64_t *source)
 		const int64_t from = pair[0].i, to = pair[a->dense->splat ? 0 : 1].i;
 		if (from < 0 || from >= n || to < 0 || to >= n)
 			return import_error(im, op,
-				"the pair %" PRId64 ", %" PRId64
-				" is out of range of the %" PRId64 " %s",
+				"the pair %" PRId64 ", %" PRId64 " is out of range of the %" PRId64
+				" %s",
 				from, to, n, partitions ? "partitions" : "replicas");
 		const int64_t first = partitions ? to : to * s->partitions;
 		if (sends[from] || source[first] >= 0)

@@ -44,8 +44,8 @@ static void
 split_word(struct import *im, struct ir_value *v, struct ir_value *out[2])
 {
 	out[0] = build_convert(im, v, IR_u32);
-	out[1] = build_convert(
-		im, build2(im, OP_shift_right_logical, v, build_u64(im, 32)), IR_u32);
+	out[1] =
+		build_convert(im, build2(im, OP_shift_right_logical, v, build_u64(im, 32)), IR_u32);
 }
 
 static struct ir_value *
@@ -70,8 +70,7 @@ threefry(struct import *im, struct ir_value *const key[2], struct ir_value *x[2]
 	static const uint8_t by[8] = {13, 15, 26, 6, 17, 29, 16, 24};
 	struct ir_value *k[3] = {key[0], key[1]};
 
-	k[2] = build2(
-		im, OP_xor, build2(im, OP_xor, build_u32(im, 0x1BD11BDA), key[0]), key[1]);
+	k[2] = build2(im, OP_xor, build2(im, OP_xor, build_u32(im, 0x1BD11BDA), key[0]), key[1]);
 	for (int i = 0; i < 2; i++)
 		x[i] = build2(im, OP_add, x[i], k[i]);
 	for (int round = 0; round < 20; round++) {
@@ -148,8 +147,7 @@ make_threefry(struct bits *b)
 	struct ir_value *key[2], *x[2];
 
 	split_word(im, b->state[0], key);
-	split_word(
-		im, build2(im, OP_add, build_iota(im, IR_u64, 1, 0, counters), b->state[1]), x);
+	split_word(im, build2(im, OP_add, build_iota(im, IR_u64, 1, 0, counters), b->state[1]), x);
 	threefry(im, key, x);
 	b->state[1] = build2(im, OP_add, b->state[1], build_u64(im, (uint64_t)counters));
 	if (b->wide)

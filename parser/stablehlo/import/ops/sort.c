@@ -232,6 +232,31 @@ check_sort(const struct sorting *s, const struct import_value *in, int64_t *dim)
 	       import_error(s->im, s->op, "the comparator must return tensor<i1>");
 }
 
+/* The operands with that dim last. */
+static bool
+sorting_begin(struct sorting *s, const struct import_value *in, int64_t dim)
+{
+	struct import_value *v = ARENA_ARRAY(s->im->arena, struct import_value, s->n);
+
+	memcpy(v, in, (size_t)s->n * sizeof *v);
+	import_align(s->im, v, s->n, true);
+	s->varies = v[0].varies;
+	s->rank = import_lead(&v[0]) + in[0].type->rank;
+	dim += import_lead(&v[0]);
+	for (int d = 0; d < s->rank; d++)
+		s->perm[d] = d < dim ? d : d + 1;
+	s->perm[s->rank - 1] = (int)dim;
+	for (int d = 0; d < s->rank; d++)
+		s->inverse[s->perm[d]] = d;
+	s->x = ARENA_ARRAY(s->im->arena, struct ir_value *, s->n);
+	for (int i = 0; i < s->n; i++) {
+		s->x[i] = build_transpose(s->im, v[i].value, s->perm);
+		if (!s->x[i])
+			return false;
+	}
+	return true;
+}
+
 bool
 import_sort(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)
@@ -242,23 +267,8 @@ import_sort(struct import *im, const struct mlir_op *op, const struct import_val
 
 	if (!check_sort(&s, in, &dim))
 		return false;
-	struct import_value *v = ARENA_ARRAY(im->arena, struct import_value, s.n);
-	memcpy(v, in, (size_t)s.n * sizeof *v);
-	import_align(im, v, s.n, true);
-	s.varies = v[0].varies;
-	s.rank = import_lead(&v[0]) + in[0].type->rank;
-	dim += import_lead(&v[0]);
-	for (int d = 0; d < s.rank; d++)
-		s.perm[d] = d < dim ? d : d + 1;
-	s.perm[s.rank - 1] = (int)dim;
-	for (int d = 0; d < s.rank; d++)
-		s.inverse[s.perm[d]] = d;
-	s.x = ARENA_ARRAY(im->arena, struct ir_value *, s.n);
-	for (int i = 0; i < s.n; i++) {
-		s.x[i] = build_transpose(im, v[i].value, s.perm);
-		if (!s.x[i])
-			return false;
-	}
+	if (!sorting_begin(&s, in, dim))
+		return false;
 	const int nkeys = comparator_keys(&op->region[0], key);
 	if (nkeys ? !sort_by_keys(&s, key, nkeys) : !sort_by_asking(&s))
 		return false;
@@ -294,4 +304,44 @@ import_top_k(struct import *im, const struct mlir_op *op, const struct import_va
 	out[0] = import_result(op, 0, build_convert(im, v, t), in[0].varies);
 	out[1] = import_result(op, 1, index, in[0].varies);
 	return true;
+}
+
+/* ApproxTopK of the operand and what goes with it, with their initial values: all of them exactly, in order.
+ * `called_computations` says what is first. */
+bool
+import_approx_top_k(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	const struct mlir_attr *config = mlir_attr_find(op, "mhlo.backend_config"),
+			       *called = mlir_attr_find(op, "called_computations");
+	struct comparator_key key[COMPARATOR_MAX_KEYS];
+	int64_t k, dim, whole;
+
+	if (!config || config->kind != MLIR_DICT || !take_int(im, op, config, "top_k", -1, &k) ||
+		!take_int(im, op, config, "reduction_dim", -1, &dim) ||
+		!take_int(im, op, config, "aggregate_to_topk", 0, &whole))
+		return import_error(
+			im, op, "mhlo.backend_config must give top_k and reduction_dim");
+	if (!whole)
+		return import_unsupported(im, op, "parts that are not put together");
+	const struct mlir_op *func = called && called->kind == MLIR_LIST && called->n == 1 &&
+						     called->item[0].kind == MLIR_SYMBOL
+					     ? import_func(im, called->item[0].s)
+					     : NULL;
+	if (!func || comparator_keys(&func->region[0], key) != 1 ||
+		key[0].value->block != &func->region[0] || key[0].value->index > 1)
+		return import_unsupported(im, op, "a comparator that is not an order of operand 1");
+	if (dim < 0 || dim >= in[0].type->rank || k < 1 || k > in[0].type->dim[dim] ||
+		!import_same_shape(in[0].type, in[1].type))
+		return import_error(im, op, "top_k and reduction_dim do not fit the operands");
+	struct sorting s = {.im = im, .op = op, .n = 2};
+	if (!sorting_begin(&s, in, dim))
+		return false;
+	struct ir_value *position = build_order(&s, s.x[0], key[0].descending, NULL);
+	for (int i = 0; i < 2; i++) {
+		struct ir_value *x = build_taken(&s, s.x[i], position);
+		x = build_slice_dim(im, x, s.rank - 1, 0, k, 1);
+		out[i] = import_result(op, i, build_transpose(im, x, s.inverse), s.varies);
+	}
+	return out[1].value != NULL;
 }

@@ -18,7 +18,7 @@
 enum { MARK_NONE, MARK_OPEN, MARK_VARIABLE, MARK_CONSTANT };
 
 struct import_known {
-	struct ptr_map *tensor; /* ir_value -> struct tensor, owned by this */
+	struct ptr_map *tensor;   /* ir_value -> struct tensor, owned by this */
 	struct VEC(uint8_t) mark; /* by op->id */
 };
 

@@ -15,6 +15,7 @@
 #ifndef PARSER_STABLEHLO_IMPORT_STATE_STATE_H
 #define PARSER_STABLEHLO_IMPORT_STATE_STATE_H
 
+#include "ir/base/vec.h"
 #include "ir/interp/interp.h"
 #include "ir/ir.h"
 #include "parser/stablehlo/mlir/mlir.h"
@@ -60,7 +61,16 @@ struct import_outcome {
 	unsigned checks;  /* outputs check.0 ... */
 };
 
+/* -D b=64: a size that the text leaves open. */
+struct import_size {
+	const char *name;
+	int64_t value;
+};
+
 struct import_options {
+	const struct import_size *size;
+	int nsizes;
+	bool *used; /* [nsizes] set where an argument has it */
 	const char
 		*carry; /* -carry: "auto", "none" or "0,2:1,4-6:2-4": argument:result; NULL: auto */
 	int64_t replicas;  /* -replicas: of a program that leaves the number open (groups of one); 0
@@ -77,19 +87,21 @@ struct import {
 	struct ir_module *module;
 	struct ir_builder builder; /* .loc is that of the op at hand */
 	struct diag *diag;
-	struct arena *arena;     /* of values and scratch, until the import ends */
-	int depth;               /* functions in each other */
-	int pointwise;           /* above 0: in a region whose scalars may be whole tensors */
-	uint32_t nops;           /* imported so far */
-	struct ptr_map *rows;    /* op name -> struct import_row */
-	struct ptr_map *funcs;   /* function name -> func.func */
-	struct ptr_map *symbols; /* names of inputs and outputs that are taken */
-	struct import_missing *missing; /* unsupported ops: name, first place, how often */
-	struct import_known *known;     /* known.c */
-	uint32_t nchecks;               /* check.c */
-	struct import_probe *probes;    /* check.c: the last one first */
-	bool failed;                    /* something was reported, or is to be */
-	void *spmd;                     /* spmd.c */
+	struct arena *arena;   /* of values and scratch, until the import ends */
+	int depth;             /* functions in each other */
+	int pointwise;         /* above 0: in a region whose scalars may be whole tensors */
+	uint32_t nops;         /* imported so far */
+	struct ptr_map *rows;  /* op name -> struct import_row */
+	struct ptr_map *funcs; /* function name -> func.func */
+	struct VEC(const char *) open_name; /* of each `?` of the arguments, in order */
+	struct ptr_map *templates;          /* calls of templates -> modules: build/template.c */
+	struct ptr_map *symbols;            /* names of inputs and outputs that are taken */
+	struct import_missing *missing;     /* unsupported ops: name, first place, how often */
+	struct import_known *known;         /* known.c */
+	uint32_t nchecks;                   /* check.c */
+	struct import_probe *probes;        /* check.c: the last one first */
+	bool failed;                        /* something was reported, or is to be */
+	void *spmd;                         /* spmd.c */
 };
 
 /*

@@ -13,13 +13,10 @@
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/build/take.h"
+#include "parser/stablehlo/import/sum/solve.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-enum {
-	SOLVE_MAX_ROWS = 1024, /* unrolled: some eight ops each */
-};
 
 static struct ir_value *
 build_swapped(struct import *im, struct ir_value *v)
@@ -86,8 +83,8 @@ build_solved(const struct solve *s)
 }
 
 /* Matrices of one element type, square, with the batch dims of each other. */
-static bool
-check_matrix(struct import *im, const struct mlir_op *op, const struct mlir_type *a)
+bool
+solve_check_matrix(struct import *im, const struct mlir_op *op, const struct mlir_type *a)
 {
 	if (a->rank < 2 || a->dim[a->rank - 1] != a->dim[a->rank - 2])
 		return import_error(
@@ -105,7 +102,7 @@ check_solve(struct import *im, const struct mlir_op *op, const struct import_val
 {
 	const struct mlir_type *a = in[0].type, *b = in[1].type;
 
-	if (!check_matrix(im, op, a))
+	if (!solve_check_matrix(im, op, a))
 		return false;
 	if (b->rank != a->rank || memcmp(a->dim, b->dim, (a->rank - 2u) * sizeof *a->dim))
 		return import_error(im, op, "the operands have different batch dims");
@@ -136,39 +133,52 @@ take_transpose(struct import *im, const struct mlir_op *op, bool *out)
 }
 
 bool
-import_triangular_solve(struct import *im, const struct mlir_op *op, const struct import_value *in,
-	struct import_value *out)
+solve_triangular(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	const struct solve_form *f, struct import_value *out)
 {
 	struct import_value v[2] = {in[0], in[1]};
-	int64_t left, lower, unit;
-	bool transpose;
 
-	if (!take_int(im, op, NULL, "left_side", 1, &left) ||
-		!take_int(im, op, NULL, "lower", 1, &lower) ||
-		!take_int(im, op, NULL, "unit_diagonal", 0, &unit) ||
-		!take_transpose(im, op, &transpose) || !check_solve(im, op, in, left != 0))
+	if (!check_solve(im, op, in, f->left))
 		return false;
 	import_align(im, v, 2, true);
 	const enum ir_dtype t = (enum ir_dtype)in[0].type->dtype;
 	struct solve s = {.im = im,
 		.a = build_convert(im, v[0].value, build_wide(t)),
 		.b = build_convert(im, v[1].value, build_wide(t)),
-		.lower = lower != 0,
-		.unit = unit != 0};
-	if (transpose != !left) { /* a transposed, once */
+		.lower = f->lower,
+		.unit = f->unit};
+	if (f->transpose == f->left) { /* a transposed, once */
 		s.a = build_swapped(im, s.a);
 		s.lower = !s.lower;
 	}
-	if (!left)
+	if (!f->left)
 		s.b = build_swapped(im, s.b);
 	if (!s.a || !s.b)
 		return false;
 	s.m = s.b->type->dim[s.b->type->rank - 2];
 	s.n = s.b->type->dim[s.b->type->rank - 1];
 	struct ir_value *x = build_solved(&s);
-	x = build_convert(im, left ? x : build_swapped(im, x), t);
+	x = build_convert(im, f->left ? x : build_swapped(im, x), t);
 	out[0] = import_result(op, 0, x, v[0].varies);
 	return x != NULL;
+}
+
+bool
+import_triangular_solve(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	int64_t left, lower, unit;
+	struct solve_form f;
+
+	if (!take_int(im, op, NULL, "left_side", 1, &left) ||
+		!take_int(im, op, NULL, "lower", 1, &lower) ||
+		!take_int(im, op, NULL, "unit_diagonal", 0, &unit) ||
+		!take_transpose(im, op, &f.transpose))
+		return false;
+	f.left = left != 0;
+	f.lower = lower != 0;
+	f.unit = unit != 0;
+	return solve_triangular(im, op, in, &f, out);
 }
 
 /* Column j from its diagonal on, from the columns before it, [.., m, j]. */
@@ -199,14 +209,14 @@ build_column(struct import *im, struct ir_value *a, struct ir_value *done, int64
 }
 
 bool
-import_cholesky(struct import *im, const struct mlir_op *op, const struct import_value *in,
-	struct import_value *out)
+solve_cholesky(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	bool lower, struct import_value *out)
 {
 	const enum ir_dtype t = (enum ir_dtype)in[0].type->dtype;
-	int64_t lower, low[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0};
+	int64_t low[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0};
 	struct ir_value *done = NULL;
 
-	if (!take_int(im, op, NULL, "lower", 0, &lower) || !check_matrix(im, op, in[0].type))
+	if (!solve_check_matrix(im, op, in[0].type))
 		return false;
 	struct ir_value *a = build_convert(im, in[0].value, build_wide(t));
 	a = lower ? a : build_swapped(im, a);
@@ -225,4 +235,14 @@ import_cholesky(struct import *im, const struct mlir_op *op, const struct import
 	done = build_convert(im, lower ? done : build_swapped(im, done), t);
 	out[0] = import_result(op, 0, done, in[0].varies);
 	return done != NULL;
+}
+
+bool
+import_cholesky(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	int64_t lower;
+
+	return take_int(im, op, NULL, "lower", 0, &lower) &&
+	       solve_cholesky(im, op, in, lower != 0, out);
 }

@@ -30,7 +30,7 @@ enum { TRACE_TOTALS = 4 };
 struct trace_comparison {
 	struct trace_pair *pair; /* by the absolute difference, the largest first */
 	uint32_t npairs, steps, ranks;
-	uint32_t predicted[2], profiled[2]; /* pairs, of computation and of communication */
+	uint32_t predicted[2], profiled[2];     /* pairs, of computation and of communication */
 	struct trace_total total[TRACE_TOTALS]; /* iteration, compute, communication, exposed */
 	double peak_bytes, arena_bytes;         /* predicted; what the program had */
 	const char *program, *build, *device;

@@ -115,8 +115,7 @@ compute_sentence(struct trace_diagnosis *d, const struct trace_measured *m, cons
 
 	if (!o)
 		return TEXT(d, "The trace has no kernels and no collectives.");
-	return TEXT(d,
-		"Computation bounds the step: kernels run for %s of it, %s (%s) for %s.",
+	return TEXT(d, "Computation bounds the step: kernels run for %s of it, %s (%s) for %s.",
 		share, o->value, o->name, part_of(d, m, o, time_of));
 }
 
@@ -192,8 +191,8 @@ crowd_facts(struct trace_diagnosis *d, const struct trace_set *s)
 				    "%" PRIu32 " ranks take turns on %" PRId64
 				    " processor%s of %s: the times of kernels and collectives "
 				    "include time in which the rank does not run.",
-				    ranks_beside(s, i), t->processors,
-				    number_plural(t->processors), t->host));
+				    ranks_beside(s, i), t->processors, number_plural(t->processors),
+				    t->host));
 	}
 }
 
@@ -270,12 +269,13 @@ overlap_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 		transfer_of(o) < MIN_SHARE * m->iteration.median)
 		return;
 	if (transfer_of(o) >= BARE_SHARE * time_of(o))
-		add_fact(d, TEXT(d,
-				    "No kernel overlaps with %s (%s): it is started when no other work "
-				    "is left, or waited for at once.",
-				    o->value, o->name));
-	add_fact(d, TEXT(d, "%s (%s): %.3g MB in %s, %.3g GB/s.", o->value, o->name,
-			    o->bytes / 1e6, trace_time_text(d, o->time.median),
+		add_fact(d,
+			TEXT(d,
+				"No kernel overlaps with %s (%s): it is started when no other work "
+				"is left, or waited for at once.",
+				o->value, o->name));
+	add_fact(d, TEXT(d, "%s (%s): %.3g MB in %s, %.3g GB/s.", o->value, o->name, o->bytes / 1e6,
+			    trace_time_text(d, o->time.median),
 			    o->time.median > 0 ? o->bytes / o->time.median / 1e9 : 0));
 }
 
@@ -296,12 +296,12 @@ kernel_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 		count += o->count;
 	}
 	if (d->share[TRACE_BOUND_IDLE] >= MIN_SHARE && count > all / 2)
-		add_fact(d,
-			TEXT(d,
-				"%.0f of %.0f kernels per step take less than %s "
-				"each, %s together: fewer and larger kernels "
-				"leave fewer gaps (pass opfuse).",
-				count, all, trace_time_text(d, SHORT_KERNEL), trace_time_text(d, time)));
+		add_fact(d, TEXT(d,
+				    "%.0f of %.0f kernels per step take less than %s "
+				    "each, %s together: fewer and larger kernels "
+				    "leave fewer gaps (pass opfuse).",
+				    count, all, trace_time_text(d, SHORT_KERNEL),
+				    trace_time_text(d, time)));
 }
 
 static void

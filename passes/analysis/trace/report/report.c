@@ -150,8 +150,8 @@ print_collectives(FILE *out, enum trace_format format, const struct trace_measur
 static void
 print_copies(FILE *out, enum trace_format format, const struct trace_measured *m)
 {
-	struct trace_table *t = trace_table_create(
-		NULL, "<op|<copy|<to|count|MB|time each|GB/s|exposed per step");
+	struct trace_table *t =
+		trace_table_create(NULL, "<op|<copy|<to|count|MB|time each|GB/s|exposed per step");
 
 	for (uint32_t i = 0; i < m->ncopies; i++) {
 		const struct trace_op_time *o = &m->copy[i];
@@ -178,7 +178,8 @@ trace_report_print(FILE *out, enum trace_format format, const struct trace_set *
 		return;
 	}
 	fprintf(out,
-		"%s, %" PRIu32 " rank%s, %" PRIu32 " step%s: %s per step (half of them %s to %s)\n\n",
+		"%s, %" PRIu32 " rank%s, %" PRIu32
+		" step%s: %s per step (half of them %s to %s)\n\n",
 		s->trace[0]->program, s->trace[0]->ranks, number_plural(s->trace[0]->ranks),
 		m->steps, number_plural(m->steps), trace_time_text(d, m->iteration.median),
 		trace_time_text(d, m->iteration.low), trace_time_text(d, m->iteration.high));

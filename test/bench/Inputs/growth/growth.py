@@ -14,8 +14,6 @@ BLOCKS = (32, 64, 128)
 MOST = 2.3 / 2  # growth of the work for each op: 2 is linear, and 2.3 is n log n at these sizes
 # Rows whose work for each op grows by more, how much that may be, and why time stays linear in the end.
 BOUND = {
-    "prefetch": (1.6, "up to 64 amounts of memory are tried, how many depends on the step"),
-    "unshard": (1.6, "as prefetch"),
     "opfuse{policy=xla}": (1.6, "a param's readers, 64 at most, are compared in pairs"),
     "memory: fused": (1.6, "offsets are tried in several orders where gaps remain, 80,000 buffers in total"),
     "-stats: fused": (1.6, "as memory"),

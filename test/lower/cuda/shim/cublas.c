@@ -1,10 +1,12 @@
-/* The part of cuBLASLt that libdopt_rt_cuda calls, on a processor: a product is three loops. */
+/* The part of cuBLASLt that libdopt_rt_cuda calls, on a processor: a product is three loops. With SHIM_STRIDED it has no
+ * batches by addresses; with SHIM_COUNT it says at the end how many products were asked for. */
 #include "../../../../runtime/kernel/half.h"
 #include "streams.h"
 
 #include <cublasLt.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +23,7 @@ struct layout {
 	uint64_t rows, cols;
 	int64_t ld, stride;
 	int32_t batch;
+	uint32_t mode; /* cublasLtBatchMode_t */
 };
 
 struct preference {
@@ -94,7 +97,7 @@ cublasLtMatrixLayoutCreate(
 	cublasLtMatrixLayout_t *layout, cudaDataType type, uint64_t rows, uint64_t cols, int64_t ld)
 {
 	struct layout *l = calloc(1, sizeof *l);
-	*l = (struct layout){type, rows, cols, ld, 0, 1};
+	*l = (struct layout){type, rows, cols, ld, 0, 1, CUBLASLT_BATCH_MODE_STRIDED};
 	*layout = (cublasLtMatrixLayout_t)l;
 	return ld >= (int64_t)rows ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
 }
@@ -115,6 +118,8 @@ cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
 		memcpy(&l->batch, value, bytes);
 	else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET)
 		memcpy(&l->stride, value, bytes);
+	else if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_MODE)
+		memcpy(&l->mode, value, bytes);
 	else
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	return CUBLAS_STATUS_SUCCESS;
@@ -166,6 +171,9 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
 	struct algorithm x = {.part = p->reduction & rounds ? PART : INT64_MAX};
 	memcpy(x.align, p->align, sizeof x.align);
 	memset(results, 0, sizeof *results);
+	*found = 0;
+	if (getenv("SHIM_STRIDED") && ((struct layout *)d)->mode != CUBLASLT_BATCH_MODE_STRIDED)
+		return CUBLAS_STATUS_NOT_SUPPORTED;
 	memcpy(&results[0].algo, &x, sizeof x);
 	*found = wanted > 0;
 	return CUBLAS_STATUS_SUCCESS;
@@ -202,12 +210,20 @@ rounded(cudaDataType type, double x)
 	return get(type, &element, 0);
 }
 
-/* Element (i, j) of op(matrix) of batch k. */
+/* Element (i, j) of op(matrix) of batch k, from where matrix_of says. */
 static int64_t
 element(const struct layout *l, cublasOperation_t op, uint64_t i, uint64_t j, int32_t k)
 {
-	return k * l->stride + (op == CUBLAS_OP_N ? (int64_t)(i + j * (uint64_t)l->ld)
-						  : (int64_t)(j + i * (uint64_t)l->ld));
+	const int64_t start = l->mode == CUBLASLT_BATCH_MODE_STRIDED ? k * l->stride : 0;
+	return start + (op == CUBLAS_OP_N ? (int64_t)(i + j * (uint64_t)l->ld)
+					  : (int64_t)(j + i * (uint64_t)l->ld));
+}
+
+static void *
+matrix_of(const struct layout *l, const void *operand, int32_t k)
+{
+	return l->mode == CUBLASLT_BATCH_MODE_STRIDED ? (void *)(uintptr_t)operand
+						      : ((void *const *)operand)[k];
 }
 
 static double
@@ -229,6 +245,16 @@ is_aligned(const void *p, uint32_t bytes)
 	return bytes && (uintptr_t)p % bytes == 0;
 }
 
+/* Are all matrices of an operand? */
+static bool
+are_aligned(const struct layout *l, const void *operand, uint32_t bytes)
+{
+	bool aligned = true;
+	for (int32_t k = 0; k < (l->mode == CUBLASLT_BATCH_MODE_STRIDED ? 1 : l->batch); k++)
+		aligned &= is_aligned(matrix_of(l, operand, k), bytes);
+	return aligned;
+}
+
 /* A product that is still to be done. */
 struct product {
 	struct operation o;
@@ -248,12 +274,15 @@ element_of(const struct product *p, uint64_t i, uint64_t j, int32_t batch)
 	for (uint64_t l = 0; l < k; l++) {
 		if (l && (int64_t)l % p->part == 0)
 			sum = rounded(p->d.type, sum);
-		sum += get(p->a.type, p->pa, element(&p->a, o->a, i, l, batch)) *
-		       get(p->b.type, p->pb, element(&p->b, o->b, l, j, batch));
+		sum += get(p->a.type, matrix_of(&p->a, p->pa, batch),
+			       element(&p->a, o->a, i, l, batch)) *
+		       get(p->b.type, matrix_of(&p->b, p->pb, batch),
+			       element(&p->b, o->b, l, j, batch));
 	}
 	sum *= p->scale;
 	if (p->old != 0)
-		sum += p->old * get(p->c.type, p->pc, element(&p->c, CUBLAS_OP_N, i, j, batch));
+		sum += p->old * get(p->c.type, matrix_of(&p->c, p->pc, batch),
+					element(&p->c, CUBLAS_OP_N, i, j, batch));
 	return finish(o, &p->d, sum, i);
 }
 
@@ -264,8 +293,17 @@ multiply(void *data)
 	for (int32_t batch = 0; batch < p->d.batch; batch++)
 		for (uint64_t j = 0; j < p->d.cols; j++)
 			for (uint64_t i = 0; i < p->d.rows; i++)
-				put(p->d.type, p->pd, element(&p->d, CUBLAS_OP_N, i, j, batch),
+				put(p->d.type, matrix_of(&p->d, p->pd, batch),
+					element(&p->d, CUBLAS_OP_N, i, j, batch),
 					element_of(p, i, j, batch));
+}
+
+static _Atomic int nproducts;
+
+static void
+say(void)
+{
+	fprintf(stderr, "shim: %d calls for products\n", nproducts);
 }
 
 cublasStatus_t
@@ -290,14 +328,18 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *a
 		.pc = c,
 		.pd = d};
 	(void)handle;
+	if (!nproducts++ && getenv("SHIM_COUNT"))
+		atexit(say);
 	if (!workspace || !workspace_bytes || !stream ||
 		(o->a == CUBLAS_OP_N ? p.a.cols : p.a.rows) !=
 			(o->b == CUBLAS_OP_N ? p.b.rows : p.b.cols) ||
 		(o->a == CUBLAS_OP_N ? p.a.rows : p.a.cols) != p.d.rows ||
 		(o->b == CUBLAS_OP_N ? p.b.cols : p.b.rows) != p.d.cols)
 		return CUBLAS_STATUS_INVALID_VALUE;
-	if (!is_aligned(a, x->align[0]) || !is_aligned(b, x->align[1]) ||
-		!is_aligned(c, x->align[2]))
+	if (p.a.mode != p.d.mode || p.b.mode != p.d.mode || p.c.mode != p.d.mode)
+		return CUBLAS_STATUS_INVALID_VALUE;
+	if (!are_aligned(&p.a, a, x->align[0]) || !are_aligned(&p.b, b, x->align[1]) ||
+		!are_aligned(&p.c, c, x->align[2]))
 		return CUBLAS_STATUS_NOT_SUPPORTED;
 	return shim_put(stream, multiply, &p, sizeof p) == cudaSuccess
 		       ? CUBLAS_STATUS_SUCCESS

@@ -41,7 +41,7 @@ static _Thread_local struct call calls[MOST_CALLS];
 static _Thread_local int ncalls;
 static _Atomic bool aborted, failed; /* by any thread */
 static int nids, nfirst; /* ids made by this process; communicators whose place 0 it is */
-static int ngroups; /* that this process has begun */
+static int ngroups;      /* that this process has begun */
 
 const char *
 ncclGetErrorString(ncclResult_t result)
@@ -80,7 +80,8 @@ ncclResult_t
 ncclCommDestroy(ncclComm_t comm)
 {
 	if (comm->graphs) {
-		fprintf(stderr, "shim: ncclCommDestroy waits for %d groups in graphs\n", comm->graphs);
+		fprintf(stderr, "shim: ncclCommDestroy waits for %d groups in graphs\n",
+			comm->graphs);
 		abort();
 	}
 	MPI_Barrier(comm->comm);
@@ -230,7 +231,8 @@ run(const struct call *c, MPI_Request *request)
 	const MPI_Datatype type = type_of(c->type);
 	const MPI_Op op = sum_of(c);
 	const int count = (int)c->count;
-	const bool same = c->from == c->to;
+	bool same = c->from == c->to;
+	int bytes = 0;
 	switch (c->kind) {
 	case ALLREDUCE:
 		MPI_Iallreduce(same ? MPI_IN_PLACE : c->from, c->to, count, type, op, c->comm->comm,
@@ -248,7 +250,10 @@ run(const struct call *c, MPI_Request *request)
 		MPI_Ibcast(c->to, count, type, c->other, c->comm->comm, request);
 		break;
 	case ALLGATHER:
-		MPI_Iallgather(c->from, count, type, c->to, count, type, c->comm->comm, request);
+		MPI_Type_size(type, &bytes);
+		same = c->from == (const char *)c->to + (ptrdiff_t)c->comm->rank * count * bytes;
+		MPI_Iallgather(same ? MPI_IN_PLACE : c->from, count, type, c->to, count, type,
+			c->comm->comm, request);
 		break;
 	case REDUCESCATTER:
 		MPI_Ireduce_scatter_block(c->from, c->to, count, type, op, c->comm->comm, request);

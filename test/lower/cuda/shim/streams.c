@@ -470,6 +470,10 @@ cudaStreamSynchronize(cudaStream_t stream)
 		return cudaErrorInvalidValue;
 	if (captures)
 		return cudaErrorStreamCaptureUnsupported;
+	const char *slow = getenv("SHIM_SLOW");
+	if (slow)
+		nanosleep(
+			&(struct timespec){atoi(slow) / 1000, atoi(slow) % 1000 * 1000000L}, NULL);
 	pthread_mutex_lock(&lock);
 	finish(s, s->put);
 	pthread_mutex_unlock(&lock);

@@ -3,7 +3,7 @@
  * before it allow, in a lazy one not before somebody waits for it. A program that lacks a wait computes something else
  * for some choice of eager streams; the environment's SHIM_STREAMS chooses: bit k of the number is for the streams whose
  * number is k modulo 64, four a rank (compute, communication, to and from host memory). Without it all are
- * lazy. The streams of a captured step are its graph's, which runs in the same way at each launch.
+ * lazy. SHIM_SLOW=N makes each wait for a stream N ms longer. The streams of a captured step are its graph's, which runs in the same way at each launch.
  */
 #ifndef TEST_LOWER_CUDA_SHIM_STREAMS_H
 #define TEST_LOWER_CUDA_SHIM_STREAMS_H

@@ -28,7 +28,7 @@ def rows(source):
     """(op, what it becomes) in the order of the table."""
     text = open(os.path.join(source, "parser/stablehlo/import/import.def")).read()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    for kind, args in re.findall(r'^(POINT|IMPORT|REFUSED)\((.*)\)$', text, flags=re.M):
+    for kind, args in re.findall(r'^(POINT|TEMPLATE|IMPORT|REFUSED)\((.*)\)$', text, flags=re.M):
         name, rest = re.match(r'"([^"]+)", (.*)', args).groups()
         if kind == "POINT":
             numbers, bools = (x.strip() for x in rest.split(","))
@@ -36,7 +36,7 @@ def rows(source):
             if bools not in ("NCODES", numbers):
                 parts.append("of i1 `%s`" % bools)
             yield name, ", ".join(parts)
-        elif kind == "IMPORT":
+        elif kind in ("IMPORT", "TEMPLATE"):
             yield name, "yes"
         else:
             yield name, "no: " + rest.strip('"')

@@ -566,18 +566,18 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // one message for an op that occurs often
 func.func @main(%a: tensor<4xf32>) {
-  // expected-error@+1 {{chlo.lgamma is not supported: no such scalar function (3 times, first here)}}
-  %0 = "chlo.lgamma"(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  %1 = "chlo.lgamma"(%a) : (tensor<4xf32>) -> tensor<4xf32>
-  %2 = "chlo.lgamma"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error@+1 {{stablehlo.fft is not supported: it works on complex numbers (3 times, first here)}}
+  %0 = "stablehlo.fft"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = "stablehlo.fft"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = "stablehlo.fft"(%a) : (tensor<4xf32>) -> tensor<4xf32>
   func.return
 }
 
 // -----
 // what depends on a failed op is not reported again
 func.func @main(%a: tensor<4xf32>) {
-  // expected-error@+1 {{chlo.digamma is not supported}}
-  %0 = "chlo.digamma"(%a) : (tensor<4xf32>) -> tensor<4xf32>
+  // expected-error@+1 {{stablehlo.imag is not supported}}
+  %0 = "stablehlo.imag"(%a) : (tensor<4xf32>) -> tensor<4xf32>
   %1 = stablehlo.add %0, %0 : tensor<4xf32>
   %2 = "stablehlo.reshape"(%1) : (tensor<4xf32>) -> tensor<5xf32>
   func.return

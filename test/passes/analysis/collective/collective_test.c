@@ -854,8 +854,8 @@ an_alltoall_of_many_crosses_racks(void **state)
 	for (uint32_t i = 0; i < PLACES; i++) {
 		if (i % RACK == 0) {
 			rack = cluster_add_switch(c, "rack", 0, INFINITY);
-			cluster_connect(c, rack, spine,
-				&(struct cluster_link){"up", 2 * net.bandwidth, 0});
+			cluster_connect(
+				c, rack, spine, &(struct cluster_link){"up", 2 * net.bandwidth, 0});
 		}
 		cluster_connect(c, cluster_add_device(c, "d", 0, cluster_add_node(c)), rack,
 			&(struct cluster_link){"net", net.bandwidth, 0});

@@ -127,19 +127,18 @@ static void
 who_reads_a_barrier_waits_for_all_of_it(void **state)
 {
 	struct fixture *f = *state;
-	struct ir_module *m = module(f,
-		"module @m\nmesh [dp = 2]\nfunc @main() {\n"
-		"  %x = input(\"x\") : f32[64/dp,1000]\n"
-		"  %w = param(\"w\") : f32[1000,1000]\n"
-		"  %y = matmul(%x, %w)\n"
-		"  %g = contract(%x, %y) {spec = \"bi,bj->ij\"}\n"
-		"  %s = allreduce(%g) {axis = dp}\n"
-		"  %y1, %s1 = barrier(%y, %s)\n"
-		"  %h = matmul(%y1, %w)\n"
-		"  %n = sub(%w, %s1)\n"
-		"  update(%w, %n)\n"
-		"  output(\"h\", %h)\n"
-		"}\n");
+	struct ir_module *m = module(f, "module @m\nmesh [dp = 2]\nfunc @main() {\n"
+					"  %x = input(\"x\") : f32[64/dp,1000]\n"
+					"  %w = param(\"w\") : f32[1000,1000]\n"
+					"  %y = matmul(%x, %w)\n"
+					"  %g = contract(%x, %y) {spec = \"bi,bj->ij\"}\n"
+					"  %s = allreduce(%g) {axis = dp}\n"
+					"  %y1, %s1 = barrier(%y, %s)\n"
+					"  %h = matmul(%y1, %w)\n"
+					"  %n = sub(%w, %s1)\n"
+					"  update(%w, %n)\n"
+					"  output(\"h\", %h)\n"
+					"}\n");
 	struct cost_report r = evaluate(f, f->model, m);
 	assert_us(r.iteration, 65 + 65 + 420 + 65 + 121);
 	assert_us(r.compute, 3 * 65 + 121);
@@ -260,8 +259,8 @@ hosts_leave_out_what_a_mask_makes_unread(void **state)
 		evaluate(f, f->model, m).compute - evaluate(f, host, m).compute, 131.072 * 6 / 16);
 	assert_us(evaluate(f, f->model, all).compute - evaluate(f, host, all).compute, 0);
 	/* Another product of the same operands, which is read as a whole, is not alike. */
-	struct ir_module *both = module(f,
-		talloc_asprintf(f, text, "  %t = matmul(%x, %w)\n  output(\"t\", %t)\n"));
+	struct ir_module *both =
+		module(f, talloc_asprintf(f, text, "  %t = matmul(%x, %w)\n  output(\"t\", %t)\n"));
 	assert_us(evaluate(f, f->model, both).compute - evaluate(f, host, both).compute,
 		131.072 * 6 / 16);
 }

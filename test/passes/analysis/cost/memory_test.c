@@ -227,15 +227,18 @@ place_random(uint64_t seed, bool rows)
 		check_offsets(again, n, soon);
 		assert_true(end <= soon);
 		assert_int_equal(soon <= enough, end <= enough);
+		struct storage_sweep *sweeps = storage_sweep_create(NULL, room, n);
 		for (int order = 0; order < SWEEPS; order++) {
 			uint32_t from = at;
-			uint64_t sweep = storage_sweep(
-				room, n, (enum storage_sweep_order)order, &from, swept);
+			uint64_t sweep =
+				storage_sweep_run(sweeps, (enum storage_sweep_order)order, &from);
+			storage_sweep_offsets(sweeps, swept);
 			for (uint32_t i = 0; i < n; i++)
 				again[i].offset = swept[i];
 			check_offsets(again, n, sweep);
 			assert_true(end <= sweep);
 		}
+		talloc_free(sweeps);
 		assert_true(end >= live);
 		more += live ? (double)(end - live) / (double)live : 0;
 	}

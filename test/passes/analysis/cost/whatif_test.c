@@ -238,7 +238,8 @@ static void
 faults_have_their_place(void **state)
 {
 	(void)state;
-	expect_fault("matmull*2", "1:1: there is nothing to change named 'matmull'; did you mean 'matmul'?\n");
+	expect_fault("matmull*2",
+		"1:1: there is nothing to change named 'matmull'; did you mean 'matmul'?\n");
 	expect_fault("net.bandwith*2",
 		"1:1: there is nothing to change named 'net.bandwith'; did you mean 'net.bandwidth'?\n");
 	expect_fault("matmul*-1", "1:8: expected a number of at least 0\n");

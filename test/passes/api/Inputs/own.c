@@ -23,8 +23,10 @@ own_run(struct pass_run *run, struct ir_module *m)
 	return true;
 }
 
-static const struct pass own = {
-	.name = "own", .family = "test", .summary = "call a function of a common name", .run = own_run};
+static const struct pass own = {.name = "own",
+	.family = "test",
+	.summary = "call a function of a common name",
+	.run = own_run};
 
 static const struct pass *const passes[] = {&own, 0};
 

@@ -300,7 +300,8 @@ what_fits_is_found_and_bounded(void **state)
 		const double limit = mix64_below(&random, 5 * p.nnodes);
 		const double best = enumerate_by(&p, bytes, limit, SUM);
 		struct split_solution s;
-		const bool fits = split_solve_within(scratch, &p, bytes, limit, 20, 0, seed % 2 ? &price : NULL, &s);
+		const bool fits = split_solve_within(
+			scratch, &p, bytes, limit, 20, 0, seed % 2 ? &price : NULL, &s);
 		if (fits) {
 			assert_true(split_bytes(&p, bytes, s.choice) <= limit);
 			assert_true(s.cost >= best - rounding * (1 + s.cost));

@@ -1,7 +1,6 @@
 /* Kernels with copies of ops, and who still reads these from their homes. */
 #include "test/passes/search/engine_step.h"
 
-
 static uint32_t
 home_of(const struct plan *p, const char *name)
 {

@@ -130,8 +130,8 @@ try_moves(struct trial *t, struct plan *p, uint64_t seed)
 
 /* Does the module that a plan makes take as long as the plan says? */
 static bool
-is_as_planned(struct trial *t, struct plan *p, const struct ir_module *m,
-	const struct cost_model *model)
+is_as_planned(
+	struct trial *t, struct plan *p, const struct ir_module *m, const struct cost_model *model)
 {
 	struct ir_module *made = ir_module_clone(t, m);
 	const struct cost_step *step =
@@ -229,7 +229,7 @@ check_step(struct trial *t, const struct ir_module *unused, uint64_t seed)
 	struct ir_module *n = parse_module(t, t->ctx, "shared.dir", shared, strlen(shared), NULL);
 
 	(void)unused;
-	if (!m || !n || !trial_apply(t, &m, "grad,adam{clip=1},dp{axis=dp}") || !m)
+	if (!m || !n || !trial_run_passes(t, &m, "grad,adam{clip=1},dp{axis=dp}") || !m)
 		return wrong(t, "the step is not made");
 	return check(t, m, seed) && check(t, n, seed);
 }

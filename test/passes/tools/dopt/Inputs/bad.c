@@ -9,7 +9,7 @@
 static struct ir_op *
 first_op(struct ir_module *m, enum op_code code)
 {
-	IR_FOR_OPS(op, &ir_func_find(m, "main")->body)
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
 		if (op->code == code)
 			return op;
 	return NULL;
@@ -117,7 +117,7 @@ slow_run(struct pass_run *run, struct ir_module *m)
 	run->changed = true;
 	for (int64_t i = 0; i < pass_int(run, "times"); i++)
 		again = ir_build1(&b, OP_relu, again ? again : &op->result[0]);
-	IR_FOR_USES(u, &op->result[0]) {
+	IR_FOR_USES (u, &op->result[0]) {
 		if (again && u->op != op->next) {
 			ir_set_operand(u->op, (int)(u - u->op->operand), again);
 			break;
@@ -235,7 +235,7 @@ static const struct pass pass_blue = {.name = "blue",
 	.run = nothing_run};
 
 static const struct pass *const passes[] = {&pass_break, &pass_lie, &pass_crash, &pass_segv,
-	&pass_deep, &pass_leave, &pass_silent, &pass_fail, &pass_slow, &pass_asks, &pass_options, &pass_nested, &pass_promises,
-	&pass_required, &pass_plain, &pass_red, &pass_blue, NULL};
+	&pass_deep, &pass_leave, &pass_silent, &pass_fail, &pass_slow, &pass_asks, &pass_options,
+	&pass_nested, &pass_promises, &pass_required, &pass_plain, &pass_red, &pass_blue, NULL};
 
 const struct dopt_plugin dopt_plugin = {DOPT_API_VERSION, "bad", passes};

@@ -13,8 +13,7 @@ killed_run(struct pass_run *run, struct ir_module *m)
 }
 
 #ifdef EARLY
-static void __attribute__((constructor))
-crash(void)
+static void __attribute__((constructor)) crash(void)
 {
 	abort();
 }

@@ -1,0 +1,40 @@
+/*
+ * Decompositions written as functions of .dir, in parser/stablehlo/import/templates.dir: ops of
+ * StableHLO and its extensions that an importer need not build op by op.
+ */
+#ifndef PARSER_STABLEHLO_IMPORT_BUILD_TEMPLATE_H
+#define PARSER_STABLEHLO_IMPORT_BUILD_TEMPLATE_H
+
+#include "parser/stablehlo/import/import.h"
+
+/* A size that the function reads, or a number: {N = 4}. */
+struct template_number {
+	const char *name;
+	double value;
+};
+
+struct template_call {
+	const char *function; /* without the @ */
+	enum ir_dtype type;   /* what the letter T stands for in the text */
+	struct ir_value *const *operand;
+	int noperands, nresults;
+	const struct template_number *number;
+	int nnumbers;
+};
+
+/*
+ * Builds what the function makes of the operands, whose layouts the new ops have, and puts what it
+ * returns into result[]. False where an operand is NULL or an op does not fit, which was reported.
+ */
+bool template_build(struct import *im, const struct template_call *call, struct ir_value **result);
+
+enum { TEMPLATE_MAX_OPERANDS = 2 }; /* of those element by element */
+
+/*
+ * The only result of a function of n operands of one shape, which it sees as [..,1]; NULL as above.
+ * T is their type, but of 16 bits f32.
+ */
+struct ir_value *template_pointwise(
+	struct import *im, const char *function, struct ir_value *const *operand, int n);
+
+#endif

@@ -1,0 +1,259 @@
+/* Pipelines on copies of a step: see attempt.h. */
+#include "passes/attempt/attempt.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/clock.h"
+#include "ir/base/vec.h"
+#include "passes/analysis/cost/internal.h"
+#include "passes/analysis/cost/memory.h"
+
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+/* A step is kept where what led to it took so many times as long as a copy of it takes, about 0.5 us an op. */
+static const double worth = 4, seconds_of_copy = 5e-7;
+
+/* Ops of all steps that are kept: some hundreds of megabytes. */
+enum { MOST_OPS = 1 << 20 };
+
+struct kept {
+	const char *key; /* the passes that have made it, owned by the module */
+	struct ir_module *m;
+	uint64_t ops;
+	uint64_t used;   /* number of the attempt that has last used it */
+	uint64_t effort; /* as attempt_result.effort, so far */
+	bool whole;      /* the key has the passes that follow, too */
+};
+
+struct attempts {
+	struct pass_manager *manager; /* a copy that is silent */
+	const struct ir_module *base;
+	struct VEC(struct kept) kept;
+	uint64_t ops, tries;
+};
+
+/* A copy of the manager that says nothing. */
+static struct pass_manager *
+silent(const void *owner, const struct pass_manager *manager)
+{
+	struct pass_manager *copy = COPY_ARRAY(owner, struct pass_manager, manager, 1);
+
+	copy->counter = NULL;
+	copy->ncounters = 0;
+	copy->remark = NULL;
+	copy->nremarks = 0;
+	copy->progress = NULL;
+	copy->explain = NULL;
+	copy->keep_remarks = copy->show_remarks = copy->verify_each = false;
+	return copy;
+}
+
+static uint64_t
+count_ops(const struct ir_module *m)
+{
+	const struct ir_func *main = ir_func_find(m, "main");
+	uint64_t n = 0;
+
+	if (main)
+		IR_FOR_OPS (op, &main->body)
+			n++;
+	return n;
+}
+
+/* --- what a step takes ------------------------------------------------------------------------- */
+
+static void
+measure_time(const struct cost_model *model, const struct ir_module *m, struct attempt_result *r)
+{
+	void *scratch = alloc_scratch(NULL);
+	const struct cost_step *step = model ? cost_step_create(scratch, model, m) : NULL;
+
+	r->seconds = step ? replay_seconds(step->r.makespan) : model ? INFINITY : 0;
+	talloc_free(scratch);
+}
+
+static void
+measure_memory(const struct cost_model *model, const struct ir_module *m, struct attempt_result *r)
+{
+	struct memory_report memory;
+
+	memory_evaluate(m, ir_func_find(m, "main"), cost_model_storage(model), NULL, &memory);
+	r->peak = memory.peak;
+	r->host = memory.host;
+	for (int i = 0; i < m->naxes; i++)
+		if (!m->axis[i].time && m->axis[i].size > 1)
+			r->axis[r->naxes++] = m->axis[i].size;
+}
+
+static bool
+has_calls(const struct ir_module *m)
+{
+	const struct ir_func *main = ir_func_find(m, "main");
+
+	if (main)
+		IR_FOR_OPS (op, &main->body)
+			if (op->code == OP_call)
+				return true;
+	return false;
+}
+
+static bool
+read_passes(struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m,
+	const char *passes)
+{
+	return pass_pipeline_parse(p, manager, "pipeline that is tried", passes) &&
+	       pass_pipeline_check(p, manager, m) &&
+	       (!has_calls(m) || pass_pipeline_require(p, manager, m, "no-calls"));
+}
+
+void
+attempt_on(const struct pass_manager *manager, const struct cost_model *model, struct ir_module *m,
+	const char *passes, struct attempt_result *r)
+{
+	struct pass_pipeline *p = pass_pipeline_create(NULL);
+	struct pass_manager *inner = silent(p, manager);
+	const bool muted = diag_mute(inner->ctx->diag, true);
+
+	*r = (struct attempt_result){.seconds = INFINITY};
+	if (read_passes(p, inner, m, passes) && pass_pipeline_run(p, inner, &m, NULL) == PASS_DONE)
+		measure_time(model, m, r);
+	talloc_free(p);
+	diag_mute(manager->ctx->diag, muted);
+}
+
+/* --- from what was kept ------------------------------------------------------------------------ */
+
+struct attempts *
+attempts_create(const void *owner, const struct pass_manager *manager, const struct ir_module *m)
+{
+	struct attempts *a = NEW(owner, struct attempts);
+
+	a->manager = silent(a, manager);
+	a->base = m;
+	return a;
+}
+
+/* The passes before entry `end`; where one of them asks for those that follow, with these. */
+static char *
+key_of(const void *owner, const struct pass_pipeline *p, int end, bool whole)
+{
+	char *key = text_copy(owner, "");
+
+	for (int i = 0; i < end; i++)
+		key = text_append(key, "%s,", p->entry[i].text);
+	for (int i = end; i < p->n && whole; i++)
+		key = text_append(key, i > end ? ",%s" : "|%s", p->entry[i].text);
+	return key;
+}
+
+static struct kept *
+find_kept(struct attempts *a, const char *key)
+{
+	for (int64_t i = 0; i < a->kept.n; i++)
+		if (!strcmp(a->kept.at[i].key, key))
+			return &a->kept.at[i];
+	return NULL;
+}
+
+/* The longest beginning that was kept; *first: the entry after it. */
+static struct kept *
+longest_kept(struct attempts *a, const struct pass_pipeline *p, int *first)
+{
+	for (*first = p->n; *first > 0; --*first)
+		for (int whole = 0; whole < 2; whole++) {
+			char *key = key_of(p, p, *first, whole);
+			struct kept *k = find_kept(a, key);
+			talloc_free(key);
+			if (k)
+				return k;
+		}
+	return NULL;
+}
+
+static void
+drop_oldest(struct attempts *a)
+{
+	int64_t oldest = 0;
+
+	for (int64_t i = 1; i < a->kept.n; i++)
+		if (a->kept.at[i].used < a->kept.at[oldest].used)
+			oldest = i;
+	a->ops -= a->kept.at[oldest].ops;
+	talloc_free(a->kept.at[oldest].m);
+	a->kept.at[oldest] = VEC_POP(&a->kept);
+}
+
+static void
+keep(struct attempts *a, const struct pass_pipeline *p, int end, bool whole, uint64_t effort,
+	const struct ir_module *m)
+{
+	struct ir_module *copy = ir_module_clone(a, m);
+	struct kept k = {key_of(copy, p, end, whole), copy, count_ops(m), a->tries, effort, whole};
+
+	if (find_kept(a, k.key)) {
+		talloc_free(copy);
+		return;
+	}
+	while (a->kept.n && a->ops + k.ops > MOST_OPS)
+		drop_oldest(a);
+	a->ops += k.ops;
+	VEC_PUSH(a, &a->kept, k);
+}
+
+/* Runs the passes on a copy, from what was kept. NULL: one of them refused. */
+static struct ir_module *
+run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_result *r)
+{
+	bool looked_ahead = false;
+	int first;
+	struct kept *k = longest_kept(a, p, &first);
+	struct ir_module *m = ir_module_clone(NULL, k ? k->m : a->base);
+	bool whole = k && k->whole;
+	double since = 0;
+
+	if (k) {
+		k->used = a->tries;
+		r->effort = k->effort;
+	}
+	a->manager->looked_ahead = &looked_ahead;
+	for (int i = first; i < p->n; i++) {
+		const double start = clock_seconds();
+		const uint64_t ops = count_ops(m);
+		r->effort += ops;
+		if (pass_pipeline_run_part(p, i, i + 1, a->manager, &m, NULL) != PASS_DONE) {
+			talloc_free(m);
+			m = NULL;
+			break;
+		}
+		whole = whole || looked_ahead;
+		since += clock_seconds() - start;
+		if (i + 1 < p->n && since > worth * seconds_of_copy * (double)ops) {
+			keep(a, p, i + 1, whole, r->effort, m);
+			since = 0;
+		}
+	}
+	a->manager->looked_ahead = NULL;
+	return m;
+}
+
+void
+attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
+{
+	struct diag *d = a->manager->ctx->diag;
+	const bool muted = diag_mute(d, true);
+	struct pass_pipeline *p = pass_pipeline_create(a);
+	struct ir_module *m = NULL;
+
+	*r = (struct attempt_result){.seconds = INFINITY};
+	a->tries++;
+	if (read_passes(p, a->manager, a->base, passes))
+		m = run_kept(a, p, r);
+	if (m && ir_func_find(m, "main"))
+		measure_time(a->manager->cost, m, r);
+	if (isfinite(r->seconds))
+		measure_memory(a->manager->cost, m, r);
+	talloc_free(m);
+	talloc_free(p);
+	diag_mute(d, muted);
+}

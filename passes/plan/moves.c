@@ -1,0 +1,193 @@
+/*
+ * How plan improves a pipeline: a pass that is put in, taken out, given another option or moved past its neighbour, or
+ * another number of micro-batches. The best candidates are expanded first; each move is run and measured as a whole step.
+ */
+#include "ir/base/alloc.h"
+#include "ir/base/clock.h"
+#include "passes/plan/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Candidates that are expanded at most besides those that become the best. */
+enum { WIDTH = 3 };
+
+/* Ops that all passes of all attempts go through, after which no move is tried: some seconds of one core. */
+static const uint64_t most_effort = 4000000;
+
+/* Entries that moves put in, in place of one of the same pass; with "-", names of passes that they take out. @ stands
+ * for each axis. */
+static const struct move {
+	enum plan_decision needs;
+	const char *entry;
+} moves[] = {
+	{PLAN_MEMORY, "-recompute"},
+	{PLAN_MEMORY, "recompute"},
+	{PLAN_MEMORY, "recompute{policy=budget}"},
+	{PLAN_MEMORY, "recompute{policy=gathers}"},
+	{PLAN_OFFLOAD, "offload"},
+	{PLAN_OFFLOAD, "-offload"},
+	{PLAN_SHARDS, "shard{axis=@}"},
+	{PLAN_SHARDS, "shard{axis=@,stage=1}"},
+	{PLAN_SHARDS, "shard{axis=@,reshard_after_forward=false}"},
+	{PLAN_SHARDS, "-shard"},
+	{PLAN_SHARDS, "prefetch"},
+	{PLAN_SHARDS, "prefetch{policy=fsdp}"},
+	{PLAN_SHARDS, "-prefetch"},
+	{PLAN_SHARDS, "unshard"},
+	{PLAN_SHARDS, "-unshard"},
+	{PLAN_FUSION, "opfuse{online=true}"},
+	{PLAN_FUSION, "opfuse{policy=xla}"},
+	{PLAN_FUSION, "tensorfuse"},
+	{PLAN_FUSION, "-tensorfuse"},
+	{PLAN_ORDER, "overlap"},
+	{PLAN_ORDER, "-overlap"},
+};
+
+enum { NMOVES = sizeof moves / sizeof *moves };
+
+/* Passes that can be moved past each other, and the optimizer. */
+static const char *const movable[] = {"recompute", "shard", "parallelize", "opfuse", "tensorfuse",
+	"prefetch", "overlap", "unshard", "offload"};
+
+int
+plan_microbatches(const struct planner *p, int64_t number[PLAN_MOST_MICROBATCHES])
+{
+	const bool all = !strcmp(p->microbatches, "auto");
+	const char *at = p->microbatches;
+	int n = 0;
+
+	if (all)
+		for (int64_t k = 1; k <= p->rows && n < PLAN_MOST_MICROBATCHES; k *= 2)
+			if (p->rows % k == 0)
+				number[n++] = k;
+	while (!all && *at && n < PLAN_MOST_MICROBATCHES) {
+		char *end;
+		number[n++] = strtoll(at, &end, 10);
+		at = end + (*end == ',');
+	}
+	return n;
+}
+
+static bool
+is_over(const struct planner *p)
+{
+	return (uint64_t)p->candidate.n >= p->evaluations || p->effort >= most_effort ||
+	       clock_seconds() >= p->ends;
+}
+
+static void
+try_list(struct planner *p, int base, struct pass_list list, const char *from, const char *move)
+{
+	if (!is_over(p))
+		plan_try(p, base, list, TEXT(p->run->scratch, "%s; %s", from, move));
+}
+
+/* The candidate as it was, as `candidate` may move. */
+static void
+try_entry(struct planner *p, struct plan_candidate c, const char *entry)
+{
+	const void *s = p->run->scratch;
+	const char *hole = strchr(entry, '@');
+
+	if (*entry == '-') {
+		const int at = pass_list_find(&c.list, entry + 1);
+		if (at >= 0)
+			try_list(p, c.base, pass_list_without(s, &c.list, at), c.from, entry);
+		return;
+	}
+	for (int i = 0; i < (hole ? p->base[c.base].n : 1); i++) {
+		const char *text = hole ? TEXT(s, "%.*s%s%s", (int)(hole - entry), entry,
+						  p->base[c.base].axis[i], hole + 1)
+					: entry;
+		try_list(p, c.base, pass_list_put(s, &c.list, p->run->manager->registry, text),
+			c.from, text);
+	}
+}
+
+static bool
+is_movable(const struct planner *p, const char *entry)
+{
+	if (!p->has_optimizer && !strcmp(entry, p->optimizer))
+		return true;
+	for (size_t i = 0; i < sizeof movable / sizeof *movable; i++)
+		if (pass_list_is(entry, movable[i]))
+			return true;
+	return false;
+}
+
+static void
+try_orders(struct planner *p, struct plan_candidate c)
+{
+	for (int i = 0; i + 1 < c.list.n && plan_decides(p, PLAN_ORDER); i++)
+		if (is_movable(p, c.list.pass[i]) && is_movable(p, c.list.pass[i + 1]))
+			try_list(p, c.base, pass_list_swapped(p->run->scratch, &c.list, i), c.from,
+				TEXT(p->run->scratch, "%s after %s", c.list.pass[i],
+					c.list.pass[i + 1]));
+}
+
+/* The numbers of micro-batches next to the one that it has. */
+static void
+try_microbatches(struct planner *p, struct plan_candidate c)
+{
+	int64_t number[PLAN_MOST_MICROBATCHES];
+	const int n = plan_microbatches(p, number), at = pass_list_find(&c.list, "accumulate");
+	const int64_t now = at >= 0 ? strtoll(strchr(c.list.pass[at], '=') + 1, NULL, 10) : 1;
+
+	if (p->has_gradients || pass_list_find(&c.list, "pipeline") >= 0)
+		return;
+	for (int i = 0; i < n; i++) {
+		const bool near =
+			(i + 1 < n && number[i + 1] == now) || (i && number[i - 1] == now);
+		if (!near)
+			continue;
+		if (number[i] == 1)
+			try_entry(p, c, "-accumulate");
+		else
+			try_entry(p, c,
+				TEXT(p->run->scratch, "accumulate{steps=%" PRId64 "}", number[i]));
+	}
+}
+
+static void
+expand(struct planner *p, struct plan_candidate c)
+{
+	if (!plan_fits(p, &c))
+		try_microbatches(p, c);
+	for (int i = 0; i < NMOVES; i++)
+		if (plan_decides(p, moves[i].needs))
+			try_entry(p, c, moves[i].entry);
+	try_orders(p, c);
+	if (plan_fits(p, &c))
+		try_microbatches(p, c);
+}
+
+/* The best one that was not expanded, among the WIDTH best; -1: none. */
+static int64_t
+next(const struct planner *p)
+{
+	int64_t best = -1;
+
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		const struct plan_candidate *c = &p->candidate.at[i];
+		if (!plan_ran(c) || c->expanded)
+			continue;
+		int better = 0;
+		for (int64_t k = 0; k < p->candidate.n; k++)
+			better += plan_is_better(p, &p->candidate.at[k], c);
+		if (better < WIDTH && (best < 0 || plan_is_better(p, c, &p->candidate.at[best])))
+			best = i;
+	}
+	return best;
+}
+
+void
+plan_improve(struct planner *p)
+{
+	for (int64_t i; !is_over(p) && (i = next(p)) >= 0;) {
+		p->candidate.at[i].expanded = true;
+		expand(p, p->candidate.at[i]);
+	}
+}

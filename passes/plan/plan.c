@@ -1,0 +1,335 @@
+/*
+ * plan: one search for everything that other passes decide one by one. A candidate is a pipeline of other passes on a mesh;
+ * it is run as a whole and its step is replayed. What people run and what the documentation recommends are the first
+ * candidates (recipes.c), so that the result is never slower than these and fits whenever one of them does; moves of
+ * passes and options improve the best ones (moves.c).
+ *
+ *     model --recipes--> pipelines --attempts (attempt.h)--> steps: seconds, bytes --moves--> more pipelines
+ *                                                                  `--best--> pass_apply on the module
+ *
+ * Right because the other passes are: the result is that of the pipeline that is printed, byte for byte. Must not change
+ * the module before the pipeline is chosen.
+ */
+#include "passes/plan/plan.h"
+
+#include "ir/base/alloc.h"
+#include "ir/base/clock.h"
+#include "ir/base/number.h"
+#include "ir/cluster/cluster.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/manager/facts.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- candidates ------------------------------------------------------------------------------- */
+
+/* Bytes that are missing, in both memories. */
+static double
+missing(const struct planner *p, const struct plan_candidate *c)
+{
+	return fmax(0, (double)c->r.peak - p->limit) + fmax(0, (double)c->r.host - p->host_limit);
+}
+
+bool
+plan_fits(const struct planner *p, const struct plan_candidate *c)
+{
+	return plan_ran(c) && missing(p, c) == 0;
+}
+
+bool
+plan_is_better(
+	const struct planner *p, const struct plan_candidate *a, const struct plan_candidate *b)
+{
+	if (plan_ran(a) != plan_ran(b))
+		return plan_ran(a);
+	if (!plan_ran(a))
+		return false;
+	const double over[] = {missing(p, a), missing(p, b)};
+	const bool by_time = p->objective == PLAN_TIME;
+	if (over[0] != over[1])
+		return over[0] < over[1];
+	if (a->r.seconds != b->r.seconds && (by_time || a->r.peak == b->r.peak))
+		return a->r.seconds < b->r.seconds;
+	return a->r.peak < b->r.peak;
+}
+
+char *
+plan_command(const struct planner *p, const struct plan_candidate *c)
+{
+	const char *mesh = p->base[c->base].mesh;
+
+	return TEXT(p->run->scratch, "%s%s%s-pass='%s'", mesh ? "-mesh=" : "", mesh ? mesh : "",
+		mesh ? " " : "", c->text);
+}
+
+static void
+remark_candidate(const struct planner *p, const struct plan_candidate *c)
+{
+	char seconds[NUMBER_TEXT], bytes[NUMBER_TEXT];
+
+	if (!pass_remarks_wanted(p->run))
+		return;
+	if (plan_ran(c))
+		pass_remark(p->run, NULL, plan_fits(p, c) ? PASS_APPLIED : PASS_MISSED,
+			"%s: %s, %s%s, with %s", c->from, number_seconds(seconds, c->r.seconds),
+			number_bytes(bytes, (double)c->r.peak),
+			plan_fits(p, c) ? "" : ", which does not fit", plan_command(p, c));
+	else
+		pass_remark(p->run, NULL, PASS_MISSED, "%s: a pass refuses the step, with %s",
+			c->from, plan_command(p, c));
+}
+
+static bool
+is_known(const struct planner *p, int base, const char *text)
+{
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (p->candidate.at[i].base == base && !strcmp(p->candidate.at[i].text, text))
+			return true;
+	return false;
+}
+
+void
+plan_try(struct planner *p, int base, struct pass_list list, const char *from)
+{
+	struct plan_candidate c = {.base = base,
+		.list = list,
+		.text = pass_list_text(p->run->scratch, &list),
+		.from = from};
+
+	if (is_known(p, base, c.text))
+		return;
+	attempts_run(p->base[base].attempts, c.text, &c.r);
+	p->effort += c.r.effort;
+	/* What makes an equal step needs no moves of its own. */
+	for (int64_t i = 0; i < p->candidate.n && plan_ran(&c); i++) {
+		const struct plan_candidate *o = &p->candidate.at[i];
+		c.expanded = c.expanded || (o->base == base && o->r.seconds == c.r.seconds &&
+						   o->r.peak == c.r.peak && o->r.host == c.r.host);
+	}
+	VEC_PUSH(p->run->scratch, &p->candidate, c);
+	remark_candidate(p, &c);
+}
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static bool
+read_decisions(struct planner *p)
+{
+	static const char *const name[] = {PLAN_DECISIONS(CHOICE_NAME)};
+	const char *words = pass_string(p->run, "decide"), *word;
+	size_t n;
+
+	while (pass_fact_next(&words, &word, &n)) {
+		unsigned found = 0;
+		for (int i = 0; i < PLAN_NDECISIONS; i++)
+			if ((strlen(name[i]) == n && !memcmp(name[i], word, n)) ||
+				(n == 3 && !memcmp(word, "all", n)))
+				found |= 1u << i;
+		if (!found) {
+			diag_error(p->run->ctx->diag, pass_option_loc(p->run, "decide"),
+				"plan: unknown decision '%.*s'; expected all, or some of layouts, stages, "
+				"shards, memory, fusion, order, offload",
+				(int)n, word);
+			return false;
+		}
+		p->decide |= found;
+	}
+	return true;
+}
+
+static bool
+check_microbatches(struct planner *p)
+{
+	const char *at = p->microbatches;
+
+	if (!strcmp(at, "auto"))
+		return true;
+	while (*at) {
+		char *end;
+		const long long n = strtoll(at, &end, 10);
+		if (end == at || n < 1 || (*end && *end != ',')) {
+			diag_error(p->run->ctx->diag, pass_option_loc(p->run, "microbatches"),
+				"plan: expected auto or numbers such as \"1,2,4\", found '%s'",
+				p->microbatches);
+			return false;
+		}
+		at = end + (*end == ',');
+	}
+	return true;
+}
+
+static int64_t
+rows_of(const struct ir_func *main)
+{
+	IR_FOR_OPS (op, &main->body)
+		if (op->code == OP_input && op->result[0].type && op->result[0].type->rank)
+			return op->result[0].type->dim[0];
+	return 0;
+}
+
+static bool
+holds(const struct ir_module *m, const char *fact)
+{
+	return pass_fact_holds(pass_fact_find(fact, strlen(fact)), pass_facts_shown(m));
+}
+
+/* Devices that the step is for: 1 where the mesh of the module is kept. False: reported. */
+static bool
+count_devices(struct planner *p, int64_t *n)
+{
+	const struct cluster *c = cost_model_cluster(p->model);
+	const int64_t asked = pass_int(p->run, "devices");
+
+	*n = ir_devices(p->m) > 1 || !plan_decides(p, PLAN_LAYOUTS) ? 1
+	     : asked                                                ? asked
+	     : c->boundless                                         ? 1
+								    : c->ndevices;
+	if (asked && ir_devices(p->m) > 1) {
+		diag_error(p->run->ctx->diag, pass_option_loc(p->run, "devices"),
+			"plan: the module has a mesh of %" PRId64 " devices already",
+			ir_devices(p->m));
+		return false;
+	}
+	if (asked > (c->boundless ? CLUSTER_DEVICES_MAX : c->ndevices)) {
+		diag_error(p->run->ctx->diag, pass_option_loc(p->run, "devices"),
+			"plan: cluster %s has %" PRIu32 " devices", c->name, c->ndevices);
+		return false;
+	}
+	return true;
+}
+
+static bool
+read_options(struct planner *p)
+{
+	const double memory = cost_model_device(p->model)->memory;
+	const struct ir_func *main = ir_func_find(p->m, "main");
+	const char *optimizer = pass_string(p->run, "optimizer");
+
+	p->limit = pass_budget(p->run) ? (double)pass_budget(p->run)
+		   : memory > 0        ? memory
+				       : INFINITY;
+	p->host_limit = cost_model_host_memory(p->model);
+	p->objective = (enum plan_objective)pass_enum(p->run, "objective");
+	p->optimizer = strcmp(optimizer, "none") ? optimizer : "";
+	p->amp = pass_bool(p->run, "amp");
+	p->microbatches = pass_string(p->run, "microbatches");
+	p->has_gradients = holds(p->m, "backward");
+	p->has_optimizer = holds(p->m, "optimizer");
+	p->rows = main ? rows_of(main) : 0;
+	p->evaluations = pass_given(p->run, "evaluations") || !pass_evaluations(p->run)
+				 ? (uint64_t)pass_int(p->run, "evaluations")
+				 : pass_evaluations(p->run);
+	p->ends =
+		pass_time_limit(p->run) > 0 ? clock_seconds() + pass_time_limit(p->run) : INFINITY;
+	return read_decisions(p) && check_microbatches(p);
+}
+
+/* --- the pass --------------------------------------------------------------------------------- */
+
+static const struct plan_candidate *
+best_of(const struct planner *p)
+{
+	const struct plan_candidate *best = NULL;
+
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (!best || plan_is_better(p, &p->candidate.at[i], best))
+			best = &p->candidate.at[i];
+	return best;
+}
+
+/* The candidate's mesh and passes, on the module itself. False: reported. */
+static bool
+apply(struct planner *p, const struct plan_candidate *c)
+{
+	const struct ir_module *base = p->base[c->base].m;
+
+	for (; p->m->naxes < base->naxes; p->m->naxes++)
+		p->m->axis[p->m->naxes] = base->axis[p->m->naxes];
+	return pass_apply(p->run, p->m, c->text);
+}
+
+static bool
+report_over(const struct planner *p, const struct plan_candidate *least)
+{
+	char need[NUMBER_TEXT], limit[NUMBER_TEXT], more[NUMBER_TEXT];
+	const bool device = (double)least->r.peak > p->limit;
+	const double bytes = (double)(device ? least->r.peak : least->r.host),
+		     room = device ? p->limit : p->host_limit;
+
+	diag_error(p->run->ctx->diag, p->run->loc,
+		"plan: none of %" PRId64
+		" pipelines fits into %s of %s: the least found needs %s, %s more, with "
+		"%s",
+		p->candidate.n, number_bytes(limit, room), device ? "each device" : "host memory",
+		number_bytes(need, bytes), number_bytes(more, bytes - room),
+		plan_command(p, least));
+	return false;
+}
+
+static bool
+run(struct pass_run *run, struct ir_module *m)
+{
+	const struct cost_options generic = {0};
+	struct planner p = {.run = run, .m = m};
+	int64_t devices;
+
+	p.model = run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &generic);
+	if (!p.model || !read_options(&p) || !count_devices(&p, &devices))
+		return false;
+	plan_meshes(&p, devices);
+	plan_start(&p);
+	if (!p.candidate.n) {
+		diag_error(run->ctx->diag, run->loc,
+			"plan: 'decide' leaves no pipeline to start from");
+		return false;
+	}
+	plan_improve(&p);
+	const struct plan_candidate *best = best_of(&p);
+	if (plan_ran(best) && !plan_fits(&p, best))
+		return report_over(&p, best);
+	/* Where all are refused, the first one says why. */
+	if (!apply(&p, best))
+		return false;
+	pass_count(run, "pipeline(s) tried", p.candidate.n);
+	plan_summary(&p, best, m);
+	return true;
+}
+
+static const struct pass_option options[] = {
+	{"decide", PASS_STRING, "all",
+		"what may be decided: all, or some of layouts, stages, shards, memory, fusion, order, offload",
+		NULL, 0, 0},
+	{"objective", PASS_ENUM, "time",
+		"time: the fastest step that fits; memory: the one that needs least on a device",
+		CHOICE_LIST(PLAN_OBJECTIVES), 0, 0},
+	{"optimizer", PASS_STRING, "adam",
+		"pass that updates the params of a step without updates, with its options in quotes; none: no updates",
+		NULL, 0, 0},
+	{"amp", PASS_BOOL, "false", "mixed precision, by pass amp", NULL, 0, 0},
+	{"microbatches", PASS_STRING, "auto",
+		"numbers of micro-batches that may be used: auto (powers of two) or some, \"1,2,4\"",
+		NULL, 0, 0},
+	{"devices", PASS_INT, "0",
+		"devices of the cluster, for a module without device axes; 0: all of the cluster",
+		NULL, 0, CLUSTER_DEVICES_MAX},
+	{"evaluations", PASS_INT, "100",
+		"limit on pipelines that are tried; a large step has fewer, see docs/plan.md", NULL,
+		1, 100000},
+	{"summary", PASS_BOOL, "true", "print what was chosen, and what takes most time, as notes",
+		NULL, 0, 0},
+	{0},
+};
+
+const struct pass pass_plan = {
+	.name = "plan",
+	.family = "plan",
+	.summary =
+		"search for the fastest pipeline of other passes that fits into memory, and run it",
+	.options = options,
+	.provides = "no-calls,axes",
+	.conflicts = "fused",
+	.run = run,
+};

@@ -1,0 +1,115 @@
+/* The files of the pass plan: see plan.c. */
+#ifndef PASSES_PLAN_H
+#define PASSES_PLAN_H
+
+#include "ir/base/vec.h"
+#include "passes/attempt/attempt.h"
+#include "passes/attempt/edit.h"
+
+#include <math.h>
+
+/* What may be decided: the option `decide`. */
+#define PLAN_DECISIONS(ROW)                                                                        \
+	ROW(PLAN_LAYOUTS, "layouts")                                                               \
+	ROW(PLAN_STAGES, "stages")                                                                 \
+	ROW(PLAN_SHARDS, "shards")                                                                 \
+	ROW(PLAN_MEMORY, "memory")                                                                 \
+	ROW(PLAN_FUSION, "fusion") ROW(PLAN_ORDER, "order") ROW(PLAN_OFFLOAD, "offload")
+
+enum plan_decision { PLAN_DECISIONS(CHOICE_CODE) PLAN_NDECISIONS };
+
+#define PLAN_OBJECTIVES(ROW) ROW(PLAN_TIME, "time") ROW(PLAN_LEAST_MEMORY, "memory")
+
+enum plan_objective { PLAN_OBJECTIVES(CHOICE_CODE) };
+
+/* Meshes from which recipes start. Where the module has device axes they are all its own. */
+enum plan_mesh {
+	PLAN_PLAIN,  /* as the module has it; parallelize makes one */
+	PLAN_FLAT,   /* one axis of all devices */
+	PLAN_LEVELS, /* nodes, and the devices of a node */
+	PLAN_STAGED, /* stages, nodes of a stage, and the devices of a node */
+	PLAN_FOUND,  /* that which parallelize has made of the plain one */
+	PLAN_NMESHES,
+};
+
+/* The step on a mesh. */
+struct plan_base {
+	const char *mesh; /* as -mesh has it: "node=4,card=8"; NULL: that of the module */
+	struct ir_module *m;
+	struct attempts *attempts;
+	int n; /* device axes of more than one device, but that of stages, outermost first */
+	const char *axis[IR_MAX_AXES];
+	int stages; /* devices of the axis of stages, whose name is plan_stage_axis; 1: there is none */
+};
+
+struct plan_candidate {
+	int base;
+	struct pass_list list;
+	const char *text; /* of the list */
+	const char *from; /* the recipe that it comes from, and moves */
+	struct attempt_result r;
+	bool expanded; /* its moves have been tried */
+};
+
+struct planner {
+	struct pass_run *run;
+	struct ir_module *m;
+	const struct cost_model *model;
+	unsigned decide; /* a set of enum plan_decision */
+	enum plan_objective objective;
+	double limit, host_limit; /* bytes; INFINITY: any */
+	int64_t rows;             /* of the batch: the first dim of the first input; 0: unknown */
+	bool has_gradients, has_optimizer; /* of the module */
+	const char *optimizer;             /* "": none */
+	bool amp;
+	const char *microbatches; /* numbers, or auto */
+	uint64_t evaluations;
+	double ends;     /* of clock_seconds; INFINITY: any time */
+	uint64_t effort; /* of all attempts */
+	struct plan_base base[PLAN_NMESHES];
+	int nbases;
+	struct VEC(struct plan_candidate) candidate;
+};
+
+extern const char plan_stage_axis[];
+
+/* meshes.c: fills p->base for so many devices; 1: the mesh of the module alone. */
+void plan_meshes(struct planner *p, int64_t devices);
+/* The base with axes of these sizes, which is added if it is not there; PLAN_PLAIN where there is no room. */
+int plan_mesh_of(struct planner *p, const int32_t *size, int n);
+
+/* recipes.c: adds the pipelines to start from, each measured. */
+void plan_start(struct planner *p);
+
+/* moves.c: improves the best ones as long as evaluations are left. */
+void plan_improve(struct planner *p);
+/* Numbers of micro-batches that may be used, ascending, 1 among them; how many. */
+enum { PLAN_MOST_MICROBATCHES = 32 };
+int plan_microbatches(const struct planner *p, int64_t number[PLAN_MOST_MICROBATCHES]);
+
+static inline bool
+plan_decides(const struct planner *p, enum plan_decision d)
+{
+	return p->decide >> d & 1;
+}
+
+static inline bool
+plan_ran(const struct plan_candidate *c)
+{
+	return c->r.seconds < INFINITY;
+}
+
+/* plan.c: measures a candidate and adds it; those that were measured before are not again. */
+void plan_try(struct planner *p, int base, struct pass_list list, const char *from);
+bool plan_fits(const struct planner *p, const struct plan_candidate *c);
+/* Fits and the other one does not; else by the objective, or where neither fits by what is missing. */
+bool plan_is_better(
+	const struct planner *p, const struct plan_candidate *a, const struct plan_candidate *b);
+
+/* "-mesh=node=4,card=8 -pass='...'"; of the run's scratch. */
+char *plan_command(const struct planner *p, const struct plan_candidate *c);
+
+/* summary.c: what the planned step is, as notes; `m` is the step. */
+void plan_summary(struct planner *p, const struct plan_candidate *best, const struct ir_module *m);
+
+#endif

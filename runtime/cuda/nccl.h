@@ -1,0 +1,32 @@
+/* NCCL's communicators (nccl.c) and what a collective puts into the stream (rounds.c). */
+#ifndef RUNTIME_CUDA_NCCL_H
+#define RUNTIME_CUDA_NCCL_H
+
+#include "runtime/cuda/cuda.h"
+
+#include <nccl.h>
+
+/* The same elements, `at` to `at + n`, of every part of a buffer. In the room they lie in a row for each place, the rows
+ * one after the other from byte `room` on. */
+struct nccl_piece {
+	const struct rt_buf *buf;
+	int64_t at, n;
+	size_t room;
+};
+
+struct nccl {
+	struct rt_cuda_carrier base;
+	unsigned char *arena, *room; /* RT_CUDA_ROOM bytes; NULL: no collective needs any */
+	struct nccl_piece *piece;    /* [buffers of any collective] of the round at work */
+	bool own_sums;               /* by NCCL, in its order and in the type of the elements */
+	struct rt_cuda_group group[RT_MAX_AXES];
+	ncclComm_t comm[RT_MAX_AXES];
+};
+
+/* Ends all ranks if a call has failed. nccl.c */
+void nccl_check(const struct rt_cuda *d, ncclResult_t result, const char *what);
+
+/* Puts a collective into the communication stream. rounds.c */
+void nccl_put(const struct nccl *n, const struct rt_coll *c);
+
+#endif

@@ -1,0 +1,118 @@
+/*
+ * Attempts that go on from what was kept find what those from the beginning do; edits of pipelines put passes where
+ * docs/passes.md says that they belong.
+ */
+#include "parser/dir/parse.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/attempt/attempt.h"
+#include "passes/attempt/edit.h"
+#include "test/unit.h"
+
+#include <math.h>
+#include <string.h>
+#include <talloc.h>
+
+static const char step[] =
+	"module @step\nmesh [dp = 4]\nfunc @main() {\n"
+	"%x = input(\"x\") : f32[256,64]\n"
+	"%h = call @layer(%x) {as = \"a\", repeat = 4}\n"
+	"%l = sum(%h)\noutput(\"loss\", %l)\n}\n"
+	"func @layer(%x) {\n"
+	"%w = param(\"w\") {init = \"he\"} : f32[64,256]\n"
+	"%v = param(\"v\") {init = \"he\"} : f32[256,64]\n"
+	"%h = matmul(%x, %w)\n%g = tanh(%h)\n%z = matmul(%g, %v)\nreturn(%z)\n}\n";
+
+/* Common beginnings, passes that look ahead, and one that is refused. */
+static const char *const pipelines[] = {
+	"inline,dp{axis=dp},grad,adam",
+	"inline,dp{axis=dp},grad,adam,opfuse",
+	"inline,dp{axis=dp},grad,recompute,shard{axis=dp},adam,opfuse,prefetch",
+	"inline,dp{axis=dp},grad,recompute,shard{axis=dp},adam,opfuse,prefetch,overlap,unshard",
+	"inline,dp{axis=dp},grad,recompute,shard{axis=dp},adam,opfuse,unshard",
+	"inline,grad,adam,parallelize,opfuse",
+	"inline,grad,adam,parallelize,opfuse,tensorfuse",
+	"inline,grad,adam,parallelize{finish=opfuse},opfuse,tensorfuse",
+	"inline,grad,adam,parallelize{finish=opfuse},opfuse",
+	"inline,grad,adam,opfuse,grad",
+	"inline,dp{axis=dp},grad,adam,opfuse,tensorfuse",
+};
+
+enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
+
+static void
+kept_steps_do_not_matter(void **state)
+{
+	void *owner = talloc_new(NULL);
+	struct ir_context *ctx = ir_context_create(owner);
+	struct pass_manager *manager = pass_manager_create(owner, ctx);
+	const struct cost_options generic = {0};
+	struct ir_module *m = parse_module(owner, ctx, "step.dir", step, strlen(step), NULL);
+
+	(void)state;
+	assert_non_null(m);
+	manager->cost = cost_model_create(owner, ctx->diag, &generic);
+	struct attempts *kept = attempts_create(owner, manager, m);
+	for (int round = 0; round < 2; round++)
+		for (int i = 0; i < PIPELINES; i++) {
+			struct attempt_result found, fresh, on;
+			struct attempts *first = attempts_create(owner, manager, m);
+			struct ir_module *copy = ir_module_clone(owner, m);
+			attempts_run(kept, pipelines[i], &found);
+			attempts_run(first, pipelines[i], &fresh);
+			attempt_on(manager, manager->cost, copy, pipelines[i], &on);
+			assert_true(found.seconds == fresh.seconds && found.seconds == on.seconds);
+			assert_true(found.peak == fresh.peak && found.host == fresh.host);
+			assert_true(found.effort == fresh.effort);
+			assert_int_equal(isfinite(found.seconds),
+				strcmp(pipelines[i], "inline,grad,adam,opfuse,grad") != 0);
+		}
+	talloc_free(owner);
+}
+
+/* A pipeline, what is put in, and what becomes of it. */
+static const char *const edits[][3] = {
+	{"grad,adam", "recompute", "grad,recompute,adam"},
+	{"grad,sgd", "accumulate{steps=4}", "accumulate{steps=4},grad,sgd"},
+	{"inline,amp,dp{axis=a},grad,adam", "dp{axis=b}",
+		"inline,amp,dp{axis=b},dp{axis=a},grad,adam"},
+	{"dp{axis=a},grad,recompute,adam", "shard{axis=a}",
+		"dp{axis=a},grad,recompute,shard{axis=a},adam"},
+	{"grad,shard{axis=a,stage=1},adam", "shard{axis=b}", "grad,shard{axis=b},adam"},
+	{"grad,lamb,opfuse", "offload", "grad,lamb,offload,opfuse"},
+	{"parallelize{finish=\"opfuse,prefetch{policy=fsdp}\"},opfuse", "opfuse{policy=xla}",
+		"parallelize{finish=\"opfuse,prefetch{policy=fsdp}\"},opfuse{policy=xla}"},
+	{"grad,adam,opfuse,prefetch,unshard", "overlap",
+		"grad,adam,opfuse,prefetch,overlap,unshard"},
+};
+
+static void
+passes_are_put_where_they_belong(void **state)
+{
+	void *owner = talloc_new(NULL);
+	const struct pass_registry *registry = pass_registry_create(owner);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+		const struct pass_list list = pass_list_read(owner, edits[i][0]),
+				       put = pass_list_put(owner, &list, registry, edits[i][1]);
+		assert_string_equal(pass_list_text(owner, &list), edits[i][0]);
+		assert_string_equal(pass_list_text(owner, &put), edits[i][2]);
+	}
+	const struct pass_list list = pass_list_read(owner, "a,b{c=1},d"),
+			       less = pass_list_without(owner, &list, 1),
+			       other = pass_list_swapped(owner, &list, 1);
+	assert_string_equal(pass_list_text(owner, &less), "a,d");
+	assert_string_equal(pass_list_text(owner, &other), "a,d,b{c=1}");
+	assert_int_equal(pass_list_find(&list, "b"), 1);
+	assert_int_equal(pass_list_find(&list, "c"), -1);
+	talloc_free(owner);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(kept_steps_do_not_matter),
+		cmocka_unit_test(passes_are_put_where_they_belong)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+"""laws.py DOPT MODELS: laws of plan on small models, meshes and budgets that are drawn at random.
+
+- The step is never slower than a recipe run by hand through -pass that fits, and fits if one of them does.
+- More budget never gives a slower step; what is printed fits.
+- The command that is printed makes the same module, byte for byte, and -check accepts the pass.
+
+DOPT_RANDOM_SLICE=K in the environment draws others, K=all eight cases. Prints what is wrong, and how much was checked.
+"""
+import json
+import os
+import pathlib
+import random
+import re
+import shlex
+import subprocess
+import sys
+
+DOPT, MODELS = sys.argv[1], pathlib.Path(sys.argv[2])
+SLICE = os.environ.get("DOPT_RANDOM_SLICE", "0")
+ROUNDING = 1e-9  # of seconds in the JSON text
+CASES, BUDGETS, EVALUATIONS = 8 if SLICE == "all" else 1, 3, 14
+CLUSTERS = ("h100x32", "v100x128_tcp")
+TOYS = {
+    "char_gpt": "-D B=8 -D T=8 -D V=11 -D H=16 -D A=2 -D L=1",
+    "llama3": "-D B=8 -D T=8 -D V=13 -D D=16 -D L=1 -D A=4 -D G=2 -D F=12",
+    "digits_mlp": "",
+}
+SHARD = "dp{axis=x},grad,recompute,shard{axis=x},adam,opfuse"
+RECIPES = {
+    "dp": "dp{axis=x},grad,adam,opfuse,tensorfuse",
+    "zero3": SHARD + ",prefetch{policy=zero3}",
+    "fsdp": SHARD + ",prefetch{policy=fsdp}",
+    "sharded": SHARD + ",prefetch,overlap,unshard",
+    "megatron": "grad,recompute,adam,parallelize{policy=megatron},opfuse,prefetch,overlap,unshard",
+    "layouts": "grad,recompute,adam,parallelize,opfuse,prefetch,overlap,unshard",
+}
+
+
+def dopt(*words):
+    return subprocess.run([DOPT, *words], capture_output=True, text=True)
+
+
+def predicted(*words):
+    """Seconds and bytes of the last row; None where it is refused."""
+    done = dopt("-stats=json", "-emit=none", *words)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{words}: exit {done.returncode}\n{done.stderr}")
+    if not done.stdout or "error: plan" in done.stderr:
+        return None
+    cost = json.loads(done.stdout)[-1]["cost"]
+    return cost["iteration"], cost["peak_bytes"]
+
+
+def main():
+    draw = random.Random(int(SLICE) if SLICE.isdigit() else 0)
+    wrong = []
+    fitted = 0
+    for _ in range(CASES):
+        model = draw.choice(sorted(TOYS))
+        cluster, n = draw.choice(CLUSTERS), draw.choice((2, 4))
+        base = [f"-cluster={cluster}", f"-mesh=x={n}", *TOYS[model].split(), str(MODELS / f"{model}.dir")]
+        free = {name: predicted(f"-pass={text}", *base) for name, text in RECIPES.items()}
+        peaks = [found[1] for found in free.values() if found]
+        before = None
+        for share in sorted(draw.uniform(0.7, 1.5) for _ in range(BUDGETS)):
+            budget = int(min(peaks) * share)
+            what = f"{model} x={n} {cluster} {budget} bytes"
+            words = [f"-budget={budget}", *base]
+            plan = predicted(f"-pass=plan{{summary=false,evaluations={EVALUATIONS}}}", *words)
+            hand = {name: predicted(f"-pass={text}", *words) for name, text in RECIPES.items()}
+            fits = {name: found[0] for name, found in hand.items() if found and found[1] <= budget}
+            if fits and not plan:
+                wrong.append(f"{what}: nothing fits, but {min(fits, key=fits.get)} does")
+            if not plan:
+                continue
+            fitted += 1
+            if plan[1] > budget:
+                wrong.append(f"{what}: needs {plan[1]}")
+            for name, seconds in fits.items():
+                if plan[0] > seconds * (1 + ROUNDING):
+                    wrong.append(f"{what}: {plan[0]} s, {name} {seconds} s")
+            if before and plan[0] > before * (1 + ROUNDING):
+                wrong.append(f"{what}: {plan[0]} s, with less {before} s")
+            before = plan[0]
+        words = [f"-budget={int(max(peaks))}", *base]
+        text = f"-pass=plan{{evaluations={EVALUATIONS}}}"
+        made = dopt(text, *words)
+        found = re.findall(r"^dopt: note: plan: ((?:-mesh=\S+ )?-pass='.*')$", made.stderr, re.M)
+        again = dopt(*shlex.split(found[0]), *words) if found else made
+        if not found or again.stdout != made.stdout or not made.stdout:
+            wrong.append(f"{model}: the printed command makes another module\n{made.stderr}")
+        checked = dopt("-check", "-emit=none", text, *words)
+        if checked.returncode:
+            wrong.append(f"{model}: -check\n{checked.stderr}")
+    print("\n".join(wrong))
+    print(f"{CASES} cases, {fitted} budgets fit, {len(wrong)} wrong")
+    sys.exit(bool(wrong))
+
+
+main()
