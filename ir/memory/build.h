@@ -15,6 +15,7 @@ struct storage_build {
 	struct VEC(struct storage_buffer) buffer; /* that is s->buffer, and of each: */
 	struct VEC(uint32_t) newest; /* number of the newest of the values that lie there + 1 */
 	struct VEC(uint32_t) loop;   /* that has touched it; STORAGE_NO_LOOP, STORAGE_LOOPS */
+	bool *becomes;               /* by value->id: a param's next value, or read by a barrier */
 	int64_t n;                   /* positions */
 };
 

@@ -489,32 +489,45 @@ issue_has_loops(const struct ir_module *m)
 	return false;
 }
 
+/* Without loops ops are issued as they stand. */
+static void
+list_all(struct issue *o, const struct ir_module *m, const struct ir_block *b)
+{
+	IR_FOR_OPS (op, b) {
+		o->position[op->id] = o->n;
+		o->op[o->n++] = op;
+	}
+	memset(o->loop_of, 0, o->n * sizeof *o->loop_of);
+	memset(o->once, true, o->n * sizeof *o->once);
+	o->loop = ARRAY_ZERO(o, struct issue_loop, 1);
+	o->loop[0] = (struct issue_loop){.end = o->n, .turns = (uint32_t)issue_turns(m, 0)};
+	o->nloops = o->n > 0;
+}
+
 struct issue *
 issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
 	struct issue *o = NEW(owner, struct issue);
-	void *scratch = alloc_scratch(NULL);
 	const size_t n = m->op_ids; /* no fewer than there are ops: counting them is a walk */
-	uint32_t nops = 0;
-	struct sorter s = {.m = m, .o = o};
+
 	o->op = ARRAY_NEW(o, const struct ir_op *, n);
 	o->position = ARRAY_NEW(o, uint32_t, m->op_ids);
 	o->loop_of = ARRAY_NEW(o, uint32_t, n);
 	o->once = ARRAY_NEW(o, bool, n);
+	if (!issue_has_loops(m)) {
+		list_all(o, m, b);
+		return o;
+	}
+	void *scratch = alloc_scratch(NULL);
+	struct sorter s = {.m = m, .o = o};
 	o->loop = ARRAY_NEW(o, struct issue_loop, n);
 	s.inside = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.behind = ARRAY_NEW(scratch, const struct ir_op *, n);
 	s.late = ARRAY_ZERO(scratch, uint8_t, m->op_ids);
 	s.flag = ARRAY_NEW(scratch, uint8_t, m->op_ids);
-	if (!issue_has_loops(m)) {
-		IR_FOR_OPS (op, b)
-			s.behind[nops++] = op;
-		append(&s, s.behind, nops, 0);
-	} else {
-		IR_FOR_OPS (op, b)
-			place(&s, op);
-		close_loop(&s);
-	}
+	IR_FOR_OPS (op, b)
+		place(&s, op);
+	close_loop(&s);
 	talloc_free(scratch);
 	return o;
 }

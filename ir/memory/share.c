@@ -211,15 +211,17 @@ is_held(const struct ir_op *op)
 
 /* The param whose next value v is, also behind barriers, first of several; NULL: of none. */
 static const struct ir_value *
-updates_param(const struct ir_value *v)
+updates_param(const struct storage_build *b, const struct ir_value *v)
 {
 	const struct ir_value *first = NULL, *behind = NULL;
 
+	if (!b->becomes[v->id])
+		return NULL;
 	IR_FOR_USES (u, v)
 		if (storage_is_next(u))
 			first = ir_operand(u->op, 0);
 		else if (u->op->code == OP_barrier && !behind)
-			behind = updates_param(&u->op->result[u - u->op->operand]);
+			behind = updates_param(b, &u->op->result[u - u->op->operand]);
 	return first ? first : behind;
 }
 
@@ -265,7 +267,7 @@ reads_in_place(struct storage_build *b, const struct ir_op *op, int32_t buffer, 
 static bool
 update_in_place(struct storage_build *b, const struct ir_op *op, int r)
 {
-	const struct ir_value *v = &op->result[r], *param = updates_param(v);
+	const struct ir_value *v = &op->result[r], *param = updates_param(b, v);
 
 	if (!param || !storage_is_once(b, op) || op_is(op, TRAIT_PARALLEL) ||
 		!(op->code == OP_fuse || storage_is_copy(op) ||
@@ -350,7 +352,7 @@ put_results(struct storage_build *b, const struct ir_op *op)
 		} else if (is_held(op)) {
 			put(b, v, -1, 0, 0, 0);
 		} else if (update_in_place(b, op, r)) {
-			put(b, v, value_of(b, updates_param(v))->buffer, 0, 0, 0);
+			put(b, v, value_of(b, updates_param(b, v))->buffer, 0, 0, 0);
 		} else {
 			put_own(b, v);
 		}
@@ -373,8 +375,7 @@ join_homes(struct storage_build *b, const struct ir_op *op)
 	const bool message = storage_is(b, op, STORAGE_IS_MESSAGE);
 	bool differ = false;
 
-	if (b->s->home_axis < 0 ||
-		!(message || storage_is(b, op, STORAGE_IS_KERNEL | STORAGE_IS_COPY)) ||
+	if (!(message || storage_is(b, op, STORAGE_IS_KERNEL | STORAGE_IS_COPY)) ||
 		(message && ir_attr_int(op, "axis", 0) == b->s->home_axis))
 		return;
 	for (int r = 1; r < op->nresults; r++)
@@ -398,6 +399,6 @@ storage_share(struct storage_build *b)
 	for (uint32_t i = 0; i < o->n; i++)
 		if (role_of(o->op[i]) == STORAGE_TEMP)
 			put_results(b, o->op[i]);
-	for (uint32_t i = 0; i < o->n; i++)
+	for (uint32_t i = 0; i < o->n && b->s->home_axis >= 0; i++)
 		join_homes(b, o->op[i]);
 }

@@ -62,23 +62,43 @@ storage_add(struct storage_build *b, struct storage_buffer buffer)
 	return (int32_t)s->nbuffers++;
 }
 
-/* Numbers values, all without a buffer. */
 static void
-number_values(struct storage *s, const struct ir_func *main)
+number_results(struct storage_build *b, const struct ir_op *op)
 {
+	struct storage *s = b->s;
+
+	s->extra[op->id] = -1;
+	for (int r = 0; r < op->nresults; r++) {
+		s->number[op->result[r].id] = s->nvalues;
+		s->value[s->nvalues++] =
+			(struct storage_value){.value = &op->result[r], .buffer = -1};
+	}
+	if (op->code == OP_update)
+		b->becomes[ir_operand(op, 1)->id] = true;
+	for (int j = 0; j < op->noperands && op->code == OP_barrier; j++)
+		b->becomes[ir_operand(op, j)->id] = true;
+}
+
+/* Numbers values, all without a buffer, in the order of the text. Where ops are issued in that order the array of them is
+ * walked: of a list, the next op is not known before one has been read from memory. */
+static void
+number_values(struct storage_build *b, const struct ir_func *main)
+{
+	struct storage *s = b->s;
+
 	s->nids = s->module->value_ids;
 	s->number = ARRAY_NEW(s, uint32_t, s->nids);
 	memset(s->number, 0xff, s->nids * sizeof *s->number);
 	s->extra = ARRAY_NEW(s, int32_t, s->module->op_ids);
 	s->value = ARRAY_NEW(s, struct storage_value, s->nids + 1u);
-	IR_FOR_OPS (op, &main->body) {
-		s->extra[op->id] = -1;
-		for (int r = 0; r < op->nresults; r++) {
-			s->number[op->result[r].id] = s->nvalues;
-			s->value[s->nvalues++] =
-				(struct storage_value){.value = &op->result[r], .buffer = -1};
-		}
+	b->becomes = ARRAY_ZERO(b, bool, s->nids);
+	if (issue_has_loops(s->module)) {
+		IR_FOR_OPS (op, &main->body)
+			number_results(b, op);
+		return;
 	}
+	for (uint32_t i = 0; i < s->order->n; i++)
+		number_results(b, s->order->op[i]);
 }
 
 uint8_t
@@ -509,14 +529,14 @@ find_live(struct storage *s)
 
 /* The first device axis on which a value is on some devices alone; -1: there is none. */
 static int
-find_home_axis(const struct ir_module *m, const struct ir_func *main)
+find_home_axis(const struct ir_module *m, const struct issue *o)
 {
 	for (int a = 0; a < m->naxes; a++) {
 		if (m->axis[a].time || m->axis[a].size == 1)
 			continue;
-		IR_FOR_OPS (op, &main->body)
-			for (int r = 0; r < op->nresults; r++)
-				if (op->result[r].type->axis[a].kind == IR_SINGLE)
+		for (uint32_t i = 0; i < o->n; i++)
+			for (int r = 0; r < o->op[i]->nresults; r++)
+				if (o->op[i]->result[r].type->axis[a].kind == IR_SINGLE)
 					return a;
 	}
 	return -1;
@@ -557,15 +577,15 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	s->target = target;
 	s->align = target->align;
 	s->sought = UINT64_MAX;
-	s->home_axis = find_home_axis(m, main);
 	s->order = issue_create(s, m, &main->body);
 	s->outside_arena = outside_arena(s);
+	s->home_axis = find_home_axis(m, s->order);
 	b->s = s;
 	b->target = target;
 	b->known = known ? known : storage_known_create(b, alike_create(b, m, &main->body), NULL);
 	b->arena = arena_create(b);
 	b->n = s->order->n;
-	number_values(s, main);
+	number_values(b, main);
 	VEC_ROOM(s, &b->buffer, s->nvalues + 1);
 	VEC_ROOM(b, &b->newest, s->nvalues + 1);
 	VEC_ROOM(b, &b->loop, s->nvalues + 1);

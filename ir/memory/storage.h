@@ -100,7 +100,9 @@ struct storage_target {
 	uint64_t outside_arena, for_collectives;
 	bool bands;        /* its matrix products leave out what does not count: ir/loops/band/ */
 	bool stage_inside; /* the arena is memory of the host: the stage is in it */
-	bool threads;      /* its kernels are those of scheme_of_device */
+	/* Forms of kernels, each of which can be switched off: its kernels are those of scheme_of_device; sums of products
+	 * are batches of parts; products over two loops are one call of the library. */
+	bool threads, parts, addresses;
 };
 
 /* A host with the kernels of ir/loops/scheme.h. */

@@ -42,10 +42,10 @@ cuda_alone_write(const struct lower_plan *p, const struct ir_op *const *op, int 
 	if (!src->kernels)
 		return false;
 	cuda_write_head(src->kernels, p->module);
-	src->workspace = p->storage->target->workspace;
+	src->target = p->storage->target;
 	for (int k = 0; k < n; k++) {
 		struct kernel_args args;
-		struct scheme *s = scheme_of_device(src, p->module, p->arena, op[k]);
+		struct scheme *s = cuda_scheme(src, p->module, p->arena, op[k]);
 		char *name = TEXT(src, "k_%s_%d", op_name((enum op_code)op[k]->code), k);
 		scratch[k] = cuda_kernel_write(src, s, name, false, true, &args);
 		write_call(out, p, op[k], k, &args);

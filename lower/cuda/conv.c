@@ -108,7 +108,7 @@ cuda_conv(struct cuda_text *t)
 		!is_symmetric(c->w, c->kw, c->ow, c->stride[1], c->low[1], c->dilation[1]))
 		return false;
 	const struct rt_cuda_conv row = {(enum rt_dtype)o->f.dtype, *c, 0, 0};
-	const uint64_t workspace = cuda_conv_workspace(&row, &src->workspace);
+	const uint64_t workspace = cuda_conv_workspace(&row, &src->target->workspace);
 
 	char *text = TEXT(src,
 		"RT_%s, {.kind = %s, .n = %" PRId64 ", .c = %" PRId64 ", .h = %" PRId64
@@ -118,7 +118,7 @@ cuda_conv(struct cuda_text *t)
 		"}, .dilation = {%" PRId64 ", %" PRId64 "}},\n\t\t%" PRIu64 ", %" PRIu64,
 		ir_dtype_name((enum ir_dtype)o->f.dtype), kind[c->kind], c->n, c->c, c->h, c->w,
 		c->o, c->kh, c->kw, c->oh, c->ow, c->groups, c->stride[0], c->stride[1], c->low[0],
-		c->low[1], c->dilation[0], c->dilation[1], workspace, src->workspace.most);
+		c->low[1], c->dilation[0], c->dilation[1], workspace, src->target->workspace.most);
 	LIST_PUSH(src, src->conv, src->nconvs, text);
 	fprintf(t->host, "\trt_cuda_conv(ctx, %d, %s, %s, %s, ", src->nconvs - 1,
 		cuda_host_pointer(t, o->in[0]), cuda_host_pointer(t, o->in[1]),

@@ -40,6 +40,8 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.scratch = cuda_kernel_scratch,
 	.workspace = {0, CUDA_WORKSPACE_MOST},
 	.threads = true,
+	.parts = true,
+	.addresses = true,
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
 	.for_collectives = RT_CUDA_ROOM};
 
@@ -101,7 +103,7 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	fprintf(c->src->host, "/* %s */\n", text);
 	talloc_free(text);
 	/* A scheme of its own: this target decides otherwise where values lie. */
-	struct scheme *s = scheme_of_device(c->src, c->p->module, c->p->arena, a->op);
+	struct scheme *s = cuda_scheme(c->src, c->p->module, c->p->arena, a->op);
 	const uint64_t scratch = cuda_kernel_write(
 		c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
 	assert(scratch <= (a->scratch >= 0 ? c->p->buffer[a->scratch].bytes : 0));
@@ -304,7 +306,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
 	if (!c.src->kernels)
 		return false;
-	c.src->workspace = p->storage->target->workspace;
+	c.src->target = p->storage->target;
 	c.src->host = text_stream(&functions, &size);
 	cuda_write_head(c.src->kernels, p->module);
 	for (int i = 0; i < p->nactions; i++)

@@ -172,7 +172,8 @@ cuda_gemm(struct cuda_text *t, int i)
 	const bool joined = find_epilogue(t, i, &e);
 	const bool wide = g->nsum > 0 && (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16);
 	const int64_t parts =
-		g->nsum ? cut_sum(&cut, scheme_elements(&t->s->tensor[o->out]),
+		g->nsum && src->target->parts
+			? cut_sum(&cut, scheme_elements(&t->s->tensor[o->out]),
 				  o->f.dtype == IR_f64 ? sizeof(double) : sizeof(float))
 			: 1;
 	const char *result;
@@ -186,8 +187,8 @@ cuda_gemm(struct cuda_text *t, int i)
 			", %" PRId64 ", %" PRId64 ", %d, %d",
 			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
 			truth[g->trans_b], truth[e.relu], truth[wide],
-			truth[g->nloops - g->nsum > 1], g->m, g->n, g->k, g->lda, g->ldb, g->ldc,
-			g->nloops, g->nsum)};
+			truth[src->target->addresses && g->nloops - g->nsum > 1], g->m, g->n, g->k,
+			g->lda, g->ldb, g->ldc, g->nloops, g->nsum)};
 	LIST_PUSH(src, src->gemm, src->ngemms, row);
 	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms - 1,
 		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),

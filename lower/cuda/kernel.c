@@ -238,6 +238,14 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 	return (uint64_t)t.scratch;
 }
 
+struct scheme *
+cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a,
+	const struct ir_op *op)
+{
+	return src->target->threads ? scheme_of_device(src, m, a, op)
+				    : scheme_create(src, m, a, op);
+}
+
 /* By writing them to where nobody reads: what a shape of kernel keeps is decided as it is written.
  */
 uint64_t
@@ -249,9 +257,9 @@ cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m, s
 	char *text[2] = {NULL, NULL};
 	size_t size[2];
 
-	struct scheme *s = scheme_of_device(src, m, a, op);
 	uint64_t bytes = 0;
-	src->workspace = t->workspace;
+	src->target = t;
+	struct scheme *s = cuda_scheme(src, m, a, op);
 	src->kernels = text_stream(&text[0], &size[0]);
 	src->host = text_stream(&text[1], &size[1]);
 	if (s)

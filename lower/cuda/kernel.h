@@ -32,8 +32,8 @@ struct cuda_sources {
 		char *text;  /* initializer of the rest */
 	} * gemm;
 	int nconvs;
-	char **conv;                        /* initializers */
-	struct storage_workspace workspace; /* of a convolution */
+	char **conv; /* initializers */
+	const struct storage_target *target;
 };
 
 /*
@@ -48,6 +48,10 @@ struct cuda_sources {
  */
 uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name,
 	bool in_place, bool aligned, struct kernel_args *args);
+
+/* The loop nests of an op's kernels for the sources' target, a talloc child of them. */
+struct scheme *cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a,
+	const struct ir_op *op);
 
 /* The bytes that it would return, whether in place and aligned or not. */
 uint64_t cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m,

@@ -56,6 +56,7 @@ struct pass_manager {
 	struct cost_model *cost; /* may be NULL */
 	uint64_t seed;
 	uint64_t budget;      /* bytes that a step may take on a device; 0: any */
+	uint64_t host_budget; /* bytes of host memory for each device; 0: as the cluster says */
 	double time_limit;    /* seconds that a search may take; 0: any */
 	uint64_t evaluations; /* replays that it may take, where its pass does not say; 0: any */
 	const char *instead;  /* passes that searches over kernels run instead of searching, "" for

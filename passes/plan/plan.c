@@ -211,7 +211,8 @@ read_options(struct planner *p)
 	p->limit = pass_budget(p->run) ? (double)pass_budget(p->run)
 		   : memory > 0        ? memory
 				       : INFINITY;
-	p->host_limit = cost_model_host_memory(p->model);
+	p->host_limit = p->run->manager->host_budget ? (double)p->run->manager->host_budget
+						     : cost_model_host_memory(p->model);
 	p->objective = (enum plan_objective)pass_enum(p->run, "objective");
 	p->optimizer = strcmp(optimizer, "none") ? optimizer : "";
 	p->amp = pass_bool(p->run, "amp");

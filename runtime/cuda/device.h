@@ -293,7 +293,7 @@ m_to_u64(double x)
 #define DEV_ROUND(half)                                                                            \
 	DEV float m_round_##half(float x)                                                          \
 	{                                                                                          \
-		return rt_##half##_to_f32(rt_f32_to_##half(x));                                    \
+		return rt_round_##half(x);                                                         \
 	}                                                                                          \
 	DEV float m_round_##half(double x)                                                         \
 	{                                                                                          \

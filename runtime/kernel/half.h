@@ -11,6 +11,12 @@
 #define RT_INLINE static inline
 #endif
 
+/* Devices that convert in one instruction, with the same results (a NaN becomes the one NaN that they have). That for two
+ * numbers at once has the rate of additions, that for one a quarter or less. */
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+#define RT_HALF_INSTRUCTIONS
+#endif
+
 RT_INLINE uint32_t
 rt_float_bits(float x)
 {
@@ -53,10 +59,29 @@ rt_bf16_to_f32(uint16_t h)
 RT_INLINE uint16_t
 rt_f32_to_bf16(float x)
 {
+#ifdef RT_HALF_INSTRUCTIONS
+	uint32_t pair;
+	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));
+	return (uint16_t)pair;
+#else
 	const uint32_t u = rt_float_bits(x);
 	const uint32_t rounded = (u + 0x7FFFu + (u >> 16 & 1)) >> 16;
 	const uint32_t nan = u >> 16 | 0x40u;
 	return (uint16_t)((u & 0x7FFFFFFFu) > 0x7F800000u ? nan : rounded);
+#endif
+}
+
+/* The nearest bf16 as a float: its bits are the upper half. */
+RT_INLINE float
+rt_round_bf16(float x)
+{
+#ifdef RT_HALF_INSTRUCTIONS
+	uint32_t pair;
+	asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(x), "f"(0.0f));
+	return rt_bits_float(pair);
+#else
+	return rt_bf16_to_f32(rt_f32_to_bf16(x));
+#endif
 }
 
 /* Moves the ten mantissa bits and the exponent into a float's place and corrects the bias. A
@@ -65,12 +90,18 @@ rt_f32_to_bf16(float x)
 RT_INLINE float
 rt_f16_to_f32(uint16_t h)
 {
+#ifdef RT_HALF_INSTRUCTIONS
+	float x;
+	asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(h));
+	return x;
+#else
 	const uint32_t sign = (uint32_t)(h & 0x8000u) << 16;
 	const uint32_t body = (uint32_t)(h & 0x7FFFu) << 13;
 	const uint32_t small = rt_float_bits(rt_bits_float(body + 0x38800000u) - 0x1p-14f);
 	const uint32_t finite = body < 0x00800000u ? small : body + 0x38000000u;
 	const uint32_t special = body | 0x7F800000u;
 	return rt_bits_float(sign | (body >= 0x0F800000u ? special : finite));
+#endif
 }
 
 /* Two roundings in one of two ways: numbers below 2^-14 are added to 0.5, whose last place is that
@@ -78,6 +109,11 @@ rt_f16_to_f32(uint16_t h)
 RT_INLINE uint16_t
 rt_f32_to_f16(float x)
 {
+#ifdef RT_HALF_INSTRUCTIONS
+	uint32_t pair;
+	asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(0.0f), "f"(x));
+	return (uint16_t)pair;
+#else
 	const uint32_t u = rt_float_bits(x);
 	const uint32_t sign = u >> 16 & 0x8000u;
 	const uint32_t a = u & 0x7FFFFFFFu;
@@ -87,6 +123,13 @@ rt_f32_to_f16(float x)
 	uint32_t h = a < 0x38800000u ? small : normal;
 	h = a >= 0x47800000u ? special : h;
 	return (uint16_t)(sign | h);
+#endif
+}
+
+RT_INLINE float
+rt_round_f16(float x)
+{
+	return rt_f16_to_f32(rt_f32_to_f16(x));
 }
 
 /*

@@ -268,7 +268,7 @@ m_to_u8(double x)
 #define M_ROUND(half)                                                                              \
 	static inline float m_round_##half##_f32(float x)                                          \
 	{                                                                                          \
-		return rt_##half##_to_f32(rt_f32_to_##half(x));                                    \
+		return rt_round_##half(x);                                                         \
 	}                                                                                          \
 	static inline float m_round_##half##_f64(double x)                                         \
 	{                                                                                          \

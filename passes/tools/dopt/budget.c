@@ -1,5 +1,5 @@
 /*
- * -workspace, and -budget: what a step may take on each device. One that needs more is an error at
+ * -workspace, -without, and -budget: what a step may take on each device. One that needs more is an error at
  * the op where most lives, with the three buffers that are largest there, and the passes that would
  * reduce it (advise.c).
  */
@@ -55,7 +55,7 @@ driver_budget_read(struct driver *t)
 	if (t->o->host_budget && !read_quantity(t, "host-budget", t->o->host_budget, UNIT_BYTES,
 					 range, "a size such as 125GB", &bytes))
 		return false;
-	t->host_budget = (uint64_t)(bytes + 0.5);
+	t->manager->host_budget = (uint64_t)(bytes + 0.5);
 	return true;
 }
 
@@ -82,13 +82,42 @@ read_workspace(struct driver *t, struct storage_workspace *w)
 	return false;
 }
 
+/* "parts,addresses" */
+static bool
+read_without(struct driver *t, struct storage_target *s)
+{
+	const struct {
+		const char *name;
+		bool *on;
+	} form[] = {{"columns", &s->threads}, {"parts", &s->parts}, {"addresses", &s->addresses}};
+
+	for (const char *at = t->o->without, *end; at; at = *end ? end + 1 : NULL) {
+		const size_t n = strcspn(at, ",");
+		bool known = false;
+		end = at + n;
+		for (size_t i = 0; i < sizeof form / sizeof *form; i++)
+			if (strlen(form[i].name) == n && memcmp(form[i].name, at, n) == 0) {
+				*form[i].on = false;
+				known = true;
+			}
+		if (known)
+			continue;
+		diag_error(t->ctx->diag, LOC_NONE,
+			"option -without: unknown form '%.*s'; expected columns, parts or addresses",
+			(int)n, at);
+		return false;
+	}
+	return true;
+}
+
 bool
 driver_storage_create(struct driver *t)
 {
 	t->storage = NEW(t->manager, struct storage_target);
 	*t->storage =
 		*lower_storage_target(t->o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST);
-	return !t->o->workspace || read_workspace(t, &t->storage->workspace);
+	return (!t->o->workspace || read_workspace(t, &t->storage->workspace)) &&
+	       (!t->o->without || read_without(t, t->storage));
 }
 
 /* A time limit; where the option is not given *seconds stays as it is. */
@@ -229,8 +258,8 @@ driver_host_limit(const struct driver *t)
 {
 	const double cluster = t->cost ? cost_model_host_memory(t->cost) : INFINITY;
 
-	if (t->host_budget)
-		return t->host_budget;
+	if (t->manager->host_budget)
+		return t->manager->host_budget;
 	return isfinite(cluster) ? (uint64_t)cluster : 0;
 }
 

@@ -115,7 +115,7 @@ struct driver_options {
 	struct driver_list files; /* as given; `input` is the one that there should be */
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */
-	const char *budget, *host_budget, *workspace, *time_limit;
+	const char *budget, *host_budget, *workspace, *without, *time_limit;
 	int progress;
 	const char *largest; /* the let of -largest */
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *explain, *data,
@@ -169,10 +169,9 @@ struct driver {
 	struct cost_model *cost;
 	double measure_limit;            /* seconds; 0: none was given */
 	struct measure_quality *quality; /* of -measure=each; NULL: nothing was measured */
-	uint64_t host_budget;  /* bytes of host memory for each device; 0: as the cluster says */
-	struct whatif *whatif; /* NULL: none */
-	struct driver_stats *stats;   /* NULL where nothing asks for it */
-	struct driver_checks *checks; /* -expect, else NULL */
+	struct whatif *whatif;           /* NULL: none */
+	struct driver_stats *stats;      /* NULL where nothing asks for it */
+	struct driver_checks *checks;    /* -expect, else NULL */
 	const char *before; /* text of the module before the pass, for -print-after=changed */
 	bool bug;           /* a check found one */
 };
@@ -209,7 +208,7 @@ struct ir_module *driver_without_calls(const void *owner, struct driver *t, stru
 /* Reads -budget into t->manager. False: reported. */
 bool driver_budget_read(struct driver *t);
 
-/* Makes t->storage, with the limits of -workspace. False: reported. */
+/* Makes t->storage, with the limits of -workspace and without the forms of -without. False: reported. */
 bool driver_storage_create(struct driver *t);
 
 /* Reads -time-limit and -progress into t->manager. False: reported. */
