@@ -222,6 +222,6 @@ rt_cuda_add(struct rt_ctx *ctx, enum rt_dtype t, void *sum, const void *x, int64
 		.nfrom = 2,
 		.nto = 1,
 		.n = n,
-		.region = {{1, 1, 1}, {0, 0, 0}, n}};
+		.region = {{1, 1, 1}, {0, 0, 0}, n, 0}};
 	rt_cuda_put_sum(rt_cuda_of(ctx), rt_cuda_of(ctx)->compute, t, &args);
 }

@@ -83,7 +83,7 @@ put_share(const struct peers *p, const struct side *s, const struct rt_coll *c)
 		const int64_t begin = s->group.me * share,
 			      end = begin + share < n ? begin + share : n;
 		struct dopt_sum_args args = {
-			.nfrom = places, .n = end - begin, .region = {{1, 1, 1}, {0, 0, 0}, n}};
+			.nfrom = places, .n = end - begin, .region = {{1, 1, 1}, {0, 0, 0}, n, 0}};
 		for (int q = 0; q < places; q++) {
 			args.from[q] = arena_of(s, q) + buf->src + (size_t)begin * bytes;
 			if (rt_coll_moves(c, 0, q))
