@@ -157,3 +157,58 @@ interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
 	}
 	return t;
 }
+
+/* --- params and states ------------------------------------------------------------------------ */
+
+static bool
+load_tensor(struct interp *it, const struct rt_st_file *f, const struct rt_st_tensor *source,
+	const struct ir_op *op, struct tensor *t)
+{
+	struct rt_status st = {0};
+	double lost;
+
+	if (!rt_st_check_converted(f, source, (enum rt_dtype)t->dtype, t->rank, t->dim, &st)) {
+		diag_error(it->m->ctx->diag, op->loc, "%s: %s", op->symbol, st.text);
+		return false;
+	}
+	for (int64_t i = 0; i < tensor_elements(t); i++)
+		if (!read_element(t->dtype, source, i, &t->data[i], &lost)) {
+			diag_error(it->m->ctx->diag, op->loc,
+				"%s: tensor '%s': %.17g is not representable as %s", f->path,
+				source->name, lost, ir_dtype_name(t->dtype));
+			return false;
+		}
+	return true;
+}
+
+static bool
+load_all(struct interp *it, const struct rt_st_file *f)
+{
+	for (int i = 0; i < it->npersistents; i++) {
+		const struct named *n = &it->persistent[i];
+		const struct rt_st_tensor *source = rt_st_find(f, n->name);
+		if (source && !load_tensor(it, f, source, n->op, n->now))
+			return false;
+		if (!source && n->op->code == OP_param) {
+			diag_error(it->m->ctx->diag, n->op->loc, "%s: there is no tensor '%s'",
+				f->path, n->name);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool
+interp_load(struct interp *it)
+{
+	struct rt_status st = {0};
+	struct rt_st_file f;
+
+	if (!rt_st_open(&f, it->o.load, &st)) {
+		diag_error(it->m->ctx->diag, LOC_NONE, "%s", st.text);
+		return false;
+	}
+	const bool ok = load_all(it, &f);
+	rt_st_close(&f);
+	return ok;
+}

@@ -82,6 +82,8 @@ struct tensor *interp_initial(const struct interp *it, const void *owner, const 
 struct tensor *interp_input(const struct interp *it, const void *owner, const struct ir_op *op);
 /* file.c: opens the data file of the options, owned by `it`; the rows of this step. */
 bool interp_data_open(struct interp *it);
+/* Params and states from the file of the options; states that it does not have keep their initial values. Reports. */
+bool interp_load(struct interp *it);
 /* Rows of a step, 0 without an input; rows of the data set, 0 without one. */
 int64_t interp_batch(const struct interp *it);
 int64_t interp_data_rows(const struct interp *it);

@@ -103,7 +103,7 @@ set_up(struct interp *it)
 		if (!it->persistent[i].now)
 			return false;
 	}
-	return true;
+	return !it->o.load || interp_load(it);
 }
 
 struct interp *

@@ -68,6 +68,8 @@ struct interp_options {
 	uint64_t seed;    /* for initial values, the order of the data set and random inputs */
 	int64_t steps;    /* for the calls that run more than one; 0: the default of the call */
 	const char *save; /* interp_run_print: a file for params and states at the end, or NULL */
+	const char *
+		load; /* a safetensors file whose params and states take the place of initial values, or NULL */
 	const char *data; /* a safetensors file: input("x") reads rows of "train.x"; NULL: random
 			     inputs */
 };

@@ -119,7 +119,7 @@ struct driver_options {
 	int progress;
 	const char *largest; /* the let of -largest */
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *explain, *data,
-		*save, *help;
+		*initial, *save, *help;
 	int measure_buffers, estimator;
 	const char *estimator_weights;
 	const char *measure_mpi, *measure_limit;

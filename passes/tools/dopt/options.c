@@ -198,6 +198,10 @@ static const struct flag flags[] = {
 	{"data", "FILE",
 		"safetensors file with the inputs of -run and -check (default: random inputs)",
 		FLAG_TEXT, AT(data)},
+	{"initial", "FILE",
+		"-run: params and states at the start, from a safetensors file as -save writes it "
+		"(default: initial values)",
+		FLAG_TEXT, AT(initial)},
 	{"save", "FILE", "-run: write params and states at the end, as a program's -save does",
 		FLAG_TEXT, AT(save)},
 	{"f64", NULL, "-run: compute floats in double precision, as -check does", FLAG_BOOL,

@@ -159,6 +159,7 @@ driver_interp_options(const struct driver_options *o)
 		.subnormals = o->subnormals,
 		.seed = (uint64_t)o->seed,
 		.steps = o->steps,
+		.load = o->initial,
 		.save = o->save,
 		.data = o->data};
 }
@@ -171,6 +172,7 @@ check_options(const struct driver *t)
 
 	o.f64 = true;
 	o.perturb = true;
+	o.load = NULL;
 	return o;
 }
 
