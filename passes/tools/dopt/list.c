@@ -180,11 +180,16 @@ driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown)
 			if (first)
 				fprintf(out, markdown ? "\n## %s\n" : "%s:\n", about);
 			first = false;
-			(markdown ? pass_md : pass_text)(out, p);
+			if (markdown)
+				pass_md(out, p);
+			else
+				fprintf(out, "  %-*s %s\n", NAME_COLUMN, p->name, p->summary);
 		}
 	}
 	if (markdown)
 		facts_md(out);
+	else
+		fputs("\ndopt -help PASS lists the options of a pass.\n", out);
 }
 
 bool
