@@ -95,7 +95,9 @@ static bool
 run(struct rt_rank *r, const struct rt_data *d)
 {
 	const struct rt_options *o = r->options;
-	if (!rt_train(r, d))
+	if (!r->world->rank)
+		rt_metrics_open(&r->metrics, o->metrics, r->status);
+	if (!rt_agree(r->world, r->status) || !rt_train(r, d))
 		return false;
 	rt_activity_stage(r->world->activity, RT_STAGE_WRITE);
 	if (o->dump)
@@ -105,7 +107,7 @@ run(struct rt_rank *r, const struct rt_data *d)
 	if (!rt_agree(r->world, r->status))
 		return false;
 	rt_signals_end();
-	if (!rt_evaluate(r, d))
+	if (!rt_evaluate(r, d, r->start.step + r->steps))
 		return false;
 	rt_activity_stage(r->world->activity, RT_STAGE_WRITE);
 	if (r->trace)
@@ -181,6 +183,7 @@ rank_main(struct job *job)
 	if (may_start(&r, job->transport == NULL) && rt_rank_open(&r, job->transport) &&
 		prepare_files(&r) && prepare_values(&r, &d))
 		run(&r, &d);
+	rt_metrics_close(&r.metrics, r.status);
 	job->print_error = r.print_error;
 	rt_activity_stage(r.world->activity, RT_STAGE_END);
 	rt_data_close(&d);

@@ -77,6 +77,10 @@ static const struct row rows[] = {
 	{"trace", TEXT, AT(trace), 0, 0, "DIR", "write DIR/rank-N.json, a Chrome trace per rank"},
 	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",
 		"print outputs every N steps (a tenth of the steps)"},
+	{"metrics", TEXT, AT(metrics), 0, 0, "FILE",
+		"append what is printed, the time of a step and the memory to FILE, a line of JSON each"},
+	{"eval-every", COUNT, AT(eval_every), 1, MAX_STEPS, "N",
+		"evaluate on test.NAME every N steps, too (only at the end)"},
 	{"no-eval", FLAG, AT(no_eval), 0, 0, NULL, "skip the evaluation on test.NAME"},
 	{"timeout", DURATION, AT(timeout), 0, 0, "TIME",
 		"end the run if a rank waits this long for others: 30s, 10min; 0: never (10min)"},
@@ -105,6 +109,7 @@ static const struct {
 	{AT(ranks), OWN, "given or not, it is checked against the mesh, on which they agree"},
 	{AT(data), GIVEN, "machines may have copies: the contents are compared"},
 	{AT(load), GIVEN, "as -data"},
+	{AT(metrics), GIVEN, "rank 0 writes it, perhaps on a machine of its own"},
 	{AT(trace), GIVEN, "each rank writes a file of its own, perhaps to a disk of its machine"},
 };
 

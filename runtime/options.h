@@ -21,16 +21,17 @@ struct rt_options {
 	int64_t start_step;       /* -1: what -load says, or 0 */
 	uint64_t seed;
 	bool seed_given;
-	bool no_shuffle;                               /* rows of the data set in their order */
-	const char *data, *save, *load, *dump, *trace; /* NULL: not given */
+	bool no_shuffle; /* rows of the data set in their order */
+	const char *data, *save, *load, *dump, *trace, *metrics; /* NULL: not given */
 	struct rt_every save_every;
 	int64_t keep;
 	bool stop_on_nan;
 	int64_t report_every; /* 0: a tenth of the steps */
 	bool no_eval;
-	bool subnormals;  /* computed with, not taken as 0 */
-	bool graph, tf32; /* cuda */
-	double timeout;   /* seconds that a rank may wait for others; 0: for ever */
+	int64_t eval_every; /* 0: at the end alone */
+	bool subnormals;    /* computed with, not taken as 0 */
+	bool graph, tf32;   /* cuda */
+	double timeout;     /* seconds that a rank may wait for others; 0: for ever */
 	bool help;
 };
 

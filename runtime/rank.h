@@ -4,6 +4,7 @@
 
 #include "runtime/device.h"
 #include "runtime/layout.h"
+#include "runtime/metrics.h"
 #include "runtime/options.h"
 #include "runtime/data/position.h"
 
@@ -28,6 +29,7 @@ struct rt_rank {
 	struct rt_transfers *transfers; /* NULL: the program has none */
 	struct rt_trace *trace;         /* NULL: none */
 	struct rt_probe probe;
+	struct rt_metrics metrics; /* of rank 0 */
 	struct rt_ctx ctx;
 	void *stage;           /* host memory for the largest slice of a tensor */
 	bool own_stage;        /* it is not in the arena */

@@ -60,6 +60,7 @@ report(struct rt_rank *r, int64_t step)
 {
 	if (!r->world->rank)
 		printf("step %" PRId64, step + 1);
+	rt_metrics_step(&r->metrics, step + 1, r->prog->batch, r->allocated);
 	for (int i = 0; i < r->prog->ntensors; i++) {
 		const struct rt_tensor *t = &r->prog->tensors[i];
 		if (!rt_is_scalar_output(r->prog, t))
@@ -67,7 +68,9 @@ report(struct rt_rank *r, int64_t step)
 		const double x = scalar(r, t);
 		if (!r->world->rank)
 			print_value(t->name, x);
+		rt_metrics_value(&r->metrics, t->name, x);
 	}
+	rt_metrics_end(&r->metrics);
 	if (!r->world->rank) {
 		putchar('\n');
 		flush_lines(r);
@@ -163,6 +166,7 @@ timed_step(struct rt_rank *r, const struct rt_data *d, struct times *t, int64_t 
 	const int64_t end = rt_now_ns();
 	rt_trace_step_end(r->trace, begin, end);
 	t->durations[t->count++ % DURATIONS] = (double)(end - begin) / 1e3;
+	rt_metrics_time(&r->metrics, end - begin);
 	if (r->ctx.probe) {
 		t->watched_ns += (double)(end - begin);
 		t->busy_ns += (double)r->probe.busy_ns;
@@ -176,11 +180,14 @@ run_steps(struct rt_rank *r, const struct rt_data *d, struct times *t, struct rt
 {
 	const int64_t tenth = r->steps < 10 ? 1 : r->steps / 10;
 	const int64_t every = r->options->report_every ? r->options->report_every : tenth;
-	const int64_t end = r->start.step + r->steps;
+	const int64_t end = r->start.step + r->steps, evaluates = r->options->eval_every;
 	for (int64_t step = r->start.step; step < end; step++) {
 		timed_step(r, d, t, step);
 		if ((step + 1) % every == 0 || step + 1 == end)
 			report(r, step);
+		if (evaluates && (step + 1) % evaluates == 0 && step + 1 < end &&
+			!rt_evaluate(r, d, step + 1))
+			return false;
 		if (!rt_control_after(c, r, step + 1))
 			return false;
 	}
@@ -269,7 +276,7 @@ run_tests(struct rt_rank *r, const struct rt_data *d, char *kept, double *sums)
 }
 
 bool
-rt_evaluate(struct rt_rank *r, const struct rt_data *d)
+rt_evaluate(struct rt_rank *r, const struct rt_data *d, int64_t step)
 {
 	const struct rt_program *p = r->prog;
 	if (!d->rows[RT_TEST] || !p->batch)
@@ -285,12 +292,18 @@ rt_evaluate(struct rt_rank *r, const struct rt_data *d)
 		copy_kept(r, kept, true);
 		run_tests(r, d, kept, sums);
 	}
+	rt_metrics_test(&r->metrics, step);
 	for (int i = 0; i < p->ntensors && ok && !r->world->rank; i++)
 		if (rt_is_scalar_output(p, &p->tensors[i])) {
+			const double mean = sums[i] / (double)d->rows[RT_TEST];
 			fputs("test", stdout);
-			print_value(p->tensors[i].name, sums[i] / (double)d->rows[RT_TEST]);
+			print_value(p->tensors[i].name, mean);
+			if (step < r->start.step + r->steps)
+				printf(" after step %" PRId64, step);
 			putchar('\n');
+			rt_metrics_value(&r->metrics, p->tensors[i].name, mean);
 		}
+	rt_metrics_end(&r->metrics);
 	flush_lines(r);
 	free(kept);
 	free(sums);

@@ -16,8 +16,9 @@
 /* Runs the training steps and prints what belongs to them. */
 bool rt_train(struct rt_rank *r, const struct rt_data *d);
 
-/* Runs the same step over the test rows and prints the means of its scalar outputs; each of them is
- * a mean over the rows of a batch. Parameters and states are afterwards what they were. */
-bool rt_evaluate(struct rt_rank *r, const struct rt_data *d);
+/* Runs the same step over the test rows and prints the means of its scalar outputs, each of which is
+ * a mean over the rows of a batch, with the number of training steps where it is not the last.
+ * Parameters and states are afterwards what they were. */
+bool rt_evaluate(struct rt_rank *r, const struct rt_data *d, int64_t step);
 
 #endif

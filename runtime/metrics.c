@@ -1,0 +1,93 @@
+/* Lines of JSON about a run: metrics.h. */
+#include "runtime/metrics.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+bool
+rt_metrics_open(struct rt_metrics *m, const char *path, struct rt_status *st)
+{
+	*m = (struct rt_metrics){.path = path};
+	if (!path)
+		return true;
+	m->out = fopen(path, "a");
+	return m->out ||
+	       rt_fail(st, RT_EXIT_USAGE, "-metrics: cannot open %s: %s", path, strerror(errno));
+}
+
+static void
+keep_error(struct rt_metrics *m)
+{
+	if (!m->error)
+		m->error = errno ? errno : EIO;
+}
+
+bool
+rt_metrics_close(struct rt_metrics *m, struct rt_status *st)
+{
+	if (m->out && fclose(m->out))
+		keep_error(m);
+	m->out = NULL;
+	return !m->error || rt_fail(st, RT_EXIT_RUN, "-metrics: cannot write %s: %s", m->path,
+				    strerror(m->error));
+}
+
+void
+rt_metrics_time(struct rt_metrics *m, int64_t ns)
+{
+	m->steps++;
+	m->ns += ns;
+}
+
+void
+rt_metrics_step(struct rt_metrics *m, int64_t step, int64_t batch, size_t memory)
+{
+	if (!m->out)
+		return;
+	const double seconds = m->steps ? (double)m->ns / 1e9 / (double)m->steps : 0;
+	fprintf(m->out, "{\"step\": %" PRId64 ", \"seconds\": %.6g, ", step, seconds);
+	if (batch && seconds > 0)
+		fprintf(m->out, "\"examples_per_second\": %.6g, ", (double)batch / seconds);
+	fprintf(m->out, "\"memory_bytes\": %zu, \"outputs\": {", memory);
+	m->steps = m->ns = m->nvalues = 0;
+}
+
+void
+rt_metrics_test(struct rt_metrics *m, int64_t step)
+{
+	if (m->out)
+		fprintf(m->out, "{\"step\": %" PRId64 ", \"test\": {", step);
+	m->nvalues = 0;
+}
+
+void
+rt_metrics_value(struct rt_metrics *m, const char *name, double x)
+{
+	if (!m->out)
+		return;
+	fputs(m->nvalues++ ? ", \"" : "\"", m->out);
+	for (const char *c = name; *c; c++)
+		if (*c == '"' || *c == '\\')
+			fprintf(m->out, "\\%c", *c);
+		else if ((unsigned char)*c < ' ')
+			fprintf(m->out, "\\u%04x", (unsigned)*c);
+		else
+			fputc(*c, m->out);
+	if (isfinite(x))
+		fprintf(m->out, "\": %.9g", x);
+	else
+		fputs("\": null", m->out);
+}
+
+void
+rt_metrics_end(struct rt_metrics *m)
+{
+	if (!m->out)
+		return;
+	errno = 0;
+	fputs("}}\n", m->out);
+	if (fflush(m->out) || ferror(m->out))
+		keep_error(m);
+}
