@@ -23,8 +23,10 @@ struct lower_options {
 	bool sources_only;  /* write the sources, do not compile */
 	bool verbose;       /* print the compiler's command lines on stderr */
 	const char *cflags; /* further compiler flags, appended to the others; NULL: none */
-	bool library;       /* collectives between processes are MPI's own: struct rt_program */
-	double predicted;   /* seconds per step, for the program's report; 0: unknown */
+	const char *
+		arch; /* cuda: architectures of the kernels, "sm_80,sm_90"; NULL: lower/cuda/cuda.h */
+	bool library;     /* collectives between processes are MPI's own: struct rt_program */
+	double predicted; /* seconds per step, for the program's report; 0: unknown */
 	uint64_t predicted_bytes;      /* allocated by a rank on its device; 0: unknown */
 	uint64_t predicted_host_bytes; /* and in host memory */
 	const char *entry; /* NULL: a program with a main. Else there is no main but a `const

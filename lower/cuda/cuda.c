@@ -320,6 +320,25 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	return ok;
 }
 
+/* nvcc's options for "sm_90", or for several, of which the last is there for newer devices, too. */
+static char *
+arch_flags(const void *owner, const char *list)
+{
+	char *text = text_copy(owner, ""), *last = NULL;
+
+	if (!strchr(list, ','))
+		return TEXT(owner, "-arch=%s", lower_quote(owner, list));
+	for (const char *at = list; *at;) {
+		const size_t n = strcspn(at, ",");
+		const char *number = !strncmp(at, "sm_", 3) ? at + 3 : at;
+		last = lower_quote(owner, text_copy_n(owner, number, n - (size_t)(number - at)));
+		text = text_append(text, " -gencode=arch=compute_%s,code=sm_%s", last, last);
+		at += n + (at[n] == ',');
+	}
+	return last ? text_append(text, " -gencode=arch=compute_%s,code=compute_%s", last, last)
+		    : text;
+}
+
 bool
 cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool convolves)
 {
@@ -330,10 +349,11 @@ cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool co
 		return false;
 	}
 	void *owner = alloc_scratch(NULL);
-	const char *arch = getenv("DOPT_CUDA_ARCH"), *flags = o->cflags ? o->cflags : "";
+	const char *given = getenv("DOPT_CUDA_ARCH"), *flags = o->cflags ? o->cflags : "";
+	const char *arch = o->arch ? o->arch : given && *given ? given : CUDA_ARCH;
 	const char *cc = lower_compile_command(owner);
-	char *command = TEXT(owner, "%s -O3 -arch=%s -I%s -fatbin -o kernels.fatbin kernels.cu",
-		lower_quote(owner, DOPT_NVCC), lower_quote(owner, arch && *arch ? arch : CUDA_ARCH),
+	char *command = TEXT(owner, "%s -O3 %s -I%s -fatbin -o kernels.fatbin kernels.cu",
+		lower_quote(owner, DOPT_NVCC), arch_flags(owner, arch),
 		lower_quote(owner, lower_include_dir(owner)));
 	bool ok = job_run(j, command, o->verbose);
 

@@ -29,9 +29,10 @@ void cuda_write_program(FILE *out, const struct cuda_sources *src, const char *p
 #define CUDA_ARCH "sm_90"
 
 /*
- * Compiles both in the job's folder and links them to LOWER_PROGRAM. The architecture is
- * DOPT_CUDA_ARCH of the environment, in nvcc's words; without it CUDA_ARCH. Reports and returns
- * false where this build of dopt knows no nvcc or a command fails.
+ * Compiles both in the job's folder and links them to LOWER_PROGRAM. The architectures are those of
+ * the options, else DOPT_CUDA_ARCH of the environment, in nvcc's words; without it CUDA_ARCH. The
+ * drivers of devices newer than the last one compile for them. Reports and returns false where this
+ * build of dopt knows no nvcc or a command fails.
  */
 bool cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool convolves);
 

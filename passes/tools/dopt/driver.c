@@ -213,6 +213,8 @@ write_program(struct driver *t, struct ir_module *m)
 		.target = o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST,
 		.storage = t->storage,
 		.output = o->output,
+		.cflags = o->cflags,
+		.arch = o->arch,
 		.library = o->algorithm == COLLECTIVE_MPI};
 
 	if (o->first)

@@ -115,6 +115,7 @@ struct driver_options {
 	struct driver_list files; /* as given; `input` is the one that there should be */
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */
+	const char *arch, *cflags;
 	const char *budget, *host_budget, *workspace, *without, *time_limit;
 	int progress;
 	const char *largest; /* the let of -largest */

@@ -35,6 +35,14 @@ static const struct flag flags[] = {
 	{"target", NULL, "target of -emit=program, -emit=measure and -measure (default: host)",
 		FLAG_CHOICE, AT(target), .choice = CHOICES(DRIVER_TARGETS),
 		.rule = {.needs = "emit=program,emit=measure,measure"}},
+	{"arch", "LIST",
+		"-target=cuda: GPUs that kernels are compiled for, such as sm_80,sm_90 (default: "
+		"DOPT_CUDA_ARCH of the environment, or sm_90)",
+		FLAG_TEXT, AT(arch), .rule = {.needs = "target=cuda"}},
+	{"cflags", "FLAGS",
+		"further flags for the C compiler of -emit=program, such as -march=haswell for another "
+		"machine",
+		FLAG_TEXT, AT(cflags), .rule = {.needs = "emit=program"}},
 	{"Input", .kind = FLAG_GROUP},
 	{"D", "NAME=N", "override the value of `let NAME` in the module or the cluster", FLAG_LIST,
 		AT(define)},
