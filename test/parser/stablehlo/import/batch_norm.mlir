@@ -1,5 +1,6 @@
 // Batch norm: training, inference with its statistics, the gradient by differences of 50 digits.
 // RUN: %dopt -expect -split-input-file %s | %FileCheck %s
+// RUN: %dopt -expect -pass=canonicalize,cse,dce,opfuse -split-input-file %s | %FileCheck %s
 // CHECK-NOT: {{failed:|unsupported:}}
 // CHECK: passed, 0 failed, 0 unsupported
 

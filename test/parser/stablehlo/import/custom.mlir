@@ -1,8 +1,9 @@
 // Calls of XLA's targets: the largest elements with what goes with them, both ways and along each dim; callbacks that only
 // print, conditions on sizes.
 // RUN: %dopt -expect -split-input-file %s | %FileCheck %s
+// RUN: %dopt -expect -pass=canonicalize,cse,dce,opfuse -split-input-file %s | %FileCheck %s
 // RUN: %dopt %s -o %t 2>&1 | %FileCheck %s -check-prefix=WARN
-// WARN: custom.mlir:24:{{.*}}warning: this callback into Python (jax.debug.print, jax.debug.callback) is left out
+// WARN: custom.mlir:25:{{.*}}warning: this callback into Python (jax.debug.print, jax.debug.callback) is left out
 // CHECK-NOT: {{failed:|unsupported:}}
 // CHECK: passed, 0 failed, 0 unsupported
 

@@ -1,6 +1,7 @@
 // Functions of CHLO: special ones against values of 40 digits, numbers next to each other by their bits, infinities,
 // operands that are repeated.
 // RUN: %dopt -expect -split-input-file %s | %FileCheck %s
+// RUN: %dopt -expect -pass=canonicalize,cse,dce,opfuse -split-input-file %s | %FileCheck %s
 // CHECK-NOT: {{failed:|unsupported:}}
 // CHECK: passed, 0 failed, 0 unsupported
 
