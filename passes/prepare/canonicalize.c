@@ -10,7 +10,7 @@
  * be infinite), x + 0 mostly does (-0 + 0 is 0), and sums are not put in another order.
  *
  * The rows for parallelization ops stand in canonicalize_parallel.c, for transposes around products
- * in canonicalize_products.c.
+ * in canonicalize_products.c, for slices and updates at known positions in canonicalize_updates.c.
  */
 #include "ir/base/number.h"
 #include "ir/interp/interp.h"
@@ -380,7 +380,8 @@ static bool
 rewrite_op(struct canon *c, struct ir_op *op)
 {
 	const struct rewrite *const tables[] = {
-		op_is(op, TRAIT_PARALLEL) ? canon_parallel : rewrites, canon_products};
+		op_is(op, TRAIT_PARALLEL) ? canon_parallel : rewrites, canon_products,
+		canon_updates};
 
 	if (apply_rule(c, op))
 		return true;

@@ -34,6 +34,9 @@ extern const struct rewrite canon_parallel[];
 /* The rows for matrix products and transposes, ended likewise. */
 extern const struct rewrite canon_products[];
 
+/* The rows for slices and updates at known positions, ended likewise. */
+extern const struct rewrite canon_updates[];
+
 /* The op of that code with one result and at most one operand that makes operand i; else NULL. */
 static inline struct ir_op *
 canon_made_by(const struct ir_op *op, int i, enum op_code code)
