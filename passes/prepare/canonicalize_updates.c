@@ -125,17 +125,20 @@ static bool
 is_range(const struct ir_op *op, struct range *r)
 {
 	const struct ir_type *t = ir_operand_type(op, 0), *to = op->result[0].type;
-	int64_t start[IR_MAX_RANK] = {0}, step[IR_MAX_RANK];
-	const int n = ir_attr_ints(op, "step", step, IR_MAX_RANK);
+	int64_t start[IR_MAX_RANK] = {0}, step[IR_MAX_RANK], given[IR_MAX_RANK];
+	const int nsteps = ir_attr_ints(op, "step", step, IR_MAX_RANK),
+		  ngiven = ir_attr_ints(op, "dims", given, IR_MAX_RANK);
 	int dims = 0;
 
 	ir_attr_ints(op, "start", start, IR_MAX_RANK);
-	for (int d = 0; d < t->rank; d++) {
-		if (d < n && step[d] != 1)
+	/* Item i of the lists is about dim i, or about dim given[i]. */
+	for (int i = 0; i < (ngiven > 0 ? ngiven : t->rank); i++) {
+		const int d = ngiven > 0 ? (int)given[i] + (given[i] < 0 ? t->rank : 0) : i;
+		if (i < nsteps && step[i] != 1)
 			return false;
 		if (to->dim[d] == t->dim[d])
 			continue;
-		*r = (struct range){d, start[d], to->dim[d]};
+		*r = (struct range){d, start[i], to->dim[d]};
 		dims++;
 	}
 	return dims == 1;
