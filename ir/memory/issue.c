@@ -221,7 +221,7 @@ issue_cell_places(const struct ir_axis *a)
 	return (struct cell_places){(uint32_t)a->size, (uint32_t)ir_axis_stages(a), a->stage};
 }
 
-/* Finds the cells of the open loop, and sorts its ops by phase; count[k]: ops in phases before k. */
+/* Finds the cells of the open loop and sorts its ops by phase; count[k]: ops in phases before k. */
 static void
 find_cells(struct sorter *s, uint32_t count[CELL_PHASES + 1])
 {
@@ -435,8 +435,8 @@ reads_late(const struct sorter *s, const struct ir_op *op, bool inside)
 
 /* When are all results of the op complete? Those of a barrier are complete when its operands
  * are, in the same iteration; outside the loop its operands are available only after the last
- * iteration. Results of ops that are repeated in each iteration are available in that iteration, and
- * so are results of a fuse that do not depend on it: no kernel sums over time axes. */
+ * iteration. Results of ops that are repeated in each iteration are available in that iteration,
+ * and so are results of a fuse that do not depend on it: no kernel sums over time axes. */
 static enum late
 lateness(const struct sorter *s, const struct ir_op *op)
 {

@@ -78,11 +78,11 @@ struct cell_places issue_cell_places(const struct ir_axis *a);
 /* Is the op, of a loop with cells, a message from one device to another? *m receives it. */
 bool issue_message(const struct issue *o, const struct ir_op *op, struct cell_message *m);
 
-/* The slots that a value made in a loop with cells needs if nothing outside the loop reads it; 1: no
- * more than for one iteration. *crosses: it must outlast the phase that makes it. */
+/* The slots that a value made in a loop with cells needs if nothing outside the loop reads it; 1:
+ * for one iteration only. *crosses: it must outlast the phase that makes it. */
 uint32_t issue_ring(const struct issue *o, const struct ir_value *v, bool *crosses);
 
-/* The messages of a loop with cells, and their ops: two arrays owned by `owner`. Returns how many. */
+/* The messages of a loop with cells and their ops: arrays owned by `owner`. Returns how many. */
 uint32_t issue_messages(const void *owner, const struct issue *o, const struct issue_loop *l,
 	const struct ir_op ***op, struct cell_message **message);
 

@@ -1,8 +1,8 @@
 /*
  * The tensors of one allreduce are sent together if they are contiguous, in a row. Whether a tensor
  * can be made in the row follows from the ops around it alone, whatever the order of issue and the
- * other tensors of the row: so a cost model, and a search that has not made the module yet, can tell
- * what will be copied.
+ * other tensors of the row: so a cost model, and a search that has not made the module yet, can
+ * tell what will be copied.
  *
  *     %a = kernel  ──┐                                  made in the row: it has no other reader
  *     %w = param   ──┼─> %A, %W = allreduce(%a, %w)     copied: params have their own place
@@ -47,7 +47,7 @@ readers(const struct ir_module *m, const struct ir_value *v)
 	return n;
 }
 
-/* The earlier row that v is still in, because collectives leave results in their operands' place. */
+/* The earlier row that v is still in: collectives leave results in their operands' place. */
 static const struct ir_op *
 row_before(const struct ir_module *m, const struct ir_value *v)
 {

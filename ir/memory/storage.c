@@ -80,7 +80,7 @@ number_results(struct storage_build *b, const struct ir_op *op)
 }
 
 /* Numbers all values, still without buffers, in the order of the text. If ops are issued in that
- * order, walks their array instead of the list: the next op can be prefetched. */
+ * order, walks their array: in the list, each op must be loaded to find the next. */
 static void
 number_values(struct storage_build *b, const struct ir_func *main)
 {
@@ -369,9 +369,9 @@ place_stage(const void *scratch, struct storage_room *room, uint32_t n, uint32_t
 }
 
 /*
- * Places rooms that all homes share below those of single homes, so that homes do not leave gaps for
- * each other. The stage comes last, in bytes that are free between steps. The result is kept if it
- * costs little: placed together, homes end at `end`, and it must not lose a fit within `enough`.
+ * Places rooms that all homes share below those of single homes, so that homes do not leave gaps
+ * for each other. The stage comes last, in bytes that are free between steps. The result is kept if
+ * it costs little: together, homes end at `end`, and it must not lose a fit within `enough`.
  */
 static uint64_t
 place_apart(const void *scratch, const struct storage *s, struct arena_plan *p, uint64_t end,

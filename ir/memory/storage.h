@@ -130,7 +130,7 @@ struct storage {
 	/* Of the device's arena: */
 	uint64_t arena_bytes;
 	uint64_t *
-		home_bytes; /* [places of home_axis] end of each home, at most arena_bytes; NULL: alike */
+		home_bytes; /* [places of home_axis] end of each home; the largest is arena_bytes */
 	uint64_t persistent_bytes; /* of these: params, states and inputs */
 	uint64_t live_bytes;       /* peak of live bytes, rounded: no arena is smaller */
 	uint32_t live_at;          /* the first time of that peak */
