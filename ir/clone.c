@@ -1,6 +1,6 @@
 /*
- * Copies of ops and modules. Of a module, a table by id says what the copy of each value is; of one
- * op, whose body has few of the module's values, a map.
+ * Copies of ops and modules. The copy of each value is found in a table by id for a module, and in
+ * a map for one op, whose body has few of the module's values.
  */
 #include "ir/ir.h"
 

@@ -241,7 +241,7 @@ check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 	return false;
 }
 
-/* Bits go to a type that has as many; a bool has one. */
+/* A bitcast needs types of the same width; a bool has one bit. */
 static bool
 check_bits(struct ir_module *m, const struct ir_op *op, enum ir_dtype to)
 {
@@ -335,7 +335,7 @@ check_parts(struct ir_module *m, const struct ir_op *op)
 	return false;
 }
 
-/* The time axis in whose iterations the op is done again, where the op says it. */
+/* The time axis in whose iterations the op is repeated, if the op has one (`each`). */
 static bool
 check_each(struct ir_module *m, const struct ir_op *op)
 {

@@ -12,8 +12,8 @@
 enum {
 	INFER_KEY_WORDS = 24, /* of an op of three operands with two short lists */
 	INFER_MEMO = 256,     /* entries: a model has some dozens of different ops */
-	INFER_WAYS = 4, /* of them for each hash: with one, ops whose hashes meet take turns, and
-				 addresses decide whether a pass takes a fifth longer */
+	INFER_WAYS = 4, /* of them for each hash: with one, ops with equal hashes would evict each
+				 other, and addresses decide whether a pass takes a fifth longer */
 };
 
 struct infer_key {

@@ -14,14 +14,14 @@
 struct instance {
 	struct ir_module *m;     /* that its ops belong to */
 	const char *prefix;      /* of names of what persists, "" or "h3." */
-	struct ir_value **value; /* by id of the template's values less first_id; NULL: none yet */
+	struct ir_value **value; /* by id of the template's values minus first_id; NULL: none yet */
 	uint32_t first_id;
 	const struct ir_block *from; /* block of the template at work */
 	struct ir_size_scope scope;
 	struct arena *scratch;
 };
 
-/* The return of a function; NULL where it has none. */
+/* The return op of a function, or NULL. */
 const struct ir_op *
 template_return(const struct ir_func *f)
 {
@@ -213,7 +213,7 @@ instance_body(struct instance *inst, const struct ir_op *from, struct ir_op *to)
 	return ok;
 }
 
-/* The written types of an op, worked out; NULL entries where none is written. */
+/* The written types of an op, evaluated; entries without a written type are NULL. */
 static bool
 instance_written(struct instance *inst, const struct ir_op *op, const struct ir_type **written)
 {

@@ -4,7 +4,7 @@
 
 #include "ir/template.h"
 
-/* The return of a function; NULL where it has none. */
+/* The return op of a function, or NULL. */
 const struct ir_op *template_return(const struct ir_func *f);
 
 struct instance_place {

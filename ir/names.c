@@ -60,7 +60,7 @@ names_claim(struct names *n, const char *name, const struct ir_value *v)
 	return s->value == v;
 }
 
-/* Finds another name for a value whose own is taken. */
+/* Finds another name for a value whose own is already used. */
 static const char *
 names_suffix(struct names *n, const struct ir_value *v)
 {
@@ -76,7 +76,7 @@ names_suffix(struct names *n, const struct ir_value *v)
 	return name;
 }
 
-/* Is it called by the name that it carries? Only where names clash is there a need to look. */
+/* Does the value keep its own name? A look-up is needed only if names clash. */
 static bool
 names_owns(const struct names *n, const struct ir_value *v)
 {
@@ -103,7 +103,7 @@ names_look_at(struct names *n, unsigned char *seen, const struct ir_value *v)
 		n->clash = true;
 }
 
-/* Do names clash, are there values without one? Mostly not, and then nothing is to be noted. */
+/* Do names clash, or do values lack one? Usually not, and then no table is needed. */
 static void
 names_look(struct names *n, unsigned char *seen, const struct ir_block *b)
 {
@@ -117,7 +117,7 @@ names_look(struct names *n, unsigned char *seen, const struct ir_block *b)
 	}
 }
 
-/* First round: who comes first has the name. Second round (`rest`): the others, and numbers. */
+/* First round: the first value of each name keeps it. Second round (`rest`): others, and numbers. */
 static void
 names_add(struct names *n, const struct ir_value *v, bool rest)
 {

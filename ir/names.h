@@ -19,7 +19,7 @@ const char *names_find(const struct names *n, const struct ir_value *v, uint32_t
 /* The name or number of a value of the function as it is printed, with its %; owned by `owner`. */
 char *names_text(const void *owner, const struct names *n, const struct ir_value *v);
 
-/* As ir_print_op, with names that were made before: for who prints many ops of one function. */
+/* As ir_print_op, with names made before: for printing many ops of one function. */
 #include <stdio.h>
 void ir_print_op_named(
 	FILE *out, const struct ir_module *m, const struct ir_op *op, struct names *names);

@@ -39,9 +39,9 @@ struct ir_rule_condition {
 	struct ir_loc loc;
 };
 
-/* What is assumed of elements beside real arithmetic. */
+/* Assumptions about elements, in addition to real arithmetic. */
 enum rule_assumes {
-	RULE_FINITE = 1 << 0,   /* none is infinite or NaN: x - x = 0, 0 x = 0 */
+	RULE_FINITE = 1 << 0,   /* no element is infinite or NaN: x - x = 0, 0 x = 0 */
 	RULE_POSITIVE = 1 << 1, /* of logarithms and roots */
 	RULE_NONZERO = 1 << 2,  /* divisors */
 	RULE_NASSUMES = 3,
@@ -55,7 +55,7 @@ struct ir_rule {
 	const char *name;
 	struct ir_rule *next;
 	struct ir_loc loc;
-	/* Not among the functions of the module; each ends in return, with as many operands. */
+	/* Not functions of the module; both end in return, with the same number of operands. */
 	struct ir_func *side[2];
 	const struct ir_type_text **param; /* of each argument of a side */
 	const struct ir_rule_condition *where;
@@ -78,7 +78,7 @@ ir_rule_return(const struct ir_rule *r, int side)
 
 #define IR_FOR_RULES(r, rules) for (struct ir_rule *r = (rules)->first; r; r = r->next)
 
-/* " where k >= 2, a == b"; nothing where there are none. */
+/* " where k >= 2, a == b"; nothing if there are no conditions. */
 void ir_print_conditions(
 	FILE *out, const struct ir_module *m, const struct ir_rule_condition *where, int n);
 /* Prints rules; the text parses to equal rules. */

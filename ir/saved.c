@@ -22,7 +22,7 @@ struct ir_saved {
 	uint32_t n;
 	uint32_t op_ids, value_ids, op_ids_before;
 	struct arena *copies;
-	struct arena *own, *fresh; /* of the module; of the change, NULL: there is none */
+	struct arena *own, *fresh; /* of the module; of the change, NULL: none */
 };
 
 static size_t

@@ -21,7 +21,7 @@ struct ir_saved;
 /* Of a module with a @main; owned by `owner`, which must live no longer than the module. */
 struct ir_saved *ir_saved_create(const void *owner, struct ir_module *m);
 
-/* A change begins, if none has: the ops that are made from now on live until it is taken back. */
+/* Begins a change, if none has begun: ops made from now on exist until it is taken back. */
 void ir_saved_change(struct ir_saved *s);
 
 /* The module is as it was when it was saved. */

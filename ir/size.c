@@ -12,7 +12,7 @@ enum { NAMES_SHOWN = 20 }; /* of lets and of axes, in a message */
 
 #define SIZE_FAIL(scope, loc, ...) (diag_error((scope)->m->ctx->diag, loc, __VA_ARGS__), false)
 
-/* "B, T, D" of the lets, or of the axes, of a module; "none". */
+/* "B, T, D": the names of the lets, or of the axes, of a module; or "none". */
 static char *
 names_text(const void *owner, const struct ir_module *m, bool lets)
 {

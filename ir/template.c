@@ -36,7 +36,7 @@ struct memo {
 
 struct ir_templates {
 	struct memo *bucket[MEMO_BUCKETS];
-	const struct ir_func *active[TEMPLATE_MAX_DEPTH]; /* of which an instance is being made */
+	const struct ir_func *active[TEMPLATE_MAX_DEPTH]; /* whose instance is being made */
 	int nactive;
 	const struct ir_func **poisoned;
 	int npoisoned;
@@ -230,8 +230,8 @@ memo_find(struct ir_module *m, const struct ir_func *f, const struct ir_op *call
 	return memo;
 }
 
-/* Ops of a block once its calls, which are typed, are inlined; at most TEMPLATE_MANY_OPS. *last is
- * the op with which it has as many. */
+/* The number of ops of a block after inlining its calls, which are typed; at most
+ * TEMPLATE_MANY_OPS. *last is the op at which that limit is reached. */
 static int64_t
 ops_inlined(struct ir_module *m, const struct ir_block *b, const struct ir_op **last)
 {

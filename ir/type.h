@@ -112,8 +112,8 @@ double ir_dtype_round(enum ir_dtype t, double v);
 int64_t ir_dtype_wrap(enum ir_dtype t, int64_t v);
 /* A float converted to an integer type: truncated, clamped to its range; NaN is 0. */
 int64_t ir_dtype_truncated(enum ir_dtype t, double v);
-/* What fills a tensor of an integer type where it has no elements: as ir_dtype_truncated, but minus
- * infinity is the lowest value, of bool as well. */
+/* The fill value of an integer type for reads outside a tensor: as ir_dtype_truncated, but minus
+ * infinity becomes the lowest value, also for bool. */
 int64_t ir_dtype_fill(enum ir_dtype t, double v);
 /* An integer of type t as a double; is a less than b? */
 double ir_dtype_double(enum ir_dtype t, int64_t i);

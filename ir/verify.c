@@ -1,8 +1,8 @@
 /*
- * The verifier. Types and layouts are checked by inferring them again; here are structure,
- * dominance, use lists and names. A table has, by id, the values whose definition the walk has come
- * to, so an op that stands in no block defines nothing, and neither does one of another module. A
- * use is right where the value is there and of the user's own block.
+ * The verifier. Types and layouts are checked by inferring them again; this file checks structure,
+ * dominance, use lists and names. A table has, by id, the values whose definition the walk has
+ * reached, so an op outside any block defines nothing, and neither does one of another module. A
+ * use is valid if the table has the value and its block is that of the user.
  */
 #include "ir/ir.h"
 
@@ -27,7 +27,7 @@ static const struct ir_value released, *const RELEASED = &released;
 
 #define FAULT(v, op, ...) (diag_error((v)->m->ctx->diag, (op)->loc, __VA_ARGS__), (v)->ok = false)
 
-/* The table's entry of a value; NULL: the id is none of this module. */
+/* The table's entry of a value; NULL: its id is not one of this module. */
 static const struct ir_value **
 defined_at(const struct verifier *v, const struct ir_value *value)
 {
@@ -80,7 +80,7 @@ verify_types(struct verifier *v, struct ir_op *op)
 		talloc_free(written);
 }
 
-/* A value is there from now on, under an id that no other one has. */
+/* Enters a value as defined; its id must be unique. */
 static void
 define(struct verifier *v, struct ir_loc loc, const struct ir_value *value)
 {

@@ -1,7 +1,7 @@
 /*
- * Are two tensors, two modules, a layout and its meaning equal? Comparisons are made in f64, where
- * only the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide in
- * rounding. Where the arithmetic is to be the same, modules are compared to the bit, by meaning and
+ * Are two tensors, two modules, or a layout and its meaning equal? Comparisons are made in f64,
+ * where only the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide
+ * in rounding. If the arithmetic must be the same, modules are compared bit for bit, by meaning and
  * in their own element types: only this comparison detects wrong rounding.
  */
 #include "ir/interp/internal.h"
@@ -19,8 +19,8 @@ static const int64_t default_steps = 2;
 
 /*
  * Tolerances relative to the largest element. A step is a chain of some hundred ops, each of which
- * adds rounding and may amplify what came in, so we allow some hundred to a thousand units in the
- * last place.
+ * adds rounding and may amplify errors of its operands, so we allow some hundred to a thousand
+ * units in the last place.
  */
 double
 tensor_tolerance(enum ir_dtype t, bool f64)
@@ -56,7 +56,7 @@ largest(const struct tensor *t)
 	return most;
 }
 
-/* 0 where the elements are equal, their distance where not, an infinity where one is no number. */
+/* 0 if the elements are equal, else their distance; infinity if exactly one is a NaN. */
 static double
 distance(const struct tensor *a, const struct tensor *b, int64_t i)
 {
@@ -133,9 +133,9 @@ report_diff(struct diag *diag, struct ir_loc loc, const char *what, const struct
 }
 
 /*
- * A sum whose terms overflow to infinities of both signs is a NaN, where one that adds before it multiplies
- * overflows to one of them: (p + q) s is infinite and p s + q s is not a number. The order of the sum decides
- * which. Where one of the two is infinite and the other is not a number `want` takes what `have` has; returns
+ * A sum whose terms overflow to infinities of both signs is NaN, but if it adds before it multiplies
+ * it overflows to one of them: (p + q) s is infinite and p s + q s is NaN. The order of the sum
+ * decides which. If one of the two is infinite and the other is NaN, sets `want` to `have`; returns
  * the number of such elements.
  */
 static int64_t
@@ -178,7 +178,7 @@ struct pair {
 	struct interp *noisy[NOISE_RUNS]; /* `before` in the same step, with noise; NULL: not run */
 	struct diag *diag;
 	bool f64;
-	bool bits;  /* every element is to be the same to the bit, */
+	bool bits;  /* every element must be the same bit for bit, */
 	bool zeros; /* of zeros the sign, too */
 };
 
@@ -231,11 +231,11 @@ compare_bits(
 }
 
 /*
- * Some gradients consist of rounding: that of the scores of a softmax that is 1 and 0 is a difference of equal
- * numbers, which later ops may magnify, and of which optimizers take the sign. No tolerance tells two orders of a
- * sum from an error there. So what differs is computed again by `before` with each rounded result moved by a unit
- * in the last place (Monte Carlo arithmetic: Parker, 1997), and may differ NOISE_FACTOR times as much as that
- * changes it.
+ * Some gradients are only rounding errors: that of the scores of a softmax with values 1 and 0 is a
+ * difference of equal numbers, which later ops may magnify, and whose sign optimizers may use. No
+ * tolerance separates two orders of a sum from an error there. So differing values are computed
+ * again by `before`, with each rounded result moved by a unit in the last place (Monte Carlo
+ * arithmetic: Parker, 1997), and may differ by NOISE_FACTOR times the change that this causes.
  */
 static const struct interp *
 noisy_step(struct pair *p, int run)

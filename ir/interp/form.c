@@ -1,14 +1,14 @@
 /*
- * An op by its form. The body becomes a program over registers, each a strip of cells along one
- * index:
+ * Runs an op by its form. The body becomes a program over registers, each a strip of cells along
+ * one index:
  *
  *     for the other indices                     the odometer
  *       for strips of at most INTERP_STRIP      along a long index
  *         registers = loads, constants, calls   the program
  *         out (+)= last register
  *
- * A computed index is no loop: its position is the value of a register. A load outside of what this
- * place has gives the operand's fill, a store there is dropped.
+ * A computed index is not a loop: its position is the value of a register. A load outside the local
+ * tensor gives the operand's fill, a store there is dropped.
  *
  * A sum of products of two float operands goes to gemm.c.
  */
@@ -39,11 +39,11 @@ struct form_plan {
 	struct form_offset offset[FORM_MAX_INDICES];
 	struct insn *insn;              /* instruction i writes register i */
 	int ninsns, value;              /* the register of the body */
-	int strip;                      /* the index along which registers lie, -1: there is none */
+	int strip;                      /* the index along which registers extend; -1: none */
 	int position[FORM_MAX_INDICES]; /* register that holds the position of a computed index */
 	struct form_scan scan;          /* what is summed up along an index in the end */
-	double divisor;                 /* of the whole sum; 0: there is none */
-	int product[2];                 /* loads of a sum of products, -1: it is none */
+	double divisor;                 /* of the complete sum; 0: none */
+	int product[2];                 /* loads of a sum of products; -1: it is not one */
 	bool rounds;                    /* results may differ from the exact ones */
 };
 
@@ -85,8 +85,8 @@ compile(struct form_plan *p, struct arena *a, const struct expr *e)
 	return p->ninsns++;
 }
 
-/* Is it reduced, and another one after it? Then a strip along it would reduce in another order than
- * that of the indices, which two forms of one computation may have in common but for their extents. */
+/* Is the index reduced, with another reduced one after it? A strip along it would then reduce in
+ * another order than that of the indices, which equal computations of other sizes should share. */
 static bool
 is_outer_reduced(const struct form *f, int index)
 {
@@ -173,8 +173,7 @@ struct run {
 	int64_t stride[FORM_MAX_INPUTS + 1][FORM_MAX_INDICES]; /* the last: of the result */
 	int64_t at[FORM_MAX_INDICES];                          /* odometer */
 	union cell (*reg)[INTERP_STRIP];
-	union cell
-		*best; /* of an argmax or argmin: the value whose place the result has; else NULL */
+	union cell *best; /* for argmax or argmin: the value at the resulting position; else NULL */
 };
 
 static void
@@ -458,7 +457,7 @@ fill_identity(struct tensor *t, enum form_reduce how)
 			t->data[k].i = i[how];
 }
 
-/* Is the result made of sums, largest or smallest elements? None of them is ever -0. */
+/* Is the result a sum, maximum or minimum? These are never -0. */
 static bool
 drops_sign(const struct form_plan *p)
 {

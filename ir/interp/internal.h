@@ -41,7 +41,7 @@ struct named {
 	const char *name;
 	struct ir_op *op;
 	struct tensor *now;  /* persistent: value in this step; output: value of this step */
-	struct tensor *next; /* persistent: value in the next step, NULL while it has none */
+	struct tensor *next; /* persistent: value in the next step, NULL before it is computed */
 };
 
 struct interp_data;
@@ -63,8 +63,8 @@ struct interp {
 	int64_t done; /* steps that have ended, counted from step 0 */
 };
 
-/* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees what nobody reads
- * any more. */
+/* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees values without
+ * further readers. */
 void interp_begin(struct interp *it, int64_t step);
 bool interp_op(struct interp *it, struct ir_op *op);
 void interp_op_done(struct interp *it, struct ir_op *op);
@@ -123,7 +123,7 @@ void interp_move(const struct interp *it, const void *owner, const struct ir_op 
 
 /* form.c: an op with a form. */
 struct form_plan;
-/* NULL and a report where the op has no form. */
+/* NULL, after a report, if the op has no form. */
 struct form_plan *form_plan_make(struct interp *it, const struct ir_op *op);
 /* The op at one place; in[] are its operands there. The result is owned by `owner`. */
 struct tensor *form_plan_run(const struct interp *it, const struct form_plan *plan,
@@ -139,7 +139,7 @@ void scalar_flush(enum ir_dtype t, const struct interp_options *o, union cell *r
 
 /*
  * gemm.c: out += sum of a * b, where index i has size[i] and strides a[i], b[i], out[i] (0:
- * it has no such index). Returns false, doing nothing, where an index does not fit a batched matrix
+ * it has no such index). Returns false, doing nothing, if an index does not fit a batched matrix
  * product.
  */
 struct product_index {

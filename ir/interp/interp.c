@@ -137,7 +137,7 @@ slot_free(struct slot *s)
 	s->borrowed = false;
 }
 
-/* Room for the tensors of a result; they are to be owned by the returned array. */
+/* An array for the tensors of a result, which must be owned by it. */
 static struct tensor **
 slot_new(struct interp *it, const struct ir_value *v)
 {

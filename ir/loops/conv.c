@@ -36,10 +36,10 @@ is_shifted(const struct scheme_op *o)
 	return false;
 }
 
-/* Loads of the body: a constant is none, it lies nowhere. */
+/* Loads of the body, without constants, which are not in memory. */
 #define BOTH 3u
 
-/* Does the result's padding behind the image make sense to a library? It is found from the sizes.
+/* Does a library accept the padding after the image? It follows from the sizes.
  */
 static bool
 fits_padding(

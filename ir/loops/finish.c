@@ -1,6 +1,6 @@
 /*
- * What is decided once all segments are there: where tensors lie, which products are used up block
- * by block, and which neighbouring classes are one loop because they are one contiguous range
+ * Decisions after all segments are made: where tensors are stored, which products are consumed
+ * block by block, and which neighbouring classes are one loop because they are one contiguous range
  * everywhere.
  */
 #include "ir/loops/build.h"

@@ -54,7 +54,7 @@ find_bands(struct scheme *s, struct bands *bands)
 		const int n = band_find(bands, s->op[seg->op[0]].op, found);
 		for (int k = 0; k < n; k++) {
 			struct rt_gemm_band b;
-			/* Tests look at whole operands, of which slabs have parts. */
+			/* Tests need whole operands, but slabs have only parts. */
 			if (s->nslabs && found[k].ntests)
 				continue;
 			if (!matrix_band(g, &found[k], &b) || points(g, &b) >= points(g, &g->band))

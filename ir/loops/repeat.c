@@ -110,7 +110,7 @@ struct repeat {
 	struct scheme *s;            /* ops are added to it */
 	const struct scheme_op *was; /* its ops before */
 	const bool *cheap;           /* [tensors before] */
-	int *copy;                   /* [tensors before] that the reader at hand has; -1: none */
+	int *copy; /* [tensors before] copy that the current reader has; -1: none */
 };
 
 /* Tensor t, computed for one reader. */

@@ -49,7 +49,7 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 	return s->ntensors - 1;
 }
 
-/* A value between the ops that one op is split into, of the same shape as its result. */
+/* A value between the ops into which one op is split, of the same shape as its result. */
 static int
 add_part(struct scheme *s, const struct ir_value *result, enum ir_dtype t, int op)
 {
@@ -102,7 +102,7 @@ rounded_constant(struct scheme *s, const struct expr *e)
 	return expr_const(s->arena, t, ir_dtype_round(t, e->value));
 }
 
-/* The value of a constant, NULL where v is none. */
+/* The expression of a constant; NULL if v is not one. */
 static const struct expr *
 constant_of(struct scheme *s, const struct ir_value *v)
 {
@@ -174,7 +174,7 @@ split_place(struct scheme *s, struct scheme_op *o)
 		expr_const(a, IR_i32, INT32_MAX));
 }
 
-/* Is there a loop to sum over? A place may have but one summand. */
+/* Is there a loop to sum over? A place may have only one summand. */
 static bool
 sums_in_loops(const struct form *f)
 {
@@ -184,7 +184,7 @@ sums_in_loops(const struct form *f)
 	return false;
 }
 
-/* One op of the kernel; false where it has no form. Reshapes become tensors that share memory. */
+/* Adds one op of the kernel; false if it has no form. Reshapes become tensors that share memory. */
 static bool
 add_op(struct scheme *s, const struct ir_op *op, bool single)
 {
@@ -372,7 +372,7 @@ can_wait(const struct scheme *s, int i)
 	return true;
 }
 
-/* Adds op i behind all that it waits for to list[]; returns the new length. */
+/* Appends the ops that op i waits for, and then op i, to list[]; returns the new length. */
 static int
 gather_waiting(struct scheme *s, int i, int *list, int n)
 {
@@ -414,7 +414,7 @@ place_op(struct scheme *s, struct scheme_build *b, int i)
 	}
 }
 
-/* Joins the last segment with all that op i waits for, or waits as well. */
+/* Adds op i, and the ops it waits for, to the last segment, or lets it wait as well. */
 static void
 join_or_wait(struct scheme *s, struct scheme_build *b, int i)
 {
@@ -449,8 +449,8 @@ fill_own(struct scheme *s)
 	s->scratch_bytes = special_op((enum op_code)op->code)->scratch(s->module, op);
 }
 
-/* The scheme of a kernel that is no op with functions of its own; NULL: a form cannot be made. `kept`: what its readers
- * compute themselves, by the tensors that there are without that; NULL: nothing. */
+/* The scheme of a kernel that is not an op with its own functions; NULL: a form cannot be made.
+ * `kept`: tensors that their readers recompute, by number without recomputation; NULL: none. */
 static struct scheme *
 build(const struct scheme *kernel, const void *owner, bool slabs, const bool *kept)
 {

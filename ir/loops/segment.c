@@ -5,7 +5,7 @@
  * with which two ops read one operand, as long as that makes no two indices of an op equal (x +
  * transpose(x)). Order: outermost the class with the longest stride, innermost the one that makes
  * most accesses contiguous. Outer nest: classes from the outside in, as long as every op has them
- * in its result, or reduces them into a result that nobody in the segment reads.
+ * in its result, or reduces them into a result that no op of the segment reads.
  */
 #include "ir/loops/build.h"
 
@@ -275,8 +275,8 @@ can_be_outer(const struct scheme *s, const struct scheme_segment *g, int at)
 	return true;
 }
 
-/* The first stage op o can be in: behind what it reads, in the same one only where it reads scalars
- * of its own loops. */
+/* The first stage op o can be in: after those of its operands, or in the same stage if it reads only
+ * scalars of its own loops. */
 static int
 first_stage(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
 {
@@ -359,7 +359,7 @@ reads_scalars(const struct scheme *s, const struct scheme_segment *g, const stru
 	return true;
 }
 
-/* The first stage that reads op o's value; -1 for none. */
+/* The first stage that reads op o's value; -1: none. */
 static int
 first_reader(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o,
 	uint32_t *space)

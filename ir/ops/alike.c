@@ -113,7 +113,7 @@ same_words(const void *list, uint32_t i, const void *key)
 				       (size_t)x->n * sizeof *b->word.at) == 0;
 }
 
-/* The number of an op whose words are from `begin` on; they stay if it is a new one. */
+/* The number of an op whose words start at `begin`; they are kept if it is a new one. */
 static uint32_t
 number_of(struct build *b, const struct ir_op *op, int64_t begin)
 {

@@ -14,7 +14,7 @@
 typedef bool form_maker(
 	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 
-/* Rows whose notation depends on how many operands there are. */
+/* Rows whose notation depends on the number of operands. */
 static form_maker *const by_code[OP_NCODES] = {
 	[OP_contract] = form_contract,
 	[OP_concat] = form_concat,
@@ -94,7 +94,7 @@ dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RAN
 	return n;
 }
 
-/* A side with both groups: the dots are as many as elsewhere, the star takes what is left. */
+/* A side with both groups: `..` has as many dims as elsewhere, `*` takes the rest. */
 static bool
 match_both_groups(struct matcher *mt)
 {
@@ -226,7 +226,7 @@ form_sizes_differ(const struct ir_module *m, const struct ir_op *op, struct ir_l
 {
 	struct diag *d = m->ctx->diag;
 
-	/* Nobody reads it, or this is the attempt below. */
+	/* Messages are already muted: by the caller, or in the attempt of fits_swapped. */
 	if (diag_mute(d, true))
 		return false;
 	const bool swapped = fits_swapped(m, op);
@@ -462,9 +462,9 @@ match(struct matcher *mt)
 }
 
 /*
- * What an element that does not count adds where all but one of a sum do not. -0 changes nothing,
- * not even the sign of a zero; where none counts, because the position is outside, the sum is to be
- * +0.
+ * The summand for elements that are not selected, in a sum of which at most one element is. -0
+ * changes nothing, not even the sign of a zero; if none is selected, because the position is
+ * outside, the sum must be +0.
  */
 static const struct expr *
 nothing_of(struct arena *a, const struct form *f, int index)
@@ -522,7 +522,7 @@ form_shape(const struct ir_module *m, const struct ir_op *op, const struct ir_ty
 		return by_code[op->code](m, op, f, a);
 	f->ninputs = (uint8_t)p->ninputs;
 	if (borrow)
-		mt.a = arena_create(m->ctx); /* the module of an instance is no talloc chunk */
+		mt.a = arena_create(m->ctx); /* the module of an instance is not a talloc chunk */
 	bool ok = match(&mt);
 	if (ok && mt.a) {
 		f->body = term_expr(&mt, p->body, NULL, false);

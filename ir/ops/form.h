@@ -157,7 +157,7 @@ bool form_make(const struct ir_module *m, struct arena *a, const struct ir_op *o
 
 /*
  * Moves a constant by which every summand is divided out of the sum: the body becomes the dividend,
- * and the sum is to be divided once. Returns the constant, 0 if there is none.
+ * and the caller divides the sum once. Returns the constant, 0 if there is none.
  */
 double form_take_divisor(struct form *f);
 
@@ -175,8 +175,8 @@ bool form_exists(enum op_code code);
  */
 bool form_shape(const struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
-/* Reports that two operands have sizes a and b of one index, with the shapes of all of them and
- * whether they fit in the other order; false. */
+/* Reports that two operands have sizes a and b of one index, with the shapes of all operands and
+ * whether they fit in the other order. Returns false. */
 bool form_sizes_differ(const struct ir_module *m, const struct ir_op *op, struct ir_loc loc,
 	char name, int64_t a, int64_t b);
 bool form_contract(
@@ -191,7 +191,7 @@ bool form_contract(
 void form_open(struct arena *a, struct form *f, int index);
 /*
  * If a localized form is a prefix sum along an index of its result, replaces it by the summand,
- * which is to be accumulated along that index, forward or in reverse: form_scan.c.
+ * which must be accumulated along that index, forward or in reverse: form_scan.c.
  */
 struct form_scan {
 	bool found, reverse;
@@ -275,7 +275,8 @@ enum ir_dtype expr_const_dtype(const struct expr *e, const struct expr *body);
 
 /* Number of arithmetic operations. */
 int expr_flops(const struct expr *e);
-/* Has it cheap functions only: sums, products, comparisons, and in f32 and f16 what a GPU has an instruction for? */
+/* Has it only cheap functions: sums, products, comparisons, and, in f32 and f16, those that are one
+ * GPU instruction? */
 bool expr_is_cheap(const struct expr *e);
 bool expr_is_const(const struct expr *e, double v);
 bool expr_uses_index(const struct expr *e, int index);

@@ -5,7 +5,7 @@
 #include "ir/ops/form.h"
 #include "ir/ops/row.h"
 
-/* A dim whose position is computed, until sizes are known. */
+/* A dim with a computed position, kept until sizes are known. */
 struct computed {
 	const struct pattern_item *item;
 	int operand; /* -1: of the result */
@@ -45,12 +45,12 @@ int64_t term_size(struct matcher *mt, const struct term *t, const struct compute
 /* Do the row's conditions hold? Reports the first that does not. */
 bool term_check(struct matcher *mt);
 
-/* Turns the computed dims into positions, or plain indices where they are no more than that. */
+/* Turns the computed dims into positions, or into plain indices if the expression is just one. */
 bool term_resolve(struct matcher *mt);
 
 /*
- * A list of dims from an attribute: negative ones count from the end, none twice. Returns how many,
- * -1 where the attribute is absent, -2 after an error.
+ * A list of dims from an attribute: negative ones count from the end, no dim twice. Returns their
+ * number, -1 if the attribute is absent, -2 after an error.
  */
 int dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RANK]);
 

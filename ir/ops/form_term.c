@@ -56,7 +56,7 @@ fail_const(struct matcher *mt)
 	return expr_const(mt->a, IR_i64, 0);
 }
 
-/* Which entry of a list is about dim `which`; -1: none, the list names dims and not this one. */
+/* The entry of a list for dim `which`; -1: the list names dims, but not this one. */
 static int
 entry_of_dim(struct matcher *mt, int which)
 {
@@ -240,7 +240,7 @@ term_size(struct matcher *mt, const struct term *t, const struct computed *at)
 	return ir_dtype_truncated(IR_i64, e->value);
 }
 
-/* Is the position just an index of the size of the dim? Then it is no computed one. */
+/* Is the position just an index of the size of the dim? Then it is not computed. */
 static bool
 is_plain(struct matcher *mt, const struct expr *e, int64_t size, int *index)
 {
@@ -260,7 +260,7 @@ resolve(struct matcher *mt, const struct computed *c)
 	const struct expr *e = term_expr(mt, c->item->at, c, true);
 	int index;
 
-	if (c->operand < 0) { /* its index is there already: the result has a size */
+	if (c->operand < 0) { /* its index exists already: the result has a size */
 		f->at[access->index[c->dim]] = expr_convert(mt->a, IR_i64, e);
 		return !mt->failed;
 	}

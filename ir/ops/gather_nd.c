@@ -24,7 +24,7 @@ struct numbers {
 	const char *name;
 	int n, batch;                /* looked up dims; batch dims */
 	int rank;                    /* of the tensor that has them */
-	int which[IR_MAX_RANK];      /* number of the index operand of a dim, -1: none */
+	int which[IR_MAX_RANK];      /* index operand of each dim; -1: none */
 	const struct ir_type *shape; /* of the numbers */
 };
 

@@ -4,8 +4,8 @@
  *   - some operand split on the axis picks an index: operands that have it must be split there, the
  *     others copied; the result is split if it has the index, partial if it is summed away;
  *   - no operand split: all copied -> copied; copied or single(k) -> single(k);
- *   - operands partial, or single at different places, together with copied ones -> partial, where
- *     the op is linear in those together (a single tensor is a sum whose other terms are zero);
+ *   - operands partial, or single at different places, together with copied ones -> partial, if the
+ *     op is jointly linear in them (a single tensor is a sum whose other terms are zero);
  *   - an index that no operand has (put, one_hot, sources) may be split as the written type says.
  *
  * And the transitions of parallelization ops, from their rows. A split is put on and taken off as
@@ -54,7 +54,7 @@ static enum expr_linear
 linear_in(const struct judge *j, uint32_t loads)
 {
 	struct arena *a =
-		arena_create(j->m->ctx); /* the module of an instance is no talloc chunk */
+		arena_create(j->m->ctx); /* the module of an instance is not a talloc chunk */
 	struct form f;
 	enum expr_linear l = LINEAR_NO;
 	const bool made = form_shape(j->m, j->op, NULL, &f, a);

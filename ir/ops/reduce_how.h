@@ -4,8 +4,8 @@
 
 #include "ir/ops/form.h"
 
-/* Sets f->reduce from "add", "max", "min" or "mul"; absent: add. Reports any other, and what a bool
- * has none of. */
+/* Sets f->reduce from "add", "max", "min" or "mul"; absent: add. Reports any other one, and those
+ * that bool does not have. */
 bool reduce_how(const struct ir_module *m, const struct ir_op *op, struct form *f);
 
 #endif

@@ -73,8 +73,8 @@ struct term {
 	enum term_kind kind;
 	int fn; /* TERM_CALL: enum scalar_fn */
 	int nargs;
-	int entry;        /* TERM_ATTR, TERM_EXTENT: the number written behind the name; dims
-			     count from the end where it is negative */
+	int entry;        /* TERM_ATTR, TERM_EXTENT: the number written after the name; a
+			     negative one counts dims from the end */
 	bool along;       /* TERM_EXTENT: along attribute `dim` instead */
 	bool each;        /* TERM_EXTENT: of the dim that `where each` is about */
 	double value;     /* TERM_CONST */
@@ -109,7 +109,7 @@ struct ir_row {
 	unsigned traits;
 	struct row_attr attr[ROW_MAX_ATTRS];
 	int nattrs;
-	bool more_attrs;               /* "...": any integer attribute besides */
+	bool more_attrs;               /* "...": any further integer attribute */
 	int noperands, nresults;       /* or ROW_ANY */
 	const char *operand_types;     /* one letter an operand */
 	const char *result_type;       /* "T", "b", "to", "written", "*" or "" */

@@ -4,10 +4,10 @@
  *
  *     result[.., i, ..] = how over k of a[.., (i stride + k dilation - low) / base, ..]
  *
- * where that division comes out even and is inside of the dim: `base` sets the elements apart,
- * `low` and `high` are places before and behind, which may be negative and cut off. Where there is
- * nothing inside, an element is 0, the lowest, the highest or 1, as `how` is add, max, min or mul.
- * Windows over several dims are a chain of these. Sizes are those of StableHLO's reduce_window.
+ * if the division is exact and its result is inside the dim: `base` spaces the elements, `low` and
+ * `high` pad before and after, where negative values cut off. If a window has no element inside,
+ * the result is 0, the lowest, the highest or 1, for `how` = add, max, min or mul. Windows over
+ * several dims are a chain of these. Sizes are those of StableHLO's reduce_window.
  */
 #include "ir/ops/form.h"
 #include "ir/ops/reduce_how.h"
@@ -23,7 +23,7 @@ struct window {
 	int dim;
 	int64_t size, stride, low, high, dilation, base;
 	int64_t extent; /* of the operand */
-	int64_t places; /* with what is before, between and behind */
+	int64_t places; /* with padding before, between and after */
 	int64_t reach;  /* of a window */
 };
 

@@ -30,8 +30,8 @@ struct scan {
 /* Defines the places at which a language can resume. */
 struct scan_sync {
 	void *data;
-	/* Can reading resume at text[at]? `fresh`: only blanks before it on its line; `tried`: nothing
-	 * between it and the last valid statement, so that the error is in the statement here. */
+	/* Can reading resume at text[at]? `fresh`: only blanks precede it on its line; `tried`:
+	 * nothing is between it and the last valid statement, so the error is here. */
 	bool (*here)(void *data, size_t at, bool fresh, bool tried);
 	/* Called for each text[at] that is skipped: counts braces. */
 	void (*pass)(void *data, size_t at, bool fresh);
@@ -39,8 +39,8 @@ struct scan_sync {
 };
 
 /*
- * Begins to scan n bytes at `text`, a whole source (diag_source_text), whose first byte has location
- * `base`. With an owner, `text` is a part of a source and is copied; scan_close frees the copy.
+ * Begins to scan n bytes at `text`, a whole source (diag_source_text), whose first byte has
+ * location `base`. With an owner, it is a part of a source and is copied; scan_close frees that.
  */
 void scan_open(struct scan *s, const void *owner, const char *text, size_t n, uint32_t base,
 	void *scanner, scan_move *move);

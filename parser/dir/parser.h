@@ -85,8 +85,8 @@ struct meaning_before {
 };
 
 /*
- * What names mean: a pointer for each, by the name's number, in chunks so that it does not move. The
- * scope of a value follows from its id: values of a scope have larger ids than all values that
+ * What names mean: a pointer for each, by the name's number, in chunks so that it does not move.
+ * The scope of a value follows from its id: values of a scope have larger ids than all values that
  * existed when it was opened.
  */
 struct meanings {
@@ -240,8 +240,8 @@ void func_abandon(struct parser *p, struct named name);
 
 /* stmt.c */
 /*
- * op_name(operands): `callee` is that of a call; its name is NULL for other ops. Opens the body of a
- * fuse. Returns the number of bodies that are open around the statement.
+ * op_name(operands): `callee` is that of a call; its name is NULL for other ops. Opens the body of
+ * a fuse. Returns the number of bodies that are open around the statement.
  */
 int stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc);
 void stmt_attrs(struct parser *p);

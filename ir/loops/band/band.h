@@ -1,24 +1,23 @@
 /*
- * Which part of a matrix product counts. A mask such as the one of causal attention makes what is
- * outside of a band of the index space known, or unread:
+ * Which part of a matrix product is needed. A mask, such as that of causal attention, makes elements
+ * outside a band of the index space known or unread:
  *
- *     seen[t,s] = s <= t                    outside of the band s - t <= 0 it is false
+ *     seen[t,s] = s <= t                    outside the band s - t <= 0 it is false
  *     masked = select(seen, dots, -1e30)    outside: -1e30;  dots is not read there
  *     e = exp(masked - top)                 outside: the same along s, as top has no s
  *     d_dots = select(seen, d, 0)           outside: 0, which adds nothing to a product
  *
- * This is derived from the forms of the ops that make and read a value, whatever they are called:
- * an index expression that is compared with another gives a band, and the rest is the body of each
- * op, evaluated for what is outside of it. docs/language.md says what is assumed: that numbers are
- * finite.
+ * This is derived from the forms of the ops that make and read a value, not from their names: an
+ * index expression that is compared with another gives a band, and then the body of each op is
+ * evaluated outside it. docs/language.md states the assumption: numbers are finite.
  *
  * A band belongs to two dimensions of a value, or to two indices of an op:
  *
  *     inside:  low <= position(col) - position(row) <= high
  *
- * Bands come from comparisons of positions, sums of indices and constants, and are passed on to
- * what is made of their values as long as something is known. That ends at products, at ops whose
- * positions are computed and at ops between layouts.
+ * Bands come from comparisons of positions, sums of indices and constants, and propagate to values
+ * computed from them as long as something is known. They end at products, at ops with computed
+ * positions and at ops that change layouts.
  */
 #ifndef IR_BAND_H
 #define IR_BAND_H
@@ -60,9 +59,9 @@ struct bands *bands_create(const void *owner, const struct ir_module *m);
 
 /*
  * The bands of a product in @main, in a fuse or alone, whose form, with whole sizes, has the body
- * load * load: at most one of each load and one of the result. Only those that products are divided
- * by: of types that have such products, with both sides long enough. Returns their number; 0 of
- * other ops. Tests are in the order in which the kernel reads the operands.
+ * load * load: at most one of each load and one of the result. Only bands that kernels can use: of
+ * types that have such products, with both sides long enough. Returns their number; 0 for other
+ * ops. Tests are in the order in which the kernel reads the operands.
  */
 int band_find(struct bands *b, const struct ir_op *product, struct band_product found[3]);
 
@@ -81,9 +80,9 @@ uint32_t band_number(struct bands *b, const struct ir_op *op);
 bool band_has_value(struct bands *b, const struct ir_value *v);
 
 /*
- * Kernel `fuse`, which is in no block, is made of copies of these n ops of the module in place of
- * them, and its results are those of the ops with out[i]: whoever reads them there reads its own.
- * Until the next call; fuse NULL: there is none.
+ * Says that kernel `fuse`, which is in no block, consists of copies of these n ops of the module and
+ * replaces them; its results are those of the ops with out[i], whose readers are taken as its
+ * readers. Valid until the next call; fuse NULL: none.
  */
 void bands_stand_for(struct bands *b, const struct ir_op *fuse, struct ir_op *const *op, uint32_t n,
 	const bool *out);

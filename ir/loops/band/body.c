@@ -1,9 +1,9 @@
 /*
- * What the body of an op is outside of a band, if its operands are what is known of them there:
+ * The value of the body of an op outside a band, from what is known of its operands there:
  *
  *     a select whose condition is known           its arm
  *     a product with 0                            0
- *     a comparison of positions                   known, if it is the same in all that is outside
+ *     a comparison of positions                   known, if it is the same everywhere outside
  *     anything else                               depends on the dimensions that its operands have
  */
 #include "ir/loops/band/internal.h"

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Adds a band of the value; two outside of which it is the same are one band. */
+/* Adds a band of the value; two with the same value outside become one band. */
 static void
 add_band(struct fact *f, const struct fact_band *b)
 {
@@ -204,7 +204,7 @@ assumed(struct walk *w, const struct ir_value *v)
 
 /* --- all values --- */
 
-/* Is the value inside of the kernel whose operands are assumed to be something? */
+/* Is the value inside the kernel whose operands are assumed to be 0? */
 static bool
 is_assumed(const struct walk *w, const struct ir_value *v)
 {
@@ -248,8 +248,8 @@ same_value(const void *list, uint32_t i, const void *key)
 	return known->at[i].value == key;
 }
 
-/* Of values that are not remembered: of a kernel that was made later, or of one whose operands are
- * assumed to be something. */
+/* For values that are not remembered: of a kernel that was made later, or of one whose operands are
+ * assumed to be 0. */
 static const struct fact *
 looked_up(struct walk *w, const struct ir_value *v)
 {

@@ -186,7 +186,7 @@ band_candidates(struct walk *w, const struct ir_value *v, struct candidates *c)
 	}
 }
 
-/* --- who reads outside of a band --- */
+/* --- which ops read outside a band --- */
 
 /* Does an op that reads v not depend on what v is outside of the band, nor what reads the op? */
 static bool

@@ -90,8 +90,8 @@ struct import_value import_get(const struct mlir_value *v);
 bool import_block(struct import *im, const struct mlir_op *op, const struct mlir_block *b,
 	struct import_value *out, int nout);
 
-/* Erases the unused ops after `after`, or all unused ops (NULL): conditions of loops, constants that
- * became attributes. */
+/* Erases the unused ops after `after`, or all unused ops (NULL): conditions of loops, constants
+ * that became attributes. */
 void import_sweep(struct ir_block *b, const struct ir_op *after);
 
 /* Element by element: rows of POINT. */
@@ -115,8 +115,8 @@ const char *import_symbol(struct import *im, const char *text, const char *other
 /* Sets carried[i] to the result that is argument i's next value, or -1. False after reporting. */
 bool import_carried(struct import *im, const struct mlir_op *func, int *carried);
 
-/* Names the open sizes of the arguments (open_sizes.c); then the type of an argument with its sizes,
- * NULL after reporting. */
+/* Names the open sizes of the arguments (open_sizes.c); then the type of an argument with its
+ * sizes, NULL after reporting. */
 void import_open_sizes(struct import *im, const struct mlir_block *b);
 const struct mlir_type *import_sized(
 	struct import *im, const struct mlir_op *func, uint32_t argument);

@@ -32,7 +32,7 @@ enum {
 
 struct mlir_form;
 
-/* A text that may repeat: a word, a name with its sigil, a type, a location. One look-up a token. */
+/* A text that may repeat: a word, a name with its sigil, a type, a location. Looked up once. */
 struct mlir_symbol {
 	const char *text; /* n bytes of the source */
 	uint32_t n;

@@ -103,7 +103,7 @@ spmd_coordinate(const struct import *im, int64_t process, int axis)
 /* The axes that are the digits from stride low up to high; false if no set of axes is. */
 bool spmd_digits(const struct import *im, int64_t low, int64_t high, uint32_t *axes);
 
-/* The list of ops that contains the functions; a module may be nested as the only op of a module. */
+/* The op list that contains the functions; a module may be nested as the only op of a module. */
 const struct mlir_op *spmd_top(const struct import *im);
 
 /* How the numbers in replica_groups are meant (StableHLO, "cross_replica" ...). */
@@ -159,8 +159,8 @@ struct ir_value *spmd_split_as(struct import *im, struct ir_value *x, const stru
 /* Gives v leading dims for `axes` too: copies. */
 bool spmd_vary(struct import *im, struct import_value *v, uint32_t axes);
 
-/* The values of all processes, concatenated in the order of process numbers: [processes, shape], the
- * same everywhere. */
+/* The values of all processes, concatenated in the order of process numbers: [processes, shape],
+ * the same everywhere. */
 struct ir_value *spmd_whole(struct import *im, struct import_value v);
 
 /* The inverse of spmd_whole: a value that varies over all axes; its type is not filled in. */
@@ -208,8 +208,8 @@ const struct ir_type *spmd_sharding_type(
 bool spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
 	uint32_t manual, struct import_value *v);
 
-/* The inverse. A value that varies over an axis of `manual` that the sharding does not name is taken
- * from place 0 of that axis: the program asserts that it is the same everywhere. */
+/* The inverse. A value that varies over an axis of `manual` that the sharding does not name is
+ * taken from place 0 of that axis: the program asserts that it is the same everywhere. */
 bool spmd_to_full(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
 	uint32_t manual, struct import_value *v);
 

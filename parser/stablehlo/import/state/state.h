@@ -128,8 +128,9 @@ import_lead(const struct import_value *v)
 }
 
 /*
- * The IR type of a value that has type `t` on one process and varies over the axes `varies`: leading
- * dims split. NULL after reporting: unsupported element type, dynamic size, rank above IR_MAX_RANK.
+ * The IR type of a value that has type `t` on one process and varies over the axes `varies`:
+ * leading dims split. NULL after reporting: unsupported element type, dynamic size, rank above
+ * IR_MAX_RANK.
  */
 const struct ir_type *import_type(
 	struct import *im, const struct mlir_op *op, const struct mlir_type *t, uint32_t varies);
@@ -171,9 +172,9 @@ bool import_is_empty(const struct mlir_type *t);
 bool import_is_static(const struct mlir_type *t);
 
 /*
- * Ops on local dims, which keep the leading dims of v. Shape changes: reshape to `dim`; broadcast to
- * `dim`, where local dim i of v becomes dims[i] (any order, size 1 is repeated), dims NULL: the last
- * ones; transpose, result dim i is dim perm[i].
+ * Ops on local dims, which keep the leading dims of v. Shape changes: reshape to `dim`; broadcast
+ * to `dim`, where local dim i of v becomes dims[i] (any order, size 1 is repeated), dims NULL: the
+ * last ones; transpose, result dim i is dim perm[i].
  */
 struct ir_value *import_build_reshape(
 	struct import *im, const struct import_value *v, int rank, const int64_t *dim);
