@@ -117,7 +117,7 @@ names_look(struct names *n, unsigned char *seen, const struct ir_block *b)
 	}
 }
 
-/* First round: the first value of each name keeps it. Second round (`rest`): others, and numbers. */
+/* First round: the first value of a name keeps it. Second round (`rest`): others, and numbers. */
 static void
 names_add(struct names *n, const struct ir_value *v, bool rest)
 {

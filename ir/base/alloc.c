@@ -13,7 +13,7 @@
 
 enum array_exit {
 	EXIT_MEMORY = 1, /* as enum driver_exit: what the input needs is not there */
-	EXIT_BUG = 3,    /* nothing could need that much */
+	EXIT_BUG = 3,    /* more than any use needs */
 };
 
 enum {

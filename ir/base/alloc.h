@@ -1,10 +1,10 @@
 /*
- * Memory that never is NULL: a failed allocation ends the program with a message, in one place.
- * Everything goes with an owner, a talloc context (NULL: with none):
+ * Allocations never return NULL: a failed one ends the program with a message, in one place.
+ * Everything is freed with its owner, a talloc context (NULL: no owner):
  *
  *     NEW, NEW_ARRAY ...   chunks of talloc, below 256 MiB each: objects, short lists, texts
  *     ARRAY_NEW ...        arrays that grow with the input, of any size (ir/base/vec.h, too)
- *     ir/base/arena.h      what comes by the hundred thousand and is never freed singly
+ *     ir/base/arena.h      objects in hundreds of thousands that are never freed singly
  */
 #ifndef IR_BASE_ALLOC_H
 #define IR_BASE_ALLOC_H
@@ -43,7 +43,7 @@ char *text_append_end(char *text, const char *format, ...) __attribute__((format
 char *text_copy(const void *owner, const char *text);
 char *text_copy_n(const void *owner, const char *text, size_t n);
 
-/* A stream whose bytes are *text, of malloc, *n of them and a zero, once it is flushed or closed. */
+/* A stream; once flushed or closed, *text (from malloc) has its *n bytes and a zero byte. */
 FILE *text_stream(char **text, size_t *n);
 void text_stream_close(FILE *stream);
 
@@ -64,8 +64,8 @@ void *alloc_resize(const void *owner, void *array, size_t n, size_t size, const 
  *     owner ──talloc──> holder ──destructor frees──> block: │ header │ elements ... │
  *     owner ──talloc──> chunk: │ header │ elements ... │              ^ the array
  *
- * An array goes with its owner, but it is no chunk itself: of the functions of talloc none takes
- * it, not even as an owner.
+ * An array is freed with its owner, but it is not a chunk itself: no talloc function accepts it, not
+ * even as an owner.
  */
 #define ARRAY_NEW(owner, type, n)                                                                  \
 	((type *)array_create((owner), (size_t)(n), sizeof(type), "an array of " #type))

@@ -11,14 +11,14 @@
 #include <talloc.h>
 
 enum {
-	DIAG_MAX_SHOWN = 200, /* errors, and as many warnings: more than anybody reads */
+	DIAG_MAX_SHOWN = 200, /* errors, and also warnings: more than a user reads */
 	DIAG_MAX_NAME = 256,  /* bytes of a name: longer than any that people write, a file's too */
 };
 
 struct diag_source {
 	const char *name, *text;
 	uint32_t base, length;
-	uint32_t seen;       /* the last byte whose line was asked for */
+	uint32_t seen;       /* the last byte whose line was looked up */
 	uint32_t seen_start; /* where that line starts */
 	unsigned seen_line;
 };
@@ -122,9 +122,9 @@ diag_source_text(const struct diag *d, uint32_t base)
 }
 
 /*
- * Finds the line of byte `at`: seen_line, seen_start. From the last one asked for, as messages
- * mostly go down the text; those of one line, which may be the whole text, cost what lies between
- * them.
+ * Finds the line of byte `at`: seen_line, seen_start. Starts at the last look-up, as messages are
+ * mostly in ascending order; within one line, which may be the whole text, the cost is the distance
+ * between the bytes.
  */
 static void
 find_line(struct diag_source *s, uint32_t at)
@@ -198,7 +198,7 @@ diag_print_line(const struct diag *d, struct ir_loc loc)
 	fputc('\n', stderr);
 }
 
-/* Counts a message. False: there were enough of its kind, and nobody but people reads them. */
+/* Counts a message. False: the limit for its kind is reached, and there is no handler. */
 static bool
 is_shown(struct diag *d, enum diag_level level)
 {

@@ -59,7 +59,7 @@ name_length(const char *name)
 	return name_head(name)->length;
 }
 
-/* As ir_name_n, for who has the hash: mix_text(s, n). Fetches what the look-up will read. */
+/* As ir_name_n, for callers with the hash, mix_text(s, n). Prefetches what the look-up reads. */
 const char *name_intern(struct ir_context *ctx, const char *s, size_t n, uint64_t hash);
 
 static inline void

@@ -26,7 +26,7 @@ struct ir_loc option_text_loc(const struct option_text *t, const char *begin, co
 bool option_text_fault(struct option_text *t, const char *begin, const char *end,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Goes on behind blanks and line ends. */
+/* Skips blanks and line ends. */
 void option_text_skip_blanks(struct option_text *t);
 
 /* A copy of [begin, end), owned by t->owner (talloc). */

@@ -81,15 +81,15 @@ void out_quantity(struct out *o, double f, enum ir_unit unit);
 /* In quotes, with escapes for quotes, backslashes and control characters. */
 void out_string(struct out *o, const char *s);
 
-/* Straight into a file: in quotes, with a backslash before quotes and backslashes. What has no
- * control characters is so a string of C, and of a profile. */
+/* Directly into a file: in quotes, with a backslash before quotes and backslashes. Without control
+ * characters this is a valid string in C and in profiles. */
 void fput_quoted(FILE *file, const char *s);
 
 /* The text of out_int or out_float in `text`; returns its length. */
 size_t number_of_int(char text[OUT_NUMBER], int64_t i);
 size_t number_of_float(char text[OUT_NUMBER], double d);
 
-/* The text of out_quantity, with a zero behind it. */
+/* The text of out_quantity, zero-terminated. */
 size_t number_of_quantity(char text[OUT_QUANTITY], double f, enum ir_unit unit);
 
 #endif

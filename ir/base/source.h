@@ -1,4 +1,4 @@
-/* Texts that a reporter shows lines of and does not copy: for who reads a large file once. */
+/* Source texts that a reporter shows but does not copy: for reading a large file once. */
 #ifndef IR_SOURCE_H
 #define IR_SOURCE_H
 

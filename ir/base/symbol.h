@@ -1,7 +1,7 @@
 /*
  * What names mean while a text or a function is read: a symbol for each name, found by the
- * name's number, so that there is no hash and names of one text lie side by side. A scope is a
- * number: opening one hides all values, and closing it brings back what names meant before.
+ * name's number, so that no hash is needed and names of one text are adjacent. A scope is a number:
+ * opening one hides all values, and closing it restores what names meant before.
  */
 #ifndef IR_SYMBOL_H
 #define IR_SYMBOL_H
@@ -14,7 +14,7 @@ struct arena;
 
 struct symbol {
 	void *value;
-	uint32_t scope; /* in which `value` is defined; 0: in none */
+	uint32_t scope; /* in which `value` is defined; 0: none */
 	uint32_t n;     /* the user's: how many values, the last suffix */
 };
 
@@ -22,11 +22,11 @@ struct symbol_undo {
 	struct symbol *symbol, before;
 };
 
-/* Zeroed but for the first two it is empty. */
+/* Empty if zeroed, except for the first two. */
 struct symbols {
 	const void *owner; /* of the lists */
 	struct arena *arena;
-	struct VEC(struct symbol *) chunk; /* NULL: none of these names was asked for */
+	struct VEC(struct symbol *) chunk; /* NULL: none of its names was looked up yet */
 	struct VEC(struct symbol_undo) undo;
 	uint32_t scope, last_scope;
 };

@@ -46,7 +46,7 @@ struct arena;
 		(v)->n++;                                                                          \
 	} while (0)
 
-/* Appends `count` values, which are not in the vec; `from` may be NULL if there are none. */
+/* Appends `count` values from outside the vec; `from` may be NULL if `count` is 0. */
 #define VEC_PUSH_ALL(owner, v, from, count)                                                        \
 	do {                                                                                       \
 		VEC_ROOM(owner, v, (v)->n + (int64_t)(count));                                     \
@@ -55,7 +55,7 @@ struct arena;
 		(v)->n += (int64_t)(count);                                                        \
 	} while (0)
 
-/* Room for `most` elements, so that pushing until there are so many does not move them. */
+/* Reserves room for `most` elements, so that pushing up to that number does not move them. */
 #define VEC_ROOM(owner, v, most)                                                                   \
 	do {                                                                                       \
 		if ((most) > (v)->room)                                                            \
@@ -71,7 +71,7 @@ struct arena;
 /* Frees the elements of a vec that is not in an arena before its owner goes; it is empty then. */
 #define VEC_FREE(v) (array_free((v)->at), (v)->at = NULL, (v)->n = (v)->room = 0)
 
-/* Appends a value to a list of n elements, NULL if it has had none, and counts it. */
+/* Appends a value to a list of n elements, NULL if it never had any, and increments n. */
 #define LIST_PUSH(owner, list, n, ...)                                                             \
 	do {                                                                                       \
 		LIST_ROOM(owner, list, (n) + 1);                                                   \
@@ -85,7 +85,7 @@ struct arena;
 		(n)++;                                                                             \
 	} while (0)
 
-/* Room for `most` elements, and for twice as many as before if that is more than there is. */
+/* Reserves room for `most` elements; if that needs more, for at least twice the former room. */
 #define LIST_ROOM(owner, list, most)                                                               \
 	((list) = list_room((owner), (list), (size_t)(most), sizeof *(list)))
 #define ARRAY_ROOM(owner, array, most)                                                             \
@@ -94,7 +94,7 @@ struct arena;
 void *list_room(const void *owner, void *list, size_t most, size_t size);
 void *array_room(const void *owner, void *array, size_t most, size_t size);
 
-/* The array with room for `most` elements at least, twice as many as before; sets `room`. */
+/* Returns the array with room for at least `most` elements, doubling it; sets `room`. */
 void *vec_grow(const void *owner, void *at, int64_t *room, int64_t most, size_t size);
 void *vec_grow_in(struct arena *a, void *at, int64_t *room, int64_t n, size_t size);
 

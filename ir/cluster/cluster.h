@@ -70,7 +70,7 @@ enum { CLUSTER_STEPS_MAX = 16 }; /* links of a route that a router gives */
  * The route from end `from` to end `to` with the fewest links; among these, the one of least
  * latency, then the one whose links have the lowest numbers, the first link first. An end is a
  * device or, from ndevices on, a host. Switches and hosts forward messages, devices only with
- * `forward`. Computed once and cached. False: there is none.
+ * `forward`. Computed once and cached. False: no route.
  */
 bool cluster_route(struct cluster *c, uint32_t from, uint32_t to, struct cluster_route *r);
 
@@ -125,8 +125,8 @@ struct cluster *cluster_clone(const void *owner, const struct cluster *from);
 uint32_t *cluster_placement(const void *owner, const struct ir_module *m, struct cluster *c);
 
 /*
- * Is there a route between any two ends? If not, *from and *to are two without one. For clusters
- * whose links all go in both directions.
+ * Is there a route between every two ends? If not, *from and *to are two without one. For clusters
+ * whose links are all bidirectional.
  */
 bool cluster_connected(struct cluster *c, uint32_t *from, uint32_t *to);
 

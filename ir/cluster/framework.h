@@ -14,7 +14,7 @@ enum framework {
 #undef FRAMEWORK
 };
 
-/* The name in framework.def; NULL: none. */
+/* The name in framework.def, or NULL. */
 const char *framework_name(enum framework f);
 
 /* From now on kernels of the device are those of the framework. FRAMEWORK_NONE changes nothing. */

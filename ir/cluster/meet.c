@@ -3,12 +3,12 @@
  * next level has fewer edges, until a level of one side has vertices of the other:
  *
  *     source ─ card ─┐                      ┌─ card ─ goal
- *                    ├─> fabric: both meet <┤          a switch of thousands of ports is met, and
- *     host ──────────┘                      └─ host    none of its links is looked at
+ *                    ├─> fabric: both meet <┤          the links of a switch with thousands of
+ *     host ──────────┘                      └─ host    ports need not be looked at
  *
- * What is on a shortest way is known then: the best way to each vertex of the side of the source by
- * its search, and to those on the way to the goal from where both met, level by level. That is the
- * best way that a search from the source alone finds, sum by sum.
+ * Then the shortest routes are known: the best route to each vertex on the side of the source by its
+ * search, and to those on the way to the goal from where both met, level by level. The result is
+ * the route that a search from the source alone finds, with identical sums.
  */
 #include "ir/cluster/meet.h"
 
@@ -201,8 +201,8 @@ search(struct meeting *m, uint32_t source)
 	return false;
 }
 
-/* From where both sides met to the goal, a level at a time; vertices that are on no shortest way
- * have none. */
+/* From where both sides met to the goal, a level at a time; only vertices on a shortest route get
+ * one. */
 static void
 finish(struct meeting *m, uint32_t source)
 {

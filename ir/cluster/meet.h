@@ -10,8 +10,8 @@ struct meeting; /* what the searches of a cluster need */
 struct meeting *meeting_create(const void *owner, const struct cluster *c);
 
 /*
- * The edges of the route from one vertex to another, the first one first, until the next call;
- * NULL: there is none. *n: their number. *steps: edges that were looked at.
+ * The edges of the route from one vertex to another, in order, valid until the next call; NULL: no
+ * route. *n: their number. *steps: number of edges that were looked at.
  */
 const uint32_t *meeting_route(
 	struct meeting *m, uint32_t source, uint32_t goal, uint32_t *n, uint32_t *steps);

@@ -51,7 +51,7 @@ double reach_factor(const struct reach_factors *f, enum reach_kernel k);
 /* One with the values of what is not given. */
 struct reach reach_default(void);
 
-/* The names in reach.def; -1: there is none. */
+/* Look up names of reach.def; -1: unknown. */
 int reach_kernel_find(const char *name);
 int reach_type_find(const char *name);
 const char *reach_kernel_name(enum reach_kernel k);
@@ -74,7 +74,7 @@ struct reach_size {
 double reach_product_seconds(
 	const struct reach *r, double peak, const struct reach_size *size, double flops);
 
-/* Seconds to read and write `bytes` at that bandwidth; 0 bytes take none. */
+/* Seconds to read and write `bytes` at that bandwidth; 0 for 0 bytes. */
 double reach_seconds(const struct reach *r, double bandwidth, double bytes);
 
 DOPT_API_END

@@ -1,8 +1,8 @@
 /*
- * Routes. At first one by one, by a search from both ends (meet.h), which looks at little of a large
- * cluster. A sender of so many routes that these searches take as long as one of the whole graph
- * gets such a search: from the sender, a level of the graph at a time, as far as the receiver; it is
- * kept for the other receivers of that sender. A route, once asked for, stays.
+ * Routes. At first one by one, by a search from both ends (meet.h), which visits little of a large
+ * cluster. Once these searches of a sender have taken as long as one of the whole graph, it gets
+ * such a search: from the sender, a level of the graph at a time, as far as the receiver; this is
+ * kept for other receivers of that sender. A route is cached after its first use.
  */
 #include "ir/base/arena.h"
 #include "ir/base/map.h"
@@ -21,7 +21,7 @@
 /* A search: the edge by which each vertex is reached, GRAPH_NONE if it is not. */
 struct tree {
 	uint32_t source;
-	uint32_t depth; /* right for all vertices that so many links lead to */
+	uint32_t depth; /* final for all vertices at most this number of links away */
 	uint32_t parent[];
 };
 
@@ -137,8 +137,8 @@ links_to(const struct cluster_graph *g, const struct tree *t, uint32_t vertex)
 	return n;
 }
 
-/* A search from `source` that says the truth about `goal`; NULL: none yet, and searches from both
- * ends took less so far than one would take. */
+/* A search from `source` that is final for `goal`; NULL: none yet, and searches from both ends have
+ * taken less so far than it would. */
 static const struct tree *
 tree_for(struct cluster *c, uint32_t source, uint32_t goal)
 {
@@ -201,7 +201,7 @@ given_route(struct cluster *c, uint32_t from, uint32_t to)
 	return k;
 }
 
-/* By a search from the sender; NULL: there is none. */
+/* By a search from the sender; NULL: no route. */
 static struct kept *
 route_of_tree(struct cluster *c, const struct tree *t, uint32_t from, uint32_t to, uint32_t goal)
 {
@@ -215,7 +215,7 @@ route_of_tree(struct cluster *c, const struct tree *t, uint32_t from, uint32_t t
 	return k;
 }
 
-/* By searches from both ends; NULL: there is none. */
+/* By searches from both ends; NULL: no route. */
 static struct kept *
 route_of_meeting(struct cluster *c, uint32_t from, uint32_t to, uint32_t source, uint32_t goal)
 {

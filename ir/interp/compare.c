@@ -56,7 +56,7 @@ largest(const struct tensor *t)
 	return most;
 }
 
-/* 0 if the elements are equal, else their distance; infinity if exactly one is a NaN. */
+/* 0 if the elements are equal, else their distance; infinity if either is not finite. */
 static double
 distance(const struct tensor *a, const struct tensor *b, int64_t i)
 {
@@ -133,10 +133,10 @@ report_diff(struct diag *diag, struct ir_loc loc, const char *what, const struct
 }
 
 /*
- * A sum whose terms overflow to infinities of both signs is NaN, but if it adds before it multiplies
- * it overflows to one of them: (p + q) s is infinite and p s + q s is NaN. The order of the sum
- * decides which. If one of the two is infinite and the other is NaN, sets `want` to `have`; returns
- * the number of such elements.
+ * A sum whose terms overflow to infinities of both signs is NaN, but if it adds before it
+ * multiplies it overflows to one of them: (p + q) s is infinite and p s + q s is NaN. The order of
+ * the sum decides which. If one of the two is infinite and the other is NaN, sets `want` to `have`;
+ * returns the number of such elements.
  */
 static int64_t
 take_overflown_sums(struct tensor *want, const struct tensor *have)

@@ -142,7 +142,7 @@ exact_i(wide x, wide y)
 	return y == 0 || x % y ? -1 : x / y;
 }
 
-/* Shifts by the width or more leave only the bits shifted in. A product, as x < 0 has no << in C. */
+/* Shifts by the width or more leave only bits shifted in. A product, as C has no << for x < 0. */
 static wide
 shift_left(wide x, wide y, int w)
 {

@@ -275,8 +275,8 @@ can_be_outer(const struct scheme *s, const struct scheme_segment *g, int at)
 	return true;
 }
 
-/* The first stage op o can be in: after those of its operands, or in the same stage if it reads only
- * scalars of its own loops. */
+/* The first stage op o can be in: after those of its operands, or in the same stage if it reads
+ * only scalars of its own loops. */
 static int
 first_stage(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
 {

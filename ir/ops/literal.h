@@ -44,7 +44,7 @@ union ir_number literal_number(enum ir_dtype t, const struct ir_attr *a);
 /* The number that all elements of a constant are; op is one. */
 union ir_number literal_of_constant(const struct ir_op *op);
 
-/* Has the literal as many elements as its type, and are all representable? Reports at the literal. */
+/* Has the literal the elements of its type, all of them representable? Reports at the literal. */
 bool literal_check(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
 
 /* The elements of a checked literal as bytes: elements * bytes of one, owned by `owner` (talloc).

@@ -16,8 +16,8 @@
  * {expr} is a computed position instead of an index: a read outside the tensor gives 0, or the
  * expression after "else"; a write outside is dropped. ..{expr} applies to each dim of a group,
  * with `here` the index of the result in that dim, `extent` the operand's size, `which` the dim's
- * number, $list the list's entry for it. $list.0 is the first entry; given(list, e) is e if there is
- * none; listed(dims) is whether the dim is in a list.
+ * number, $list the list's entry for it. $list.0 is the first entry; given(list, e) is e if there
+ * is none; listed(dims) is whether the dim is in a list.
  *
  * size(k) is the size of an index, size(dims) the product of the sizes of these dims, extent(a, 1)
  * the size of a's dim 1, extent(a, dim) that along attribute dim, extent(a, which) that of the dim

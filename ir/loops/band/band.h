@@ -1,6 +1,6 @@
 /*
- * Which part of a matrix product is needed. A mask, such as that of causal attention, makes elements
- * outside a band of the index space known or unread:
+ * Which part of a matrix product is needed. A mask, such as that of causal attention, makes
+ * elements outside a band of the index space known or unread:
  *
  *     seen[t,s] = s <= t                    outside the band s - t <= 0 it is false
  *     masked = select(seen, dots, -1e30)    outside: -1e30;  dots is not read there
@@ -80,8 +80,8 @@ uint32_t band_number(struct bands *b, const struct ir_op *op);
 bool band_has_value(struct bands *b, const struct ir_value *v);
 
 /*
- * Says that kernel `fuse`, which is in no block, consists of copies of these n ops of the module and
- * replaces them; its results are those of the ops with out[i], whose readers are taken as its
+ * Says that kernel `fuse`, which is in no block, consists of copies of these n ops of the module
+ * and replaces them; its results are those of the ops with out[i], whose readers are taken as its
  * readers. Valid until the next call; fuse NULL: none.
  */
 void bands_stand_for(struct bands *b, const struct ir_op *fuse, struct ir_op *const *op, uint32_t n,

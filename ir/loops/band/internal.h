@@ -29,8 +29,7 @@ struct outside {
 	bool known; /* it is `number` */
 	bool taint; /* it depends on the value whose readers are examined */
 	double number;
-	uint32_t
-		dims; /* set of indices of an op, or of dimensions of a value, on which it depends */
+	uint32_t dims; /* set of indices of an op, or dimensions of a value, that it depends on */
 };
 
 struct fact_band {
@@ -130,8 +129,8 @@ bool band_within(const struct band *a, const struct band *b); /* all of a is ins
 int band_order(const struct band *a, const struct band *b);   /* as for qsort */
 struct band band_rest(const struct band *b);                  /* outside a half-open band */
 
-/* The band of the indices with which an access reads the dimensions of a band; false if they are not
- * two loops. And the reverse. */
+/* The band of the indices with which an access reads the dimensions of a band; false if they are
+ * not two loops. And the reverse. */
 bool band_of_indices(
 	const struct form *f, const struct form_access *x, const struct band *b, struct band *to);
 bool band_of_dims(const struct form_access *x, const struct band *b, struct band *to);

@@ -23,8 +23,8 @@ band_within(const struct band *a, const struct band *b)
 	return band_same_pair(a, b) && a->low >= b->low && a->high <= b->high;
 }
 
-/* The band of the indices with which an access reads the dimensions of a band; false if they are not
- * two loops. */
+/* The band of the indices with which an access reads the dimensions of a band; false if they are
+ * not two loops. */
 bool
 band_of_indices(
 	const struct form *f, const struct form_access *x, const struct band *b, struct band *to)
@@ -80,7 +80,7 @@ band_rest(const struct band *b)
 	return (struct band){b->row, b->col, -BAND_FAR, b->low - 1};
 }
 
-/* The dimension of the other type that is dimension d, if it is among the last, unchanged ones; or -1.
+/* The dimension of `to` that equals dimension d of `from`, and all after it do; -1: none.
  */
 static int
 reshaped_dim(const struct ir_type *from, const struct ir_type *to, int d)
