@@ -64,8 +64,8 @@ void *alloc_resize(const void *owner, void *array, size_t n, size_t size, const 
  *     owner ──talloc──> holder ──destructor frees──> block: │ header │ elements ... │
  *     owner ──talloc──> chunk: │ header │ elements ... │              ^ the array
  *
- * An array is freed with its owner, but it is not a chunk itself: no talloc function accepts it, not
- * even as an owner.
+ * An array is freed with its owner, but it is not a chunk itself: no talloc function accepts it,
+ * not even as an owner.
  */
 #define ARRAY_NEW(owner, type, n)                                                                  \
 	((type *)array_create((owner), (size_t)(n), sizeof(type), "an array of " #type))

@@ -14,8 +14,8 @@ DOPT_API_BEGIN
 
 struct device {
 	char *name;     /* talloc child of the device */
-	char *measured; /* how the names of measured devices begin that it stands for; NULL: only
-			   its own; a child, too */
+	char *measured; /* prefix of the names of measured devices that it stands for; NULL: only
+			   its own name; a child, too */
 #define DEVICE(name, unit, value, fits, why) double name;
 #include "ir/cluster/device.def"
 #undef DEVICE

@@ -6,9 +6,9 @@
  *                    ├─> fabric: both meet <┤          the links of a switch with thousands of
  *     host ──────────┘                      └─ host    ports need not be looked at
  *
- * Then the shortest routes are known: the best route to each vertex on the side of the source by its
- * search, and to those on the way to the goal from where both met, level by level. The result is
- * the route that a search from the source alone finds, with identical sums.
+ * Then the shortest routes are known: the best route to each vertex on the side of the source by
+ * its search, and to those on the way to the goal from where both met, level by level. The result
+ * is the route that a search from the source alone finds, with identical sums.
  */
 #include "ir/cluster/meet.h"
 

@@ -134,8 +134,8 @@ unknown(struct parser *p, const struct cluster_item *item, const struct attr_spe
 }
 
 /*
- * Sees to an attribute; `given` says in which group each was. That one is twice in a group was said
- * when the group was read.
+ * Handles an attribute; `given` says in which group each was. Duplicates within a group were
+ * reported when the group was read.
  */
 static bool
 set_attr(struct parser *p, const struct cluster_item *item, const struct attr_spec *spec, int n,

@@ -261,7 +261,7 @@ static void
 build_devices(struct builder *b, const struct cluster_item *item)
 {
 	uint32_t kind = entry_find(b, item->word.name)->number, used;
-	/* A kind that is wrong has no number. */
+	/* An invalid kind has no number. */
 	bool ok = cluster_attrs(b->p, item, NULL, 0, NULL) && is_fine(b);
 
 	for (const struct cluster_end *end = item->ends; end; end = end->next) {
@@ -278,7 +278,7 @@ build_devices(struct builder *b, const struct cluster_item *item)
 	}
 }
 
-/* The parts of a node or a group, as often as it is there. */
+/* The parts of a node or a group, once for each instance. */
 static void
 build_places(struct builder *b, const struct cluster_item *item, bool is_node)
 {

@@ -48,7 +48,7 @@ struct entry {
 	uint32_t number; /* of the kind of device or link */
 	uint32_t *vertex;
 	uint32_t n;
-	uint32_t reach[REACH_KERNELS]; /* of a kind of device: the types whose rates are given */
+	uint32_t reach[REACH_KERNELS]; /* for a kind of device: types with given rates */
 };
 
 struct link_kind {
@@ -107,7 +107,7 @@ bool is_cluster_word(const char *name);
 
 /* reach.c */
 void build_reach(struct builder *b, const struct cluster_item *item);
-/* Fills in the types that the text has no rates of. */
+/* Fills in the rates of types that the text does not give. */
 void finish_reach(struct builder *b);
 
 /* connect.c */

@@ -165,7 +165,7 @@ report_missing(struct ir_context *ctx, const char *name)
 	talloc_free(text);
 }
 
-/* The text of a shipped cluster of that name, owned by `owner`; NULL: there is none. */
+/* The text of the shipped cluster of that name, owned by `owner`, or NULL. */
 static char *
 shipped_text(const void *owner, const char *name)
 {

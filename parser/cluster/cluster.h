@@ -29,8 +29,8 @@ enum cluster_limit {
 };
 
 /*
- * The cluster of a text of n bytes and a zero behind them, in the language or in FlexFlow's; owned
- * by `owner`; `file_name` is what messages show. NULL after an error, which was reported.
+ * The cluster of a text of n bytes and a terminating zero, in this language or FlexFlow's; owned by
+ * `owner`; messages show `file_name`. NULL after reporting an error.
  */
 struct cluster *cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name,
 	const char *text, size_t n);

@@ -19,7 +19,7 @@
 #endif
 
 enum {
-	PROBE_RUNS = 5,         /* the best of these: others disturb, nobody helps */
+	PROBE_RUNS = 5,         /* the best of these counts: disturbances only slow down */
 	PROBE_TURNS = 1 << 18,  /* of the arithmetic: a millisecond */
 	PROBE_BYTES = 32 << 20, /* copied: more than the cache of a core */
 	PROBE_MESSAGES = 200,   /* between two threads: some milliseconds */
@@ -28,8 +28,8 @@ enum {
 
 /* --- arithmetic ------------------------------------------------------------------------------ */
 
-/* PROBE_CHAINS chains of PROBE_TURNS multiply-adds, each with so many floats at once. Returns how
- * many; *x keeps the compiler from leaving them out. */
+/* PROBE_CHAINS chains of PROBE_TURNS multiply-adds, each on a vector of floats. Returns the
+ * vector's length; *x keeps the compiler from removing them. */
 static int
 chains_plain(float *x)
 {

@@ -26,7 +26,7 @@ tree_finish(struct parser *p, struct named word, struct named name, struct clust
 	p->tree = tree;
 }
 
-/* Is the word the first on its line, or the first behind a brace? */
+/* Is the word the first on its line, or the first after a brace? */
 static bool
 begins_item(const struct parser *p, struct named word)
 {

@@ -53,7 +53,7 @@ struct cluster_item *tree_text(struct parser *p, struct named word, struct ir_at
 /* Adds the let to the module of the parser, in which sizes find it, with the value of -D. */
 struct cluster_item *tree_let(struct parser *p, struct named word, struct named name,
 	struct size_value size, struct ir_loc loc);
-/* An item without the names that belong behind its word: an error. NULL. */
+/* An item without the names that must follow its word: reports, and returns NULL. */
 struct cluster_item *tree_bare(struct parser *p, struct named word);
 /* Either may be NULL. */
 struct cluster_item *tree_join(struct cluster_item *list, struct cluster_item *item);

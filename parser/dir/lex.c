@@ -14,7 +14,7 @@
 
 int dir_scan(DIR_STYPE *value, struct ir_loc *loc, struct parser *p, void *scanner);
 int dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p);
-/* Back to the scanner's first state; the byte behind the token at hand as it is in the text. */
+/* Resets the scanner to its initial state and restores the byte after the current token. */
 void dir_restart(void *scanner);
 void dir_release(void *scanner);
 

@@ -21,8 +21,8 @@ struct parse_define {
 struct parse_options {
 	const struct parse_define *define; /* a name that is not a let of the module is an error */
 	int ndefines;
-	bool *used; /* [ndefines] the cluster has such a let: the module need not; NULL: none */
-	const char *lets;  /* of the cluster, for messages: "nodes = 4"; NULL: none */
+	bool *used; /* [ndefines] the cluster has this let, so the module may lack it; NULL: none */
+	const char *lets;  /* lets of the cluster, for messages: "nodes = 4"; NULL: none */
 	bool inline_calls; /* inline all templates, so that @main is the only function */
 	bool text_stays;   /* it need not be copied: diag_lend_source */
 	bool grammar_only; /* also where plain.c can read a statement: to compare the two */

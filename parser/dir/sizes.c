@@ -9,7 +9,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Trees of templates live as long as the context; others are needed for a moment. */
+/* Trees of templates live as long as the context; others are temporary. */
 static struct arena *
 size_arena(const struct parser *p)
 {

@@ -67,7 +67,7 @@ find_op(struct parser *p, struct named name)
 
 #define STMT_FAIL(p, loc, ...) (PARSE_ERROR(p, loc, __VA_ARGS__), (p)->stmt.poisoned = true)
 
-/* The name in quotes, or behind @, that some ops have and others have not. */
+/* Checks the name in quotes, or after @, which some ops must have and others must not. */
 static void
 check_symbol(struct parser *p, struct named callee)
 {
@@ -112,7 +112,7 @@ check_place(struct parser *p)
 		STMT_FAIL(p, s->loc, "fuses are nested more than %d deep", PARSE_MAX_REGIONS);
 }
 
-/* As many names in front of "=" as results; a row that takes any number is checked by inference. */
+/* Checks the number of names before "="; a row with any number of results is left to inference. */
 static void
 check_counts(struct parser *p)
 {
@@ -132,7 +132,7 @@ check_counts(struct parser *p)
 		STMT_FAIL(p, s->loc, "an op has at most %d operands and results", PARSE_MAX_LIST);
 }
 
-/* Numbers are names in templates, where dim(%3, 0) may speak of them; elsewhere they are none. */
+/* Numbers are names in templates, where dim(%3, 0) may refer to them; elsewhere they are not. */
 static const char *
 value_name(const struct parser *p, const char *name)
 {
@@ -245,7 +245,7 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 	struct stmt *s = &p->stmt;
 	int depth = p->nregions;
 
-	if (s->pending) { /* a statement between braces behind an op that is no fuse */
+	if (s->pending) { /* a statement between braces after an op other than fuse */
 		if (s->code >= 0)
 			PARSE_ERROR(p, s->loc, "%s does not take a body",
 				op_name((enum op_code)s->code));
@@ -414,8 +414,8 @@ stmt_finish(struct parser *p, int depth)
 }
 
 /*
- * The grammar needs one more token to know that a statement has ended. Where that one is wrong, and
- * on a line of its own, the statement before it is not to blame.
+ * The grammar needs one more token to know that a statement has ended. If this token is wrong, and
+ * begins a line, the error is not in the statement before it.
  */
 static bool
 stmt_is_whole(const struct parser *p, int depth)

@@ -42,7 +42,7 @@ symbols_undo(struct parser *p, int64_t undo)
 	}
 }
 
-/* A value of the scope at hand? The poison is of none. */
+/* Is the value of the current scope? The poison has no scope. */
 static bool
 is_here(const struct parser *p, const struct ir_value *v)
 {

@@ -51,7 +51,7 @@ mlir_attr_function(struct mlir_parser *p, uint32_t nin, uint32_t nout, struct ir
 	mlir_attr_push(p, (struct mlir_attr){.kind = MLIR_TYPE, .loc = loc, .type = t});
 }
 
-/* Its elements are read once the type behind it is known. */
+/* Its elements are read once the type after it is known. */
 void
 mlir_attr_dense(struct mlir_parser *p, struct ir_loc loc)
 {

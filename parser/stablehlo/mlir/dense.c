@@ -162,7 +162,7 @@ count_error(struct dense *r, int level, int64_t items)
 	return false;
 }
 
-/* [[1, 2], [3, 4]]: as many lists in each other as there are dims. */
+/* [[1, 2], [3, 4]]: lists nested as deep as the number of dims. */
 static bool
 read_lists(struct dense *r)
 {
@@ -256,7 +256,7 @@ read_blob(struct dense *r, int64_t elements)
 			r->type->text, whole, digits / 2);
 		return false;
 	}
-	if (packed && is_splat) /* of at most eight: all bits, or none, are a splat as well */
+	if (packed && is_splat) /* of at most eight: all bits set, or none, is a splat as well */
 		packed = byte_at(s, 0) != 0xFF && byte_at(s, 0) != 0;
 	r->d->splat = is_splat && !packed;
 	r->d->n = r->d->splat ? parts : elements * parts;

@@ -53,7 +53,7 @@ skip_word(const char *s)
 	return scan_skip_word(s, word_char);
 }
 
-/* A word with a dot, which in a dictionary would have `=` or `,` behind it; or one that is an op.
+/* A word with a dot, which a dictionary would follow with `=` or `,`; or a word that is an op.
  */
 static bool
 looks_like_name(const char *s)

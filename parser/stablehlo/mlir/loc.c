@@ -46,7 +46,7 @@ alias_name(struct mlir_parser *p, const char *s, const char *end, int depth)
 	struct mlir_symbol *to = alias->location;
 	if (!to)
 		return NULL;
-	if (!to->location_read) { /* one that refers to itself has no name */
+	if (!to->location_read) { /* a location that refers to itself has no name */
 		to->location_read = true;
 		to->debug_name = location_name(p, to->text + 4, to->text + to->n - 1, depth + 1);
 	}

@@ -556,7 +556,7 @@ yyreport_syntax_error(const yypcontext_t *context, struct mlir_parser *p)
 	return 0;
 }
 
-/* What bison reports besides: that its stack is full. */
+/* The only other error of bison: its stack is full. */
 #undef mlir_error
 static void
 mlir_yyerror(const struct ir_loc *loc, struct mlir_parser *p, const char *message)

@@ -201,7 +201,7 @@ fill_operands(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 	op->noperands = n;
 }
 
-/* The blocks of an op lie side by side: what knew their places learns the new ones. */
+/* The blocks of an op are an array: updates all pointers to the blocks' former addresses. */
 static void
 fill_regions(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 {

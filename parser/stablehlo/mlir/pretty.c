@@ -224,7 +224,7 @@ decoded_push(struct mlir_parser *p, struct mlir_attr a)
 	VEC_PUSH(p, &p->decoded, (struct mlir_item){.attr = a});
 }
 
-/* The attribute, which is there, becomes others: it goes. */
+/* Removes the attribute, which must exist, as it becomes others. */
 static struct mlir_attr
 decoded_take(struct mlir_parser *p, const char *name)
 {
@@ -437,7 +437,7 @@ decode_sig(
 	if (kind == SIG_UNKNOWN)
 		kind = !results ? SIG_OPERANDS : written == 1 ? SIG_SAME : SIG_PAIRS;
 	if (kind == SIG_SELECT && written == 3)
-		kind = SIG_OPERANDS; /* select's older form has no arrow either */
+		kind = SIG_OPERANDS; /* the older form of select has no arrow either */
 	if (kind == SIG_OPERANDS && f->row->sig == SIG_SELECT) {
 		mlir_push_type(p, from[1]);
 		op->sig.nout = 1;

@@ -1,4 +1,4 @@
-/* Ops whose pretty forms have productions of their own: module, func, while, reduce, scan, mesh,
+/* Ops whose pretty forms have their own grammar rules: module, func, while, reduce, scan, mesh,
  * manual_computation; and the generic form. */
 #include "ir/base/number.h"
 #include "parser/stablehlo/mlir/parser.h"
@@ -27,7 +27,7 @@ mlir_generic_head(
 {
 	const char *s = mlir_symbol_name(p, name);
 
-	/* What has no region leaves the next one alone: mlir_generic. */
+	/* An op without regions does not affect the next region: mlir_generic. */
 	p->isolated = !strcmp(s, "func.func") || !strcmp(s, "builtin.module");
 	return (struct mlir_head){name, operands, props};
 }
@@ -180,7 +180,7 @@ mlir_while_arg(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc,
 	VEC_PUSH(p, &p->param, (struct mlir_param){.name = name.name, .loc = loc});
 }
 
-/* `n` arguments, as many types: those of operands and results. */
+/* `n` arguments and `n` types, which are those of operands and results. */
 uint32_t
 mlir_while_head(struct mlir_parser *p, uint32_t n, uint32_t types, struct ir_loc types_loc)
 {

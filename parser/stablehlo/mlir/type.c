@@ -98,7 +98,7 @@ is_element(const char *element)
 	       *element == '!' || !strncmp(element, "vector<", 7) || !strcmp(element, "none");
 }
 
-/* "4x?x", into dim[] if that is there; returns how many. */
+/* Reads "4x?x" into dim[], if not NULL; returns the number of dims. */
 static uint32_t
 read_dims(struct reader *r, int64_t *dim)
 {
@@ -258,7 +258,7 @@ read_type(struct reader *r, int depth)
 	return r->failed ? &r->p->bad_type : t;
 }
 
-/* The text without blanks outside strings; NULL: it has none. */
+/* The text without blanks outside strings; NULL if it contains none. */
 static const char *
 without_blanks(struct mlir_parser *p, const char *text, size_t *n)
 {

@@ -94,7 +94,7 @@ spmd_partition(struct import *im, struct ir_value *x, int dim, int axis)
 	return ir_build(&im->builder, OP_partition, &x, 1, attr, 2);
 }
 
-/* The axis whose split comes off next: the innermost of its dim. */
+/* The axis whose split is removed next: the innermost of its dim. */
 static int
 innermost(const struct ir_type *t, uint32_t axes)
 {

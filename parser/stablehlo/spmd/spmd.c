@@ -269,7 +269,7 @@ largest_number(struct survey *v, const struct mlir_op *op)
 	return largest;
 }
 
-/* Numbers of processes that the groups speak of, where nothing else says how many there are. */
+/* The number of processes that the groups imply, if nothing else gives it. */
 static void
 count_by_groups(struct survey *v, bool open)
 {
@@ -374,7 +374,7 @@ name_taken(const struct ir_module *m, const char *name)
 	return ir_dtype_find(name) >= 0 || ir_axis_find(m, name) >= 0;
 }
 
-/* `from` with nothing but letters, digits and _, and a number behind it if there are several. */
+/* `from` with only letters, digits and _, and a number after it if there are several. */
 static const char *
 axis_name(struct import *im, const char *from, int number)
 {

@@ -83,7 +83,7 @@ build_element(struct import *im, struct ir_value *v, int dim, int64_t i)
 	return build_squeeze(im, build_slice_dim(im, v, dim, i, i + 1, 1), dim);
 }
 
-/* Numbers for ops that bool has no row for. */
+/* Converts bool to numbers for ops without a bool row. */
 static struct ir_value *
 as_number(struct import *im, struct ir_value *v)
 {
@@ -374,7 +374,7 @@ build_iota(struct import *im, enum ir_dtype t, int rank, int dim, int64_t n)
 		ir_type_intern(im->module->ctx, &type));
 }
 
-/* The table or updates with the numbers behind. */
+/* The operands: the table or updates, then the numbers. */
 static struct ir_value *
 build_numbers(struct import *im, enum op_code code, struct ir_value *x,
 	struct ir_value *const *number, int n, const struct ir_attr *attr, int nattrs)

@@ -25,13 +25,13 @@ struct fold {
  */
 bool fold_begin(struct fold *f, struct import *im, const struct mlir_op *op, int region, int n);
 
-/* The same for an op whose operands are a tensor a result and then an initial value a result. */
+/* The same for an op with, for each result, first a tensor and then an initial value as operand. */
 bool fold_begin_reduction(struct fold *f, struct import *im, const struct mlir_op *op);
 
 /* Are the tensors of such an op of one shape, its initial values scalars? False after reporting. */
 bool fold_take_inputs(const struct fold *f, const struct import_value *in);
 
-/* The results of such an op where there are no elements to take: the initial values. */
+/* The results of such an op on empty tensors: the initial values. */
 bool fold_nothing(const struct fold *f, const struct import_value *in, struct import_value *out);
 
 /* The operands of such an op, aligned where they vary over processes; sets f->varies. */

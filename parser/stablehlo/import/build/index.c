@@ -121,7 +121,7 @@ order_dims(struct index *x)
 			x->table_perm[t++] = x->lead + d;
 }
 
-/* Which entry of a vector is for that dim; -1: none, windows begin at 0. */
+/* The entry of an index vector for that dim; -1: none, windows begin at 0. */
 static int
 entry_of(const struct index *x, int dim)
 {
@@ -201,7 +201,7 @@ build_clamped(const struct index *x, struct ir_value *v, int64_t high)
 	return ir_build2(b, OP_minimum, v, build_int(x->im, IR_i64, high));
 }
 
-/* Does a window that begins there lie inside? */
+/* Is a window that begins there inside? */
 static struct ir_value *
 build_inside(const struct index *x, struct ir_value *v, int64_t high)
 {

@@ -58,8 +58,8 @@ bool index_take(struct index *x, const struct index_names *names, int limit, str
 /* Checks what the two ops have in common and fills in the batch dims. */
 bool index_check(struct index *x);
 
-/* The numbers. clamp: moved so that windows lie inside (gather); else numbers of windows that do
- * not lie inside are -1. False after reporting. */
+/* The start indices. clamp: moved so that windows are inside (gather); else those of windows that
+ * are not inside become -1. False after reporting. */
 bool index_numbers(struct index *x, struct ir_value *indices, bool clamp);
 
 /* Slices, which have the batch dims of the indices and, where window_dims says, the kept dims of

@@ -23,8 +23,8 @@ struct template_call {
 };
 
 /*
- * Builds what the function makes of the operands, whose layouts the new ops have, and puts what it
- * returns into result[]. False where an operand is NULL or an op does not fit, which was reported.
+ * Builds the ops of the function on the operands, with their layouts, and puts its results into
+ * result[]. False if an operand is NULL or an op does not fit, which was reported.
  */
 bool template_build(struct import *im, const struct template_call *call, struct ir_value **result);
 

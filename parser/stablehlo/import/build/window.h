@@ -8,8 +8,9 @@
 #include "parser/stablehlo/import/build/build.h"
 
 enum {
-	WINDOW_MAX_PLACES = 1 << 12, /* of a window that is unrolled place by place: some ten ops
-					each, as many as loops may have (IMPORT_MAX_UNROLLED) */
+	WINDOW_MAX_PLACES =
+		1 << 12, /* of a window that is unrolled element by element: about ten ops
+					each, within the limit of loops (IMPORT_MAX_UNROLLED) */
 };
 
 struct window {

@@ -262,7 +262,7 @@ import_collective_reduce(struct import *im, const struct mlir_op *op, const stru
 
 /* --- reduce_scatter --------------------------------------------------------------------------- */
 
-/* A dim for each of `axes` from `at` on becomes a leading dim beside those of `varies`. */
+/* Makes the dims from `at` on, one for each of `axes`, leading dims in addition to `varies`. */
 static struct ir_value *
 parts_to_lead(struct import *im, struct ir_value *x, uint32_t varies, uint32_t axes, int at)
 {

@@ -18,11 +18,10 @@
 /* --- shards ------------------------------------------------------------------------------------
  */
 
-/* The dims on the way: leading ones that are there, and of each dim its parts and what is left. */
+/* Intermediate dims: existing leading ones, and for each dim its parts and the rest. */
 struct way {
 	int64_t size[2 * IR_MAX_RANK + IR_MAX_AXES];
-	int axis[2 * IR_MAX_RANK +
-		 IR_MAX_AXES]; /* whose leading dim it is, -1: a dim of one process */
+	int axis[2 * IR_MAX_RANK + IR_MAX_AXES]; /* axis whose leading dim it is; -1: a local dim */
 	int n;
 };
 

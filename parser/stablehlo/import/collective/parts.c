@@ -102,7 +102,7 @@ collective_finish(struct import *im, const struct mlir_op *op, uint32_t i, struc
 	return ok;
 }
 
-/* Dim `dim` of one process in as many parts as the axes have places, a dim an axis. */
+/* Splits dim `at` of x into one part for each place of the axes: a new dim for each axis. */
 struct ir_value *
 collective_parts(struct import *im, struct ir_value *x, int at, uint32_t axes)
 {

@@ -58,8 +58,8 @@ almost(struct import *im, const struct mlir_op *op, struct ir_value *a, struct i
 }
 
 /*
- * In floats between: the integers that their bits count. NaN has none, and an infinity is far from
- * every number.
+ * Counts the floats from a to b, from their bits as integers. A NaN or an infinity is close only to
+ * a value that it equals.
  */
 static struct ir_value *
 close_by(struct import *im, const struct mlir_op *op, struct ir_value *a, struct ir_value *b)

@@ -25,7 +25,7 @@ struct comparator_key {
 	bool total; /* floats in total order: -0 before 0 */
 };
 
-/* The keys of a region, the first one the most significant; returns how many, 0: it is no such
+/* The keys of a region, most significant first; returns their number, 0: it is not such an
  * order. */
 int comparator_keys(
 	const struct mlir_block *region, struct comparator_key key[COMPARATOR_MAX_KEYS]);

@@ -1,4 +1,4 @@
-/* custom_call: targets whose meaning is known. */
+/* custom_call: targets with a known meaning. */
 #include "ir/base/number.h"
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"

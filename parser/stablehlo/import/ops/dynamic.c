@@ -1,6 +1,6 @@
 /*
- * dynamic_slice and dynamic_update_slice. Starts are moved so that the slice lies inside. Starts
- * that are known make plain slices and pads; others go dim by dim. Where a start differs between
+ * dynamic_slice and dynamic_update_slice. Starts are clamped so that the slice is inside. Known
+ * starts become plain slices and pads; others are handled dim by dim. If a start differs between
  * processes, each element looks up its own position.
  */
 #include "parser/stablehlo/import/ops.h"
@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-/* Scalars of integers behind the first `from` operands, as many as dims. */
+/* Are the operands from number `from` on integer scalars, one for each dim? Reports if not. */
 static bool
 check_starts(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	uint32_t from, int rank)

@@ -30,7 +30,7 @@ take_attributes(struct index *x, const struct import_value *in, struct dims *off
 	return index_check(x);
 }
 
-/* The offset dims are as many as slices keep dims, and below the result's rank. */
+/* Are there as many offset dims as slices keep dims, all below the result's rank? */
 static bool
 check_offset(const struct index *x, const struct dims *offset)
 {

@@ -274,7 +274,7 @@ import_slice(struct import *im, const struct mlir_op *op, const struct import_va
 	return finish(op, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
 }
 
-/* pad of a value that is no bool, with zeros or a number. */
+/* pad of a value that is not bool, with zeros or a number. */
 static struct ir_value *
 build_pad(struct import *im, const struct import_value *v, const int64_t (*by)[IR_MAX_RANK],
 	const struct ir_attr *value)
@@ -418,7 +418,7 @@ import_dynamic_pad(struct import *im, const struct mlir_op *op, const struct imp
 
 /* --- concatenate, sizes --- */
 
-/* One behind the other, as many at a time as a kernel reads. */
+/* Concatenates in steps, each with as many operands as a kernel can read. */
 static struct ir_value *
 concat(struct import *im, struct import_value *v, uint32_t n, int dim)
 {

@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-	SORT_MAX_ASKED = 2048, /* elements of a row whose pairs are all compared: 4 M comparisons */
+	SORT_MAX_ASKED = 2048, /* elements of a row for comparing all pairs: 4 M comparisons */
 };
 
 struct sorting {
@@ -161,8 +161,8 @@ build_pairs(const struct sorting *s, struct ir_value *v, bool second)
 }
 
 /*
- * An element goes behind all that are before it, and behind those equal to it that stand before it.
- * before[i,j]: i goes before j; ranks are sums over i. Sorting the ranks gives the positions.
+ * An element comes after all smaller ones, and after equal ones that precede it in the operand.
+ * before[i,j]: i comes before j; ranks are sums over i. Sorting the ranks gives the positions.
  */
 static bool
 sort_by_asking(const struct sorting *s)

@@ -91,7 +91,7 @@ is_constant(struct import_known *known, const void *scratch, struct ir_op *op)
 	return *mark_of(known, op) == MARK_CONSTANT;
 }
 
-/* The ops that are still to be computed for `op`, each behind its operands. */
+/* The ops still to compute for `op`, each after its operands. */
 static void
 collect(const struct import_known *k, const void *scratch, struct ir_op *op, struct op_list *order)
 {

@@ -92,7 +92,7 @@ lists(const struct ir_op *op, const char *key, int64_t dim)
 	return false;
 }
 
-/* Does `reverse`, seen through a transpose, turn just the filter's spatial dims? */
+/* Does `reverse`, seen through a transpose, reverse exactly the filter's spatial dims? */
 static bool
 turns_filter(const struct convolution *c, const struct ir_op *reverse, const int *perm)
 {

@@ -100,7 +100,7 @@ build_grouped_filters(const struct convolution *c)
 	return build_reshape(c->im, c->f, shape, n);
 }
 
-/* One product; `window`: the filter's dims are there, and summed over. */
+/* One product; `window`: with the filter's dims, which are summed over. */
 static struct ir_value *
 build_part(const struct convolution *c, struct ir_value *x, struct ir_value *f, bool window)
 {

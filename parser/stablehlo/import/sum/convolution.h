@@ -16,8 +16,8 @@
 #include "parser/stablehlo/import/build/build.h"
 
 enum {
-	CONV_MAX_PLACES = 1 << 12, /* filter places, or result places, that are taken one by one: a
-			    few ops each, as many as loops may have (IMPORT_MAX_UNROLLED) */
+	CONV_MAX_PLACES = 1 << 12, /* filter or result positions that are unrolled: a few
+			    ops each, within the limit of loops (IMPORT_MAX_UNROLLED) */
 	CONV_MAX_SPATIAL = IR_MAX_RANK - 2,
 };
 

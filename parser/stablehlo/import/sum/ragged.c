@@ -67,7 +67,7 @@ take_ragged(struct ragged *r, const struct import_value *in)
 	return true;
 }
 
-/* member[i, g] of a dim of n elements: of which groups is i behind the start and before the end? */
+/* member[i, g] for a dim of n elements: is i within the start and end of group g? */
 static struct ir_value *
 build_members(struct ragged *r, struct ir_value *sizes, int64_t n, enum ir_dtype t)
 {

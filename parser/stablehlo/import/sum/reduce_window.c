@@ -156,7 +156,7 @@ try_place(struct selection *s, int64_t k)
 	return s->best && s->place;
 }
 
-/* The sources of the windows whose best is at place k, combined with what is there. */
+/* Combines the sources of windows whose best element is at offset k with the elements there. */
 static bool
 scatter_place(struct selection *s, const struct fold *f, struct ir_value *source, int64_t k,
 	struct ir_value **result)

@@ -142,7 +142,7 @@ scan_step(const struct scan *s, const struct import_value *in, int64_t at,
 	return true;
 }
 
-/* The parts of an output, one behind the other along the dim. */
+/* The parts of an output, concatenated along the dim. */
 static struct import_value
 build_output(const struct scan *s, int i, struct import_value *const *parts)
 {
