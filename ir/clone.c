@@ -21,7 +21,7 @@ struct clone_map {
 	struct ir_value **by_id; /* of a module; else NULL, and: */
 	struct map map;
 	struct VEC(struct copied) value;
-	struct VEC(struct ir_value *) operand; /* of the op at hand, until it is made */
+	struct VEC(struct ir_value *) operand; /* of the current op, until it is made */
 };
 
 static bool

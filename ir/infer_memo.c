@@ -1,4 +1,4 @@
-/* A table of types by what they follow from; of those with one hash, the oldest gives way to the next. */
+/* A table of types by their keys; among entries with one hash, the oldest is replaced. */
 #include "ir/infer_memo.h"
 
 #include "ir/base/mix.h"

@@ -50,15 +50,15 @@ enum op_trait {
 	TRAIT_REGION = 1 << 8,     /* has a body */
 	TRAIT_TERMINATOR = 1 << 9, /* the last op of a body */
 	TRAIT_CALLS = 1 << 10,     /* a call of a template */
-	/* has a name in quotes, op->symbol, that its random numbers depend on:
+	/* has a name in quotes, op->symbol, on which its random numbers depend:
 	   two ops of the same name draw the same numbers */
 	TRAIT_KEYED = 1 << 11,
 	TRAIT_OWN = 1 << 12,  /* a kernel without index notation: struct special_op */
 	TRAIT_SUMS = 1 << 13, /* with TRAIT_PARALLEL: adds partial values up, so no result is -0 */
 	TRAIT_COPY = 1 << 14, /* identity on meaning, copies between a device and its host */
 	TRAIT_ANY_MEMORY = 1 << 15, /* operands may be in host memory; those of other ops may not */
-	/* with TRAIT_PARALLEL: not over time axes, where slices of different
-	   dims exist only one after the other */
+	/* with TRAIT_PARALLEL: not over time axes, on which slices of
+	   different dims exist only one after another */
 	TRAIT_DEVICES = 1 << 16,
 };
 
@@ -105,7 +105,7 @@ struct ir_value {
 	struct ir_op *op;           /* its producer, or NULL for an argument of a block */
 	struct ir_use *uses;        /* most recent first */
 	uint32_t index;             /* among the results or arguments */
-	uint32_t id;                /* of this value alone in its module */
+	uint32_t id;                /* unique in its module */
 };
 
 struct ir_use {
@@ -140,7 +140,7 @@ struct ir_op {
 	struct ir_block *body;  /* of a fuse */
 	const char *symbol;     /* interned: the name of a param, the callee of a call ... */
 	const struct ir_type_text *written; /* in templates */
-	uint32_t id;                        /* of this op alone in its module */
+	uint32_t id;                        /* unique in its module */
 	struct ir_value result[];           /* nresults */
 };
 

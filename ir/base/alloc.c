@@ -21,7 +21,7 @@ enum {
 	AMOUNT_BYTES = 64,
 };
 
-/* Bytes that the page tables of no 64-bit machine reach in one process: 128 TiB. */
+/* Bytes: more than any 64-bit machine can map in one process, 128 TiB. */
 static const size_t most_bytes = (size_t)1 << 47;
 
 struct block {
@@ -39,7 +39,7 @@ is_absurd(size_t n, size_t size)
 	return size && n > most_bytes / size;
 }
 
-/* How much was asked for. The product may be more than a size_t holds. */
+/* The size that was requested. The product may overflow a size_t. */
 static void
 amount_text(char text[AMOUNT_BYTES], size_t n, size_t size)
 {

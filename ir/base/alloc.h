@@ -30,13 +30,13 @@
 /* A context of its own for what is freed together: for scratch. */
 void *alloc_scratch(const void *owner);
 
-/* What printf would print. */
+/* Formats a text as printf does. */
 #define TEXT(owner, ...) text_print((owner), __VA_ARGS__)
 char *text_print(const void *owner, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *text_vprint(const void *owner, const char *format, va_list ap)
 	__attribute__((format(printf, 2, 0)));
-/* The same after the end of `text`, a chunk (NULL: a new one without an owner), which may move.
- * For texts that become long: where `text` takes all of its chunk, its end need not be looked for. */
+/* Appends a formatted text to `text`, a chunk (NULL: a new one without an owner), which may move.
+ * For texts that become long: if `text` fills its chunk, its end need not be searched for. */
 char *text_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *text_append_end(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* A copy of a text, or of at most n of its bytes; of NULL, NULL. */
@@ -47,7 +47,7 @@ char *text_copy_n(const void *owner, const char *text, size_t n);
 FILE *text_stream(char **text, size_t *n);
 void text_stream_close(FILE *stream);
 
-/* What another allocator gave, which did not fail. */
+/* Checks the result of another allocator: returns p if it is not NULL. */
 void *must_have(void *p);
 
 void *alloc_array(const void *owner, size_t n, size_t size, const char *what);
@@ -79,8 +79,8 @@ void *array_create(const void *owner, size_t n, size_t size, const char *what);
 void *array_create_zero(const void *owner, size_t n, size_t size, const char *what);
 
 /*
- * The array with room for n elements; those that were there stay, others are not zeroed. NULL
- * becomes a new array of `owner`, which is not asked otherwise.
+ * The array with room for n elements; existing ones are kept, others are not zeroed. NULL becomes a
+ * new array of `owner`, which is not used otherwise.
  */
 void *array_resize(const void *owner, void *array, size_t n, size_t size, const char *what);
 
@@ -90,10 +90,10 @@ void array_free(const void *array);
 /* Bytes of all its elements. */
 size_t array_bytes(const void *array);
 
-/* Gives it another owner. */
+/* Changes the owner of an array. */
 void array_steal(const void *owner, const void *array);
 
-/* A talloc context that goes with the array, for what goes with it, too. */
+/* A talloc context that is freed with the array, as owner of further data. */
 void *array_context(const void *array);
 
 /* A copy of another owner's array. */
@@ -102,8 +102,8 @@ void *array_copy(const void *owner, const void *array);
 /* --- the end --- */
 
 /*
- * Ends the program because n elements of `size` bytes each were not to be had, and says so. No
- * machine has an address space for some sizes: to ask for those is a bug, and ends as one.
+ * Ends the program with a message, because n elements of `size` bytes each could not be allocated.
+ * Sizes that exceed any address space are a bug, and are reported as one.
  */
 _Noreturn void out_of_memory_for(size_t n, size_t size, const char *what);
 

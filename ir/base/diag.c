@@ -42,7 +42,7 @@ tell_hidden(unsigned n, const char *what)
 			n == DIAG_MAX_SHOWN + 1 ? " is" : "s are");
 }
 
-/* At the end it is known how many messages were not shown. */
+/* Only at the end is the number of hidden messages known. */
 static int
 diag_end(struct diag *d)
 {
@@ -169,7 +169,7 @@ diag_level_name(enum diag_level level)
 	return name[level];
 }
 
-/* Of a longer line, as machines write them, only what is around the place is shown. */
+/* Of longer, machine-written lines only the part around the location is shown. */
 enum { DIAG_LINE = 400, DIAG_BEFORE = 60, DIAG_BEHIND = 120 };
 
 /* The source line and, under it, ^~~~ as far as the range reaches on that line. */

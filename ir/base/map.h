@@ -36,7 +36,7 @@ struct map {
 
 #define MAP_NONE UINT32_MAX
 
-/* Is entry i of the list the one of this key? Asked where the hashes agree. */
+/* Is entry i of the list the one of this key? Called if the hashes are equal. */
 typedef bool map_same(const void *list, uint32_t i, const void *key);
 
 /* Room for one more. Out of memory, or of numbers, ends the program. */
@@ -75,7 +75,7 @@ map_fill(struct map *m, struct map_slot *slot, uint64_t hash, uint32_t number)
 	m->used++;
 }
 
-/* The number of the key's entry, or MAP_NONE. The low 32 bits of `hash` count. */
+/* The number of the key's entry, or MAP_NONE. Only the low 32 bits of `hash` are used. */
 static inline uint32_t
 map_find(const struct map *m, uint64_t hash, map_same *same, const void *list, const void *key)
 {

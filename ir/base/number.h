@@ -1,4 +1,4 @@
-/* Numbers in texts for people: with a unit of a fitting size, and counts with their noun. */
+/* Numbers for human readers: with a suitable unit, and counts with their noun. */
 #ifndef IR_BASE_NUMBER_H
 #define IR_BASE_NUMBER_H
 

@@ -15,7 +15,7 @@ struct arena;
 struct symbol {
 	void *value;
 	uint32_t scope; /* in which `value` is defined; 0: none */
-	uint32_t n;     /* the user's: how many values, the last suffix */
+	uint32_t n;     /* for the caller: a number of values, the last suffix */
 };
 
 struct symbol_undo {
@@ -33,10 +33,10 @@ struct symbols {
 
 enum { SYMBOLS_CHUNK = 256 }; /* symbols allocated together */
 
-/* Makes the symbols among which that number is. */
+/* Allocates the chunk of symbols that contains that number. */
 struct symbol *symbols_chunk(struct symbols *t, uint32_t number);
 
-/* The symbol of an interned name; it stays where it is. */
+/* The symbol of an interned name; its address does not change. */
 static inline struct symbol *
 symbol_of(struct symbols *t, const char *name)
 {
@@ -46,7 +46,7 @@ symbol_of(struct symbols *t, const char *name)
 	return (chunk ? chunk : symbols_chunk(t, number)) + number % SYMBOLS_CHUNK;
 }
 
-/* The same where it is known to be there. */
+/* The same for a symbol that is known to exist. */
 static inline const struct symbol *
 symbol_known(const struct symbols *t, const char *name)
 {
@@ -59,7 +59,7 @@ symbol_known(const struct symbols *t, const char *name)
 uint32_t scope_open(struct symbols *t);
 void scope_close(struct symbols *t, uint32_t outer, int64_t undo);
 
-/* In the scope at hand the name means that; `inner`: closing a scope brings back what it meant. */
+/* Binds the name in the current scope; `inner`: closing the scope restores its former meaning. */
 static inline void
 symbol_bind(struct symbols *t, struct symbol *s, void *value, uint32_t n, bool inner)
 {

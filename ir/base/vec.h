@@ -7,12 +7,12 @@
  *     for (int64_t i = 0; i < v.n; i++)
  *         use(v.at[i]);
  *
- * v.at is an array of alloc.h, so it goes with the owner, a talloc context; or it is in an arena
- * (VEC_PUSH_IN), which keeps what it outgrew, too. Pointers into it hold until it grows. The macros
- * evaluate `v` several times.
+ * v.at is an array of alloc.h, so it is freed with the owner, a talloc context; or it is in an arena
+ * (VEC_PUSH_IN), which also keeps outgrown arrays. Pointers into it are valid until it grows. The
+ * macros evaluate `v` several times.
  *
- * LIST_PUSH and ARRAY_PUSH append to what others read as a pointer and a count: a chunk of talloc
- * below 256 MiB, an array of alloc.h. How much room there is, they ask the allocator.
+ * LIST_PUSH and ARRAY_PUSH append to a plain pointer with a count: a talloc chunk below 256 MiB, or
+ * an array of alloc.h. They get its capacity from the allocator.
  */
 #ifndef IR_BASE_VEC_H
 #define IR_BASE_VEC_H
@@ -30,7 +30,7 @@ struct arena;
 		int64_t n, room;                                                                   \
 	}
 
-/* Appends a value, which must not push to the same vec: it is evaluated when there is room. */
+/* Appends a value, whose expression must not push to the same vec: it is evaluated after growing. */
 #define VEC_PUSH(owner, v, ...)                                                                    \
 	do {                                                                                       \
 		VEC_ROOM(owner, v, (v)->n + 1);                                                    \
@@ -62,13 +62,13 @@ struct arena;
 			(v)->at = vec_grow((owner), (v)->at, &(v)->room, (most), sizeof *(v)->at); \
 	} while (0)
 
-/* The last element, taken off; the last one as it stands. There must be one. */
+/* VEC_POP removes the last element and returns it; VEC_LAST only returns it. There must be one. */
 #define VEC_POP(v) ((v)->at[--(v)->n])
 #define VEC_LAST(v) ((v)->at[(v)->n - 1])
 /* The first of the last `count` elements. */
 #define VEC_TOP(v, count) ((v)->at + ((v)->n - (count)))
 
-/* Frees the elements of a vec that is not in an arena before its owner goes; it is empty then. */
+/* Frees the elements of a vec that is not in an arena, before its owner is freed; empties it. */
 #define VEC_FREE(v) (array_free((v)->at), (v)->at = NULL, (v)->n = (v)->room = 0)
 
 /* Appends a value to a list of n elements, NULL if it never had any, and increments n. */

@@ -26,7 +26,7 @@ struct ir_module;
 
 struct cluster_link {
 	const char *name; /* of its kind: "nvlink" */
-	double bandwidth; /* B/s of all messages on it together; above 0 */
+	double bandwidth; /* B/s, shared by all messages on it; above 0 */
 	double latency;   /* s of a message, in addition */
 };
 
@@ -35,7 +35,7 @@ struct cluster_route {
 	uint32_t nlinks;
 	const uint32_t *link; /* numbers of links; belong to the cluster */
 	double latency;       /* sum, including that of switches on the route */
-	double bandwidth;     /* of the slowest link, where a link used k times counts as a k-th;
+	double bandwidth;     /* of the slowest link; a link used k times counts as 1/k;
 				 infinite for a message of a device to itself */
 };
 

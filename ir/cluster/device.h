@@ -20,10 +20,10 @@ struct device {
 #include "ir/cluster/device.def"
 #undef DEVICE
 	uint32_t given;   /* set of the fields that the text gives, by number in device.def */
-	bool reached;     /* kernels reach what follows, not the peaks */
+	bool reached;     /* kernels reach the shares that follow, not the peaks */
 	char *reach_like; /* name of the measured device the shares are from; NULL: given; a
 			     child */
-	struct ir_loc reach_loc;   /* where the text says what it is like */
+	struct ir_loc reach_loc;   /* location of `like` in the text */
 	struct reach_factors like; /* times that, with reach_like */
 	char *reach_source;        /* the device with these rates; NULL: unknown; a child */
 	struct reach reach[REACH_KERNELS][REACH_TYPES];
@@ -32,7 +32,7 @@ struct device {
 /* The default device `generic`, owned by `owner`. */
 struct device *device_generic(const void *owner);
 
-/* Does the device stand for one that was measured under that name? */
+/* Does the device represent one that was measured under that name? */
 bool device_stands_for(const struct device *d, const char *measured);
 
 /* FLOP/s of matrix products with operands of that type. */
@@ -41,7 +41,7 @@ double device_flops(const struct device *d, enum ir_dtype t);
 /* The same with operands that have the rates of `t`. */
 double device_reach_peak(const struct device *d, enum reach_type t);
 
-/* Takes over what kernels of another device reach of its peaks, times `like`. */
+/* Copies the shares of the peaks that kernels of another device reach, times `like`. */
 void device_take_reach(struct device *d, const struct device *from);
 
 /* From now on products of f32 use TF32. False: the device has no rate for it. */

@@ -26,7 +26,7 @@ struct side {
 struct meeting {
 	const struct cluster *c;
 	uint32_t *first_in, *next_in; /* [nvertices] edges that arrive; [nedges] the next of them */
-	uint32_t *out, *in;           /* [nvertices] how many leave, and arrive */
+	uint32_t *out, *in;           /* [nvertices] number of edges that leave, and arrive */
 	uint32_t now;
 	struct side from_source, from_goal;
 	uint32_t *reached; /* [nvertices] == now: it has a parent and a latency */
@@ -107,7 +107,7 @@ graph_better_way(const struct cluster_graph *g, const uint32_t *parent, double l
 	return before < 0 || (before == 0 && e->link < known->link);
 }
 
-/* The way over that edge to where it leads, unless a better one is known. */
+/* Records the route over that edge to its end, unless a better one is known. */
 static void
 relax(struct meeting *m, uint32_t source, uint32_t edge)
 {
@@ -124,7 +124,7 @@ relax(struct meeting *m, uint32_t source, uint32_t edge)
 	m->parent[e->to] = edge;
 }
 
-/* Another level from the source; has the goal's side any of it? */
+/* Adds a level from the source; returns whether it has vertices of the goal's side. */
 static bool
 step_from_source(struct meeting *m, uint32_t source)
 {
@@ -152,7 +152,7 @@ step_from_source(struct meeting *m, uint32_t source)
 	return met;
 }
 
-/* Another level from the goal; has the source's side any of it? */
+/* Adds a level from the goal; returns whether it has vertices of the source's side. */
 static bool
 step_from_goal(struct meeting *m, uint32_t source)
 {
@@ -186,7 +186,7 @@ count_edges(const struct side *s, const uint32_t *degree)
 	return n;
 }
 
-/* Levels until both sides meet; false: they do not. */
+/* Adds levels until both sides meet; false: they do not. */
 static bool
 search(struct meeting *m, uint32_t source)
 {

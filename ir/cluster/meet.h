@@ -4,9 +4,9 @@
 
 #include "ir/cluster/graph.h"
 
-struct meeting; /* what the searches of a cluster need */
+struct meeting; /* data of the searches in a cluster */
 
-/* For a cluster to which nothing is added any more. Owned by `owner`. */
+/* For a complete cluster, which must not change later. Owned by `owner`. */
 struct meeting *meeting_create(const void *owner, const struct cluster *c);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * What kernels reach of the peaks of a device, by their sizes: R. W. Hockney's asymptotic rate and
+ * The shares of the peaks of a device that kernels reach, by size: R. W. Hockney's asymptotic rate and
  * half-performance length ("r_inf" and "n_1/2"; Characterizing computers and optimizing the FACR(l)
  * Poisson-solver, 1982), a length for each dim of a product.
  *
@@ -39,7 +39,7 @@ struct reach {
 
 struct device;
 
-/* What shares of sorts of kernels are multiplied by. */
+/* Factors on the shares of kinds of kernels. */
 struct reach_factors {
 #define REACH_FACTOR(name, meaning) double name;
 #include "ir/cluster/reach.def"
@@ -48,7 +48,7 @@ struct reach_factors {
 
 double reach_factor(const struct reach_factors *f, enum reach_kernel k);
 
-/* One with the values of what is not given. */
+/* The defaults of fields that are not given. */
 struct reach reach_default(void);
 
 /* Look up names of reach.def; -1: unknown. */
@@ -70,7 +70,7 @@ struct reach_size {
 	bool unaligned; /* rows of a matrix are not multiples of 16 bytes */
 };
 
-/* Seconds of a product of that size, with `flops` in all calls together, on a device of that peak. */
+/* Seconds of a product of that size, with `flops` in all its calls, on a device with that peak. */
 double reach_product_seconds(
 	const struct reach *r, double peak, const struct reach_size *size, double flops);
 

@@ -39,7 +39,7 @@ struct graph_routes {
 	uint32_t *steps;    /* [nvertices] of meetings from there, since it had a tree */
 	struct tree **tree; /* [ntrees], that of a source at source % ntrees */
 	uint32_t ntrees;
-	uint32_t *level, *queue; /* [nvertices] of the search at hand */
+	uint32_t *level, *queue; /* [nvertices] of the current search */
 	double *latency;
 };
 
@@ -76,7 +76,7 @@ routes_of(struct cluster_graph *g)
 	return r;
 }
 
-/* Reaches the far end of an edge, unless a better way to it is known. */
+/* Reaches the far end of an edge, unless a better route to it is known. */
 static void
 relax(struct cluster *c, struct tree *t, uint32_t edge, double passing, uint32_t *queue_end)
 {
@@ -98,7 +98,7 @@ relax(struct cluster *c, struct tree *t, uint32_t edge, double passing, uint32_t
 	t->parent[e->to] = edge;
 }
 
-/* When a vertex of some level is taken, the ways to that whole level are the best ones. */
+/* When a vertex of a level is processed, the routes to all vertices of that level are final. */
 static void
 search(struct cluster *c, struct tree *t, uint32_t goal)
 {
@@ -174,7 +174,7 @@ keep(struct graph_routes *r, uint32_t from, uint32_t to, uint32_t nlinks)
 	return k;
 }
 
-/* Of a boundless cluster: out by one link, in by the other, see cluster_reserve. */
+/* In a boundless cluster: out by one link, in by the other, see cluster_reserve. */
 static struct kept *
 boundless_route(struct cluster *c, uint32_t from, uint32_t to)
 {

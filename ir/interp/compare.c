@@ -33,8 +33,8 @@ tensor_tolerance(enum ir_dtype t, bool f64)
 }
 
 /*
- * Tensors with no larger element are compared as if they had one. Where terms of size one cancel,
- * what is left is their rounding, which an order of summation may change altogether.
+ * Tensors without a larger element are compared as if they had one of this size. If terms of size
+ * one cancel, the rest is only their rounding, which depends on the order of summation.
  */
 static const double least_scale = 1e-3;
 
@@ -167,7 +167,7 @@ has_partial(const struct ir_module *m, const struct ir_type *t)
  */
 
 enum {
-	/* with fewer, a sign that depends on rounding alone may be the same in all */
+	/* with fewer, a sign that depends only on rounding may be the same in all */
 	NOISE_RUNS = 8,
 	/* some hundred ops, each a sum of some hundred terms in another order */
 	NOISE_FACTOR = 10000,
@@ -335,7 +335,7 @@ persistent_op(const struct interp *it, const char *name)
 	return NULL;
 }
 
-/* Does `after` update something of `before` that `before` leaves alone? */
+/* Does `after` update a tensor of `before` that `before` does not update? */
 static bool
 updates_more(const struct interp *before, const struct interp *after)
 {
@@ -438,7 +438,7 @@ interp_check_modules(const struct ir_module *before, const struct ir_module *aft
 	return check_pair((struct pair){.bits = false}, before, after, o);
 }
 
-/* The collectives of a block that sum: what they give is never -0. */
+/* The number of summing collectives in a block, whose results are never -0. */
 static int
 count_sums(const struct ir_block *b)
 {
@@ -468,7 +468,7 @@ interp_check_bits(const struct ir_module *before, const struct ir_module *after,
 /* --- a layout -----------------------------------------------------------------------------------
  */
 
-/* The op as it is printed, without its line's end; owned by `owner`. */
+/* The op as printed, without the newline; owned by `owner`. */
 static char *
 op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
 {
@@ -556,8 +556,8 @@ interp_check_layout(const struct ir_module *m, const struct interp_options *opti
 /* --- sums over micro-batches --------------------------------------------------------------------
  */
 
-/* What summing in a type of 16 bits may lose: a unit in the last place of the largest element, which a
- * sum of a few micro-batches keeps to. */
+/* Permitted loss of sums in 16-bit types: a unit in the last place of the largest element, which a
+ * sum of a few micro-batches does not exceed. */
 static double
 sum_tolerance(enum ir_dtype t)
 {

@@ -41,7 +41,7 @@ struct form_plan {
 	int ninsns, value;              /* the register of the body */
 	int strip;                      /* the index along which registers extend; -1: none */
 	int position[FORM_MAX_INDICES]; /* register that holds the position of a computed index */
-	struct form_scan scan;          /* what is summed up along an index in the end */
+	struct form_scan scan;          /* prefix sum along an index, done at the end */
 	double divisor;                 /* of the complete sum; 0: none */
 	int product[2];                 /* loads of a sum of products; -1: it is not one */
 	bool rounds;                    /* results may differ from the exact ones */
@@ -123,7 +123,7 @@ find_product(struct form_plan *p)
 	p->product[1] = e->arg[1]->id;
 }
 
-/* What moves or chooses elements does not. */
+/* Functions that move or select elements do not round. */
 static bool
 is_rounded(const struct ir_op *op, const struct form *f)
 {
@@ -202,8 +202,8 @@ base_of(const struct run *r, const int64_t *stride)
 }
 
 /*
- * What the computed indices of an access add to its offset at strip element k; -1 where one of them
- * is outside of what this place has.
+ * The sum of the offsets of the computed indices of an access at strip element k; -1 if one of them
+ * is outside the local tensor.
  */
 static int64_t
 computed_offset(const struct run *r, const struct form_access *access, const int64_t *stride, int k)
@@ -222,7 +222,7 @@ computed_offset(const struct run *r, const struct form_access *access, const int
 	return offset;
 }
 
-/* What a read outside of operand j gives. */
+/* The value of a read outside operand j. */
 static union cell
 fill_of(const struct run *r, int j)
 {
@@ -367,7 +367,7 @@ run_store(const struct run *r, const union cell *reg, int n)
 	}
 }
 
-/* Is v to be taken for `best`? NaN before all others, the first of equals. */
+/* Does v replace `best`? NaN precedes all others; the first of equals is kept. */
 static bool
 is_better(union cell v, union cell best, enum ir_dtype t, bool largest, bool first)
 {
@@ -435,7 +435,7 @@ run_all(struct run *r)
 	}
 }
 
-/* What a reduction starts from. */
+/* The initial value of a reduction. */
 static void
 fill_identity(struct tensor *t, enum form_reduce how)
 {

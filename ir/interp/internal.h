@@ -1,5 +1,5 @@
 /*
- * What the files of the interpreter share; not included from elsewhere.
+ * Shared by the files of the interpreter; not included from elsewhere.
  *
  *     interp.c   the interpreter: steps, ops, live ranges of values
  *     tensor.c   whole and local tensors: rounding, copies
@@ -27,9 +27,9 @@ enum interp_limit {
 			       first-level cache */
 };
 
-/* What the interpreter holds of a value; its number is value->id. */
+/* The interpreter's data of a value; its number is value->id. */
 struct slot {
-	struct tensor **place; /* one a place, NULL where the place does not hold the value; NULL:
+	struct tensor **place; /* one a place, NULL if the place does not hold the value; NULL:
 				  no value now */
 	int uses;              /* still to come in this step */
 	bool borrowed;         /* the tensors belong to another slot: an argument of a fuse */
@@ -77,7 +77,7 @@ interp_places(const struct interp *it, const struct ir_value *v)
 	return it->slot[v->id].place;
 }
 
-/* data.c: whole tensors owned by `owner`. NULL and a report where the data does not fit. */
+/* data.c: whole tensors owned by `owner`. NULL, after a report, if the data does not fit. */
 struct tensor *interp_initial(const struct interp *it, const void *owner, const struct ir_op *op);
 struct tensor *interp_input(const struct interp *it, const void *owner, const struct ir_op *op);
 /* file.c: opens the data file of the options, owned by `it`; the rows of this step. */
@@ -106,7 +106,7 @@ void tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor 
 void interp_local_shape(const struct interp *it, const struct ir_type *t, int64_t dim[IR_MAX_RANK]);
 /* Does the place hold such a value: is it at k on every axis where the value is single(k)? */
 bool interp_holds(const struct interp *it, const struct ir_type *t, int64_t place);
-/* What a place holds of a whole tensor. Where it is partial, place 0 holds it and the others zeros.
+/* The local tensor of a place. If the type is partial, place 0 has the values and others zeros.
  */
 struct tensor *interp_cut(const struct interp *it, const void *owner, const struct ir_type *t,
 	const struct tensor *whole, int64_t place);

@@ -170,8 +170,8 @@ all_readable(struct interp *it, const struct ir_op *op)
 /* --- one op -------------------------------------------------------------------------------------
  */
 
-/* May an operand be absent at a place where the result is not? Where it is single on an axis on
- * which the result is partial, it counts as zero at the other places. */
+/* May an operand be absent at a place that has the result? If it is single on an axis on which the
+ * result is partial, it counts as zero at the other places. */
 static bool
 counts_as_zero(const struct interp *it, const struct ir_type *operand, const struct ir_type *result,
 	int64_t place)
@@ -414,7 +414,7 @@ interp_op_done(struct interp *it, struct ir_op *op)
 			slot_free(slot_of(it, &op->result[i]));
 }
 
-/* In a body values live to its end, where yield reads them. */
+/* In a body, values are live to its end, where yield reads them. */
 static bool
 run_block(struct interp *it, struct ir_block *b)
 {

@@ -125,7 +125,7 @@ interp_copies_agree(const struct interp *it, const struct ir_type *t, struct ten
 	return true;
 }
 
-/* All that the places along an axis hold together, in shape of the type without that axis. */
+/* The tensor that the places along an axis hold together, as the type without that axis. */
 static struct tensor *
 collect(const struct interp *it, const void *owner, const struct ir_type *t,
 	struct tensor *const *from, int axis, int64_t place)
@@ -145,7 +145,7 @@ collect(const struct interp *it, const void *owner, const struct ir_type *t,
 		assert(ir_type_split_axes(t, s.dim, list) == s.order + 1);
 		dim[s.dim] *= size;
 	}
-	/* A sum starts at +0; one place has nothing to sum, and slices are copied as they are. */
+	/* A sum starts at +0; with one place there is nothing to sum, and slices are copied unchanged. */
 	const bool add = s.kind == IR_PARTIAL && size > 1;
 	struct tensor *all = tensor_create(owner, (enum ir_dtype)t->dtype, t->rank, dim);
 	for (int k = 0; k < size; k++) {
@@ -159,7 +159,7 @@ collect(const struct interp *it, const void *owner, const struct ir_type *t,
 	return all;
 }
 
-/* Does the parallelization op sum over its axis? Then no -0 comes out, by meaning either. */
+/* Does the parallelization op sum over its axis? Then no result is -0, also by meaning. */
 static bool
 sums_over(const struct interp *it, const struct ir_type *from, const struct ir_type *to, int axis)
 {

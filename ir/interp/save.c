@@ -38,7 +38,7 @@ append(struct rt_st_writer *w, const struct tensor *t, struct rt_status *st)
 	return ok;
 }
 
-/* Where a program that loads the file goes on. */
+/* The position from which a program that loads the file continues. */
 static void
 write_progress(const struct interp *it, struct rt_position_text *text)
 {

@@ -28,7 +28,7 @@ bool collective_finish(struct import *im, const struct mlir_op *op, uint32_t i,
 /* Places of axes together. */
 int64_t collective_size(const struct import *im, uint32_t axes);
 
-/* Splits dim `at` of x into one part for each place of the axes: new dims, one each, before the rest.
+/* Splits dim `at` of x into one part for each place of the axes: a new dim for each axis.
  */
 struct ir_value *collective_parts(struct import *im, struct ir_value *x, int at, uint32_t axes);
 
