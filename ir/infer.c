@@ -275,7 +275,7 @@ infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 	return form_layout(m, op, &f, written, t);
 }
 
-/* Must the inferred type equal the written one, if any. */
+/* Sets the type of result i; reports if it differs from the written one. */
 static bool
 set_result(struct ir_module *m, struct ir_op *op, int i, const struct ir_type *t,
 	const struct ir_type *written)

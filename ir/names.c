@@ -1,7 +1,7 @@
 /*
- * Unique names. A name knows the value that owns it, the first that carries it, by its number; the
- * values that do not own the name they carry, and those without one, are few and in a map, with
- * what they are called instead.
+ * Unique names. A table by the name's number has the value that owns it, the first with this name;
+ * the few values that do not own their name, or have none, are in a map, with the name that is used
+ * instead.
  */
 #include "ir/names.h"
 

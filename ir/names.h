@@ -1,7 +1,7 @@
 /*
- * The names that values have in the text: unique in a function, whatever names they carry. The
- * first value of a name has it as it is, the next ones %x_1, %x_2 ...; values without a name are
- * counted. An argument of a fuse's body is called as the operand that it stands for.
+ * The names that values have in the text: unique in a function, even if value->name is not. The
+ * first value of a name keeps it, the next ones become %x_1, %x_2 ...; values without a name are
+ * numbered. An argument of a fuse's body has the name of its operand.
  */
 #ifndef IR_NAMES_H
 #define IR_NAMES_H
@@ -10,7 +10,7 @@
 
 struct names;
 
-/* The names of the values of a function as it is now, owned by `owner`. */
+/* The names of the values of a function in its present form, owned by `owner`. */
 struct names *names_create(const void *owner, const struct ir_func *f);
 
 /* The printed name of a value of the function; for a numbered one NULL, with its number. */

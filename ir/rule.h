@@ -13,17 +13,17 @@
  *       return(%y)
  *     }
  *
- * A name in the size of a parameter is any size; one that only attributes have is any integer that
- * the op takes, `low = l`, any list, `perm = p`, or any axis. Equal names stand for equal numbers. A
+ * A name in the size of a parameter is any size; one that is only in attributes is any integer that
+ * the op takes, `low = l`, any list, `perm = p`, or any axis. Equal names mean equal numbers. A
  * letter in place of an element type is any type of its class (ops.def), the same wherever it
  * appears: T any, N a number, F a float, Z an integer, L an integer or bool. `..` in front of the
  * sizes is any number of dims, the same ones in all parameters that have them; so dims are counted
  * from the end. `@param` marks a tensor that is computed from params and constants alone.
  *
- * A rule may assume of elements that they are finite, positive or nonzero, `where finite`.
+ * A rule may assume that elements are finite, positive or nonzero, `where finite`.
  *
- * The meaning of a rule is that for all sizes which the left side takes and for which the conditions
- * hold, both sides return equal values. passes/rules/verify.h proves it.
+ * A rule means that both sides return equal values for all sizes that the left side accepts and for
+ * which the conditions hold. passes/rules/verify.h proves it.
  */
 #ifndef IR_RULE_H
 #define IR_RULE_H

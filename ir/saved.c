@@ -1,6 +1,6 @@
 /*
- * Copies of ops in the order of the block, and what puts them back: see saved.h. All links between ops, and between values
- * and their uses, are addresses in what is copied, so that they are right again once all is put back.
+ * Copies of ops in the order of the block, and their restoration: see saved.h. All links between
+ * ops, and between values and uses, are addresses in the copied memory, so restoring restores them.
  */
 #include "ir/saved.h"
 

@@ -67,7 +67,7 @@ struct ir_type_text {
 	const struct ir_type_text *next; /* of the op's next result */
 };
 
-/* What the names in sizes stand for. */
+/* The scope of names in sizes. */
 struct ir_size_scope {
 	struct ir_module *m;      /* its lets and axes */
 	const struct ir_op *call; /* its other attributes are sizes; NULL: none */

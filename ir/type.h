@@ -50,7 +50,7 @@ struct ir_state {
 			/* IR_SINGLE: the coordinate, or the stage: ir_axis_place */
 };
 
-/* Where a value is kept: each device has its own memory, and its share of that of its host. */
+/* The memory of a value: each device has its own, and its share of that of its host. */
 enum ir_memory { IR_DEVICE, IR_HOST, IR_MEMORIES };
 
 struct ir_type {
@@ -68,7 +68,7 @@ struct ir_axis {
 	bool time;
 	struct ir_loc loc;
 	bool peel; /* a time axis: the last iteration of its loops does what reads their results */
-	const char *schedule; /* a time axis: in which order stages do iterations, see
+	const char *schedule; /* a time axis: the order in which stages run iterations, see
 				 ir/memory/cells.h; NULL: one after another */
 	/* A device axis with more stages of a pipeline than devices: of each stage the coordinate of its device, in
 	 * which types and sends name stages. 0 and NULL: stages are coordinates. */
@@ -76,7 +76,7 @@ struct ir_axis {
 	const uint16_t *stage;
 };
 
-/* How many states IR_SINGLE there are on the axis: coordinates, or stages. */
+/* Number of states IR_SINGLE on the axis: coordinates, or stages. */
 static inline int32_t
 ir_axis_stages(const struct ir_axis *a)
 {
@@ -147,7 +147,7 @@ int ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);
 /* Renumbers the axes that split each dim 0, 1 ..., in order, after some have been removed. */
 void ir_type_close_splits(struct ir_type *t);
 
-/* How many axes split `dim`: the order of the next one. */
+/* Number of axes that split `dim`: the order of the next one. */
 int ir_type_split_depth(const struct ir_type *t, int dim);
 
 /* Product of the sizes of the axes that split `dim`. */

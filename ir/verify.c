@@ -17,7 +17,8 @@
 
 struct verifier {
 	struct ir_module *m;
-	const struct ir_value **defined; /* by id; NULL: not yet; RELEASED: its buffer is gone */
+	const struct ir_value *
+		*defined; /* by id; NULL: not defined yet; RELEASED: its buffer was released */
 	bool ok;
 	bool in_main;
 	struct VEC(struct ir_op *) named; /* ops of @main with a name in quotes */
@@ -155,7 +156,7 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed)
 		v->ok = false;
 }
 
-/* Outputs are apart from what comes in: each kind has names of its own. */
+/* Outputs have a separate name space from params, states and inputs. */
 static int
 compare_symbols(const void *a, const void *b)
 {
@@ -182,7 +183,7 @@ same_name(const void *list, uint32_t i, const void *op)
 	return name_key(v->named.at[i]) == name_key(op);
 }
 
-/* Are two of one kind named alike? A table of all says so without sorting them. */
+/* Have two of one kind the same name? A table of all finds them without sorting. */
 static bool
 names_repeat(const struct verifier *v)
 {

@@ -47,7 +47,7 @@ char *text_copy_n(const void *owner, const char *text, size_t n);
 FILE *text_stream(char **text, size_t *n);
 void text_stream_close(FILE *stream);
 
-/* Checks the result of another allocator: returns p if it is not NULL. */
+/* Returns p, from another allocator; ends the program if it is NULL. */
 void *must_have(void *p);
 
 void *alloc_array(const void *owner, size_t n, size_t size, const char *what);

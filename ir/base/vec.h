@@ -7,9 +7,9 @@
  *     for (int64_t i = 0; i < v.n; i++)
  *         use(v.at[i]);
  *
- * v.at is an array of alloc.h, so it is freed with the owner, a talloc context; or it is in an arena
- * (VEC_PUSH_IN), which also keeps outgrown arrays. Pointers into it are valid until it grows. The
- * macros evaluate `v` several times.
+ * v.at is an array of alloc.h, so it is freed with the owner, a talloc context; or it is in an
+ * arena (VEC_PUSH_IN), which also keeps outgrown arrays. Pointers into it are valid until it grows.
+ * The macros evaluate `v` several times.
  *
  * LIST_PUSH and ARRAY_PUSH append to a plain pointer with a count: a talloc chunk below 256 MiB, or
  * an array of alloc.h. They get its capacity from the allocator.
@@ -30,7 +30,7 @@ struct arena;
 		int64_t n, room;                                                                   \
 	}
 
-/* Appends a value, whose expression must not push to the same vec: it is evaluated after growing. */
+/* Appends a value, whose expression must not push to the same vec: it is evaluated after growth. */
 #define VEC_PUSH(owner, v, ...)                                                                    \
 	do {                                                                                       \
 		VEC_ROOM(owner, v, (v)->n + 1);                                                    \

@@ -1,5 +1,5 @@
 /*
- * The shares of the peaks of a device that kernels reach, by size: R. W. Hockney's asymptotic rate and
+ * Shares of the peaks of a device that kernels reach, by size: R. W. Hockney's asymptotic rate and
  * half-performance length ("r_inf" and "n_1/2"; Characterizing computers and optimizing the FACR(l)
  * Poisson-solver, 1982), a length for each dim of a product.
  *

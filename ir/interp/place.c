@@ -145,7 +145,7 @@ collect(const struct interp *it, const void *owner, const struct ir_type *t,
 		assert(ir_type_split_axes(t, s.dim, list) == s.order + 1);
 		dim[s.dim] *= size;
 	}
-	/* A sum starts at +0; with one place there is nothing to sum, and slices are copied unchanged. */
+	/* A sum starts at +0; one place has nothing to sum, and slices are copied unchanged. */
 	const bool add = s.kind == IR_PARTIAL && size > 1;
 	struct tensor *all = tensor_create(owner, (enum ir_dtype)t->dtype, t->rank, dim);
 	for (int k = 0; k < size; k++) {

@@ -17,7 +17,7 @@ count_computed(const struct form *f, int *index)
 	return n;
 }
 
-/* Does the op read at the computed position what the kernel makes? */
+/* Does the op read, at the computed position, a value made in the kernel? */
 static bool
 reads_made(const struct scheme *s, const struct scheme_op *o, int index)
 {

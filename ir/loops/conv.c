@@ -1,14 +1,14 @@
 /*
- * Which ops of a kernel are convolutions that a library does? By their rows' names: conv2d and its
- * two gradients, in f32, f16 or bf16, where what the place has is a convolution by itself: no
- * computed index is split, and no position depends on where a slice begins.
+ * Which ops of a kernel are convolutions that a library computes? By op name: conv2d and its two
+ * gradients, in f32, f16 or bf16, if the local part is a convolution by itself: no computed index
+ * is split, and no position depends on where a slice begins.
  */
 #include "ir/loops/build.h"
 
 /* Channels that a library's layouts are in multiples of. */
 #define CHANNELS 16
 
-/* The two entries of a list of the op; `otherwise` where it is left out, one stands for both. */
+/* The two entries of a list of the op, or one for both; `otherwise` if it is absent. */
 static void
 pair(const struct ir_op *op, const char *key, int64_t otherwise, int64_t out[2])
 {
@@ -118,7 +118,7 @@ scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t)
 		      y = c->n * blocked(c->o) * c->oh * c->ow;
 	const int64_t f = blocked(c->o) * blocked(c->c / c->groups) * c->kh * c->kw;
 
-	/* A library also needs room of its own, of the size of a filter or of some images. */
+	/* A library also needs a workspace, of the size of a filter or of some images. */
 	const int64_t bytes = 4 * (x + y + 2 * f + (x + y) / c->n) + 8 * SCHEME_ALIGN;
 	const int64_t widened = t == IR_f32 ? 0 : rt_conv_half_room(c);
 	return (bytes + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN + widened;

@@ -1,6 +1,6 @@
 /*
- * The band of a product as the library call has it. Of the bands that are known (band.h), those of
- * two sides of the call help: the one that leaves out most is taken.
+ * The band of a product in terms of the library call. Of the known bands (band.h), only those of
+ * two sides of the call can be used: the one that skips most is taken.
  */
 #include "ir/loops/scheme.h"
 

@@ -1,8 +1,8 @@
 /*
  * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before
  * it if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
- * Where whole tensors are kept between segments that would be cheap to compute again, their readers
- * do (repeat.c), if less scratch is needed then.
+ * If whole tensors that are cheap to recompute are kept between segments, their readers recompute
+ * them (repeat.c), provided that this needs less scratch.
  */
 #include "ir/base/vec.h"
 #include "ir/loops/build.h"
@@ -78,7 +78,7 @@ scheme_root(const struct scheme *s, int t)
 	return t;
 }
 
-/* Loads of operands that only their place has, where the result is on other places too. */
+/* Loads of operands that exist only at one place, if the result is on other places too: a set. */
 static uint32_t
 absent_loads(const struct ir_module *m, const struct ir_op *op)
 {
@@ -115,8 +115,8 @@ constant_of(struct scheme *s, const struct ir_value *v)
 	return rounded_constant(s, f.body);
 }
 
-/* Replaces loads of constants by their value, but where a load may give something else: outside of
- * the tensor, or on a place that does not have it. */
+/* Replaces loads of constants by their value, unless a load may give another one: outside the
+ * tensor, or on a place that does not have it. */
 static void
 hold_constants(struct scheme *s, struct scheme_op *o)
 {
@@ -147,8 +147,8 @@ push_op(struct scheme *s, const struct scheme_op *o)
 }
 
 /*
- * The place of the largest is two reductions: the largest, and of the places that hold it the
- * first. Where the largest is NaN, those places do that hold one.
+ * The position of the maximum takes two reductions: the maximum, and the first position that holds
+ * it. If the maximum is NaN, positions with a NaN hold it.
  */
 static void
 split_place(struct scheme *s, struct scheme_op *o)
@@ -398,7 +398,7 @@ is_product(const struct scheme *s, int i)
 	return scheme_find_gemm(s, &s->op[i], &gemm) || scheme_find_conv(s, &s->op[i], &conv);
 }
 
-/* Puts op i, and what has waited for it, into the last segment together, or one by one. */
+/* Puts op i, and the ops it has waited for, into the last segment together, or one by one. */
 static void
 place_op(struct scheme *s, struct scheme_build *b, int i)
 {

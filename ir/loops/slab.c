@@ -69,7 +69,7 @@ is_simple(const struct scheme *s)
 	return products > 1;
 }
 
-/* One class for the indices of each dim of a tensor. */
+/* Joins the indices of each dim of a tensor into one class. */
 static void
 join_classes(struct classes *c)
 {
@@ -106,7 +106,7 @@ index_in(const struct classes *c, int op, int root)
 	return found;
 }
 
-/* Can the class be gone over in slabs? *batch: both operands of all products have it. */
+/* Can the class be cut into slabs? *batch: both operands of all products have it. */
 static bool
 is_possible(const struct classes *c, int root, int64_t size, bool *batch)
 {

@@ -1,4 +1,4 @@
-/* What the files that make a storage share: storage.c, share.c, life.c. */
+/* Shared by the files that make a storage: storage.c, share.c, life.c. */
 #ifndef IR_STORAGE_BUILD_H
 #define IR_STORAGE_BUILD_H
 

@@ -86,10 +86,10 @@ enum late { IN_TIME, LATE_OUTSIDE, LATE };
 struct sorter {
 	const struct ir_module *m;
 	struct issue *o;
-	const struct ir_op **inside, **behind; /* of the loop that is open */
+	const struct ir_op **inside, **behind; /* of the open loop */
 	uint32_t ninside, nbehind, over;
 	uint8_t *late;       /* by op->id: enum late */
-	struct cells *cells; /* of the loop that is being closed; NULL: it has none */
+	struct cells *cells; /* of the loop being closed; NULL: none */
 	int stage_axis;
 	uint8_t *flag; /* by op->id: enum flag */
 };
@@ -312,7 +312,7 @@ look_at_readers(const struct issue *o, const struct issue_loop *l, const struct 
 		const bool goes = is_message(l, u->op);
 		x->in |= member(l, stage, issue_phase(o, u->op));
 		x->sent |= goes;
-		/* Whether it is a view of its operand is not known here: what may be one counts. */
+		/* Whether it is a view of its operand is not known here: all candidates are followed. */
 		if (!goes && (u->op->code == OP_reshape || u->op->code == OP_stop_gradient ||
 				     u->op->code == OP_barrier || u->op->code == OP_convert ||
 				     op_is(u->op, TRAIT_PARALLEL))) {
@@ -360,7 +360,7 @@ issue_ring(const struct issue *o, const struct ir_value *v, bool *crosses)
 				cells_ring(l->cells, s, made, x.in & ~member(l, stage, made));
 			ring = n > ring ? n : ring;
 		}
-	/* One slot is on its way while the next is made. */
+	/* One slot is being sent while the next is computed. */
 	return x.sent && ring < 2 ? 2 : ring;
 }
 
@@ -380,7 +380,7 @@ issue_messages(const void *owner, const struct issue *o, const struct issue_loop
 
 /* ---- the order ---- */
 
-/* Appends ops as one loop, or to the last one where both are done once. */
+/* Appends ops as one loop, or to the last one if both are done once. */
 static void
 append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t over)
 {

@@ -84,7 +84,7 @@ struct storage_value {
 	uint32_t ring;
 };
 
-/* What targets do not have in common. */
+/* Properties in which targets differ. */
 struct storage_target {
 	uint64_t align; /* of buffers, a multiple of STORAGE_ALIGN */
 	/* Bytes of scratch that the kernel of an op needs, the same for all ops that are

@@ -107,7 +107,7 @@ make_blocks(struct storage_sweep *s, uint32_t n)
 	}
 }
 
-/* The smallest gap of at least that size; of several, the lowest. */
+/* The index of the smallest gap of at least `bytes`; of several, the lowest. */
 static int64_t
 find_gap(const struct storage_sweep *s, uint64_t bytes)
 {

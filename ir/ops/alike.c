@@ -1,4 +1,4 @@
-/* A map by what is compared, as a list of words: see alike.h. */
+/* A map from the compared properties, as a list of words, to numbers: see alike.h. */
 #include "ir/ops/alike.h"
 
 #include "ir/base/map.h"
@@ -22,7 +22,7 @@ struct build {
 	struct alike *a;
 	alike_word *word_of; /* NULL: none */
 	void *data;
-	uint32_t from, nids; /* numbers from `from` on are given, to ops with ids from `nids` on */
+	uint32_t from, nids; /* only ops with ids from `nids` on get numbers, from `from` on */
 	struct map map;
 	struct VEC(const struct ir_op *) first;
 	struct VEC(struct key) key;
@@ -64,7 +64,7 @@ add_operand(struct build *b, const struct ir_value *v)
 	}
 }
 
-/* Whether an op of the body makes the value, or which argument of it that is. */
+/* The producer of the value in the body, or the number of the argument. */
 static uint64_t
 source_of(const struct build *b, const struct ir_value *v)
 {

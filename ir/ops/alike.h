@@ -28,8 +28,8 @@ struct alike {
 /* Of a typed block of m; owned by `owner`. Out of date once the module changes. */
 struct alike *alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
 
-/* The same where ops depend on what is around them, too: `word` says on what, a number for each op,
- * of bodies before that of their fuse. */
+/* The same if ops also depend on their context: `word` returns a number for it, called for ops of a
+ * body before their fuse. */
 typedef uint64_t alike_word(void *data, const struct ir_op *op);
 struct alike *alike_create_by(const void *owner, const struct ir_module *m,
 	const struct ir_block *b, alike_word *word, void *data);

@@ -114,7 +114,7 @@ match_both_groups(struct matcher *mt)
 	return true;
 }
 
-/* The rank of the dots group, and sizes where an attribute or the written type gives them. */
+/* The rank of the dots group, and sizes that an attribute or the written type gives. */
 static bool
 match_groups(struct matcher *mt)
 {
@@ -169,8 +169,7 @@ match_groups(struct matcher *mt)
 	return true;
 }
 
-/* Which positions of the dots group the dims of a side stand for: the last ones, or as an attribute
- * says. */
+/* The positions in the dots group of the dims of a side: the last ones, or from an attribute. */
 static bool
 group_positions(
 	struct matcher *mt, const struct pattern_item *item, int rank, int position[IR_MAX_RANK])
@@ -188,7 +187,7 @@ group_positions(
 	return true;
 }
 
-/* A dimension of operand j meets an index of a group: sizes agree, or one of them is 1. */
+/* Matches a dimension of operand j with an index of a group: sizes are equal, or one is 1. */
 static bool
 match_dots_dim(struct matcher *mt, int j, int index, int64_t size)
 {
@@ -278,7 +277,7 @@ match_computed_group(struct matcher *mt, const struct pattern_item *item, int j,
 	return true;
 }
 
-/* The dims of operand j against the items of its side: fills the access. */
+/* Matches the dims of operand j with the items of its side: fills the access. */
 static bool
 match_operand(struct matcher *mt, int j)
 {
@@ -332,7 +331,7 @@ match_operand(struct matcher *mt, int j)
 	return true;
 }
 
-/* A dimension of size 1 that meets a larger index is read at 0. */
+/* A dimension of size 1 matched with a larger index is read at 0. */
 static void
 mark_broadcasts(struct matcher *mt)
 {
@@ -377,8 +376,8 @@ out_append(struct form *f, int index)
 	f->out.index[f->out.rank++] = (int8_t)index;
 }
 
-/* transpose without perm reverses; a group with dims left out keeps them as size 1 where `keep`
- * says so. */
+/* transpose without perm reverses the dims; a group with dims left out keeps them, with size 1, if
+ * `keep` is set. */
 static bool
 match_out_dots(struct matcher *mt, const struct pattern_item *item)
 {
@@ -401,7 +400,7 @@ match_out_dots(struct matcher *mt, const struct pattern_item *item)
 	return true;
 }
 
-/* An index of the result alone: an attribute or a term gives its size. */
+/* An index that only the result has: an attribute or a term gives its size. */
 static bool
 new_out_index(struct matcher *mt, const struct pattern_item *item, int8_t *index)
 {

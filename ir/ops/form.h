@@ -107,8 +107,8 @@ struct form {
 	uint32_t reduced;               /* set of reduced indices (bit i = index i) */
 	int64_t size[FORM_MAX_INDICES]; /* whole sizes; form_localize makes them local */
 	struct form_access in[FORM_MAX_INPUTS], out;
-	const struct expr *at[FORM_MAX_INDICES]; /* i64, of loops and of loads with no computed
-						    index; NULL: the index is a loop */
+	const struct expr *at[FORM_MAX_INDICES]; /* i64, a function of loops and of loads without
+						    computed index; NULL: the index is a loop */
 	double fill[FORM_MAX_INPUTS]; /* minus infinity: the lowest value of the element type */
 	const struct expr *body;
 };
@@ -245,7 +245,7 @@ fn_is_keyed(int fn)
 int fn_mantissa_bits(enum ir_dtype t);
 const char *fn_name(enum scalar_fn f);
 int fn_arity(enum scalar_fn f);
-/* Its C expression of x, y, z with M_... for the math functions: see scalar.def. */
+/* The C expression of f in x, y, z, with M_... for math functions: see scalar.def. */
 const char *fn_c_text(enum scalar_fn f);
 
 /* Building expressions with simplification of constants (x*1, x+0, x*0 ...) and typed results. */
@@ -268,8 +268,8 @@ const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct e
 const struct expr *expr_substitute(struct arena *a, const struct expr *e,
 	const struct expr *const *with, const int *index_map);
 /*
- * The element type that constant e of an expression is rounded to: its own where it is the whole
- * body, as in `constant`, else what computes with it, which is f32 for 16-bit floats.
+ * The element type to which constant e of `body` is rounded: its own if it is the whole body, as in
+ * `constant`, else the type of the computation, which is f32 for 16-bit floats.
  */
 enum ir_dtype expr_const_dtype(const struct expr *e, const struct expr *body);
 
@@ -286,8 +286,8 @@ bool expr_uses_index(const struct expr *e, int index);
  */
 enum expr_linear { LINEAR_CONST, LINEAR_YES, LINEAR_NO };
 enum expr_linear expr_linearity(const struct expr *e, uint32_t loads);
-/* d body / d load j, an expression over the same loads and, where that is simpler, load
- * `result_load` for the value itself. */
+/* d body / d load j, an expression over the same loads and, if that is simpler, load `result_load`
+ * for the value itself. */
 const struct expr *expr_derivative(
 	struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load);
 

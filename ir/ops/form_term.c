@@ -94,7 +94,7 @@ check_list(struct matcher *mt, const struct ir_attr *list, const struct term *t)
 	return false;
 }
 
-/* An attribute's number; the row's default or `otherwise` where it is absent. */
+/* An attribute's number; the row's default or `otherwise` if it is absent. */
 static const struct expr *
 attr_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 {
@@ -119,7 +119,7 @@ attr_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 	return expr_const_int(mt->a, attr->kind == ATTR_BOOL ? IR_bool : IR_i64, attr->i);
 }
 
-/* The dim that attribute `name` gives, among the `rank` of the group. */
+/* The dim in attribute `name`, of the `rank` dims of the group. */
 static int
 dim_attr(struct matcher *mt, const char *name, int rank)
 {
@@ -162,7 +162,7 @@ extent_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 	if (dim < 0)
 		return fail_const(mt);
 	const struct ir_type *type = ir_operand_type(mt->op, operand < 0 ? 0 : operand);
-	/* A rank that is too low is an error of the match, which comes next. */
+	/* If the rank is too low, matching, which comes next, reports it. */
 	return expr_const(mt->a, IR_i64, dim < type->rank ? (double)type->dim[dim] : 1);
 }
 
@@ -236,7 +236,7 @@ term_size(struct matcher *mt, const struct term *t, const struct computed *at)
 {
 	const struct expr *e = term_expr(mt, t, at, true);
 
-	assert(e->kind == EXPR_CONST); /* the row says sizes in terms of sizes */
+	assert(e->kind == EXPR_CONST); /* the row gives sizes in terms of sizes */
 	return ir_dtype_truncated(IR_i64, e->value);
 }
 

@@ -65,7 +65,7 @@ linear_in(const struct judge *j, uint32_t loads)
 			l = LINEAR_NO; /* a position cannot be partial */
 	for (int k = 0; made && k < f.ninputs; k++)
 		if ((loads >> k & 1) && f.fill[k] != 0 && form_is_computed(&f, &f.in[k]))
-			l = LINEAR_NO; /* every place would add what stands outside */
+			l = LINEAR_NO; /* every place would add the fill of reads outside */
 
 	talloc_free(a);
 	return l;
@@ -189,8 +189,8 @@ index_in_operands(const struct form *f, int index)
 	return false;
 }
 
-/* May the result be as written although the operands say copied? Where the index is the result's
- * own. */
+/* May the result be split as written although the operands are copied? If only the result has the
+ * index. */
 static bool
 choice_fits(const struct judge *j, const struct ir_type *written, struct ir_state inferred)
 {

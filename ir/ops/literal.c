@@ -167,7 +167,7 @@ literal_bytes(const void *owner, const struct ir_op *op)
 /* --- making one
  * ----------------------------------------------------------------------------------- */
 
-/* Can a number in the text say element i to the bit? Not a NaN with more to it, nor what no i64 is.
+/* Can a number in the text represent element i exactly? Not a NaN with a payload or a large u64.
  */
 static bool
 has_number(enum ir_dtype t, const unsigned char *bytes, int64_t i)

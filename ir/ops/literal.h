@@ -25,7 +25,7 @@ union ir_number {
 
 /*
  * A literal of the whole tensor of that type from its bytes, or from its numbers, which are rounded
- * to the element type; one for each element, row-major. Where all are equal it is a constant.
+ * to the element type; one for each element, row-major. If all are equal it is a constant.
  */
 struct ir_value *ir_build_bytes(
 	struct ir_builder *b, const struct ir_type *type, const void *bytes);
@@ -56,8 +56,8 @@ union ir_number literal_read(enum ir_dtype t, const unsigned char *bytes, int64_
 void literal_write(enum ir_dtype t, unsigned char *bytes, int64_t i, union ir_number v);
 
 /*
- * The one attribute `value` with which a constant has the elements of the literal; false where they
- * differ, or where a constant cannot say it to the bit.
+ * The attribute `value` with which a constant has the elements of the literal; false if they
+ * differ, or if a constant cannot represent it exactly.
  */
 bool literal_is_constant(const struct ir_module *m, const struct ir_op *op, struct ir_attr *value);
 

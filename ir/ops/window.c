@@ -86,7 +86,7 @@ identity_of(enum form_reduce reduce)
 	}
 }
 
-/* (i stride + k dilation - low) / base, -1 where that is not even. */
+/* (i stride + k dilation - low) / base, -1 if the division is not exact. */
 static const struct expr *
 position(struct arena *a, const struct window *w, int i, int k)
 {
@@ -126,7 +126,7 @@ make(const struct ir_module *m, const struct ir_op *op, struct form *f, struct a
 	return true;
 }
 
-/* Positions are expressions even where only the shape is asked for. */
+/* Positions are expressions even if only the shape is needed. */
 bool
 form_window(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
 {

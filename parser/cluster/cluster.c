@@ -58,7 +58,7 @@ parse(const void *owner, struct ir_context *ctx, const char *file_name, const ch
 	return c;
 }
 
-/* Takes over what a shipped cluster says that kernels reach on devices measured under that name. */
+/* Copies the reach of kernels that a shipped cluster gives for devices measured under that name. */
 static void
 take_shipped(struct device *d, struct ir_context *ctx, const char *name)
 {
@@ -73,7 +73,7 @@ take_shipped(struct device *d, struct ir_context *ctx, const char *name)
 	}
 }
 
-/* What kernels reach that are like those of a shipped device; false: reported. */
+/* Fills in the reach of devices with `like`, from shipped devices; false: reported. */
 static bool
 complete(struct device *d, struct ir_context *ctx)
 {
@@ -127,7 +127,7 @@ same_name(const char *shipped, const char *name)
 	return *shipped == *name;
 }
 
-/* The machine at hand, which no file describes. */
+/* The current machine, which no file describes. */
 #define THIS_MACHINE "this_machine"
 
 static struct cluster *
@@ -203,7 +203,7 @@ cluster_open(const void *owner, struct ir_context *ctx, const char *name)
 	return cluster_open_with(owner, ctx, name, NULL);
 }
 
-enum { NAME_COLUMN = 18 }; /* where the list says what a cluster is */
+enum { NAME_COLUMN = 18 }; /* column of the descriptions in the list */
 
 void
 cluster_list(FILE *out)

@@ -36,8 +36,8 @@ struct cluster *cluster_parse(const void *owner, struct ir_context *ctx, const c
 	const char *text, size_t n);
 
 /*
- * The cluster that the tool is asked for: one that is shipped, by its name, or else a file. NULL
- * after an error, which was reported.
+ * The cluster of a command-line option: a shipped one, by its name, or else a file. NULL after
+ * reporting an error.
  */
 struct cluster *cluster_open(const void *owner, struct ir_context *ctx, const char *name);
 

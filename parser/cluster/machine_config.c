@@ -270,7 +270,7 @@ read_line(struct reader *r, const char *at, const char *end)
 		r->given[i] = true;
 }
 
-/* Does a cluster of those counts take the path at that offset? */
+/* Does a cluster with those counts use the path at that offset? */
 static bool
 path_is_used(const struct config *c, size_t at)
 {
@@ -413,7 +413,7 @@ add_all_links(struct cluster *c, struct config *k)
 		k->nvlink_latency);
 }
 
-/* The file says nothing of what a GPU does: it is the default device. */
+/* The file does not describe GPUs: the default device is used. */
 static struct cluster *
 build(const void *owner, struct config *k, const char *text)
 {

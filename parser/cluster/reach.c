@@ -1,13 +1,13 @@
 /*
- * What kernels reach of the peaks of a kind of device, and messages of a link:
+ * Shares of the peaks that kernels reach on a kind of device, and messages on a link:
  *
  *     reach h100 {kernel = product, type = bf16, share = 0.72, half_k = 250}
  *     reach nvlink {share = 0.8, half = 1MB}
  *     reach h200 {like = "NVIDIA H100"}
  *     reach a100 {like = "NVIDIA H100", products = 1.1, attention = 2}
  *
- * A message of n bytes takes (n + half) / (share * bandwidth) and the latency, so that a link is
- * one of less bandwidth and a longer latency, and nothing but this file knows.
+ * A message of n bytes takes (n + half) / (share * bandwidth) and the latency, so the link becomes
+ * one with less bandwidth and a longer latency, and only this file needs to know.
  */
 #include "parser/cluster/build.h"
 
@@ -95,7 +95,7 @@ type_of(struct builder *b, struct named word)
 			 : REACH_OF_f32;
 }
 
-/* Do the fields of the item say something of such kernels? */
+/* Do the fields of the item apply to such kernels? */
 static bool
 check_fields(struct builder *b, const struct cluster_item *item, enum reach_kernel kernel)
 {

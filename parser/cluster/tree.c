@@ -1,11 +1,11 @@
-/* Clusters as trees: what the grammar puts together. */
+/* Clusters as trees, which the grammar builds. */
 #include "parser/cluster/tree.h"
 
 #include "ir/base/out.h"
 
 #include <string.h>
 
-/* Appends an element to a list whose first element knows the last one. */
+/* Appends an element to a list whose first element points to the last one. */
 #define JOIN(list, element)                                                                        \
 	do {                                                                                       \
 		if (!(list))                                                                       \

@@ -1,7 +1,7 @@
 /*
- * The grammar of .dir and .cluster texts. START_MODULE, START_CLUSTER and START_TYPE, which the lexer
- * delivers first, say what is parsed; a type is one token for the module's grammar and is parsed by itself, so that types
- * that repeat are parsed once.
+ * The grammar of .dir and .cluster texts. START_MODULE, START_CLUSTER and START_TYPE, which the
+ * lexer delivers first, say what is parsed; a type is one token for the module's grammar and is
+ * parsed by itself, so that repeated types are parsed once.
  */
 %code requires {
 #include "parser/cluster/tree.h"
@@ -315,7 +315,7 @@ size:
 | size '/' size			{ GIVE_UP(size_join(p, SIZE_DIV, $1, @1, $3, @3, &$$)); }
 ;
 
-cluster: /* what the words mean, parser/cluster/build.c says */
+cluster: /* parser/cluster/build.c defines the words */
   NAME FUNCNAME func_open item_list '}'
 	{ tree_finish(p, WORD($1, @1), WORD($2, @2), $4); }
 ;

@@ -1,5 +1,5 @@
 /*
- * Text to module: docs/language.md says what the language is.
+ * Text to module: docs/language.md defines the language.
  *
  *     text --dir.l--> tokens --dir.y--> statements --stmt.c, declare.c--> typed ops of a module
  *
@@ -12,7 +12,7 @@
 #include "ir/ir.h"
 #include "ir/rule.h"
 
-/* A let that is given another value: dopt -D B=128. */
+/* A new value for a let: dopt -D B=128. */
 struct parse_define {
 	const char *name;
 	int64_t value;

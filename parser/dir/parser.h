@@ -149,7 +149,7 @@ text_at(const struct parser *p, struct ir_loc loc)
 void lexer_open(struct parser *p, struct lexer *lx, const void *owner, const char *text, size_t n,
 	uint32_t base, int start);
 void lexer_close(struct parser *p);
-/* The statement or declaration that ends at `loc` is done, well or badly. */
+/* The statement or declaration that ends at `loc` is finished, valid or not. */
 static inline void
 lexer_done(struct parser *p, struct ir_loc loc)
 {
@@ -198,7 +198,7 @@ void type_suffix(struct parser *p, struct named axis, const struct ir_size *plac
 bool type_memory(struct parser *p, struct named memory);
 bool type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
 
-/* Does the name stand for any element type of a class, in rules: T, N, F1 ...? */
+/* Is the name a letter for the element types of a class, in rules: T, N, F1 ...? */
 bool type_letter(const char *name);
 /* `..`, in rules. */
 bool type_dots(struct parser *p, struct ir_loc loc);

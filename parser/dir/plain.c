@@ -89,8 +89,8 @@ place(const struct plain *r, const char *begin, const char *end)
 		s->base + (uint32_t)(begin - s->text), s->base + (uint32_t)(end - s->text)};
 }
 
-/* The end of the bytes of these classes at s. What a loop goes over is not kept in *r: each step
- * would wait for the one before to be written there. */
+/* The end of the bytes of these classes at s. The loop does not keep its position in *r: each step
+ * would wait for the previous store. */
 static inline const char *
 pass(const struct plain *r, const char *s, unsigned class)
 {
@@ -113,7 +113,7 @@ skip_blanks(struct plain *r)
 	r->s = pass_blanks(r->s);
 }
 
-/* Passes over bytes of these classes; returns how many they are. */
+/* Skips bytes of these classes; returns their number. */
 static inline uint32_t
 skip(struct plain *r, unsigned class)
 {
@@ -500,7 +500,7 @@ plain_read(struct parser *p)
 		act(&r, end);
 		begin = done = end;
 	}
-	stmt_reset(p); /* what the last one left: the grammar reads it again */
+	stmt_reset(p); /* rest of the last statement: the grammar reads it again */
 	p->lex->not_plain = begin;
 	scan->last = scan->last_end = (uint32_t)(done - scan->text);
 	scan->move(scan, scan->last_end);

@@ -63,7 +63,7 @@ size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_
 	return true;
 }
 
-/* Constants are joined at once where that goes well; else evaluation will say what is wrong. */
+/* Folds constants at once if that succeeds; else evaluation will report the error. */
 static bool
 size_fold(enum size_kind kind, int64_t x, int64_t y, int64_t *to)
 {

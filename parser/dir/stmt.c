@@ -1,7 +1,7 @@
 /*
- * Statements: from names, operands, attributes and types to an op in the block at hand. An op of
+ * Statements: from names, operands, attributes and types to an op in the current block. An op of
  * @main is typed as soon as it is read, until the first call: functions may come later in the text,
- * so the rest waits for its end.
+ * so the remaining ops wait for its end.
  */
 #include "parser/dir/parser.h"
 
@@ -20,7 +20,7 @@ stmt_reset(struct parser *p)
 	p->stmt = (struct stmt){.code = -1};
 }
 
-/* The names in front of "=" stand for the poison: uses of them are silent. */
+/* Binds the names before "=" to the poison: their uses are not reported. */
 static void
 poison_results(struct parser *p)
 {
@@ -38,7 +38,7 @@ stmt_give_up(struct parser *p)
 	stmt_reset(p);
 }
 
-/* The values that the names in the parentheses stand for. */
+/* Looks up the values of the names in the parentheses. */
 static void
 find_operands(struct parser *p)
 {
@@ -87,7 +87,7 @@ check_symbol(struct parser *p, struct named callee)
 		s->symbol = callee.name;
 }
 
-/* Where the op may stand. */
+/* Checks the position of the op. */
 static void
 check_place(struct parser *p)
 {
@@ -168,7 +168,7 @@ make_op(struct parser *p)
 	return op;
 }
 
-/* Opens a body of the statement at hand. Values with smaller ids than `scope` are not seen in it. */
+/* Opens a body of the current statement. Values with ids below `scope` are not visible in it. */
 static void
 region_open(struct parser *p, struct ir_block *body, uint32_t scope)
 {
@@ -335,7 +335,7 @@ values_typed(const struct ir_op *op)
 	return true;
 }
 
-/* Infers an op of @main. One that uses a value without a type fails in silence, as was said. */
+/* Infers an op of @main. One that uses a value without a type fails silently: it was reported. */
 static void
 stmt_type(struct parser *p, struct ir_op *op)
 {
@@ -374,7 +374,7 @@ stmt_type_rest(struct parser *p)
 	type_block(p, p->untyped);
 }
 
-/* Nothing comes of a statement with an error; its names are poison, its fuse is taken out. */
+/* A statement with an error is dropped; its names become poison, its fuse is removed. */
 static void
 stmt_drop(struct parser *p)
 {

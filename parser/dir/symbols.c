@@ -1,7 +1,7 @@
-/* Names to values: what the language says of where a name is defined. */
+/* Names to values: the scope rules of the language. */
 #include "parser/dir/parser.h"
 
-/* Where a value was defined. */
+/* The location of a value's definition. */
 static struct ir_loc
 value_loc(const struct parser *p, const struct ir_value *v)
 {

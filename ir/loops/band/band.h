@@ -24,7 +24,7 @@
 
 #include "ir/ops/form.h"
 
-#define BAND_FAR (INT64_C(1) << 40) /* a side that is open: farther than any dimension */
+#define BAND_FAR (INT64_C(1) << 40) /* an open side: larger than any dimension */
 
 enum band_limit { BAND_MAX_TESTS = 4 };
 
@@ -33,15 +33,15 @@ struct band {
 	int64_t low, high;
 };
 
-/* Operand number `operand` of the kernel has one value outside of the band in each of its rows, or
- * columns: a program that looks at one element of each knows whether all are 0. */
+/* Operand `operand` of the kernel is uniform outside the band in each of its rows, or columns: a
+ * program that tests one element of each knows whether all are 0. */
 struct band_test {
 	int operand;
 	struct band band;   /* of the last two dimensions of the operand */
 	bool along_columns; /* each column has one value, not each row */
 };
 
-/* What counts of  out = sum(k) a * b. */
+/* The needed part of  out = sum(k) a * b. */
 struct band_product {
 	int load;         /* this load is 0 outside of the band; -1: the result is not read there */
 	struct band band; /* of indices of the op's form */
@@ -50,9 +50,9 @@ struct band_product {
 };
 
 /*
- * The bands of a module, which is looked at as a whole, once, when they are first asked for: owned
- * by `owner`, out of date once an op of the module changes. A kernel that is made later, as
- * searches do, may be asked about; nothing of it is remembered. Not for several threads at once.
+ * The bands of a module, which is analysed as a whole at the first query: owned by `owner`, out of
+ * date once an op of the module changes. Queries about kernels made later, as in searches, are
+ * possible, but not remembered. Not thread-safe.
  */
 struct bands;
 struct bands *bands_create(const void *owner, const struct ir_module *m);
@@ -66,17 +66,17 @@ struct bands *bands_create(const void *owner, const struct ir_module *m);
 int band_find(struct bands *b, const struct ir_op *product, struct band_product found[3]);
 
 /*
- * The share of a product's multiplications that a program does which leaves out what it can, 1: all;
- * if every test finds zeros. For the cost model: the same however the ops are fused.
+ * The share of a product's multiplications that remains (1: all) if a program skips all it can and
+ * every test finds zeros. For the cost model: independent of how the ops are fused.
  */
 double band_share(struct bands *b, const struct ir_op *product);
 
-/* A number for what the two say of an op, 0: nothing is left out. Ops that are otherwise alike are
- * alike if they have the same (ir/ops/alike.h). */
+/* A number for the result of the two functions on an op; 0: nothing is skipped. Ops that are
+ * otherwise alike are alike if it is equal (ir/ops/alike.h). */
 uint32_t band_number(struct bands *b, const struct ir_op *op);
 
-/* Are elements of the value outside of a band all the same, in each row or in each column? Whether
- * a program leaves out what it could may depend on the value. */
+/* Is the value uniform outside a band, in each row or in each column? Then the elements that a
+ * program skips may depend on the value. */
 bool band_has_value(struct bands *b, const struct ir_value *v);
 
 /*

@@ -52,7 +52,7 @@ struct candidates {
 	int n;
 };
 
-/* One of the two ways to look at a module: what is known, or also what a program can test. */
+/* One of the two views of a module: known facts only, or also those a program can test. */
 struct band_view {
 	bool made;
 	const struct fact **fact;       /* by value->id; NULL: nothing is known */
@@ -78,7 +78,7 @@ struct bands {
 		struct VEC(struct product_bands) bands;
 	} product;
 	struct VEC(struct product_bands) kind; /* distinct ones, numbered from 1 */
-	/* The ops of the module that a kernel of copies stands for; NULL: none. */
+	/* The ops of the module that a kernel of copies replaces; NULL: none. */
 	const struct ir_op *copy;
 	struct ir_op *const *original;
 	uint32_t noriginals;

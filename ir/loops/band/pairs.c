@@ -71,7 +71,7 @@ band_dims(const struct form_access *x, uint32_t indices)
 	return set;
 }
 
-/* The rest of a band that is open on one side. */
+/* The complement of a half-open band. */
 struct band
 band_rest(const struct band *b)
 {
