@@ -1,8 +1,8 @@
 /*
  * A snapshot of @main to undo changes, for a pass that tries several. It has the ops, with operands
- * and attributes, copied in one walk; ids and lists of uses are restored, too. Bodies of ops are not
- * saved, as only their own fuse depends on them: a change must not modify existing bodies and must
- * not add functions.
+ * and attributes, copied in one walk; ids and lists of uses are restored, too. Bodies of ops are
+ * not saved, as only their own fuse depends on them: a change must not modify existing bodies and
+ * must not add functions.
  *
  *     struct ir_saved *s = ir_saved_create(owner, m);
  *     for (...) {

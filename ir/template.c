@@ -1,7 +1,7 @@
 /*
- * Instances of templates: temporary ones for types (ir_infer_call, kept by argument types and sizes)
- * and permanent ones (ir_inline_calls). A chain of calls is typed with one instance for each function
- * and set of arguments, so nesting and repeating cost nothing until they are inlined.
+ * Instances of templates: temporary ones for types (ir_infer_call, kept by argument types and
+ * sizes) and permanent ones (ir_inline_calls). A chain of calls is typed with one instance for each
+ * function and set of arguments, so nesting and repeating cost nothing until they are inlined.
  */
 #include "ir/template.h"
 

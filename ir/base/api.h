@@ -1,7 +1,7 @@
 /*
  * Brackets the declarations of a header that plugins may include (passes/api/headers.cmake lists
- * them): those between DOPT_API_BEGIN and DOPT_API_END are exported by libdopt.so, with C linkage in
- * C++. Other symbols of libdopt are hidden, so that a plugin may use any name for its functions.
+ * them): those between DOPT_API_BEGIN and DOPT_API_END are exported by libdopt.so, with C linkage
+ * in C++. Other symbols of libdopt are hidden, so a plugin may use any name for its functions.
  */
 #ifndef IR_API_H
 #define IR_API_H

@@ -312,7 +312,7 @@ look_at_readers(const struct issue *o, const struct issue_loop *l, const struct 
 		const bool goes = is_message(l, u->op);
 		x->in |= member(l, stage, issue_phase(o, u->op));
 		x->sent |= goes;
-		/* Whether it is a view of its operand is not known here: all candidates are followed. */
+		/* Whether it is a view of its operand is not known here: any candidate counts. */
 		if (!goes && (u->op->code == OP_reshape || u->op->code == OP_stop_gradient ||
 				     u->op->code == OP_barrier || u->op->code == OP_convert ||
 				     op_is(u->op, TRAIT_PARALLEL))) {

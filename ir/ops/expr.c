@@ -467,8 +467,8 @@ linear_sum(const struct expr *e, int first, uint32_t loads)
 
 /*
  * Is the sum of converted values the converted sum? Not if the conversion rounds to integers, and
- * not if summands may have wrapped and the target type is wider: this is possible for unsigned types
- * and those of 8 and 16 bits; signed ones of 32 and 64 bits are assumed not to overflow.
+ * not if summands may have wrapped and the target type is wider: this is possible for unsigned
+ * types and those of 8 and 16 bits; signed ones of 32 and 64 bits are assumed not to overflow.
  */
 static bool
 convert_keeps_sums(const struct expr *e)

@@ -197,8 +197,8 @@ resync(struct parser *p, struct ir_loc *loc)
 }
 
 /*
- * Does a statement begin here that plain.c may recognize? Only if the grammar has completed the last
- * one, and in a text without syntax errors, so that braces are those of bodies and attributes.
+ * Does a statement begin here that plain.c may recognize? Only if the grammar has completed the
+ * last one, and in a text without syntax errors, so that braces are those of bodies and attributes.
  */
 static bool
 is_plain(const struct parser *p, const struct lexer *lx, struct ir_loc *loc)

@@ -69,7 +69,7 @@ import_get(const struct mlir_value *v)
 	return (struct import_value){.type = v->type, .failed = true};
 }
 
-/* In such a region these do nothing: their results are scalars as their operands are. */
+/* In such a region these have no effect: operands and results are scalars. */
 static bool
 only_shapes(const struct import_row *row, const struct mlir_op *op)
 {
@@ -141,7 +141,7 @@ check_op(struct import *im, const struct import_row *row, const struct mlir_op *
 	return true;
 }
 
-/* Has the IR value the local sizes and the element type of t (where it says them)? */
+/* Has the IR value the local sizes and the element type of t, as far as t gives them? */
 static bool
 is_of_type(const struct import_value *v, const struct mlir_type *t)
 {
@@ -251,7 +251,7 @@ import_values(struct import *im, const struct mlir_op *op, struct import_value *
 	return true;
 }
 
-/* One op; a failed one gives failed values, and the import goes on to find more. */
+/* Imports one op; a failed one gives failed values, and the import continues to find more errors. */
 static bool
 import_op(struct import *im, const struct mlir_op *op)
 {

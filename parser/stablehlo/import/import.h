@@ -1,5 +1,5 @@
 /*
- * From the generic form of StableHLO (mlir.h) to a module: what the files of the importer share.
+ * From the generic form of StableHLO (mlir.h) to a module: shared by the files of the importer.
  *
  *     import.c       entry point: the entry function, its arguments and results
  *     names.c        names of arguments and results; which result replaces which argument
@@ -7,7 +7,7 @@
  *     region.c       inlined bodies; which ones are a known monoid
  *     control.c      calls, loops, branches
  *     state/         values, types and constants; messages; values that follow from constants
- *     build/         attributes read; gathers, windows and bodies as ops of ours
+ *     build/         attributes read; gathers, windows and bodies as IR ops
  *     ops/ sum/ collective/    the functions of the table
  *     ../spmd/       the mesh, and which values vary over it
  */

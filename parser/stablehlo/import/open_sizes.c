@@ -74,7 +74,7 @@ import_open_sizes(struct import *im, const struct mlir_block *b)
 	bool alike = im->open_name.n > 0;
 	for (int64_t i = 1; i < im->open_name.n; i++)
 		alike = alike && im->open_name.at[i] == im->open_name.at[0];
-	if (im->open_name.n != n && !alike) /* unused arguments may be gone */
+	if (im->open_name.n != n && !alike) /* unused arguments may have been removed */
 		im->open_name.n = 0;
 	for (int i = (int)im->open_name.n; i < n; i++) {
 		char *name = TEXT(NULL, "d%d", i);

@@ -1,18 +1,18 @@
 /*
- * Ops of ours on whole tensors, a call each, for importers that make an op of StableHLO from many.
+ * IR ops on whole tensors, one call each, for importers that need several for an op of StableHLO.
  *
- * Sizes and dims are those of the IR value: leading dims (import.h) are counted. Lists have an
- * entry for each dim of the value. An op that would change nothing is not built: the value itself
- * comes back. Every function takes NULL for a value that failed and then gives NULL; a failure of
- * its own was reported. Values are the module's.
+ * Sizes and dims are those of the IR value: leading dims (state.h) are counted. Lists have an entry
+ * for each dim of the value. An op that would change nothing is not built: the value itself is
+ * returned. Every function accepts NULL for a value that failed and then returns NULL; it reports
+ * its own failures. Values belong to the module.
  */
 #ifndef PARSER_STABLEHLO_IMPORT_BUILD_BUILD_H
 #define PARSER_STABLEHLO_IMPORT_BUILD_BUILD_H
 
 #include "parser/stablehlo/import/import.h"
 
-/* Would a tensor of these sizes have at most 2^IR_MAX_ELEMENTS_LOG2 elements? Reports at the op at hand
- * where not. What attributes make larger is asked before it is built. */
+/* Would a tensor of these sizes have at most 2^IR_MAX_ELEMENTS_LOG2 elements? If not, reports at the
+ * current op. Call it before building tensors that attributes enlarge. */
 bool build_fits(struct import *im, const int64_t *dim, int rank);
 
 /* Elements start, start + step ... below limit of each dim; step NULL: 1. */
@@ -33,7 +33,7 @@ struct ir_value *build_pad(struct import *im, struct ir_value *v, struct ir_valu
 
 struct ir_value *build_reshape(
 	struct import *im, struct ir_value *v, const int64_t *shape, int rank);
-/* Takes out dim `dim`, of size 1, or puts one in before it. */
+/* Removes dim `dim`, of size 1, or inserts one before it. */
 struct ir_value *build_squeeze(struct import *im, struct ir_value *v, int dim);
 struct ir_value *build_unsqueeze(struct import *im, struct ir_value *v, int dim);
 /* `to - from` dims from `from` on become one. */

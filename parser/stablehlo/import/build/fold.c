@@ -108,7 +108,7 @@ fold_apply(const struct fold *f, struct ir_value *const *a, struct ir_value *con
 	return true;
 }
 
-/* One application for each pair of neighbours; an odd one at the end stays what it is. */
+/* One application for each pair of neighbours; an odd one at the end is unchanged. */
 static bool
 halve(const struct fold *f, struct ir_value **v, int dim)
 {

@@ -132,8 +132,8 @@ entry_of(const struct index *x, int dim)
 }
 
 /*
- * Looked up, whole or shared? A window of all of a dim is whole: where clamped, or where no vector
- * has a say, it begins at 0. At least one dim is looked up.
+ * Looked up, whole or shared? A window of all of a dim is whole: it begins at 0 if it is clamped or
+ * if vectors have no entry for it. At least one dim is looked up.
  */
 static bool
 sort_dims(struct index *x, bool clamp, bool *looked_up)
@@ -315,8 +315,8 @@ index_numbers(struct index *x, struct ir_value *indices, bool clamp)
 }
 
 /*
- * Where the dims of slices are in the packed order, [batch dims, shared first; positions; whole]:
- * place[r] for dim r, without leading dims; -1: a looked up dim of size 1, which is not there.
+ * Positions of the dims of slices in the packed order, [batch dims, shared first; positions; whole]:
+ * place[r] for dim r, without leading dims; -1: a looked up dim of size 1, which does not exist.
  */
 static void
 slice_places(const struct index *x, const struct dims *window_dims, int rank, int *place)

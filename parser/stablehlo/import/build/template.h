@@ -15,7 +15,7 @@ struct template_number {
 
 struct template_call {
 	const char *function; /* without the @ */
-	enum ir_dtype type;   /* what the letter T stands for in the text */
+	enum ir_dtype type;   /* the type of the letter T in the text */
 	struct ir_value *const *operand;
 	int noperands, nresults;
 	const struct template_number *number;
@@ -32,7 +32,7 @@ enum { TEMPLATE_MAX_OPERANDS = 2 }; /* of those element by element */
 
 /*
  * The only result of a function of n operands of one shape, which it sees as [..,1]; NULL as above.
- * T is their type, but of 16 bits f32.
+ * T is their type, but f32 for 16-bit types.
  */
 struct ir_value *template_pointwise(
 	struct import *im, const char *function, struct ir_value *const *operand, int n);

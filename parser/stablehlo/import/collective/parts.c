@@ -1,4 +1,4 @@
-/* What the collectives share: their attributes, checks and results. */
+/* Shared by the collectives: their attributes, checks and results. */
 #include "parser/stablehlo/import/collective/collective.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ collective_dim(struct import *im, const struct mlir_op *op, const struct import_
 	return true;
 }
 
-/* Has every operand a value, and is there a result for each? */
+/* Has every operand a value and a result? */
 bool
 collective_counts(struct import *im, const struct mlir_op *op, const struct import_value *in)
 {

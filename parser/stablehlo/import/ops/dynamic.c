@@ -89,7 +89,7 @@ look_up(struct import *im, const struct import_value *x, int d, const struct imp
 		(struct ir_value *[]){v[0].value, v[1].value}, 2, attr, 2);
 	if (!r.value)
 		return r;
-	/* The looked up dim stands first: back to its place. */
+	/* The looked up dim comes first: moves it back. */
 	for (int i = 0; i < rank; i++)
 		perm[i] = i == d ? 0 : i < d ? i + 1 : i;
 	r.value = import_build_transpose(im, &r, perm);
@@ -119,7 +119,7 @@ slice_dim(struct import *im, const struct import_value *x, int d, int64_t size,
 	return r;
 }
 
-/* Starts that constants decide, inside; known[i] false: not known. */
+/* Starts that depend only on constants, clamped; known[i] false: not known. */
 static void
 known_starts(struct import *im, const struct import_value *start, int n, const int64_t *have,
 	const int64_t *size, int64_t *at, bool *known)
@@ -228,8 +228,8 @@ update_dim(struct import *im, const struct import_value *x, const struct import_
 }
 
 /*
- * u over local dims d ... of x: along dim d, what starts there is taken out, updated along the
- * other dims and put back.
+ * u over local dims d ... of x: along dim d, the elements from the start on are extracted, updated
+ * along the other dims and put back.
  */
 static struct import_value
 update(struct import *im, const struct import_value *x, const struct import_value *u, int d,

@@ -62,7 +62,7 @@ take_attributes(struct scatter *s, const struct import_value *in)
 	return index_check(x);
 }
 
-/* All updates have the batch dims of the indices where they have no window. */
+/* All updates have the batch dims of the indices, apart from their window dims. */
 static bool
 check_updates(struct scatter *s, const struct import_value *in)
 {
@@ -111,8 +111,8 @@ scatter_packed(struct scatter *s, struct ir_value *v, const char *how)
 }
 
 /*
- * All that goes to a place at once. Of bool, what nothing goes to is the lowest or highest u8 and
- * comes back as false or true.
+ * Combines all updates of each element at once. For bool, an element without updates is the lowest
+ * or highest u8 and becomes false or true.
  */
 static bool
 by_monoid(struct scatter *s, const char *how)
@@ -153,8 +153,8 @@ build_order(struct scatter *s)
 	return build_like(s->x.im, order, s->x.number[0]);
 }
 
-/* Dims of size 1 where the table has whole dims, so that what is known for looked up dims alone
- * meets tables. */
+/* Adds dims of size 1 for the whole dims of the table, so that a tensor over only looked up dims
+ * matches the table. */
 static struct ir_value *
 with_whole_dims(struct scatter *s, struct ir_value *v)
 {
@@ -214,7 +214,7 @@ by_last(struct scatter *s)
 	return s->input[0] != NULL;
 }
 
-/* One round: the first update above `last` at every place, which becomes the last. */
+/* One round: for every element the first update above `last`, which becomes `last`. */
 static bool
 do_round(struct scatter *s, struct ir_value *order, struct ir_value **last)
 {

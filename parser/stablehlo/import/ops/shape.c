@@ -59,7 +59,7 @@ import_unique_dims(struct import *im, const struct mlir_op *op, const char *name
 	return true;
 }
 
-/* The sizes of the result: what is written, else what operand `from` is known to say. */
+/* The sizes of the result: as written, else from the known value of operand `from`. */
 static bool
 result_shape(struct import *im, const struct mlir_op *op, const struct import_value *from,
 	int64_t *dim, int *rank)
@@ -292,7 +292,7 @@ build_pad(struct import *im, const struct import_value *v, const int64_t (*by)[I
 		&im->builder, OP_pad, (struct ir_value *[]){v->value}, 1, attr, value ? 5 : 4);
 }
 
-/* The attribute of a scalar that is known; false where it is not, or is NaN. */
+/* The value attribute of a known scalar; false if it is not known or is NaN. */
 static bool
 known_scalar(struct import *im, const struct import_value *v, struct ir_attr *attr)
 {
@@ -310,8 +310,8 @@ known_scalar(struct import *im, const struct import_value *v, struct ir_attr *at
 }
 
 /*
- * by[0] low, by[1] high, by[2] interior. A padding that is not known when the program is read is
- * selected where a padded mask of ones has zeros.
+ * by[0] low, by[1] high, by[2] interior. A padding value that is not known at import is selected
+ * where a padded mask of ones has zeros.
  */
 static bool
 pad(struct import *im, const struct mlir_op *op, const struct import_value *in,

@@ -2,9 +2,9 @@
  * sort and top_k (StableHLO, "sort"; CHLO, "top_k").
  *
  * A comparator that is an order by keys (comparator.h) becomes `sort`, one for each key, the least
- * significant first; as ours is stable, the positions that the last one gives are those of all. The
- * keys are what the comparator computes from whole tensors. Any other comparator is asked about all
- * pairs of a row: the rank of an element is how many go before it.
+ * significant first; as the IR's sort is stable, the positions of the last one are the result. The
+ * keys are computed by the comparator's ops on whole tensors. Any other comparator is evaluated for
+ * all pairs of a row: the rank of an element is the number of elements before it.
  *
  * The dim that is sorted goes last, so that elements are taken by position with one gather.
  */
@@ -56,7 +56,7 @@ build_order(
 	return v ? &v->op->result[1] : NULL;
 }
 
-/* 1 of a zero that is positive, 0 of all else: what tells zeros apart in the total order. */
+/* 1 for +0, 0 for all others: distinguishes zeros in the total order. */
 static struct ir_value *
 build_zero_sign(const struct sorting *s, struct ir_value *key)
 {
@@ -306,8 +306,8 @@ import_top_k(struct import *im, const struct mlir_op *op, const struct import_va
 	return true;
 }
 
-/* ApproxTopK of the operand and what goes with it, with their initial values: all of them exactly, in order.
- * `called_computations` says what is first. */
+/* ApproxTopK of the operand and its companions, with their initial values: computed exactly and in
+ * order. `called_computations` is the comparator. */
 bool
 import_approx_top_k(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)

@@ -30,7 +30,7 @@ enum import_limit {
 					  for sizes and indices */
 };
 
-/* What an mlir_value became. */
+/* The imported form of an mlir_value. */
 struct import_value {
 	struct ir_value *value;       /* NULL: token, tuple, empty tensor, or failed */
 	const struct mlir_type *type; /* on one process; static, even if the text says `?` */
@@ -53,7 +53,7 @@ struct import;
 typedef bool import_function(struct import *im, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);
 
-/* What became of an import, for -expect. */
+/* The outcome of an import, for -expect. */
 struct import_outcome {
 	const char *name; /* of the program: its entry function, or its module if that is main;
 			     interned, NULL: not read so far */
