@@ -99,7 +99,7 @@ choice(const struct place *p, const struct expr *e)
 	return (struct outside){.taint = c.taint || arms.taint, .dims = c.dims | arms.dims};
 }
 
-/* Of mul or `and` (zero = 0), or of `or` (zero = 1): an operand that is `zero` decides the result. */
+/* mul or `and` (zero = 0), or `or` (zero = 1): an operand that is `zero` decides the result. */
 static struct outside
 product(const struct place *p, const struct expr *e, double zero)
 {

@@ -251,7 +251,7 @@ import_values(struct import *im, const struct mlir_op *op, struct import_value *
 	return true;
 }
 
-/* Imports one op; a failed one gives failed values, and the import continues to find more errors. */
+/* Imports one op; if it fails, its values are marked failed and the import continues. */
 static bool
 import_op(struct import *im, const struct mlir_op *op)
 {

@@ -160,7 +160,7 @@ branch(struct import *im, const struct mlir_op *op, uint32_t r, struct import_va
 	return import_block(im, op, b, out, (int)op->nresults);
 }
 
-/* Computes both for all elements; `take` is a scalar. */
+/* Selects yes[i] or out[i] for each element; a scalar `take` applies to all elements. */
 static bool
 choose(struct import *im, const struct mlir_op *op, const struct import_value *take,
 	const struct import_value *yes, struct import_value *out)

@@ -90,8 +90,8 @@ of_op(const char *name)
 }
 
 /*
- * select(compare(GE, a, b), a, b) and similar. Only for integers: comparing drops a NaN, but maximum
- * keeps it.
+ * select(compare(GE, a, b), a, b) and similar. Only for integers: comparing drops a NaN, but
+ * maximum keeps it.
  */
 static enum import_monoid
 of_select(const struct mlir_block *b, const struct mlir_op *compare, const struct mlir_op *select)

@@ -159,7 +159,7 @@ mlir_attr_alias(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc)
 		top(p)->attr.name = NULL;
 		return;
 	}
-	/* An attribute without parameters, or a location, which says nothing here. */
+	/* An attribute without parameters, or a location, which has no meaning here. */
 	if (!memchr(s->text, '.', s->n) && strncmp(s->text, "#loc", 4) != 0)
 		mlir_error(p, loc, "%.*s is not defined", (int)s->n, s->text);
 	mlir_attr_push(

@@ -31,7 +31,7 @@ enum mlir_type_kind {
 	MLIR_SCALAR,   /* f32, i64, index: the type of an attribute */
 	MLIR_TUPLE,    /* item[] */
 	MLIR_FUNCTION, /* item[0 ... ninputs) -> item[ninputs ... n) */
-	MLIR_OTHER,    /* !stablehlo.token, !quant.uniform<...>, unranked ...: its text alone */
+	MLIR_OTHER,    /* !stablehlo.token, !quant.uniform<...>, unranked ...: only its text */
 };
 
 enum { MLIR_DYNAMIC = -1 }; /* the size `?` */
@@ -62,7 +62,7 @@ struct mlir_dense {
 };
 
 enum mlir_attr_kind {
-	MLIR_UNIT, /* a name alone: is_stable */
+	MLIR_UNIT, /* only a name: is_stable */
 	MLIR_INT,  /* 3 : i64 */
 	MLIR_FLOAT,
 	MLIR_BOOL,   /* in .i */
@@ -74,7 +74,7 @@ enum mlir_attr_kind {
 	MLIR_DICT, /* {..}, and the inside of #stablehlo.dot<a = .., b = ..>: item[] with names */
 	MLIR_DENSE,
 	MLIR_TYPE,
-	MLIR_VALUE,  /* %x, in pretty forms alone: gone in the generic form */
+	MLIR_VALUE,  /* %x, only in pretty forms, never in the generic form */
 	MLIR_OPAQUE, /* another dialect's: its text in .s */
 };
 
@@ -136,8 +136,8 @@ struct mlir_op {
 
 /*
  * func.func: attributes sym_name (STRING), function_type (TYPE), sym_visibility; region 0 has the
- * arguments, whose attributes stand at the arguments; attributes of results in res_attrs, a LIST of
- * a DICT a result. builtin.module: sym_name, its attributes, region 0. sdy.mesh: sym_name and mesh,
+ * arguments, which hold their attributes; attributes of results are in res_attrs, a LIST of one
+ * DICT for each. builtin.module: sym_name, its attributes, region 0. sdy.mesh: sym_name and mesh,
  * a DICT with `axes`, a LIST of DICTs {name, size}, and perhaps device_ids. sdy.manual_computation:
  * in_shardings, out_shardings (LISTs of sharding DICTs), manual_axes, region 0. A sharding
  * `#sdy.sharding<@mesh, [{"x", ?}, {}], replicated={"y"}>` is a DICT {mesh = SYMBOL, dims = LIST of

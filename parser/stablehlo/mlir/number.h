@@ -26,7 +26,7 @@ enum mlir_element_kind {
 	ELEMENT_BOOL,
 };
 
-/* What a number is that has the element type of that name: "f32", "ui4", "i1". */
+/* The format of numbers of an element type, given by name: "f32", "ui4", "i1". */
 struct mlir_element {
 	enum mlir_element_kind kind;
 	unsigned bits;
@@ -36,7 +36,7 @@ struct mlir_element {
 
 struct mlir_element mlir_element_of(const char *name);
 
-/* The number with those bits. NaN where the format is not known. */
+/* The number with those bits. NaN if the format is not known. */
 double mlir_float_of_bits(const struct mlir_element *e, uint64_t bits);
 
 #endif

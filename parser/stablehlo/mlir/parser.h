@@ -42,7 +42,7 @@ struct mlir_symbol {
 	const char *debug_name; /* of a location */
 	const struct mlir_form *form;  /* of an op name */
 	const struct mlir_attr *alias; /* of #name */
-	struct mlir_symbol *location;  /* of #loc1: what it stands for */
+	struct mlir_symbol *location;  /* of #loc1: the location it stands for */
 };
 
 /* The name of a value. */
@@ -197,7 +197,7 @@ mlir_place(const struct mlir_parser *p, const char *s, size_t n)
 /* lex.c */
 void mlir_lexer_open(struct mlir_parser *p, const char *text, size_t n, uint32_t base);
 void mlir_lexer_close(struct mlir_parser *p);
-/* The op that ends at `loc` is done, well or badly. */
+/* The op that ends at `loc` is finished, valid or not. */
 static inline void
 mlir_lexer_done(struct mlir_parser *p, struct ir_loc loc)
 {
@@ -297,7 +297,7 @@ void mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_l
 void mlir_param_push(struct mlir_parser *p, const char *name, struct ir_loc loc, uint32_t nattrs,
 	struct mlir_symbol *location);
 void mlir_located(struct mlir_parser *p, const char **debug_name, struct mlir_symbol *location);
-/* `p->params` and `p->isolated` say how. */
+/* Uses `p->params` and `p->isolated`. */
 void mlir_region_open(struct mlir_parser *p, struct ir_loc loc);
 void mlir_region_close(struct mlir_parser *p);
 void mlir_region_abandon(struct mlir_parser *p);

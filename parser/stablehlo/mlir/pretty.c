@@ -1,6 +1,6 @@
 /*
- * From a pretty form to the generic one: a table by op name (pretty.def) says what the items are.
- * A row is taken apart once a text, the first time that its op occurs.
+ * From a pretty form to the generic one: a table by op name (pretty.def) describes the items. A row
+ * is decoded once for each text, when its op first occurs.
  */
 #include "parser/stablehlo/mlir/parser.h"
 #include "ir/base/number.h"
@@ -421,7 +421,7 @@ push_operand_types(struct mlir_parser *p, uint32_t n)
 		mlir_push_type(p, VEC_TOP(&p->operand, n)[i].value->type);
 }
 
-/* A short signature becomes a whole one. `results`: how many names stand before the op. */
+/* Completes a short signature. `results`: the number of names before the op. */
 static bool
 decode_sig(
 	struct mlir_parser *p, const struct mlir_form *f, struct mlir_pending *op, uint32_t results)

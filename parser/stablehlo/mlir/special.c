@@ -32,7 +32,7 @@ mlir_generic_head(
 	return (struct mlir_head){name, operands, props};
 }
 
-/* `return` alone is that of functions. */
+/* A bare `return` is that of functions. */
 void
 mlir_return(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc,
 	struct mlir_counts n, struct mlir_sig sig)
@@ -286,7 +286,7 @@ body_op(struct mlir_parser *p, struct mlir_block *b, const char *name, struct ir
 	return op;
 }
 
-/* What `applies stablehlo.add` abbreviates: (a, b) -> return add(a, b). */
+/* The region that `applies stablehlo.add` abbreviates: (a, b) -> return add(a, b). */
 static struct mlir_block *
 applied_body(struct mlir_parser *p, const char *name, struct ir_loc loc, const struct mlir_type *t)
 {
@@ -350,7 +350,7 @@ mlir_scan_op(struct mlir_parser *p, struct ir_loc loc, uint32_t inputs, uint32_t
 
 /* --- sdy --- */
 
-/* The mesh is on the stack; its name goes there. */
+/* The mesh is on the stack; pushes its name. */
 void
 mlir_mesh(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc)
 {

@@ -1,4 +1,4 @@
-/* Types from their texts. A text is read once; texts that differ in blanks alone are one type. */
+/* Types from their texts. A text is read once; texts that differ only in blanks are one type. */
 #include "parser/stablehlo/mlir/parser.h"
 
 #include "parser/stablehlo/mlir/number.h"
@@ -67,7 +67,7 @@ skip_nested(struct reader *r)
 	return r->end;
 }
 
-/* One of our element types, or -1: i1 is bool; si8 and i8 are i8, ui8 is u8. */
+/* An IR element type, or -1: i1 is bool; si8 and i8 are i8, ui8 is u8. */
 static int
 dtype_of(const char *element)
 {
@@ -217,7 +217,7 @@ read_tuple(struct reader *r, struct mlir_type *t, int depth)
 	t->nitems = (uint16_t)n;
 }
 
-/* The word and `<`, which may be apart. */
+/* The word and `<`, perhaps with blanks between. */
 static bool
 accept_open(struct reader *r, const char *word)
 {

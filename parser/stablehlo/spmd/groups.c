@@ -1,6 +1,6 @@
 /*
- * The process groups of a collective (StableHLO, "Process groups"): replica_groups have numbers of
- * replicas, of partitions or of processes, as the op's channel and use_global_device_ids say.
+ * The process groups of a collective (StableHLO, "Process groups"): replica_groups has numbers of
+ * replicas, partitions or processes, depending on the op's channel and use_global_device_ids.
  */
 #include "parser/stablehlo/spmd/spmd.h"
 

@@ -48,7 +48,7 @@ word(struct scan *s, const char *w)
 	return true;
 }
 
-/* Numbers with commas up to `end`; how many, -1: not that. */
+/* Reads numbers with commas up to `end`; returns their number, -1: not a list of numbers. */
 static int
 numbers(struct scan *s, char end, int64_t *out, int max)
 {
@@ -78,7 +78,7 @@ device_digits(struct scan *s, int64_t total, struct digit *out)
 	int64_t size[MAX_DIGITS], perm[MAX_DIGITS], stride[MAX_DIGITS], product = 1;
 	int n;
 
-	if (!word(s, "<=[")) { /* a list of all devices: 0, 1, 2 ... is known */
+	if (!word(s, "<=[")) { /* a list of all devices: only 0, 1, 2 ... is supported */
 		for (int64_t i = 0; i < total; i++) {
 			char *behind;
 			if (strtoll(s->p, &behind, 10) != i || behind == s->p)

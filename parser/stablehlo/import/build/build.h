@@ -11,8 +11,8 @@
 
 #include "parser/stablehlo/import/import.h"
 
-/* Would a tensor of these sizes have at most 2^IR_MAX_ELEMENTS_LOG2 elements? If not, reports at the
- * current op. Call it before building tensors that attributes enlarge. */
+/* Would a tensor of these sizes have at most 2^IR_MAX_ELEMENTS_LOG2 elements? If not, reports at
+ * the current op. Call it before building tensors that attributes enlarge. */
 bool build_fits(struct import *im, const int64_t *dim, int rank);
 
 /* Elements start, start + step ... below limit of each dim; step NULL: 1. */

@@ -315,7 +315,7 @@ index_numbers(struct index *x, struct ir_value *indices, bool clamp)
 }
 
 /*
- * Positions of the dims of slices in the packed order, [batch dims, shared first; positions; whole]:
+ * Positions of the dims of slices in packed order, [batch dims, shared first; positions; whole]:
  * place[r] for dim r, without leading dims; -1: a looked up dim of size 1, which does not exist.
  */
 static void

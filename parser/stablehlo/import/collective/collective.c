@@ -2,8 +2,8 @@
  * all_reduce, reduce_scatter, collective_reduce (StableHLO specification, the ops of these names);
  * exchange.c has all_gather and all_to_all.
  *
- * If the groups are a set of axes, the op becomes parallelization ops on leading dims:
- *
+ * If the groups are a set of axes, the op is expressed by the IR's parallelization ops on leading
+ * dims:
  *
  *     all_reduce add      sum over leading dims, partial for free, and an allreduce
  *     all_reduce other    allgather of leading dims, reduced there
@@ -138,7 +138,7 @@ fold_axes(struct import *im, const struct mlir_op *op, struct import_value v, ui
 	return r;
 }
 
-/* One operand, groups that are axes: the result of all members, which varies over the other axes. */
+/* One operand, groups that are axes: the result of all members varies over the other axes. */
 static struct ir_value *
 reduce_axes(struct import *im, const struct mlir_op *op, struct import_value v, uint32_t axes)
 {

@@ -1,8 +1,8 @@
 /*
  * Between whole tensors and their parts on processes: sdy.manual_computation, and custom_calls
- * @SPMDFullToShardShape and @SPMDShardToFullShape, which a shard_map becomes. A value constrained to
- * a sharding (sdy.sharding_constraint, @Sharding) is split accordingly and gathered again: this has
- * the same meaning, and the pass `propagate` starts from it.
+ * @SPMDFullToShardShape and @SPMDShardToFullShape, which a shard_map becomes. A value constrained
+ * to a sharding (sdy.sharding_constraint, @Sharding) is split accordingly and gathered again: this
+ * has the same meaning, and the pass `propagate` starts from it.
  *
  *     f32[32,784] over y = 8 in dim 0     f32[32/y,784]     partition
  *                                         f32[8/y,4,784]    reshape: no message

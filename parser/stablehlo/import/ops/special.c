@@ -135,8 +135,8 @@ import_constant_like(struct import *im, const struct mlir_op *op, const struct i
 	return v.value != NULL;
 }
 
-/* The shape to which both broadcast: by the last dims, as in numpy, or as the attribute says for the
- * operand of fewer dims. */
+/* The shape to which both broadcast: by the last dims, as in numpy, or as the attribute says for
+ * the operand of fewer dims. */
 bool
 import_broadcasting(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)

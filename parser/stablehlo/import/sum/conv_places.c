@@ -36,7 +36,7 @@ put_axes(struct spec *s, uint32_t varies)
 				(char)('z' - __builtin_popcount(varies & ((1u << a) - 1)));
 }
 
-/* The same letters for both sides, whichever axes a side has. */
+/* The same letters for both sides, even if they vary over different axes. */
 static void
 put_side_axes(struct spec *s, uint32_t varies, uint32_t all)
 {

@@ -1,5 +1,5 @@
 /*
- * A convolution with everything that StableHLO lets it have, read and checked, in one order of
+ * A convolution with all attributes that StableHLO allows, read and checked, in one order of
  * dims:
  *
  *     images   [N, C, x1, x2 ...]     N = batch_groups * n     C = groups * c
@@ -40,7 +40,7 @@ struct convolution {
 	struct ir_value *x, *f; /* in the order above, with leading dims, of type `type` */
 };
 
-/* Reads and checks; padding is `given` where that is not NULL: low and high of each dim. */
+/* Reads and checks; padding is `given` if that is not NULL: low and high of each dim. */
 bool conv_take(struct convolution *c, struct import *im, const struct mlir_op *op,
 	const struct import_value *in, const int64_t *given);
 

@@ -89,7 +89,7 @@ put(struct ragged *r, char c)
 	r->spec[r->at++] = c;
 }
 
-/* Letters: z for the group; of lhs from a on, of rhs the same where dims are paired. */
+/* Letters: z for the group; from a on for lhs; rhs has the same letters for paired dims. */
 static void
 give_letters(struct ragged *r, const struct import_value *in)
 {
