@@ -252,7 +252,7 @@ void ir_replace_uses(struct ir_value *from, struct ir_value *to);
  * given operands. */
 struct ir_op *ir_op_clone(
 	struct ir_module *m, const struct ir_op *op, struct ir_value *const *operands);
-/* Makes block->arg, an array of n arguments, zeroed except for the link to their block. */
+/* An array of n arguments for block->arg, zeroed except for indices and the link to the block. */
 struct ir_value *ir_block_args(struct ir_module *m, struct ir_block *b, uint32_t n);
 /* Gives a fuse op an empty body with one argument for each operand, of its type and name. */
 struct ir_block *ir_op_make_body(struct ir_module *m, struct ir_op *op);
@@ -282,7 +282,7 @@ ir_value_block(const struct ir_value *v)
 		->block;
 }
 
-/* The operand that an argument of a fuse body stands for; any other value itself. */
+/* The operand for an argument of a fuse body; any other value itself. */
 static inline const struct ir_value *
 ir_value_outside(const struct ir_value *v)
 {

@@ -197,7 +197,7 @@ names_repeat(const struct verifier *v)
 	return n < v->named.n;
 }
 
-/* No two params, states or inputs, and no two outputs, of one name. */
+/* No two params, states or inputs, and no two outputs, may have the same name. */
 static void
 verify_names(struct verifier *v)
 {

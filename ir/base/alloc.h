@@ -39,7 +39,7 @@ char *text_vprint(const void *owner, const char *format, va_list ap)
  * For texts that become long: if `text` fills its chunk, its end need not be searched for. */
 char *text_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *text_append_end(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A copy of a text, or of at most n of its bytes; of NULL, NULL. */
+/* A copy of a text, or of at most n of its bytes; NULL for NULL. */
 char *text_copy(const void *owner, const char *text);
 char *text_copy_n(const void *owner, const char *text, size_t n);
 

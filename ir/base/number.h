@@ -23,7 +23,7 @@ const char *number_plural(int64_t n);
 
 /*
  * The noun of a count: "(s)" stands for "s" and "(y/ies)" for "ies" unless n is 1. "op(s) fused"
- * is "op fused" or "ops fused". A text without parentheses stays as it is. Owned by `owner`
+ * is "op fused" or "ops fused". A text without parentheses is unchanged. Owned by `owner`
  * (talloc).
  */
 char *number_noun(const void *owner, int64_t n, const char *noun);

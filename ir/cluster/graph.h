@@ -19,7 +19,7 @@ struct graph_edge {
 	uint32_t from, to, link, next;
 };
 
-struct graph_routes; /* what was computed so far */
+struct graph_routes; /* results computed so far */
 
 struct cluster_graph {
 	struct graph_vertex *vertex;

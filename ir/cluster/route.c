@@ -43,7 +43,7 @@ struct graph_routes {
 	double *latency;
 };
 
-/* Of a sender and a receiver. */
+/* The hash of a sender and a receiver. */
 static uint64_t
 hash_of(uint32_t from, uint32_t to)
 {

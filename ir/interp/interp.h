@@ -22,7 +22,7 @@
 
 DOPT_API_BEGIN
 
-/* One element: .f for floats (whatever their width), .i for integers and bool (0 or 1). */
+/* One element: .f for floats of any width, .i for integers and bool (0 or 1). */
 union cell {
 	double f;
 	int64_t i;

@@ -48,7 +48,7 @@ softplus(double x)
 	return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
-/* Halves to the even one, whatever the rounding mode. */
+/* Rounds halves to even, in any rounding mode. */
 static double
 nearest_even(double x)
 {

@@ -206,7 +206,7 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 	o.absent = absent_loads(s->module, op);
 	if (form_reduce_is_place((enum form_reduce)o.f.reduce))
 		split_place(s, &o);
-	if (sums_in_loops(&o.f)) /* those of 16 bits are floats until they are complete */
+	if (sums_in_loops(&o.f)) /* sums of 16 bits are kept as floats until they are complete */
 		o.divisor = form_take_divisor(&o.f);
 	o.out = add_tensor(s, &op->result[0], s->nops, -1);
 	if (o.f.ninputs == 0 && o.f.body->kind == EXPR_CONST && o.f.reduce == REDUCE_NONE)

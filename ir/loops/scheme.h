@@ -208,7 +208,7 @@ int64_t scheme_elements(const struct scheme_tensor *t);
  */
 bool scheme_in_place(const struct scheme *s, int j, int r);
 
-/* Is tensor t a matrix product of which only a block of rows exists at a time? */
+/* Is tensor t a matrix product stored as only one block of rows at a time? */
 bool scheme_is_block(const struct scheme *s, int t);
 
 /* Is computed index i of an op always within the local tensor, whatever the loops and the data? */

@@ -14,7 +14,7 @@
 /* Zeroed: empty. Free it with awaited_free, or with its owner. */
 struct awaited {
 	struct VEC(const struct ir_value *) value; /* none is the result of a view */
-	struct VEC(const struct ir_op *) barrier;  /* that the walk has come through */
+	struct VEC(const struct ir_op *) barrier;  /* visited barriers */
 };
 
 /* Adds what a reader of v waits for. A value may be added twice, unless through a barrier. */

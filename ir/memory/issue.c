@@ -94,7 +94,7 @@ struct sorter {
 	uint8_t *flag; /* by op->id: enum flag */
 };
 
-/* Of ops of a loop with a schedule. */
+/* Flags of ops of a loop with a schedule. */
 enum flag {
 	IN_LOOP = 1,  /* is in the loop */
 	RETURNS = 2,  /* waits for a later stage */

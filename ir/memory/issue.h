@@ -75,7 +75,7 @@ int issue_stage(const struct issue_loop *l, const struct ir_value *v);
 /* Where the stages of an axis are. */
 struct cell_places issue_cell_places(const struct ir_axis *a);
 
-/* Is the op, of a loop with cells, a message from one device to another? *m receives it. */
+/* Is the op, in a loop with cells, a message from one device to another? If so, fills *m. */
 bool issue_message(const struct issue *o, const struct ir_op *op, struct cell_message *m);
 
 /* The slots that a value made in a loop with cells needs if nothing outside the loop reads it; 1:

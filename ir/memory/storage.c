@@ -252,7 +252,7 @@ add_stage(struct storage_build *b)
 				   .use = STORAGE_STAGE, .bytes = (uint64_t)most, .slots = 1});
 }
 
-/* A buffer that has to be placed. */
+/* A buffer to place. */
 struct placed {
 	uint32_t buffer;
 	int32_t row;

@@ -25,7 +25,7 @@ struct alike {
 	uint32_t n, nids;           /* numbers; ids of ops that there were */
 };
 
-/* Of a typed block of m; owned by `owner`. Out of date once the module changes. */
+/* Numbers the ops of a typed block of m; owned by `owner`. Out of date once the module changes. */
 struct alike *alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
 
 /* The same if ops also depend on their context: `word` returns a number for it, called for ops of a

@@ -252,7 +252,7 @@ const char *fn_c_text(enum scalar_fn f);
 const struct expr *expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x,
 	const struct expr *y, const struct expr *z);
 const struct expr *expr_const(struct arena *a, enum ir_dtype t, double v);
-/* Of an integer type; the bits of a u64. */
+/* A constant of an integer type; for u64 its bits. */
 const struct expr *expr_const_int(struct arena *a, enum ir_dtype t, int64_t v);
 const struct expr *expr_load(struct arena *a, enum ir_dtype t, int operand);
 const struct expr *expr_index(struct arena *a, int index);

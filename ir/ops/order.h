@@ -24,7 +24,7 @@ struct order {
 	bool descending;
 };
 
-/* Of a typed sort or topk on a tensor of these dims; on what one place holds of its operand. */
+/* Sizes for a typed sort or topk on a tensor of these dims; on the local operand of a place. */
 struct order order_of(const struct ir_op *op, const int64_t *dims);
 struct order order_local(const struct ir_module *m, const struct ir_op *op);
 

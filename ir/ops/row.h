@@ -58,7 +58,7 @@ enum term_kind {
 	TERM_LISTED,   /* listed(dims): is the current dim in the attribute? */
 	TERM_SIZE,     /* size(name): of an index; of all that an attribute with dims names */
 	TERM_AT,       /* at(name): the index of the result along the dim in an attribute */
-	TERM_EXTENT,   /* extent(name, k): size of dim k of an operand; `extent`: of the dim at hand
+	TERM_EXTENT,   /* extent(name, k): size of dim k of an operand; `extent`: of the current dim
 			*/
 	TERM_HERE,     /* the index of the result in the current dim of a group */
 	TERM_WHICH,    /* the number of that dim */
@@ -96,7 +96,7 @@ struct pattern {
 	const char *name[ROW_MAX_OPERANDS]; /* of the operands: interned */
 	int ninputs;
 	int reduce;               /* enum form_reduce */
-	struct pattern_side over; /* what is reduced; item name 0: the dims of attribute `attr` */
+	struct pattern_side over; /* the reduced items; item name 0: the dims of attribute `attr` */
 	const struct term *body;
 	const struct term
 		*fill[ROW_MAX_OPERANDS]; /* "else": the value of a read outside; NULL: 0 */

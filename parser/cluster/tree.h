@@ -61,10 +61,10 @@ struct cluster_item *tree_join(struct cluster_item *list, struct cluster_item *i
 struct cluster_item *tree_give_up(struct parser *p);
 struct cluster_end *tree_end(
 	struct parser *p, struct named name, const struct ir_attr *index, struct ir_loc loc);
-/* With the last n items that were read as index. */
+/* The index is the last n items that were read. */
 struct cluster_end *tree_indexed(struct parser *p, struct named name, int n, struct ir_loc loc);
 struct cluster_end *tree_ends(struct cluster_end *list, struct cluster_end *end);
-/* Of the attributes that were read. */
+/* From the attributes that were read. */
 struct cluster_group *tree_group(struct parser *p);
 struct cluster_group *tree_groups(struct cluster_group *list, struct cluster_group *group);
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { LEAST = 2 * RT_GEMM_BAND_ROWS /* of a side that is divided */ };
+enum { LEAST = 2 * RT_GEMM_BAND_ROWS /* smallest size of a side of which parts are skipped */ };
 
 struct bands *
 bands_create(const void *owner, const struct ir_module *m)

@@ -109,7 +109,7 @@ const struct mlir_op *spmd_top(const struct import *im);
 /* How the numbers in replica_groups are meant (StableHLO, "cross_replica" ...). */
 enum spmd_mode { SPMD_REPLICA, SPMD_PARTITION, SPMD_BOTH, SPMD_FLAT };
 
-/* Of an op: by its channel and use_global_device_ids. */
+/* The mode of an op, from its channel and use_global_device_ids. */
 enum spmd_mode spmd_mode_of(const struct mlir_op *op);
 
 /* Has the op groups or pairs of processes? By its interned name. */

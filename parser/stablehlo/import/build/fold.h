@@ -16,11 +16,12 @@ struct fold {
 	const struct mlir_op *op;
 	int region, n;
 	uint32_t varies;
-	enum import_monoid monoid; /* of the region; MONOID_OTHER: the region is taken op by op */
+	enum import_monoid
+		monoid; /* of the region; MONOID_OTHER: the region is imported op by op */
 };
 
 /*
- * A fold of n values over region `region`, which has to have 2n scalar arguments and n results;
+ * A fold of n values over region `region`, which must have 2n scalar arguments and n results;
  * the message names the op. False after reporting.
  */
 bool fold_begin(struct fold *f, struct import *im, const struct mlir_op *op, int region, int n);

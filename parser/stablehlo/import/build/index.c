@@ -186,7 +186,7 @@ build_entry(const struct index *x, struct ir_value *indices, int k)
 	return build_transpose(x->im, v, perm);
 }
 
-/* A number between 0 and `high`; of u64 before it becomes an i64. */
+/* Clamps a number to 0 ... `high`; a u64 before it is converted to i64. */
 static struct ir_value *
 build_clamped(const struct index *x, struct ir_value *v, int64_t high)
 {

@@ -45,12 +45,12 @@ bool conv_take(struct convolution *c, struct import *im, const struct mlir_op *o
 	const struct import_value *in, const int64_t *given);
 
 /*
- * By the ops conv2d, conv2d_data, conv2d_filter where there is one for it; NULL and *fits = false
- * where not. The result in the order above, leading dims first.
+ * By one of the ops conv2d, conv2d_data, conv2d_filter if it fits; else NULL and *fits = false. The
+ * result is in the order above, leading dims first.
  */
 struct ir_value *conv_by_op(struct convolution *c, bool *fits);
 
-/* By products of slices: place by place of the filter, or of the result, whichever has fewer. */
+/* By products of slices, one for each position of the filter, or of the result if fewer. */
 struct ir_value *conv_by_places(struct convolution *c);
 
 static inline int
