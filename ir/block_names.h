@@ -13,7 +13,7 @@
 struct block_name {
 	const char *name;    /* of something in it */
 	size_t length, stem; /* of "h3" and of "h" */
-	bool repeats;        /* there is another one of that stem: block_names_find_repeats */
+	bool repeats;        /* another block has the same stem: block_names_find_repeats */
 };
 
 struct block_names VEC(struct block_name);

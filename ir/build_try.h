@@ -1,4 +1,4 @@
-/* An op that may not fit: built, or nothing is, without a message. */
+/* Builds an op if it fits; else builds nothing, without a message. */
 #ifndef IR_BUILD_TRY_H
 #define IR_BUILD_TRY_H
 

@@ -219,7 +219,7 @@ check_memory(struct ir_module *m, const struct ir_op *op)
 	return true;
 }
 
-/* Is the value one that the element type holds? Floats are rounded; integers are what they are. */
+/* Is the value representable in the element type? Floats are rounded; integers must be exact. */
 static bool
 check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 {

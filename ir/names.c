@@ -37,7 +37,7 @@ same_value(const void *list, uint32_t i, const void *v)
 	return n->called.at[i].v == v;
 }
 
-/* The value that it is called after: of an argument of a fuse's body, the operand. */
+/* The value whose name v gets: for an argument of a fuse's body, the operand. */
 static const struct ir_value *
 names_origin(const struct ir_value *v)
 {
@@ -83,7 +83,7 @@ names_owns(const struct names *n, const struct ir_value *v)
 	return v->name && (!n->clash || symbol_known(&n->owner, v->name)->value == v);
 }
 
-/* A name that was seen before? Each has a bit. */
+/* Was the name seen before? Each has a bit. */
 static bool
 names_seen(unsigned char *seen, const char *name)
 {

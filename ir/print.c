@@ -1,7 +1,7 @@
 /*
- * The printer. What it writes is the canonical text: it parses to an equal module, and printing
- * that gives the same text. One op a line, indented by two, types always written, attributes in the
- * order of the op's row.
+ * The printer. It writes the canonical text, which parses to an equal module; printing that gives
+ * the same text. One op a line, indented by two, types always written, attributes in the order of
+ * the op's row.
  */
 #include "ir/ir.h"
 

@@ -24,7 +24,7 @@ struct ir_saved *ir_saved_create(const void *owner, struct ir_module *m);
 /* Begins a change, if none has begun: ops made from now on exist until it is taken back. */
 void ir_saved_change(struct ir_saved *s);
 
-/* The module is as it was when it was saved. */
+/* Restores the module to its state when it was saved. */
 void ir_saved_restore(struct ir_saved *s);
 
 #endif

@@ -153,7 +153,7 @@ call_check(struct ir_module *m, const struct ir_op *call)
 	return check_sizes(m, call, f) ? f : NULL;
 }
 
-/* Entering a function: not into one that is being entered, and not too deep. */
+/* Enters a function, unless this is a recursion or too deep. */
 static bool
 template_enter(struct ir_module *m, const struct ir_op *call, const struct ir_func *f)
 {
@@ -246,7 +246,7 @@ ops_inlined(struct ir_module *m, const struct ir_block *b, const struct ir_op **
 	return n < TEMPLATE_MANY_OPS ? n : TEMPLATE_MANY_OPS;
 }
 
-/* Types the results by an instance that is thrown away. */
+/* Types the results with a temporary instance. */
 static bool
 memo_fill(struct ir_module *m, struct memo *memo, const struct ir_op *call)
 {
@@ -272,7 +272,7 @@ memo_fill(struct ir_module *m, struct memo *memo, const struct ir_op *call)
 	return memo->ok;
 }
 
-/* A result is as written, and in a chain as the argument that it will be for the next block. */
+/* A result has the written type, and in a chain that of the next block's argument. */
 static bool
 set_result(struct ir_module *m, struct ir_op *call, int i, const struct ir_type *t,
 	const struct ir_type *written)

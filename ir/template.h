@@ -87,7 +87,7 @@ bool ir_size_number(
 /* The value of a size. False, reported at its place: a name is not set or a number does not fit. */
 bool ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value);
 
-/* The written type with its sizes worked out, or NULL after an error. */
+/* The written type with its sizes evaluated, or NULL after an error. */
 const struct ir_type *ir_type_resolve(
 	const struct ir_size_scope *scope, const struct ir_type_text *t);
 

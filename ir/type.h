@@ -67,11 +67,11 @@ struct ir_axis {
 	int32_t size;
 	bool time;
 	struct ir_loc loc;
-	bool peel; /* a time axis: the last iteration of its loops does what reads their results */
+	bool peel; /* a time axis: readers of its loops' results run in the last iteration */
 	const char *schedule; /* a time axis: the order in which stages run iterations, see
 				 ir/memory/cells.h; NULL: one after another */
-	/* A device axis with more stages of a pipeline than devices: of each stage the coordinate of its device, in
-	 * which types and sends name stages. 0 and NULL: stages are coordinates. */
+	/* A device axis with more pipeline stages than devices: the coordinate of each stage's
+	 * device; types and sends then name stages. 0 and NULL: stages are coordinates. */
 	int32_t nstages;
 	const uint16_t *stage;
 };
@@ -83,7 +83,7 @@ ir_axis_stages(const struct ir_axis *a)
 	return a->stage ? a->nstages : a->size;
 }
 
-/* The coordinate of the device that holds what is single in that state. */
+/* The coordinate of the device that holds a tensor that is single in that state. */
 static inline uint16_t
 ir_axis_place(const struct ir_axis *a, uint16_t order)
 {

@@ -27,7 +27,7 @@
 #define RESIZE(owner, array, type, n)                                                              \
 	((type *)alloc_resize((owner), (array), (size_t)(n), sizeof(type), "an array of " #type))
 
-/* A context of its own for what is freed together: for scratch. */
+/* A separate context for data that is freed together: for scratch. */
 void *alloc_scratch(const void *owner);
 
 /* Formats a text as printf does. */

@@ -12,7 +12,8 @@
 
 enum {
 	DIAG_MAX_SHOWN = 200, /* errors, and also warnings: more than a user reads */
-	DIAG_MAX_NAME = 256,  /* bytes of a name: longer than any that people write, a file's too */
+	DIAG_MAX_NAME =
+		256, /* bytes of a name: longer than any that people write, also for files */
 };
 
 struct diag_source {

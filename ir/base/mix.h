@@ -52,7 +52,7 @@ mix_text(const char *s, size_t n)
 	return mix_word(hash, word);
 }
 
-/* Are they the same n bytes? Most words are so short that to call memcmp takes longer. */
+/* Are the n bytes equal? Most words are so short that a call of memcmp takes longer. */
 static inline bool
 text_equal(const char *a, const char *b, size_t n)
 {

@@ -30,7 +30,7 @@ struct meeting {
 	uint32_t now;
 	struct side from_source, from_goal;
 	uint32_t *reached; /* [nvertices] == now: it has a parent and a latency */
-	uint32_t *parent;  /* [nvertices] the last edge of the best way to it */
+	uint32_t *parent;  /* [nvertices] the last edge of the best route to it */
 	double *latency;
 	struct vertices way;
 	uint32_t steps;
@@ -84,7 +84,7 @@ add(struct meeting *m, struct side *s, uint32_t vertex, uint32_t level)
 	VEC_PUSH(m, &s->list, vertex);
 }
 
-/* Compares the numbers of links, the first link first, on the ways to two vertices of one level. */
+/* Compares the link numbers, first link first, on the routes to two vertices of one level. */
 static int
 compare_ways(const struct cluster_graph *g, const uint32_t *parent, uint32_t a, uint32_t b)
 {

@@ -126,7 +126,7 @@ search(struct cluster *c, struct tree *t, uint32_t goal)
 	t->depth = GRAPH_NONE;
 }
 
-/* The number of links on the way, or GRAPH_NONE. */
+/* The number of links on the route, or GRAPH_NONE. */
 static uint32_t
 links_to(const struct cluster_graph *g, const struct tree *t, uint32_t vertex)
 {

@@ -194,8 +194,8 @@ folding_tolerance(enum ir_dtype t)
 	}
 }
 
-/* Is it the same number? A NaN is a NaN; and what arithmetic takes as 0 is 0, so that a pass may drop
- * an op that does no more than that, x * 1. */
+/* Are the numbers equal? All NaNs are equal, and numbers that arithmetic flushes to 0 equal 0, so
+ * that a pass may drop an op that only flushes, x * 1. */
 static bool
 same_bits(const struct pair *p, const struct tensor *t, union cell a, union cell b)
 {
@@ -484,9 +484,9 @@ op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
 }
 
 /*
- * Later ops of the meaning go on from what the layout came to. So each op is compared for the same
- * operands, and a step of some hundred ops that amplifies rounding a million times, as deep
- * networks with batch normalization do, does not make two orders of a sum look like another result.
+ * Later ops of the meaning continue with the values of the layout. So each op is compared for the
+ * same operands, and a step of some hundred ops that amplifies rounding a million times, as in deep
+ * networks with batch normalization, does not make two orders of a sum look like different results.
  */
 static bool
 check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a,

@@ -378,7 +378,7 @@ is_better(union cell v, union cell best, enum ir_dtype t, bool largest, bool fir
 	return v.f == best.f ? first : (v.f > best.f) == largest;
 }
 
-/* The places of what is reduced, -1 before the first: loops may come in any order. */
+/* Positions of reduced elements, -1 before the first: loops may come in any order. */
 static void
 run_place(const struct run *r, const union cell *reg, int n)
 {
@@ -475,7 +475,7 @@ run_scan(const struct run *r)
 	union cell *data = r->out->data;
 	const bool isfloat = ir_dtype_class(r->out->dtype) == IR_FLOAT;
 	for (int64_t k = 0; k < all; k++) {
-		/* in either direction what comes before is complete */
+		/* in either direction, preceding elements are complete */
 		const int64_t at = s->reverse ? all - 1 - k : k, i = at / stride % n;
 		if (i != (s->reverse ? n - 1 : 0))
 			reduce_cell(&data[at], data[s->reverse ? at + stride : at - stride],
@@ -497,7 +497,7 @@ run_product(const struct run *r)
 	return product_run(index, f->nindices, r->in[a]->data, r->in[b]->data, r->out->data);
 }
 
-/* Up or down, depending on the seed and the number: what is computed twice is the same twice. */
+/* Up or down, depending on the seed and the number, so that recomputed values are equal. */
 static void
 add_noise(struct tensor *t, uint64_t seed)
 {

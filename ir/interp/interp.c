@@ -14,7 +14,7 @@
 /* --- creation -----------------------------------------------------------------------------------
  */
 
-/* Is the tensor one that fits in memory, and not empty? */
+/* Does the tensor fit in memory, and is it not empty? */
 static bool
 check_size(struct interp *it, const struct ir_op *op, const struct ir_type *t)
 {
@@ -46,7 +46,7 @@ check_sizes(struct interp *it, const struct ir_block *b)
 	return true;
 }
 
-/* Params, states and outputs of @main, in order; `traits` and `code` choose. */
+/* The outputs of @main (`output`), or its params and states, in order; *n: their number. */
 static struct named *
 collect_named(struct interp *it, bool output, int *n)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* The bytes of a tensor as its element type has them; with f64 floats are rounded only here. */
+/* The bytes of a tensor in its element type; with f64, floats are rounded only here. */
 static void *
 packed(const void *owner, const struct tensor *t, size_t *bytes)
 {

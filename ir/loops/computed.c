@@ -1,6 +1,6 @@
 /*
  * Computed positions in a kernel. An op that reads at computed positions needs the whole tensor in
- * memory; one that writes there has a segment of its own.
+ * memory; one that writes at them has its own segment.
  */
 #include "ir/loops/build.h"
 

@@ -20,7 +20,7 @@ pair(const struct ir_op *op, const char *key, int64_t otherwise, int64_t out[2])
 		out[1] = out[0];
 }
 
-/* Does an expression need the position of an index that begins somewhere else at each place? */
+/* Does an expression use an index whose first position differs between places? */
 static bool
 is_shifted(const struct scheme_op *o)
 {

@@ -91,7 +91,7 @@ absent_loads(const struct ir_module *m, const struct ir_op *op)
 	return set;
 }
 
-/* A number that is the result of an op, as those that read it get it. */
+/* A constant that is the result of an op, rounded as its readers see it. */
 static const struct expr *
 rounded_constant(struct scheme *s, const struct expr *e)
 {
@@ -273,7 +273,7 @@ scheme_reads(const struct scheme_op *o)
 	return set;
 }
 
-/* Which ops are wanted, by a reader that is or outside: used[nops]. */
+/* Sets used[nops]: ops with a used reader, or with a result of the kernel. */
 static void
 find_used(const struct scheme *s, bool *used)
 {
@@ -312,7 +312,7 @@ outer_product(const struct scheme_segment *g)
 	return n;
 }
 
-/* Do these ops go well into the last segment? If so they are in it afterwards. */
+/* Adds these ops to the last segment if they can share it; returns whether they do. */
 static bool
 try_join(struct scheme *s, struct scheme_build *b, const int *op, int n)
 {
@@ -356,7 +356,7 @@ start_segment(struct scheme *s, struct scheme_build *b, int i)
 	g->library = scheme_find_conv(s, &s->op[i], &g->conv);
 }
 
-/* Can op i wait for its first reader: it works element by element on operands of the kernel? */
+/* Can op i wait for its first reader: is it elementwise on operands of the kernel? */
 static bool
 can_wait(const struct scheme *s, int i)
 {
@@ -388,7 +388,7 @@ gather_waiting(struct scheme *s, int i, int *list, int n)
 	return n;
 }
 
-/* Is op i work for a library, in a segment of its own? */
+/* Is op i a library call, in its own segment? */
 static bool
 is_product(const struct scheme *s, int i)
 {

@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* Longer kernels than passes make become several segments: each op is tried against all that the
- * segment has. */
+/* Kernels longer than passes make become several segments: each op is checked against all ops of
+ * the segment. */
 enum { SEGMENT_MAX_OPS = 200 };
 
 static int
@@ -163,8 +163,8 @@ scheme_stride(const struct scheme *s, const struct scheme_op *o, int j, int cls)
 	return stride;
 }
 
-/* Sums of narrow floats are kept in wide accumulators: where one thread computes all results, their loops must be the
- * innermost. */
+/* Sums of narrow floats are kept in wide accumulators: if one thread computes all results, their
+ * loops must be the innermost. */
 static uint32_t
 narrow_sums(const struct scheme *s, const struct scheme_segment *g)
 {

@@ -49,7 +49,7 @@ is_product(const struct scheme *s, const struct scheme_op *o)
 	return o->f.ninputs == 2 && scheme_find_gemm(s, o, &g);
 }
 
-/* Is every op of a kind that a slab can be computed of? */
+/* Can every op be computed for one slab? */
 static bool
 is_simple(const struct scheme *s)
 {
@@ -148,7 +148,7 @@ rows_of(const struct scheme *s, int64_t size)
 	return rows < SCHEME_SLAB_ROWS ? size : rows;
 }
 
-/* Indices of the class have the size of a slab from here on. */
+/* Reduces the indices of the class to the size of a slab. */
 static void
 cut(const struct classes *c, int root, int64_t step)
 {

@@ -41,7 +41,7 @@ read_body(const struct expr *body, int *k, int64_t *shift, struct form_scan *sca
 	return read_sum(test->arg[0], k, shift) && (scan->reverse ? *shift <= 0 : *shift >= 0);
 }
 
-/* Is k summed and read, i kept and not read, and all that k can be added by the steps of i? */
+/* Is k summed and read, i kept and not read, and are all k reached by the steps of i? */
 static bool
 walks_along(const struct form *f, const struct form_offset *offset, int k, int i)
 {

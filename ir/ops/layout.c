@@ -75,8 +75,8 @@ static const char across_slices[] = "it is read across the slices of this axis; 
 				    "(allgather first) or split on another dim";
 
 /*
- * Operand `first` is split in a dim that is read at computed positions: what a place does not have
- * it reads as 0, so the results of all places add up to the whole if the body is linear in it.
+ * Operand `first` is split in a dim that is read at computed positions: a place reads elements that
+ * it does not have as 0, so the results of all places sum to the whole if the body is linear in it.
  */
 static bool
 judge_computed(const struct judge *j, int first, struct ir_state *result)

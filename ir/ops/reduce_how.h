@@ -1,4 +1,4 @@
-/* The attribute `how` of ops that join several elements to one: scatter_nd, window. */
+/* The attribute `how` of ops that combine several elements into one: scatter_nd, window. */
 #ifndef IR_REDUCE_HOW_H
 #define IR_REDUCE_HOW_H
 

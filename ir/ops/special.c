@@ -202,7 +202,7 @@ special_init(const struct ir_module *m, const struct ir_op *op)
 	return kind;
 }
 
-/* Initial values that can be made: of a kind that there is, from finite numbers. */
+/* Checks initial values: of a known kind, from finite numbers. */
 static bool
 init_check(const struct ir_module *m, const struct ir_op *op)
 {

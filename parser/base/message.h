@@ -1,4 +1,4 @@
-/* The words that syntax errors of all our parsers share. */
+/* The wording of syntax errors, shared by all parsers. */
 #ifndef PARSER_MESSAGE_H
 #define PARSER_MESSAGE_H
 

@@ -1,4 +1,4 @@
-/* Making a cluster of its tree, inside the parser. */
+/* Makes a cluster from its tree, inside the parser. */
 #ifndef PARSER_CLUSTER_BUILD_H
 #define PARSER_CLUSTER_BUILD_H
 

@@ -148,7 +148,7 @@ read_file(const void *owner, struct ir_context *ctx, const char *path, FILE *f,
 	return c;
 }
 
-/* There is neither a file nor a cluster of that name. */
+/* Reports that there is neither a file nor a cluster of that name. */
 static void
 report_missing(struct ir_context *ctx, const char *name)
 {

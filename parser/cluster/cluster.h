@@ -1,5 +1,5 @@
 /*
- * Text to cluster: docs/clusters.md says what the language is.
+ * Text to cluster: docs/clusters.md defines the language.
  *
  *     cluster @pair {
  *       device card {f32 = 10TFLOP/s, memory = 16GB, source = "data sheet"}
@@ -48,7 +48,7 @@ struct cluster *cluster_open_with(
 /* The canonical text of a cluster that was parsed: parsing that gives the same text again. */
 void cluster_print(FILE *out, const struct cluster *c);
 
-/* The names of the clusters that are shipped and what each of them is, a line each. */
+/* Prints the names and descriptions of the shipped clusters, a line each. */
 void cluster_list(FILE *out);
 
 #endif

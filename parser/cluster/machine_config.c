@@ -31,7 +31,7 @@ struct path {
 	uint8_t step[CLUSTER_STEPS_MAX];
 };
 
-/* How far two ends are from each other, and what they are. */
+/* The distance of two ends, and their kinds. */
 enum { INTRA_SOCKET, INTER_SOCKET, INTER_NODE, NFAR };
 enum { MEMORY, GPU };
 
@@ -352,7 +352,7 @@ end_of(const struct config *c, uint32_t number)
 		is_gpu ? GPU : MEMORY};
 }
 
-/* Which of the links of that kind a step takes that is at socket `at`. */
+/* The link of that kind that a step at socket `at` takes. */
 static uint32_t
 link_of(const struct config *c, enum step step, uint32_t at, const struct end *from,
 	const struct end *to)

@@ -123,7 +123,7 @@ source_of(const struct cluster_item *item)
 	return NULL;
 }
 
-/* Is it the only item of that device? Then cluster_parse takes over what it is like. */
+/* Is it the only item of that device? Then cluster_parse copies the values of `like`. */
 static void
 reach_like(struct builder *b, const struct cluster_item *item, const struct entry *e,
 	const struct reach_attrs *a)
@@ -141,7 +141,7 @@ reach_like(struct builder *b, const struct cluster_item *item, const struct entr
 	d->reach_source = text_copy(d, source_of(item));
 }
 
-/* Factors are of what another device reaches. */
+/* Factors apply to the shares of another device. */
 static bool
 check_factors(struct builder *b, const struct cluster_item *item, const struct reach_attrs *a)
 {
@@ -235,7 +235,7 @@ build_reach(struct builder *b, const struct cluster_item *item)
 			item->ends->name.name);
 }
 
-/* Types without an item have the rates of the type that is computed alike. */
+/* Types without an item get the rates of the type that is computed in the same way. */
 void
 finish_reach(struct builder *b)
 {

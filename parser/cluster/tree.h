@@ -57,7 +57,7 @@ struct cluster_item *tree_let(struct parser *p, struct named word, struct named 
 struct cluster_item *tree_bare(struct parser *p, struct named word);
 /* Either may be NULL. */
 struct cluster_item *tree_join(struct cluster_item *list, struct cluster_item *item);
-/* After a syntax error: drops what was read of the item. NULL. */
+/* After a syntax error: drops the item read so far. Returns NULL. */
 struct cluster_item *tree_give_up(struct parser *p);
 struct cluster_end *tree_end(
 	struct parser *p, struct named name, const struct ir_attr *index, struct ir_loc loc);

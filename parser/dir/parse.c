@@ -1,4 +1,4 @@
-/* A parse from end to end: the text, then what needs the whole of it. */
+/* A complete parse: the text, then the checks that need the whole text. */
 #include "parser/dir/parser.h"
 
 #include "ir/base/alloc.h"

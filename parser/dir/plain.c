@@ -53,7 +53,7 @@ class_of(char c)
 	}
 }
 
-/* A word, its hash and its place: the name is looked up when the table has had time to arrive. */
+/* A word, its hash and its location: the name is looked up later, after prefetching the table. */
 struct word {
 	const char *s;
 	uint32_t n;

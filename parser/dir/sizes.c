@@ -1,4 +1,4 @@
-/* Size expressions and types, as trees; in @main they are worked out at once. */
+/* Size expressions and types, as trees; in @main they are evaluated at once. */
 #include "parser/dir/parser.h"
 
 #include "parser/dir/dir.tab.h"

@@ -114,7 +114,7 @@ sort_tests(const struct walk *w, struct band_product *x)
 				add_sorted(w, (int)ir_operand(op, j)->index, x);
 }
 
-/* Is the result of a product not read outside of a band, at once or by a test of operands? */
+/* Is the result of a product unread outside a band, either always or by a test of operands? */
 static bool
 find_result(struct bands *b, bool hopeful, const struct ir_op *op, const struct form *f,
 	struct band_product *x)

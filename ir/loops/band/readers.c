@@ -7,7 +7,7 @@
 
 /* --- bands that readers know --- */
 
-/* The set stays sorted: what it has does not depend on the order in which readers come. */
+/* The set is kept sorted, so that it does not depend on the order of readers. */
 static void
 add_band(struct candidates *c, const struct band *b)
 {
@@ -188,7 +188,7 @@ band_candidates(struct walk *w, const struct ir_value *v, struct candidates *c)
 
 /* --- which ops read outside a band --- */
 
-/* Does an op that reads v not depend on what v is outside of the band, nor what reads the op? */
+/* Are op, which reads v, and its readers independent of v outside the band? */
 static bool
 is_unread_by(struct walk *w, const struct ir_op *op, const struct ir_value *v, const struct band *b)
 {

@@ -1,4 +1,4 @@
-/* Ops one by one: the table, and what is checked for all of them. */
+/* Imports ops one by one: the table, and the checks that apply to all of them. */
 #include "parser/stablehlo/import/block.h"
 
 #include "ir/base/alloc.h"
@@ -119,7 +119,7 @@ check_operands(struct import *im, const struct import_row *row, const struct mli
 	return true;
 }
 
-/* Numbers of results and regions; element types that there are. */
+/* Checks the numbers of results and regions, and that element types are supported. */
 static bool
 check_op(struct import *im, const struct import_row *row, const struct mlir_op *op)
 {
@@ -156,7 +156,7 @@ is_of_type(const struct import_value *v, const struct mlir_type *t)
 	return true;
 }
 
-/* The type that came out is the one that is written; and is what the value has from now on. */
+/* Checks that the resulting type is the written one, and sets it. */
 static bool
 check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value *v)
 {

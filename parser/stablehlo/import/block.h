@@ -10,7 +10,7 @@ void import_rows(struct import *im);
 /* Gives an IR value its name in the text, unless this is a number or the value has a name. */
 void import_name_value(struct import *im, const struct mlir_value *v, struct ir_value *value);
 
-/* How the text calls an argument or result of a function; NULL: it does not. */
+/* The name that the text gives an argument or result of a function; NULL: none. */
 const char *import_argument_text(const struct mlir_value *v);
 const char *import_result_text(const struct mlir_op *func, uint32_t i);
 
