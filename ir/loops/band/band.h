@@ -43,9 +43,9 @@ struct band_test {
 
 /* The needed part of  out = sum(k) a * b. */
 struct band_product {
-	int load;         /* this load is 0 outside of the band; -1: the result is not read there */
+	int load;         /* this load is 0 outside the band; -1: the result is not read there */
 	struct band band; /* of indices of the op's form */
-	int ntests;       /* if these operands are 0 outside of theirs */
+	int ntests;       /* holds if these operands are 0 outside their bands */
 	struct band_test test[BAND_MAX_TESTS];
 };
 

@@ -115,7 +115,7 @@ struct mlir_block {
 	struct mlir_op *parent;
 };
 
-/* A region has one block, as there are no branches. An empty region has a block without ops and
+/* A region has one block, as nothing here branches. An empty region has a block without ops and
  * arguments. */
 
 struct mlir_op {
