@@ -112,7 +112,7 @@ ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max)
 	return n;
 }
 
-/* Where the key belongs among the attributes of the op: in the order of the row, others behind. */
+/* The position of the key among the attributes of the op: in the order of the row, others last. */
 static int
 row_position(const struct ir_row *row, const char *key)
 {

@@ -2,7 +2,7 @@
 
 #include <ctype.h>
 
-/* The block that a name says; length 0: none. */
+/* The block in a name; length 0: none. */
 static struct block_name
 block_of_name(const char *name)
 {

@@ -1,4 +1,4 @@
-/* Building typed ops at a place: what passes use. */
+/* Building typed ops at an insertion point, for passes. */
 #include "ir/ops/row.h"
 
 static void

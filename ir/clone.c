@@ -1,6 +1,6 @@
 /*
- * Copies of ops and modules. Of a module, a table by id says what the copy of each value is; of one
- * op, whose body has few of the module's values, a map.
+ * Copies of ops and modules. The copy of each value is found in a table by id for a module, and in
+ * a map for one op, whose body has few of the module's values.
  */
 #include "ir/ir.h"
 
@@ -21,7 +21,7 @@ struct clone_map {
 	struct ir_value **by_id; /* of a module; else NULL, and: */
 	struct map map;
 	struct VEC(struct copied) value;
-	struct VEC(struct ir_value *) operand; /* of the op at hand, until it is made */
+	struct VEC(struct ir_value *) operand; /* of the current op, until it is made */
 };
 
 static bool

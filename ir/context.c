@@ -50,8 +50,8 @@ same_name(const void *list, uint32_t units, const void *key)
 	return is_text((const char *)(name_at(list, units) + 1), t->text, t->n);
 }
 
-/* The first of this many units in one piece. If they do not fit into the current page, the rest of
- * that page stays unused. */
+/* Allocates units contiguously; returns the first. If they do not fit into the current page, the
+ * rest of that page stays unused. */
 static uint32_t
 name_room(struct ir_context *ctx, size_t units)
 {

@@ -219,7 +219,7 @@ check_memory(struct ir_module *m, const struct ir_op *op)
 	return true;
 }
 
-/* Is the value one that the element type holds? Floats are rounded; integers are what they are. */
+/* Is the value representable in the element type? Floats are rounded; integers must be exact. */
 static bool
 check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 {
@@ -241,7 +241,7 @@ check_constant(struct ir_module *m, const struct ir_op *op, enum ir_dtype t)
 	return false;
 }
 
-/* Bits go to a type that has as many; a bool has one. */
+/* A bitcast needs types of the same width; a bool has one bit. */
 static bool
 check_bits(struct ir_module *m, const struct ir_op *op, enum ir_dtype to)
 {
@@ -275,7 +275,7 @@ infer_form(struct ir_module *m, struct ir_op *op, const struct ir_row *row,
 	return form_layout(m, op, &f, written, t);
 }
 
-/* The type is as written, where it is written. */
+/* Sets the type of result i; reports if it differs from the written one. */
 static bool
 set_result(struct ir_module *m, struct ir_op *op, int i, const struct ir_type *t,
 	const struct ir_type *written)
@@ -313,7 +313,7 @@ infer_fuse(struct ir_module *m, struct ir_op *op, const struct ir_type *const *w
 	return true;
 }
 
-/* The parts of a message, where the op says them. */
+/* Checks the `parts` of a collective, if given. */
 static bool
 check_parts(struct ir_module *m, const struct ir_op *op)
 {
@@ -335,7 +335,7 @@ check_parts(struct ir_module *m, const struct ir_op *op)
 	return false;
 }
 
-/* The time axis in whose iterations the op is done again, where the op says it. */
+/* The time axis in whose iterations the op is repeated, if the op has one (`each`). */
 static bool
 check_each(struct ir_module *m, const struct ir_op *op)
 {
@@ -492,7 +492,7 @@ ir_infer(struct ir_module *m, struct ir_op *op, const struct ir_type *const *wri
 	const struct ir_row *row = op_row(m->ctx, op);
 	struct infer_key key;
 
-	/* Not where a body, a name or other ops count. */
+	/* Not for ops whose type depends on a body, a name or other ops. */
 	if (op->nresults != 1 || !(row->traits & TRAIT_PURE))
 		return infer_op(m, op, row, written);
 	infer_key_make(&key, op, written ? written[0] : NULL);

@@ -1,4 +1,4 @@
-/* A table of types by what they follow from; of those with one hash, the oldest gives way to the next. */
+/* A table of types by their keys; among entries with one hash, the oldest is replaced. */
 #include "ir/infer_memo.h"
 
 #include "ir/base/mix.h"
@@ -24,11 +24,11 @@ key_add_attr(struct infer_key *key, const struct ir_attr *a)
 			key_add(key, (uint64_t)a->list[i].i);
 		return;
 	}
-	/* Integers, floats and pointers to interned text lie in the same eight bytes. */
+	/* Integers, floats and pointers to interned text share the same eight bytes. */
 	key_add(key, (uint64_t)a->i);
 }
 
-/* A list of anything but integers has no place in a key. */
+/* Only lists of integers can be in a key. */
 static bool
 attrs_are_plain(const struct ir_op *op)
 {

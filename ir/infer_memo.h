@@ -1,8 +1,8 @@
 /*
- * What inference found lately, for infer.c: layers repeat, so most ops are like one before. The
+ * Recent results of inference, for infer.c: layers repeat, so most ops are like an earlier one. The
  * type of a result follows from the op code, the types of the operands, the attributes and the
- * written type; these are the key. Only what fitted is kept. The verifier starts with an empty
- * memo, so what it accepts does not depend on what was there before.
+ * written type; these are the key. Only successful results are kept. The verifier starts with an
+ * empty memo, so what it accepts does not depend on earlier inference.
  */
 #ifndef IR_INFER_MEMO_H
 #define IR_INFER_MEMO_H
@@ -12,8 +12,8 @@
 enum {
 	INFER_KEY_WORDS = 24, /* of an op of three operands with two short lists */
 	INFER_MEMO = 256,     /* entries: a model has some dozens of different ops */
-	INFER_WAYS = 4, /* of them for each hash: with one, ops whose hashes meet take turns, and
-				 addresses decide whether a pass takes a fifth longer */
+	INFER_WAYS = 4, /* of them for each hash: with one, ops with equal hashes would evict each
+				 other, and addresses decide whether a pass takes a fifth longer */
 };
 
 struct infer_key {
@@ -31,7 +31,7 @@ struct infer_memo {
 
 /* The key of an op with one result. */
 void infer_key_make(struct infer_key *key, const struct ir_op *op, const struct ir_type *written);
-/* The type of its result, or NULL where it is not known. */
+/* The type of its result, or NULL if it is not known. */
 const struct ir_type *infer_recall(const struct ir_module *m, const struct infer_key *key);
 void infer_remember(struct ir_module *m, const struct infer_key *key, const struct ir_type *type);
 /* Makes the memo empty. */

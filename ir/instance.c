@@ -1,6 +1,6 @@
 /*
- * Copies the ops of a template with everything worked out: sizes, types, names. A table by id says
- * what stands for each value of the template.
+ * Copies the ops of a template with sizes, types and names evaluated. A table by id has the value
+ * that replaces each value of the template.
  */
 #include "ir/instance.h"
 
@@ -13,15 +13,15 @@
 /* An instance in the making. */
 struct instance {
 	struct ir_module *m;     /* that its ops belong to */
-	const char *prefix;      /* of names of what persists, "" or "h3." */
-	struct ir_value **value; /* by id of the template's values less first_id; NULL: none yet */
+	const char *prefix;      /* of names of persistent tensors: "" or "h3." */
+	struct ir_value **value; /* by id of the template's values minus first_id; NULL: none yet */
 	uint32_t first_id;
 	const struct ir_block *from; /* block of the template at work */
 	struct ir_size_scope scope;
 	struct arena *scratch;
 };
 
-/* The return of a function; NULL where it has none. */
+/* The return op of a function, or NULL. */
 const struct ir_op *
 template_return(const struct ir_func *f)
 {
@@ -67,7 +67,7 @@ create_table(struct instance *inst)
 			ARENA_ARRAY(inst->scratch, struct ir_value *, (size_t)ids.end - ids.first);
 }
 
-/* What stands for a value of the template. */
+/* The value that replaces a value of the template. */
 static struct ir_value **
 instead_of(const struct instance *inst, const struct ir_value *v)
 {
@@ -101,7 +101,7 @@ prefixed(const struct instance *inst, const char *name)
 	return name;
 }
 
-/* Numbers stand for values without a name. */
+/* Values without a name are written as numbers. */
 static const char *
 value_name(const struct instance *inst, const char *name)
 {
@@ -110,7 +110,7 @@ value_name(const struct instance *inst, const char *name)
 	return prefixed(inst, name);
 }
 
-/* What an attribute of the op takes; a call's own are sizes or numbers of the function it calls. */
+/* The type of an attribute of the op; those of a call are sizes or numbers of its function. */
 enum wanted { WANT_INT, WANT_FLOAT, WANT_NUMBER };
 
 static bool
@@ -213,7 +213,7 @@ instance_body(struct instance *inst, const struct ir_op *from, struct ir_op *to)
 	return ok;
 }
 
-/* The written types of an op, worked out; NULL entries where none is written. */
+/* The written types of an op, evaluated; entries without a written type are NULL. */
 static bool
 instance_written(struct instance *inst, const struct ir_op *op, const struct ir_type **written)
 {

@@ -12,9 +12,9 @@
  * In a template no value has a type yet (value->type is NULL, op->written keeps the written types)
  * and attributes may be size expressions; inlining resolves both.
  *
- * Ops and values have ids among those of their module, which stay until ir_module_renumber. Whoever
- * has something to note of them keeps an array of module->op_ids or module->value_ids entries, by
- * id (ir/numbering.h: positions), and leaves the module as it is.
+ * Ops and values have ids among those of their module, which stay until ir_module_renumber. To
+ * attach data to ops or values, keep an array of module->op_ids or module->value_ids entries, by id
+ * (ir/numbering.h: positions); the module itself is not changed.
  */
 #ifndef IR_IR_H
 #define IR_IR_H
@@ -50,15 +50,15 @@ enum op_trait {
 	TRAIT_REGION = 1 << 8,     /* has a body */
 	TRAIT_TERMINATOR = 1 << 9, /* the last op of a body */
 	TRAIT_CALLS = 1 << 10,     /* a call of a template */
-	/* has a name in quotes, op->symbol, that its random numbers depend on:
+	/* has a name in quotes, op->symbol, on which its random numbers depend:
 	   two ops of the same name draw the same numbers */
 	TRAIT_KEYED = 1 << 11,
 	TRAIT_OWN = 1 << 12,  /* a kernel without index notation: struct special_op */
 	TRAIT_SUMS = 1 << 13, /* with TRAIT_PARALLEL: adds partial values up, so no result is -0 */
 	TRAIT_COPY = 1 << 14, /* identity on meaning, copies between a device and its host */
-	TRAIT_ANY_MEMORY = 1 << 15, /* operands may be in host memory; those of others may not */
-	/* with TRAIT_PARALLEL: not over time axes, where slices of different
-	   dims exist only one after the other */
+	TRAIT_ANY_MEMORY = 1 << 15, /* operands may be in host memory; those of other ops may not */
+	/* with TRAIT_PARALLEL: not over time axes, on which slices of
+	   different dims exist only one after another */
 	TRAIT_DEVICES = 1 << 16,
 };
 
@@ -105,7 +105,7 @@ struct ir_value {
 	struct ir_op *op;           /* its producer, or NULL for an argument of a block */
 	struct ir_use *uses;        /* most recent first */
 	uint32_t index;             /* among the results or arguments */
-	uint32_t id;                /* of this value alone in its module */
+	uint32_t id;                /* unique in its module */
 };
 
 struct ir_use {
@@ -114,7 +114,7 @@ struct ir_use {
 	struct ir_use *next, **link;
 };
 
-/* The arguments of a block, after a pointer to it: no other value needs room for that pointer. */
+/* The arguments of a block, after a pointer to it, so that other values need no such pointer. */
 struct ir_args {
 	struct ir_block *block;
 	struct ir_value arg[];
@@ -140,7 +140,7 @@ struct ir_op {
 	struct ir_block *body;  /* of a fuse */
 	const char *symbol;     /* interned: the name of a param, the callee of a call ... */
 	const struct ir_type_text *written; /* in templates */
-	uint32_t id;                        /* of this op alone in its module */
+	uint32_t id;                        /* unique in its module */
 	struct ir_value result[];           /* nresults */
 };
 
@@ -163,8 +163,8 @@ struct ir_module {
 	struct ir_context *ctx;
 	struct arena *arena;
 	const char *name;           /* without the @ */
-	uint32_t op_ids, value_ids; /* given so far: all ids are below */
-	uint32_t op_ids_before;     /* when ids were last given anew, or the module was complete */
+	uint32_t op_ids, value_ids; /* given so far: all ids are smaller */
+	uint32_t op_ids_before;     /* op_ids at the last renumbering, or when complete */
 	struct ir_axis axis[IR_MAX_AXES];
 	int naxes;
 	struct ir_let *let; /* sizes in scope of templates, in order; talloc array */
@@ -199,7 +199,7 @@ const char *ir_name_n(struct ir_context *ctx, const char *s, size_t n);
 /* Modules and functions. The module is a talloc child of `owner`. */
 struct ir_module *ir_module_create(const void *owner, struct ir_context *ctx, const char *name);
 struct ir_func *ir_func_create(struct ir_module *m, const char *name, struct ir_loc loc);
-/* Adds a let; its name is interned, and that of no other let. */
+/* Adds a let; its name is interned and must differ from those of other lets. */
 void ir_let_add(struct ir_module *m, struct ir_let let);
 /* The let of an interned name, or NULL. */
 const struct ir_let *ir_let_find(const struct ir_module *m, const char *name);
@@ -252,15 +252,15 @@ void ir_replace_uses(struct ir_value *from, struct ir_value *to);
  * given operands. */
 struct ir_op *ir_op_clone(
 	struct ir_module *m, const struct ir_op *op, struct ir_value *const *operands);
-/* An array for n arguments of the block, zeroed but for what says whose they are: block->arg. */
+/* An array of n arguments for block->arg, zeroed except for indices and the link to the block. */
 struct ir_value *ir_block_args(struct ir_module *m, struct ir_block *b, uint32_t n);
 /* Gives a fuse op an empty body with one argument for each operand, of its type and name. */
 struct ir_block *ir_op_make_body(struct ir_module *m, struct ir_op *op);
 /* A deep copy of a module in the same context, owned by `owner`. */
 struct ir_module *ir_module_clone(const void *owner, const struct ir_module *m);
-/* Gives all ids anew, 0, 1, 2 ... in the order of the text, so that a table by id has no entries for
- * what was erased; if_sparse: where ids have doubled, so that passes which change little do not wait
- * for it. Tables by id are void afterwards. */
+/* Renumbers all ids, 0, 1, 2 ... in the order of the text, so that tables by id have no entries for
+ * erased ops. if_sparse: only if the number of ids has doubled, so that passes which change little
+ * do not wait for it. Tables by id are invalid afterwards. */
 void ir_module_renumber(struct ir_module *m);
 void ir_module_renumber_if_sparse(struct ir_module *m);
 
@@ -282,7 +282,7 @@ ir_value_block(const struct ir_value *v)
 		->block;
 }
 
-/* The operand that an argument of a fuse body stands for; any other value itself. */
+/* The operand for an argument of a fuse body; any other value itself. */
 static inline const struct ir_value *
 ir_value_outside(const struct ir_value *v)
 {
@@ -304,7 +304,7 @@ ir_operand_type(const struct ir_op *op, int i)
 		op = op##_next, op##_next = op ? op->next : NULL)
 #define IR_FOR_USES(u, value) for (struct ir_use *u = (value)->uses; u; u = u->next)
 
-/* Attributes. Getters return `otherwise` where the op has none of that name. */
+/* Attributes. Getters return `otherwise` if the op has no attribute of that name. */
 const struct ir_attr *ir_attr_find(const struct ir_op *op, const char *key); /* NULL if absent */
 int64_t ir_attr_int(const struct ir_op *op, const char *key, int64_t otherwise);
 double ir_attr_float(const struct ir_op *op, const char *key, double otherwise);

@@ -132,7 +132,7 @@ use_unlink(struct ir_use *u)
 	u->value = NULL;
 }
 
-/* The op uses these from now on; it uses nothing yet, and has room for them. */
+/* Sets the operands of an op that has none yet, but has room for them. */
 static void
 link_operands(struct ir_op *op, struct ir_value *const *v, int n)
 {
@@ -211,7 +211,7 @@ ir_op_unlink(struct ir_op *op)
 	op->block = NULL;
 }
 
-/* The ops of a body use the arguments of the body alone, so they go with it. */
+/* The ops of a body use only arguments and results of the body, so they are erased with it. */
 void
 ir_op_erase(struct ir_op *op)
 {

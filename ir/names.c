@@ -1,7 +1,7 @@
 /*
- * Unique names. A name knows the value that owns it, the first that carries it, by its number; the
- * values that do not own the name they carry, and those without one, are few and in a map, with
- * what they are called instead.
+ * Unique names. A table by the name's number has the value that owns it, the first with this name;
+ * the few values that do not own their name, or have none, are in a map, with the name that is used
+ * instead.
  */
 #include "ir/names.h"
 
@@ -37,7 +37,7 @@ same_value(const void *list, uint32_t i, const void *v)
 	return n->called.at[i].v == v;
 }
 
-/* The value that it is called after: of an argument of a fuse's body, the operand. */
+/* The value whose name v gets: for an argument of a fuse's body, the operand. */
 static const struct ir_value *
 names_origin(const struct ir_value *v)
 {
@@ -60,7 +60,7 @@ names_claim(struct names *n, const char *name, const struct ir_value *v)
 	return s->value == v;
 }
 
-/* Finds another name for a value whose own is taken. */
+/* Finds another name for a value whose own is already used. */
 static const char *
 names_suffix(struct names *n, const struct ir_value *v)
 {
@@ -76,14 +76,14 @@ names_suffix(struct names *n, const struct ir_value *v)
 	return name;
 }
 
-/* Is it called by the name that it carries? Only where names clash is there a need to look. */
+/* Does the value keep its own name? A look-up is needed only if names clash. */
 static bool
 names_owns(const struct names *n, const struct ir_value *v)
 {
 	return v->name && (!n->clash || symbol_known(&n->owner, v->name)->value == v);
 }
 
-/* A name that was seen before? Each has a bit. */
+/* Was the name seen before? Each has a bit. */
 static bool
 names_seen(unsigned char *seen, const char *name)
 {
@@ -103,7 +103,7 @@ names_look_at(struct names *n, unsigned char *seen, const struct ir_value *v)
 		n->clash = true;
 }
 
-/* Do names clash, are there values without one? Mostly not, and then nothing is to be noted. */
+/* Do names clash, or do values lack one? Usually not, and then no table is needed. */
 static void
 names_look(struct names *n, unsigned char *seen, const struct ir_block *b)
 {
@@ -117,7 +117,7 @@ names_look(struct names *n, unsigned char *seen, const struct ir_block *b)
 	}
 }
 
-/* First round: who comes first has the name. Second round (`rest`): the others, and numbers. */
+/* First round: the first value of a name keeps it. Second round (`rest`): others, and numbers. */
 static void
 names_add(struct names *n, const struct ir_value *v, bool rest)
 {

@@ -1,6 +1,6 @@
 /*
- * The ops of a block by number, 0, 1, 2 ... in its order, in tables of their own: the block is left
- * as it is. Out of date once ops of the block move or go; ops that come later have no number.
+ * The ops of a block by number, 0, 1, 2 ... in its order, in separate tables: the block is not
+ * changed. Out of date once ops of the block are moved or erased; later ops have no number.
  */
 #ifndef IR_NUMBERING_H
 #define IR_NUMBERING_H

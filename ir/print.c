@@ -1,7 +1,7 @@
 /*
- * The printer. What it writes is the canonical text: it parses to an equal module, and printing
- * that gives the same text. One op a line, indented by two, types always written, attributes in the
- * order of the op's row.
+ * The printer. It writes the canonical text, which parses to an equal module; printing that gives
+ * the same text. One op a line, indented by two, types always written, attributes in the order of
+ * the op's row.
  */
 #include "ir/ir.h"
 
@@ -22,7 +22,7 @@ enum { PRINT_TYPES = 256 }; /* a power of two: slots for the texts of types seen
 struct printer {
 	struct out out;
 	const struct ir_module *m;
-	const struct names *names; /* NULL: values are called as they are */
+	const struct names *names; /* NULL: values keep their own names */
 	struct {
 		const struct ir_type *type;
 		char *text;
@@ -87,7 +87,7 @@ size_level(const struct ir_size *s)
 	}
 }
 
-/* An expression in parentheses where it binds less than its place asks. */
+/* Puts an expression in parentheses if it binds less tightly than its context. */
 static void
 print_size(struct printer *p, const struct ir_size *s, int level)
 {
@@ -296,7 +296,7 @@ block_calls(const struct ir_block *b, const char *name)
 	return false;
 }
 
-/* A function of the prelude is printed where a function that is printed calls it. */
+/* A function of the prelude is printed if a printed function calls it. */
 static bool
 func_needed(const struct ir_module *m, const struct ir_func *f)
 {

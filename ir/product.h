@@ -7,7 +7,7 @@
 
 #include "ir/ops/form.h"
 
-/* Dim i of a transpose's result is dim perm[i] of its operand; returns how many dims there are. */
+/* Dim i of a transpose's result is dim perm[i] of its operand; returns the number of dims. */
 int transpose_order(const struct ir_op *op, int64_t perm[IR_MAX_RANK]);
 
 /* A product with a letter for each dim of its operands and of the result. */

@@ -13,17 +13,17 @@
  *       return(%y)
  *     }
  *
- * A name in the size of a parameter is any size; one that only attributes have is any integer that
- * the op takes, `low = l`, any list, `perm = p`, or any axis. Equal names stand for equal numbers. A
+ * A name in the size of a parameter is any size; one that is only in attributes is any integer that
+ * the op takes, `low = l`, any list, `perm = p`, or any axis. Equal names mean equal numbers. A
  * letter in place of an element type is any type of its class (ops.def), the same wherever it
  * appears: T any, N a number, F a float, Z an integer, L an integer or bool. `..` in front of the
  * sizes is any number of dims, the same ones in all parameters that have them; so dims are counted
  * from the end. `@param` marks a tensor that is computed from params and constants alone.
  *
- * A rule may assume of elements that they are finite, positive or nonzero, `where finite`.
+ * A rule may assume that elements are finite, positive or nonzero, `where finite`.
  *
- * The meaning of a rule is that for all sizes which the left side takes and for which the conditions
- * hold, both sides return equal values. passes/rules/verify.h proves it.
+ * A rule means that both sides return equal values for all sizes that the left side accepts and for
+ * which the conditions hold. passes/rules/verify.h proves it.
  */
 #ifndef IR_RULE_H
 #define IR_RULE_H
@@ -39,9 +39,9 @@ struct ir_rule_condition {
 	struct ir_loc loc;
 };
 
-/* What is assumed of elements beside real arithmetic. */
+/* Assumptions about elements, in addition to real arithmetic. */
 enum rule_assumes {
-	RULE_FINITE = 1 << 0,   /* none is infinite or NaN: x - x = 0, 0 x = 0 */
+	RULE_FINITE = 1 << 0,   /* no element is infinite or NaN: x - x = 0, 0 x = 0 */
 	RULE_POSITIVE = 1 << 1, /* of logarithms and roots */
 	RULE_NONZERO = 1 << 2,  /* divisors */
 	RULE_NASSUMES = 3,
@@ -55,7 +55,7 @@ struct ir_rule {
 	const char *name;
 	struct ir_rule *next;
 	struct ir_loc loc;
-	/* Not among the functions of the module; each ends in return, with as many operands. */
+	/* Not functions of the module; both end in return, with the same number of operands. */
 	struct ir_func *side[2];
 	const struct ir_type_text **param; /* of each argument of a side */
 	const struct ir_rule_condition *where;
@@ -78,7 +78,7 @@ ir_rule_return(const struct ir_rule *r, int side)
 
 #define IR_FOR_RULES(r, rules) for (struct ir_rule *r = (rules)->first; r; r = r->next)
 
-/* " where k >= 2, a == b"; nothing where there are none. */
+/* " where k >= 2, a == b"; nothing if there are no conditions. */
 void ir_print_conditions(
 	FILE *out, const struct ir_module *m, const struct ir_rule_condition *where, int n);
 /* Prints rules; the text parses to equal rules. */

@@ -1,6 +1,6 @@
 /*
- * Copies of ops in the order of the block, and what puts them back: see saved.h. All links between ops, and between values
- * and their uses, are addresses in what is copied, so that they are right again once all is put back.
+ * Copies of ops in the order of the block, and their restoration: see saved.h. All links between
+ * ops, and between values and uses, are addresses in the copied memory, so restoring restores them.
  */
 #include "ir/saved.h"
 
@@ -22,7 +22,7 @@ struct ir_saved {
 	uint32_t n;
 	uint32_t op_ids, value_ids, op_ids_before;
 	struct arena *copies;
-	struct arena *own, *fresh; /* of the module; of the change, NULL: there is none */
+	struct arena *own, *fresh; /* of the module; of the change, NULL: none */
 };
 
 static size_t

@@ -1,8 +1,8 @@
 /*
- * @main as it is, to take changes of it back: for a pass that tries several. What is saved are its ops, with operands and
- * attributes, in one walk that copies memory; ids and lists of uses are as they were again, too. Bodies of ops
- * are not saved, as nothing but their own fuse depends on them: a change must leave those that there are as they are, and
- * must add no functions.
+ * A snapshot of @main to undo changes, for a pass that tries several. It has the ops, with operands
+ * and attributes, copied in one walk; ids and lists of uses are restored, too. Bodies of ops are
+ * not saved, as only their own fuse depends on them: a change must not modify existing bodies and
+ * must not add functions.
  *
  *     struct ir_saved *s = ir_saved_create(owner, m);
  *     for (...) {
@@ -18,13 +18,13 @@
 
 struct ir_saved;
 
-/* Of a module with a @main; owned by `owner`, which must live no longer than the module. */
+/* Saves a module with a @main; owned by `owner`, which must not outlive the module. */
 struct ir_saved *ir_saved_create(const void *owner, struct ir_module *m);
 
-/* A change begins, if none has: the ops that are made from now on live until it is taken back. */
+/* Begins a change, if none has begun: ops made from now on exist until it is taken back. */
 void ir_saved_change(struct ir_saved *s);
 
-/* The module is as it was when it was saved. */
+/* Restores the module to its state when it was saved. */
 void ir_saved_restore(struct ir_saved *s);
 
 #endif

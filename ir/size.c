@@ -12,7 +12,7 @@ enum { NAMES_SHOWN = 20 }; /* of lets and of axes, in a message */
 
 #define SIZE_FAIL(scope, loc, ...) (diag_error((scope)->m->ctx->diag, loc, __VA_ARGS__), false)
 
-/* "B, T, D" of the lets, or of the axes, of a module; "none". */
+/* "B, T, D": the names of the lets, or of the axes, of a module; or "none". */
 static char *
 names_text(const void *owner, const struct ir_module *m, bool lets)
 {
@@ -25,7 +25,7 @@ names_text(const void *owner, const struct ir_module *m, bool lets)
 	return n > NAMES_SHOWN ? text_append(text, " ...") : text;
 }
 
-/* Reports a name that stands for no number, with those that there are. */
+/* Reports a name without a value, and lists those that have one. */
 static bool
 size_unknown(const struct ir_size_scope *scope, const struct ir_size *s)
 {
@@ -130,7 +130,7 @@ size_has_fraction(const struct ir_size_scope *scope, const struct ir_size *s)
 	       (s->arg[1] && size_has_fraction(scope, s->arg[1]));
 }
 
-/* In floating point; what names no fraction is an integer of its own. */
+/* Evaluates in floating point; parts without fractions are evaluated as integers. */
 static bool
 size_real(const struct ir_size_scope *scope, const struct ir_size *s, double *value)
 {
@@ -242,7 +242,7 @@ resolve_suffix(
 	return true;
 }
 
-/* What only the types of rules have: a letter, which the call says, and dims in front. */
+/* Parts that only types in rules have: a letter, given by the call, and dims in front. */
 static bool
 resolve_rule(const struct ir_size_scope *scope, const struct ir_type_text *text, struct ir_type *t)
 {

@@ -1,7 +1,7 @@
 /*
- * Instances of templates: for types alone (ir_infer_call, on the side, kept by argument types and
- * sizes) and for good (ir_inline_calls). A chain of calls is typed with one instance a function and
- * set of arguments, so nesting and repeating cost nothing until they are inlined.
+ * Instances of templates: temporary ones for types (ir_infer_call, kept by argument types and
+ * sizes) and permanent ones (ir_inline_calls). A chain of calls is typed with one instance for each
+ * function and set of arguments, so nesting and repeating cost nothing until they are inlined.
  */
 #include "ir/template.h"
 
@@ -20,7 +20,7 @@ enum {
 	TEMPLATE_MANY_OPS = TEMPLATE_MAX_OPS + 1,
 };
 
-/* What is known of a function called with arguments of these types and these sizes. */
+/* Facts of a function called with arguments of these types and sizes. */
 struct memo {
 	struct memo *next;
 	const struct ir_func *func;
@@ -36,7 +36,7 @@ struct memo {
 
 struct ir_templates {
 	struct memo *bucket[MEMO_BUCKETS];
-	const struct ir_func *active[TEMPLATE_MAX_DEPTH]; /* of which an instance is being made */
+	const struct ir_func *active[TEMPLATE_MAX_DEPTH]; /* whose instance is being made */
 	int nactive;
 	const struct ir_func **poisoned;
 	int npoisoned;
@@ -109,7 +109,7 @@ check_sizes(struct ir_module *m, const struct ir_op *call, const struct ir_func 
 	return ok;
 }
 
-/* What does not depend on types. Returns the function, or NULL after an error. */
+/* Checks that do not depend on types. Returns the function, or NULL after an error. */
 static const struct ir_func *
 call_check(struct ir_module *m, const struct ir_op *call)
 {
@@ -153,7 +153,7 @@ call_check(struct ir_module *m, const struct ir_op *call)
 	return check_sizes(m, call, f) ? f : NULL;
 }
 
-/* Entering a function: not into one that is being entered, and not too deep. */
+/* Enters a function, unless this is a recursion or too deep. */
 static bool
 template_enter(struct ir_module *m, const struct ir_op *call, const struct ir_func *f)
 {
@@ -230,8 +230,8 @@ memo_find(struct ir_module *m, const struct ir_func *f, const struct ir_op *call
 	return memo;
 }
 
-/* Ops of a block once its calls, which are typed, are inlined; at most TEMPLATE_MANY_OPS. *last is
- * the op with which it has as many. */
+/* The number of ops of a block after inlining its calls, which are typed; at most
+ * TEMPLATE_MANY_OPS. *last is the op at which that limit is reached. */
 static int64_t
 ops_inlined(struct ir_module *m, const struct ir_block *b, const struct ir_op **last)
 {
@@ -246,7 +246,7 @@ ops_inlined(struct ir_module *m, const struct ir_block *b, const struct ir_op **
 	return n < TEMPLATE_MANY_OPS ? n : TEMPLATE_MANY_OPS;
 }
 
-/* Types the results by an instance that is thrown away. */
+/* Types the results with a temporary instance. */
 static bool
 memo_fill(struct ir_module *m, struct memo *memo, const struct ir_op *call)
 {
@@ -272,7 +272,7 @@ memo_fill(struct ir_module *m, struct memo *memo, const struct ir_op *call)
 	return memo->ok;
 }
 
-/* A result is as written, and in a chain as the argument that it will be for the next block. */
+/* A result has the written type, and in a chain that of the next block's argument. */
 static bool
 set_result(struct ir_module *m, struct ir_op *call, int i, const struct ir_type *t,
 	const struct ir_type *written)
@@ -340,7 +340,7 @@ call_prefix(const void *owner, const struct ir_op *call, int64_t k)
 	return s;
 }
 
-/* Results take the names that the caller gives them, unless they are the caller's own values. */
+/* Results get the names that the caller gives them, unless they are the caller's own values. */
 static void
 name_results(struct ir_op *call, struct ir_value *const *result)
 {
@@ -363,7 +363,7 @@ drop_ops(struct ir_op *first, struct ir_op *call)
 
 /*
  * Replaces a typed call by the ops of its function; calls among them stay calls. Returns false
- * after an error, with the call still there.
+ * after an error, with the call unchanged.
  */
 static bool
 inline_call(struct ir_module *m, struct ir_op *call)
@@ -397,7 +397,7 @@ inline_call(struct ir_module *m, struct ir_op *call)
 	return ok;
 }
 
-/* Types the calls, as the module may be a clone that knows no instances, and counts their ops. */
+/* Types the calls, as the module may be a clone without instances, and counts their ops. */
 static bool
 inlining_fits(struct ir_module *m, struct ir_func *f)
 {

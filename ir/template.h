@@ -1,6 +1,6 @@
 /*
- * Templates: functions that `call` puts in place. In a template sizes and types are expression
- * trees and no value has a type; an instance has both worked out:
+ * Templates: functions that `call` inlines. In a template sizes and types are expression trees and
+ * values have no types; in an instance both are evaluated:
  *
  *     func @dense(%x) {                                 call @dense(%h) {N = 10, as = "fc"}
  *       %w = param("w") : f32[dim(%x, -1),N]    -->     %fc.w = param("fc.w")  : f32[512,10]
@@ -46,7 +46,7 @@ struct ir_size {
 	const struct ir_size *arg[2]; /* SIZE_DIM: arg[0] is the dimension */
 };
 
-/* "+axis" or "@axis=place" behind a shape. */
+/* "+axis" or "@axis=place" after a shape. */
 struct ir_type_suffix {
 	const char *axis;            /* interned */
 	const struct ir_size *place; /* NULL: partial */
@@ -67,7 +67,7 @@ struct ir_type_text {
 	const struct ir_type_text *next; /* of the op's next result */
 };
 
-/* What the names in sizes stand for. */
+/* The scope of names in sizes. */
 struct ir_size_scope {
 	struct ir_module *m;      /* its lets and axes */
 	const struct ir_op *call; /* its other attributes are sizes; NULL: none */
@@ -77,9 +77,9 @@ struct ir_size_scope {
 };
 
 /*
- * A number that an attribute asks for: as ir_size_eval where all names in it are integers. Where
- * the call gives one of them a number with a fraction, it is worked out in floating point, with a
- * real division, and *fraction is set.
+ * The number of an attribute: as ir_size_eval if all names in it are integers. If the call gives
+ * one of them a number with a fraction, it is evaluated in floating point, with real division, and
+ * *fraction is set.
  */
 bool ir_size_number(
 	const struct ir_size_scope *scope, const struct ir_size *s, double *value, bool *fraction);
@@ -87,7 +87,7 @@ bool ir_size_number(
 /* The value of a size. False, reported at its place: a name is not set or a number does not fit. */
 bool ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value);
 
-/* The written type with its sizes worked out, or NULL after an error. */
+/* The written type with its sizes evaluated, or NULL after an error. */
 const struct ir_type *ir_type_resolve(
 	const struct ir_size_scope *scope, const struct ir_type_text *t);
 
@@ -96,22 +96,22 @@ void ir_template_names(
 	const struct ir_func *f, void (*see)(void *data, const char *name), void *data);
 
 /*
- * Types of the results of a call that stays in the IR, found by an instance made on the side; calls
- * alike share one. `written` as for ir_infer, which calls this. Reports, with a note at the call,
- * and returns false where the call is wrong: unknown function, recursion, number of arguments or
+ * Types of the results of a call that stays in the IR, found with a temporary instance, which equal
+ * calls share. `written` as for ir_infer, which calls this. Reports, with a note at the call, and
+ * returns false if the call is invalid: unknown function, recursion, number of arguments or
  * results, a size not set, an op that does not fit. A fault inside a template is reported once for
  * each set of argument types and sizes.
  */
 bool ir_infer_call(struct ir_module *m, struct ir_op *call, const struct ir_type *const *written);
 
 /*
- * Replaces the typed calls of a function, and those in what they become, by the ops of their
- * functions; adds their number to *inlined. Returns false after an error. What would be more than
- * TEMPLATE_MAX_OPS is said before anything is made.
+ * Replaces the typed calls of a function by the ops of their functions, recursively; adds their
+ * number to *inlined. Returns false after an error. If the result would have more than
+ * TEMPLATE_MAX_OPS ops, reports this before making any.
  */
 bool ir_inline_calls(struct ir_module *m, struct ir_func *f, unsigned *inlined);
 
-/* Says that faults of this function have been reported: calls of it fail without a message. */
+/* Notes that errors of this function have been reported: calls of it fail without a message. */
 void ir_template_poison(struct ir_module *m, const struct ir_func *f);
 
 #endif

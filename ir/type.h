@@ -50,7 +50,7 @@ struct ir_state {
 			/* IR_SINGLE: the coordinate, or the stage: ir_axis_place */
 };
 
-/* Where a value is kept: each device has its own memory, and its share of that of its host. */
+/* The memory of a value: each device has its own, and its share of that of its host. */
 enum ir_memory { IR_DEVICE, IR_HOST, IR_MEMORIES };
 
 struct ir_type {
@@ -67,23 +67,23 @@ struct ir_axis {
 	int32_t size;
 	bool time;
 	struct ir_loc loc;
-	bool peel; /* a time axis: the last iteration of its loops does what reads their results */
-	const char *schedule; /* a time axis: in which order stages do iterations, see
+	bool peel; /* a time axis: readers of its loops' results run in the last iteration */
+	const char *schedule; /* a time axis: the order in which stages run iterations, see
 				 ir/memory/cells.h; NULL: one after another */
-	/* A device axis with more stages of a pipeline than devices: of each stage the coordinate of its device, in
-	 * which types and sends name stages. 0 and NULL: stages are coordinates. */
+	/* A device axis with more pipeline stages than devices: the coordinate of each stage's
+	 * device; types and sends then name stages. 0 and NULL: stages are coordinates. */
 	int32_t nstages;
 	const uint16_t *stage;
 };
 
-/* How many states IR_SINGLE there are on the axis: coordinates, or stages. */
+/* Number of states IR_SINGLE on the axis: coordinates, or stages. */
 static inline int32_t
 ir_axis_stages(const struct ir_axis *a)
 {
 	return a->stage ? a->nstages : a->size;
 }
 
-/* The coordinate of the device that holds what is single in that state. */
+/* The coordinate of the device that holds a tensor that is single in that state. */
 static inline uint16_t
 ir_axis_place(const struct ir_axis *a, uint16_t order)
 {
@@ -112,8 +112,8 @@ double ir_dtype_round(enum ir_dtype t, double v);
 int64_t ir_dtype_wrap(enum ir_dtype t, int64_t v);
 /* A float converted to an integer type: truncated, clamped to its range; NaN is 0. */
 int64_t ir_dtype_truncated(enum ir_dtype t, double v);
-/* What fills a tensor of an integer type where it has no elements: as ir_dtype_truncated, but minus
- * infinity is the lowest value, of bool as well. */
+/* The fill value of an integer type for reads outside a tensor: as ir_dtype_truncated, but minus
+ * infinity becomes the lowest value, also for bool. */
 int64_t ir_dtype_fill(enum ir_dtype t, double v);
 /* An integer of type t as a double; is a less than b? */
 double ir_dtype_double(enum ir_dtype t, int64_t i);
@@ -147,7 +147,7 @@ int ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);
 /* Renumbers the axes that split each dim 0, 1 ..., in order, after some have been removed. */
 void ir_type_close_splits(struct ir_type *t);
 
-/* How many axes split `dim`: the order of the next one. */
+/* Number of axes that split `dim`: the order of the next one. */
 int ir_type_split_depth(const struct ir_type *t, int dim);
 
 /* Product of the sizes of the axes that split `dim`. */

@@ -1,8 +1,8 @@
 /*
- * The verifier. Types and layouts are checked by inferring them again; here are structure,
- * dominance, use lists and names. A table has, by id, the values whose definition the walk has come
- * to, so an op that stands in no block defines nothing, and neither does one of another module. A
- * use is right where the value is there and of the user's own block.
+ * The verifier. Types and layouts are checked by inferring them again; this file checks structure,
+ * dominance, use lists and names. A table has, by id, the values whose definition the walk has
+ * reached, so an op outside any block defines nothing, and neither does one of another module. A
+ * use is valid if the table has the value and its block is that of the user.
  */
 #include "ir/ir.h"
 
@@ -17,7 +17,8 @@
 
 struct verifier {
 	struct ir_module *m;
-	const struct ir_value **defined; /* by id; NULL: not yet; RELEASED: its buffer is gone */
+	const struct ir_value *
+		*defined; /* by id; NULL: not defined yet; RELEASED: its buffer was released */
 	bool ok;
 	bool in_main;
 	struct VEC(struct ir_op *) named; /* ops of @main with a name in quotes */
@@ -27,7 +28,7 @@ static const struct ir_value released, *const RELEASED = &released;
 
 #define FAULT(v, op, ...) (diag_error((v)->m->ctx->diag, (op)->loc, __VA_ARGS__), (v)->ok = false)
 
-/* The table's entry of a value; NULL: the id is none of this module. */
+/* The table's entry of a value; NULL: its id is not one of this module. */
 static const struct ir_value **
 defined_at(const struct verifier *v, const struct ir_value *value)
 {
@@ -80,7 +81,7 @@ verify_types(struct verifier *v, struct ir_op *op)
 		talloc_free(written);
 }
 
-/* A value is there from now on, under an id that no other one has. */
+/* Enters a value as defined; its id must be unique. */
 static void
 define(struct verifier *v, struct ir_loc loc, const struct ir_value *value)
 {
@@ -155,7 +156,7 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed)
 		v->ok = false;
 }
 
-/* Outputs are apart from what comes in: each kind has names of its own. */
+/* Outputs have a separate name space from params, states and inputs. */
 static int
 compare_symbols(const void *a, const void *b)
 {
@@ -182,7 +183,7 @@ same_name(const void *list, uint32_t i, const void *op)
 	return name_key(v->named.at[i]) == name_key(op);
 }
 
-/* Are two of one kind named alike? A table of all says so without sorting them. */
+/* Have two of one kind the same name? A table of all finds them without sorting. */
 static bool
 names_repeat(const struct verifier *v)
 {
@@ -196,7 +197,7 @@ names_repeat(const struct verifier *v)
 	return n < v->named.n;
 }
 
-/* No two params, states or inputs, and no two outputs, of one name. */
+/* No two params, states or inputs, and no two outputs, may have the same name. */
 static void
 verify_names(struct verifier *v)
 {

@@ -12,8 +12,8 @@
 #include <talloc.h>
 
 enum array_exit {
-	EXIT_MEMORY = 1, /* as enum driver_exit: what the input needs is not there */
-	EXIT_BUG = 3,    /* nothing could need that much */
+	EXIT_MEMORY = 1, /* as enum driver_exit: a resource that the input needs is missing */
+	EXIT_BUG = 3,    /* more than any use needs */
 };
 
 enum {
@@ -21,7 +21,7 @@ enum {
 	AMOUNT_BYTES = 64,
 };
 
-/* Bytes that the page tables of no 64-bit machine reach in one process: 128 TiB. */
+/* Bytes: more than any 64-bit machine can map in one process, 128 TiB. */
 static const size_t most_bytes = (size_t)1 << 47;
 
 struct block {
@@ -39,7 +39,7 @@ is_absurd(size_t n, size_t size)
 	return size && n > most_bytes / size;
 }
 
-/* How much was asked for. The product may be more than a size_t holds. */
+/* The size that was requested. The product may overflow a size_t. */
 static void
 amount_text(char text[AMOUNT_BYTES], size_t n, size_t size)
 {
@@ -232,7 +232,7 @@ create(const void *owner, size_t n, size_t size, const char *what, bool zero)
 		*b = (struct block){b, n * size};
 		return b + 1;
 	}
-	/* The kernel's pages are zero already, and are not there before they are written to. */
+	/* The kernel's pages are already zero, and are mapped only when they are written to. */
 	b = zero ? calloc(1, bytes) : malloc(bytes);
 	if (!b)
 		out_of_memory_for(n, size, what);
@@ -272,7 +272,7 @@ block_resize(struct block *b, size_t bytes)
 	return h->block;
 }
 
-/* A chunk becomes the holder of a block: what it owns stays its own. */
+/* A chunk becomes the holder of a block and keeps its children. */
 static struct block *
 chunk_to_block(struct block *chunk, size_t bytes)
 {

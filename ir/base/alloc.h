@@ -1,10 +1,10 @@
 /*
- * Memory that never is NULL: a failed allocation ends the program with a message, in one place.
- * Everything goes with an owner, a talloc context (NULL: with none):
+ * Allocations never return NULL: a failed one ends the program with a message, in one place.
+ * Everything is freed with its owner, a talloc context (NULL: no owner):
  *
  *     NEW, NEW_ARRAY ...   chunks of talloc, below 256 MiB each: objects, short lists, texts
  *     ARRAY_NEW ...        arrays that grow with the input, of any size (ir/base/vec.h, too)
- *     ir/base/arena.h      what comes by the hundred thousand and is never freed singly
+ *     ir/base/arena.h      objects in hundreds of thousands that are never freed singly
  */
 #ifndef IR_BASE_ALLOC_H
 #define IR_BASE_ALLOC_H
@@ -27,27 +27,27 @@
 #define RESIZE(owner, array, type, n)                                                              \
 	((type *)alloc_resize((owner), (array), (size_t)(n), sizeof(type), "an array of " #type))
 
-/* A context of its own for what is freed together: for scratch. */
+/* A separate context for data that is freed together: for scratch. */
 void *alloc_scratch(const void *owner);
 
-/* What printf would print. */
+/* Formats a text as printf does. */
 #define TEXT(owner, ...) text_print((owner), __VA_ARGS__)
 char *text_print(const void *owner, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *text_vprint(const void *owner, const char *format, va_list ap)
 	__attribute__((format(printf, 2, 0)));
-/* The same after the end of `text`, a chunk (NULL: a new one without an owner), which may move.
- * For texts that become long: where `text` takes all of its chunk, its end need not be looked for. */
+/* Appends a formatted text to `text`, a chunk (NULL: a new one without an owner), which may move.
+ * For texts that become long: if `text` fills its chunk, its end need not be searched for. */
 char *text_append(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *text_append_end(char *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A copy of a text, or of at most n of its bytes; of NULL, NULL. */
+/* A copy of a text, or of at most n of its bytes; NULL for NULL. */
 char *text_copy(const void *owner, const char *text);
 char *text_copy_n(const void *owner, const char *text, size_t n);
 
-/* A stream whose bytes are *text, of malloc, *n of them and a zero, once it is flushed or closed. */
+/* A stream; once flushed or closed, *text (from malloc) has its *n bytes and a zero byte. */
 FILE *text_stream(char **text, size_t *n);
 void text_stream_close(FILE *stream);
 
-/* What another allocator gave, which did not fail. */
+/* Returns p, from another allocator; ends the program if it is NULL. */
 void *must_have(void *p);
 
 void *alloc_array(const void *owner, size_t n, size_t size, const char *what);
@@ -64,8 +64,8 @@ void *alloc_resize(const void *owner, void *array, size_t n, size_t size, const 
  *     owner ──talloc──> holder ──destructor frees──> block: │ header │ elements ... │
  *     owner ──talloc──> chunk: │ header │ elements ... │              ^ the array
  *
- * An array goes with its owner, but it is no chunk itself: of the functions of talloc none takes
- * it, not even as an owner.
+ * An array is freed with its owner, but it is not a chunk itself: no talloc function accepts it,
+ * not even as an owner.
  */
 #define ARRAY_NEW(owner, type, n)                                                                  \
 	((type *)array_create((owner), (size_t)(n), sizeof(type), "an array of " #type))
@@ -79,8 +79,8 @@ void *array_create(const void *owner, size_t n, size_t size, const char *what);
 void *array_create_zero(const void *owner, size_t n, size_t size, const char *what);
 
 /*
- * The array with room for n elements; those that were there stay, others are not zeroed. NULL
- * becomes a new array of `owner`, which is not asked otherwise.
+ * The array with room for n elements; existing ones are kept, others are not zeroed. NULL becomes a
+ * new array of `owner`, which is not used otherwise.
  */
 void *array_resize(const void *owner, void *array, size_t n, size_t size, const char *what);
 
@@ -90,10 +90,10 @@ void array_free(const void *array);
 /* Bytes of all its elements. */
 size_t array_bytes(const void *array);
 
-/* Gives it another owner. */
+/* Changes the owner of an array. */
 void array_steal(const void *owner, const void *array);
 
-/* A talloc context that goes with the array, for what goes with it, too. */
+/* A talloc context that is freed with the array, as owner of further data. */
 void *array_context(const void *array);
 
 /* A copy of another owner's array. */
@@ -102,8 +102,8 @@ void *array_copy(const void *owner, const void *array);
 /* --- the end --- */
 
 /*
- * Ends the program because n elements of `size` bytes each were not to be had, and says so. No
- * machine has an address space for some sizes: to ask for those is a bug, and ends as one.
+ * Ends the program with a message, because n elements of `size` bytes each could not be allocated.
+ * Sizes that exceed any address space are a bug, and are reported as one.
  */
 _Noreturn void out_of_memory_for(size_t n, size_t size, const char *what);
 

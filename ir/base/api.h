@@ -1,7 +1,7 @@
 /*
- * Brackets the declarations of a header that plugins may include (passes/api/headers.cmake lists those headers): what
- * stands between DOPT_API_BEGIN and DOPT_API_END is exported by libdopt.so, and has C linkage in C++. All else that
- * libdopt defines is hidden, so that a plugin may use any name for functions of its own.
+ * Brackets the declarations of a header that plugins may include (passes/api/headers.cmake lists
+ * them): those between DOPT_API_BEGIN and DOPT_API_END are exported by libdopt.so, with C linkage
+ * in C++. Other symbols of libdopt are hidden, so a plugin may use any name for its functions.
  */
 #ifndef IR_API_H
 #define IR_API_H

@@ -15,7 +15,7 @@ enum {
 static const char contents[] = "ops, values and attributes"; /* for messages */
 
 struct arena {
-	char *start, *next, *end; /* of the chunk at hand */
+	char *start, *next, *end; /* of the current chunk */
 	size_t chunk, used;
 };
 
@@ -63,7 +63,7 @@ arena_strndup(struct arena *a, const char *s, size_t n)
 	return copy;
 }
 
-/* Earlier chunks stay unused: together they are smaller than the one at hand. */
+/* Earlier chunks stay unused: together they are smaller than the current one. */
 void
 arena_reset(struct arena *a)
 {

@@ -11,14 +11,15 @@
 #include <talloc.h>
 
 enum {
-	DIAG_MAX_SHOWN = 200, /* errors, and as many warnings: more than anybody reads */
-	DIAG_MAX_NAME = 256,  /* bytes of a name: longer than any that people write, a file's too */
+	DIAG_MAX_SHOWN = 200, /* errors, and also warnings: more than a user reads */
+	DIAG_MAX_NAME =
+		256, /* bytes of a name: longer than any that people write, also for files */
 };
 
 struct diag_source {
 	const char *name, *text;
 	uint32_t base, length;
-	uint32_t seen;       /* the last byte whose line was asked for */
+	uint32_t seen;       /* the last byte whose line was looked up */
 	uint32_t seen_start; /* where that line starts */
 	unsigned seen_line;
 };
@@ -42,7 +43,7 @@ tell_hidden(unsigned n, const char *what)
 			n == DIAG_MAX_SHOWN + 1 ? " is" : "s are");
 }
 
-/* At the end it is known how many messages were not shown. */
+/* Only at the end is the number of hidden messages known. */
 static int
 diag_end(struct diag *d)
 {
@@ -122,9 +123,9 @@ diag_source_text(const struct diag *d, uint32_t base)
 }
 
 /*
- * Finds the line of byte `at`: seen_line, seen_start. From the last one asked for, as messages
- * mostly go down the text; those of one line, which may be the whole text, cost what lies between
- * them.
+ * Finds the line of byte `at`: seen_line, seen_start. Starts at the last look-up, as messages are
+ * mostly in ascending order; within one line, which may be the whole text, the cost is the distance
+ * between the bytes.
  */
 static void
 find_line(struct diag_source *s, uint32_t at)
@@ -169,7 +170,7 @@ diag_level_name(enum diag_level level)
 	return name[level];
 }
 
-/* Of a longer line, as machines write them, only what is around the place is shown. */
+/* Of longer, machine-written lines only the part around the location is shown. */
 enum { DIAG_LINE = 400, DIAG_BEFORE = 60, DIAG_BEHIND = 120 };
 
 /* The source line and, under it, ^~~~ as far as the range reaches on that line. */
@@ -198,7 +199,7 @@ diag_print_line(const struct diag *d, struct ir_loc loc)
 	fputc('\n', stderr);
 }
 
-/* Counts a message. False: there were enough of its kind, and nobody but people reads them. */
+/* Counts a message. False: the limit for its kind is reached, and there is no handler. */
 static bool
 is_shown(struct diag *d, enum diag_level level)
 {

@@ -37,8 +37,8 @@ struct diag_message {
 
 typedef void diag_handler(void *data, const struct diag_message *message);
 
-/* A reporter owned by `owner` that prints to stderr: the first 200 errors and the first 200 warnings,
- * and when it is freed how many there were more. Handlers get all. Names are shortened. */
+/* A reporter owned by `owner` that prints to stderr: the first 200 errors and the first 200
+ * warnings, and, when freed, the number of further ones. Handlers get all. Names are shortened. */
 struct diag *diag_create(const void *owner);
 
 /* Sends messages to `handler` instead of stderr; NULL: back to stderr. */

@@ -2,7 +2,7 @@
 #ifndef IR_HEX_H
 #define IR_HEX_H
 
-/* What a digit of either case stands for, -1 if it is none. */
+/* The value of a hex digit of either case, -1 if it is not one. */
 static inline int
 hex_digit(char c)
 {

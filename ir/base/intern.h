@@ -1,14 +1,14 @@
 /*
- * Names and types of a context, each there once: ir/context.c and ir/type.c. Names are numbered in
- * the order in which they came, and carry the number:
+ * Names and types of a context, each stored once: ir/context.c and ir/type.c. Names are numbered in
+ * the order in which they were added, and carry the number:
  *
  *     | number | length | n a m e \0 |
- *                        ^ what ir_name gives
+ *                        ^ result of ir_name
  *
- * so what is known of names is an array by their numbers, and need not be found by a hash. The
- * first names are those of the ops, in the order of their codes. Names are stored one after
- * the other in pages of the same size (a long one takes several), so that 32 bits say where one is. Those that
- * a text speaks of are mostly those it spoke of just before: a small table has them.
+ * so data of names is in arrays by their numbers, and needs no hash. The first names are those of
+ * the ops, in the order of their codes. Names are stored consecutively in pages of the same size (a
+ * long one takes several), so that 32 bits are enough for a position. Most names in a text have
+ * occurred shortly before: a small table has these.
  */
 #ifndef IR_INTERN_H
 #define IR_INTERN_H
@@ -59,7 +59,7 @@ name_length(const char *name)
 	return name_head(name)->length;
 }
 
-/* As ir_name_n, for who has the hash: mix_text(s, n). Fetches what the look-up will read. */
+/* As ir_name_n, for callers with the hash, mix_text(s, n). Prefetches what the look-up reads. */
 const char *name_intern(struct ir_context *ctx, const char *s, size_t n, uint64_t hash);
 
 static inline void

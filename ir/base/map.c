@@ -12,7 +12,7 @@ map_grow(const void *owner, struct map *m)
 {
 	const struct map old = *m;
 
-	if (old.nslots > MAP_NONE) /* there are no more numbers */
+	if (old.nslots > MAP_NONE) /* all numbers are used */
 		out_of_memory_for(2 * old.nslots, sizeof *m->slot, "a hash table");
 	m->nslots = old.nslots ? 2 * old.nslots : FIRST_SLOTS;
 	m->slot = ARRAY_ZERO(owner, struct map_slot, m->nslots);

@@ -1,7 +1,7 @@
 /*
- * A hash index over a list of the caller's: numbers of entries by what the entries are. The list
- * (mostly a vec) has the keys and the values, in the order in which they came, so whoever goes
- * over it sees the same order in every run. A map that is zeroed is empty:
+ * A hash index over a list of the caller: from the key of an entry to its number. The list (mostly
+ * a vec) has the keys and the values, in the order in which they were added, so a walk over it has
+ * the same order in every run. A zeroed map is empty:
  *
  *     slots, by hash        the caller's list
  *     │ hash │ number │      0: key value
@@ -36,13 +36,13 @@ struct map {
 
 #define MAP_NONE UINT32_MAX
 
-/* Is entry i of the list the one of this key? Asked where the hashes agree. */
+/* Is entry i of the list the one of this key? Called if the hashes are equal. */
 typedef bool map_same(const void *list, uint32_t i, const void *key);
 
 /* Room for one more. Out of memory, or of numbers, ends the program. */
 void map_grow(const void *owner, struct map *m);
 
-/* Without entries, as many as it may have again soon; as it began. */
+/* map_clear: removes all entries, keeps the memory for reuse; map_free: back to zeroed. */
 void map_clear(struct map *m);
 void map_free(struct map *m);
 
@@ -58,7 +58,7 @@ map_slot_of(const struct map *m, uint64_t hash, map_same *same, const void *list
 	return &m->slot[at];
 }
 
-/* The slot of the key, for who numbers entries otherwise: 0 in one that is new, until map_fill. */
+/* The slot of the key, for callers with their own numbers: 0 in a new one, until map_fill. */
 static inline struct map_slot *
 map_slot_for(const void *owner, struct map *m, uint64_t hash, map_same *same, const void *list,
 	const void *key)
@@ -75,14 +75,14 @@ map_fill(struct map *m, struct map_slot *slot, uint64_t hash, uint32_t number)
 	m->used++;
 }
 
-/* The number of the key's entry, or MAP_NONE. The low 32 bits of `hash` count. */
+/* The number of the key's entry, or MAP_NONE. Only the low 32 bits of `hash` are used. */
 static inline uint32_t
 map_find(const struct map *m, uint64_t hash, map_same *same, const void *list, const void *key)
 {
 	return m->used ? map_slot_of(m, hash, same, list, key)->number - 1 : MAP_NONE;
 }
 
-/* The same; where there is none the key gets the next number, which is how many there were. */
+/* The same; a new key gets the next number, which is the number of entries before. */
 static inline uint32_t
 map_add(const void *owner, struct map *m, uint64_t hash, map_same *same, const void *list,
 	const void *key)

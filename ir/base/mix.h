@@ -1,5 +1,5 @@
-/* Numbers that look random, the same everywhere: splitmix64 (Steele, Lea, Flood 2014). For hashes
- * and for searches and samples that a seed makes; programs draw theirs from runtime/kernel/rng.h. */
+/* Pseudo-random numbers, the same on all machines: splitmix64 (Steele, Lea, Flood 2014). For hashes
+ * and for seeded searches and samples; programs use runtime/kernel/rng.h. */
 #ifndef IR_BASE_MIX_H
 #define IR_BASE_MIX_H
 
@@ -18,8 +18,8 @@ mix64(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* A hash of one word more, or of n bytes more. The first is of 0. Both halves of a product, as in
- * wyhash (Wang Yi 2019): tables are asked all the time, and this takes a quarter of mix64. */
+/* Adds one word, or n bytes, to a hash that starts as 0. Both halves of a product, as in wyhash
+ * (Wang Yi 2019): tables are used all the time, and this takes a quarter of the time of mix64. */
 static inline uint64_t
 mix_word(uint64_t hash, uint64_t word)
 {
@@ -30,7 +30,7 @@ mix_word(uint64_t hash, uint64_t word)
 
 uint64_t mix_bytes(uint64_t hash, const void *bytes, size_t n);
 
-/* The hash of a word of a language, made of these. */
+/* The hash of a word of a language, from the functions above. */
 static inline uint64_t
 mix_text(const char *s, size_t n)
 {
@@ -52,7 +52,7 @@ mix_text(const char *s, size_t n)
 	return mix_word(hash, word);
 }
 
-/* Are they the same n bytes? Most words are so short that to call memcmp takes longer. */
+/* Are the n bytes equal? Most words are so short that a call of memcmp takes longer. */
 static inline bool
 text_equal(const char *a, const char *b, size_t n)
 {
@@ -87,7 +87,7 @@ mix_pointer(const void *p)
 	return mix64((uintptr_t)p);
 }
 
-/* The next number of a sequence, which any state begins. */
+/* The next number of a sequence; any initial state is valid. */
 static inline uint64_t
 mix64_next(uint64_t *state)
 {

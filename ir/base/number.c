@@ -18,7 +18,7 @@ scaled(char text[NUMBER_TEXT], double x, const char *const *unit)
 		unit++;
 	}
 	snprintf(text, NUMBER_TEXT, "%.3g%s", x, x > 0 ? *unit : "");
-	/* Three digits, and no exponent where there are four before the point. */
+	/* Three digits, and no exponent if there are four before the point. */
 	if (x >= 999.5)
 		snprintf(text, NUMBER_TEXT, "%.0f%s", x, *unit);
 	return text;

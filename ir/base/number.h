@@ -1,4 +1,4 @@
-/* Numbers in texts for people: with a unit of a fitting size, and counts with their noun. */
+/* Numbers for human readers: with a suitable unit, and counts with their noun. */
 #ifndef IR_BASE_NUMBER_H
 #define IR_BASE_NUMBER_H
 
@@ -23,7 +23,7 @@ const char *number_plural(int64_t n);
 
 /*
  * The noun of a count: "(s)" stands for "s" and "(y/ies)" for "ies" unless n is 1. "op(s) fused"
- * is "op fused" or "ops fused". A text without parentheses stays as it is. Owned by `owner`
+ * is "op fused" or "ops fused". A text without parentheses is unchanged. Owned by `owner`
  * (talloc).
  */
 char *number_noun(const void *owner, int64_t n, const char *noun);

@@ -1,4 +1,4 @@
-/* Texts of options: where the reader is, and what is wrong there. */
+/* Texts of options: position of the reader, and messages about it. */
 #include "ir/base/option_text.h"
 
 #include "ir/base/alloc.h"

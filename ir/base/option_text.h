@@ -1,6 +1,6 @@
 /*
- * Reading the text of an option, -pass='grad,adam{lr=x}': where the reader is, and messages with a
- * caret at bytes of the text.
+ * Reading the text of an option, -pass='grad,adam{lr=x}': the position of the reader, and messages
+ * with a caret at bytes of the text.
  */
 #ifndef IR_OPTION_TEXT_H
 #define IR_OPTION_TEXT_H
@@ -15,7 +15,7 @@ struct option_text {
 	bool ok;               /* no fault so far */
 };
 
-/* At the first byte of `text`, which messages show as `source`; `text` must outlive it. */
+/* A reader at the first byte of `text`, which messages call `source`; `text` must outlive it. */
 struct option_text option_text_begin(
 	const void *owner, struct diag *d, const char *source, const char *text);
 
@@ -26,7 +26,7 @@ struct ir_loc option_text_loc(const struct option_text *t, const char *begin, co
 bool option_text_fault(struct option_text *t, const char *begin, const char *end,
 	const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/* Goes on behind blanks and line ends. */
+/* Skips blanks and line ends. */
 void option_text_skip_blanks(struct option_text *t);
 
 /* A copy of [begin, end), owned by t->owner (talloc). */

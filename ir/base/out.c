@@ -81,7 +81,7 @@ number_of_quantity(char text[OUT_QUANTITY], double f, enum ir_unit unit)
 {
 	double scale = ir_unit_scale(unit), x = f / scale;
 
-	/* A number x so that x * scale is f to the bit; where there is none, in the base unit. */
+	/* A number x so that x * scale is exactly f; if there is none, f in the base unit. */
 	for (int step = 0; step < 3 && x * scale != f; step++)
 		x = step == 0 ? nextafter(f / scale, INFINITY) : nextafter(f / scale, -INFINITY);
 	if (x * scale != f) {

@@ -25,10 +25,10 @@ struct out {
 /* Writes what is in the buffer to the file. */
 void out_flush(struct out *o);
 
-/* For what does not fit in what is left of the buffer. */
+/* For bytes that do not fit in the rest of the buffer. */
 void out_overflow(struct out *o, const char *s, size_t n);
 
-/* memcpy of what mostly is a word: to call a function for one takes longer. */
+/* memcpy for what is mostly one word, without a function call. */
 static inline void
 copy_word(char *to, const char *s, size_t n)
 {
@@ -75,21 +75,21 @@ void out_int(struct out *o, int64_t i);
 /* A short decimal that reads back to the same bits, with a point or an exponent; inf, nan. */
 void out_float(struct out *o, double d);
 
-/* In the unit, to the same bits when read back; where no number does that, in the base unit. */
+/* In the unit, such that reading it gives the same bits; if no number does, in the base unit. */
 void out_quantity(struct out *o, double f, enum ir_unit unit);
 
 /* In quotes, with escapes for quotes, backslashes and control characters. */
 void out_string(struct out *o, const char *s);
 
-/* Straight into a file: in quotes, with a backslash before quotes and backslashes. What has no
- * control characters is so a string of C, and of a profile. */
+/* Directly into a file: in quotes, with a backslash before quotes and backslashes. Without control
+ * characters this is a valid string in C and in profiles. */
 void fput_quoted(FILE *file, const char *s);
 
 /* The text of out_int or out_float in `text`; returns its length. */
 size_t number_of_int(char text[OUT_NUMBER], int64_t i);
 size_t number_of_float(char text[OUT_NUMBER], double d);
 
-/* The text of out_quantity, with a zero behind it. */
+/* The text of out_quantity, zero-terminated. */
 size_t number_of_quantity(char text[OUT_QUANTITY], double f, enum ir_unit unit);
 
 #endif

@@ -1,5 +1,5 @@
-/* Numbers in ascending order, also none of them (an array that is NULL). The orders are for qsort
- * and bsearch; of floating point NaN has no place. */
+/* Sorts numbers in ascending order; n may be 0, with array NULL. The orders are for qsort and
+ * bsearch; floating-point numbers must not be NaN. */
 #ifndef IR_BASE_SORT_H
 #define IR_BASE_SORT_H
 

@@ -1,11 +1,11 @@
-/* Texts that a reporter shows lines of and does not copy: for who reads a large file once. */
+/* Source texts that a reporter shows but does not copy: for reading a large file once. */
 #ifndef IR_SOURCE_H
 #define IR_SOURCE_H
 
 #include "ir/base/diag.h"
 
-/* As diag_add_source, of a text that stays where it is as long as `d`, with two zero bytes after
- * it. Parsers write into it, and leave it as it was. */
+/* As diag_add_source, for a text that stays at its address as long as `d`, with two zero bytes
+ * after it. Parsers write into it temporarily and restore it. */
 uint32_t diag_lend_source(struct diag *d, const char *name, const char *text, size_t length);
 
 #endif

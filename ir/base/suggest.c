@@ -10,8 +10,8 @@
 #include <string.h>
 
 enum {
-	SUGGEST_MAX_WORD = 40,      /* names of ours are shorter; longer words get no suggestion */
-	SUGGEST_LETTERS_A_SLIP = 3, /* one slip for this many letters is a typing error */
+	SUGGEST_MAX_WORD = 40,      /* known names are shorter; longer words get no suggestion */
+	SUGGEST_LETTERS_A_SLIP = 3, /* letters for each tolerated typing error */
 };
 
 static int

@@ -11,7 +11,7 @@ struct suggestion {
 /* Starts with the wrong word; it is not copied. */
 struct suggestion suggestion_for(const char *wrong);
 
-/* Takes a known word into account; the first of equals wins. */
+/* Considers a known word; of equally near ones the first is kept. */
 void suggestion_add(struct suggestion *s, const char *known);
 
 /* "; did you mean 'best'?" or "", in a buffer owned by `owner` (talloc). */

@@ -1,7 +1,7 @@
 /*
  * What names mean while a text or a function is read: a symbol for each name, found by the
- * name's number, so that there is no hash and names of one text lie side by side. A scope is a
- * number: opening one hides all values, and closing it brings back what names meant before.
+ * name's number, so that no hash is needed and names of one text are adjacent. A scope is a number:
+ * opening one hides all values, and closing it restores what names meant before.
  */
 #ifndef IR_SYMBOL_H
 #define IR_SYMBOL_H
@@ -14,29 +14,29 @@ struct arena;
 
 struct symbol {
 	void *value;
-	uint32_t scope; /* in which `value` is defined; 0: in none */
-	uint32_t n;     /* the user's: how many values, the last suffix */
+	uint32_t scope; /* in which `value` is defined; 0: none */
+	uint32_t n;     /* for the caller: a number of values, the last suffix */
 };
 
 struct symbol_undo {
 	struct symbol *symbol, before;
 };
 
-/* Zeroed but for the first two it is empty. */
+/* Empty if zeroed, except for the first two. */
 struct symbols {
 	const void *owner; /* of the lists */
 	struct arena *arena;
-	struct VEC(struct symbol *) chunk; /* NULL: none of these names was asked for */
+	struct VEC(struct symbol *) chunk; /* NULL: none of its names was looked up yet */
 	struct VEC(struct symbol_undo) undo;
 	uint32_t scope, last_scope;
 };
 
 enum { SYMBOLS_CHUNK = 256 }; /* symbols allocated together */
 
-/* Makes the symbols among which that number is. */
+/* Allocates the chunk of symbols that contains that number. */
 struct symbol *symbols_chunk(struct symbols *t, uint32_t number);
 
-/* The symbol of an interned name; it stays where it is. */
+/* The symbol of an interned name; its address does not change. */
 static inline struct symbol *
 symbol_of(struct symbols *t, const char *name)
 {
@@ -46,7 +46,7 @@ symbol_of(struct symbols *t, const char *name)
 	return (chunk ? chunk : symbols_chunk(t, number)) + number % SYMBOLS_CHUNK;
 }
 
-/* The same where it is known to be there. */
+/* The same for a symbol that is known to exist. */
 static inline const struct symbol *
 symbol_known(const struct symbols *t, const char *name)
 {
@@ -59,7 +59,7 @@ symbol_known(const struct symbols *t, const char *name)
 uint32_t scope_open(struct symbols *t);
 void scope_close(struct symbols *t, uint32_t outer, int64_t undo);
 
-/* In the scope at hand the name means that; `inner`: closing a scope brings back what it meant. */
+/* Binds the name in the current scope; `inner`: closing the scope restores its former meaning. */
 static inline void
 symbol_bind(struct symbols *t, struct symbol *s, void *value, uint32_t n, bool inner)
 {

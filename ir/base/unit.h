@@ -52,8 +52,8 @@ const char *ir_unit_text(enum ir_unit u);
 
 /*
  * Reads a whole text as a number with a unit of that kind, "25MB", in base units; kind -1 is a
- * number without one, and bytes need none. NULL where it is one; else the first byte of `text` that
- * is wrong, which may be the end.
+ * number without one, and bytes need none. Returns NULL if it is valid; else the first wrong byte
+ * of `text`, which may be the end.
  */
 const char *ir_quantity_read(const char *text, int kind, double *number);
 

@@ -1,13 +1,13 @@
 /*
- * Is a cluster connected? Trying all pairs takes too long for a thousand devices: where one net of
- * switches and hosts, connected in itself, touches every device there is a way between any two.
+ * Is a cluster connected? Trying all pairs takes too long for a thousand devices: if one connected
+ * net of switches and hosts touches every device, there is a route between any two.
  */
 #include "ir/base/alloc.h"
 #include "ir/cluster/graph.h"
 
 #include <talloc.h>
 
-/* Disjoint sets: the number of the set's first vertex, halving the way to it. */
+/* Disjoint sets: the number of the set's root vertex, with path halving. */
 static uint32_t
 set_of(uint32_t *set, uint32_t v)
 {

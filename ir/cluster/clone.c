@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* n elements in as much room as cluster.c has for them, so that more can be added. */
+/* Copies n elements with the same spare capacity as in cluster.c, so that more can be added. */
 static void *
 copy(const void *owner, const void *array, size_t size, uint32_t n)
 {

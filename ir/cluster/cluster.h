@@ -26,7 +26,7 @@ struct ir_module;
 
 struct cluster_link {
 	const char *name; /* of its kind: "nvlink" */
-	double bandwidth; /* B/s of all messages on it together; above 0 */
+	double bandwidth; /* B/s, shared by all messages on it; above 0 */
 	double latency;   /* s of a message, in addition */
 };
 
@@ -35,7 +35,7 @@ struct cluster_route {
 	uint32_t nlinks;
 	const uint32_t *link; /* numbers of links; belong to the cluster */
 	double latency;       /* sum, including that of switches on the route */
-	double bandwidth;     /* of the slowest link, where a link used k times counts as a k-th;
+	double bandwidth;     /* of the slowest link; a link used k times counts as 1/k;
 				 infinite for a message of a device to itself */
 };
 
@@ -70,7 +70,7 @@ enum { CLUSTER_STEPS_MAX = 16 }; /* links of a route that a router gives */
  * The route from end `from` to end `to` with the fewest links; among these, the one of least
  * latency, then the one whose links have the lowest numbers, the first link first. An end is a
  * device or, from ndevices on, a host. Switches and hosts forward messages, devices only with
- * `forward`. Computed once and cached. False: there is none.
+ * `forward`. Computed once and cached. False: no route.
  */
 bool cluster_route(struct cluster *c, uint32_t from, uint32_t to, struct cluster_route *r);
 
@@ -125,8 +125,8 @@ struct cluster *cluster_clone(const void *owner, const struct cluster *from);
 uint32_t *cluster_placement(const void *owner, const struct ir_module *m, struct cluster *c);
 
 /*
- * Is there a route between any two ends? If not, *from and *to are two without one. For clusters
- * whose links all go in both directions.
+ * Is there a route between every two ends? If not, *from and *to are two without one. For clusters
+ * whose links are all bidirectional.
  */
 bool cluster_connected(struct cluster *c, uint32_t *from, uint32_t *to);
 

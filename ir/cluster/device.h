@@ -14,37 +14,37 @@ DOPT_API_BEGIN
 
 struct device {
 	char *name;     /* talloc child of the device */
-	char *measured; /* how the names of measured devices begin that it stands for; NULL: only
-			   its own; a child, too */
+	char *measured; /* prefix of the names of measured devices that it stands for; NULL: only
+			   its own name; a child, too */
 #define DEVICE(name, unit, value, fits, why) double name;
 #include "ir/cluster/device.def"
 #undef DEVICE
 	uint32_t given;   /* set of the fields that the text gives, by number in device.def */
-	bool reached;     /* kernels reach what follows, not the peaks */
-	char *reach_like; /* the name of the measured device whose shares they are; NULL: given; a
+	bool reached;     /* kernels reach the shares that follow, not the peaks */
+	char *reach_like; /* name of the measured device the shares are from; NULL: given; a
 			     child */
-	struct ir_loc reach_loc;   /* where the text says what it is like */
+	struct ir_loc reach_loc;   /* location of `like` in the text */
 	struct reach_factors like; /* times that, with reach_like */
-	char *reach_source;        /* whose rates these are; NULL: unknown; a child */
+	char *reach_source;        /* the device with these rates; NULL: unknown; a child */
 	struct reach reach[REACH_KERNELS][REACH_TYPES];
 };
 
 /* The default device `generic`, owned by `owner`. */
 struct device *device_generic(const void *owner);
 
-/* Does the device stand for one that was measured under that name? */
+/* Does the device represent one that was measured under that name? */
 bool device_stands_for(const struct device *d, const char *measured);
 
 /* FLOP/s of matrix products with operands of that type. */
 double device_flops(const struct device *d, enum ir_dtype t);
 
-/* The same with operands whose rates are those of `t`. */
+/* The same with operands that have the rates of `t`. */
 double device_reach_peak(const struct device *d, enum reach_type t);
 
-/* Takes over what kernels of another device reach of its peaks, times `like`. */
+/* Copies the shares of the peaks that kernels of another device reach, times `like`. */
 void device_take_reach(struct device *d, const struct device *from);
 
-/* From now on products of f32 are those of TF32. False: the device has none. */
+/* From now on products of f32 use TF32. False: the device has no rate for it. */
 bool device_use_tf32(struct device *d);
 
 /* The number of the field of that name in device.def, or -1. */

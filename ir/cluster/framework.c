@@ -1,4 +1,4 @@
-/* Frameworks: the table, and what it makes of a device. */
+/* Frameworks: the table, and how it changes a device. */
 #include "ir/cluster/framework.h"
 
 #include "ir/base/alloc.h"

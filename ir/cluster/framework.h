@@ -1,6 +1,6 @@
 /*
- * What runs a step where it is not a program of dopt: its host issues one kernel after another, and
- * its kernels reach other shares of the peaks. The table is framework.def.
+ * Software that runs a step instead of a program of dopt: its host issues one kernel after another,
+ * and its kernels reach other shares of the peaks. The table is framework.def.
  */
 #ifndef IR_FRAMEWORK_H
 #define IR_FRAMEWORK_H
@@ -14,10 +14,10 @@ enum framework {
 #undef FRAMEWORK
 };
 
-/* The name in framework.def; NULL: none. */
+/* The name in framework.def, or NULL. */
 const char *framework_name(enum framework f);
 
-/* From now on kernels of the device are those of the framework. FRAMEWORK_NONE changes nothing. */
+/* Changes the rates of the device to those of the framework. FRAMEWORK_NONE changes nothing. */
 void device_use_framework(struct device *d, enum framework f);
 
 #endif

@@ -1,4 +1,4 @@
-/* The graph behind a cluster, for ir/cluster*.c alone. */
+/* The graph of a cluster, private to ir/cluster/. */
 #ifndef IR_CLUSTER_GRAPH_H
 #define IR_CLUSTER_GRAPH_H
 
@@ -9,7 +9,7 @@ enum { GRAPH_NONE = UINT32_MAX };
 struct graph_vertex {
 	const char *name;
 	uint32_t first; /* edge that leaves, or GRAPH_NONE; the others by `next` */
-	uint32_t exit;  /* where edges leave: itself, or behind the link inside an over-subscribed
+	uint32_t exit;  /* where edges leave: itself, or after the link inside an over-subscribed
 			   switch */
 	double latency; /* of a message that passes */
 	bool forwards;
@@ -19,7 +19,7 @@ struct graph_edge {
 	uint32_t from, to, link, next;
 };
 
-struct graph_routes; /* what was computed so far */
+struct graph_routes; /* results computed so far */
 
 struct cluster_graph {
 	struct graph_vertex *vertex;
@@ -32,9 +32,9 @@ struct cluster_graph {
 };
 
 /*
- * Of two ways of as many links, is the first one better, as cluster_route has it: by latency, then
- * by the numbers of their links? A way is given by its last edge; parent[v] is the last edge of the
- * best way to v.
+ * Is the first of two routes with equally many links better, in the order of cluster_route: by
+ * latency, then by the numbers of their links? A route is given by its last edge; parent[v] is the
+ * last edge of the best route to v.
  */
 bool graph_better_way(const struct cluster_graph *g, const uint32_t *parent, double latency,
 	uint32_t edge, double than_latency, uint32_t than);

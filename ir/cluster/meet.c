@@ -3,12 +3,12 @@
  * next level has fewer edges, until a level of one side has vertices of the other:
  *
  *     source ─ card ─┐                      ┌─ card ─ goal
- *                    ├─> fabric: both meet <┤          a switch of thousands of ports is met, and
- *     host ──────────┘                      └─ host    none of its links is looked at
+ *                    ├─> fabric: both meet <┤          the links of a switch with thousands of
+ *     host ──────────┘                      └─ host    ports need not be looked at
  *
- * What is on a shortest way is known then: the best way to each vertex of the side of the source by
- * its search, and to those on the way to the goal from where both met, level by level. That is the
- * best way that a search from the source alone finds, sum by sum.
+ * Then the shortest routes are known: the best route to each vertex on the side of the source by
+ * its search, and to those on the way to the goal from where both met, level by level. The result
+ * is the route that a search from the source alone finds, with identical sums.
  */
 #include "ir/cluster/meet.h"
 
@@ -26,11 +26,11 @@ struct side {
 struct meeting {
 	const struct cluster *c;
 	uint32_t *first_in, *next_in; /* [nvertices] edges that arrive; [nedges] the next of them */
-	uint32_t *out, *in;           /* [nvertices] how many leave, and arrive */
+	uint32_t *out, *in;           /* [nvertices] number of edges that leave, and arrive */
 	uint32_t now;
 	struct side from_source, from_goal;
 	uint32_t *reached; /* [nvertices] == now: it has a parent and a latency */
-	uint32_t *parent;  /* [nvertices] the last edge of the best way to it */
+	uint32_t *parent;  /* [nvertices] the last edge of the best route to it */
 	double *latency;
 	struct vertices way;
 	uint32_t steps;
@@ -84,7 +84,7 @@ add(struct meeting *m, struct side *s, uint32_t vertex, uint32_t level)
 	VEC_PUSH(m, &s->list, vertex);
 }
 
-/* Compares the numbers of links, the first link first, on the ways to two vertices of one level. */
+/* Compares the link numbers, first link first, on the routes to two vertices of one level. */
 static int
 compare_ways(const struct cluster_graph *g, const uint32_t *parent, uint32_t a, uint32_t b)
 {
@@ -107,7 +107,7 @@ graph_better_way(const struct cluster_graph *g, const uint32_t *parent, double l
 	return before < 0 || (before == 0 && e->link < known->link);
 }
 
-/* The way over that edge to where it leads, unless a better one is known. */
+/* Records the route over that edge to its end, unless a better one is known. */
 static void
 relax(struct meeting *m, uint32_t source, uint32_t edge)
 {
@@ -124,7 +124,7 @@ relax(struct meeting *m, uint32_t source, uint32_t edge)
 	m->parent[e->to] = edge;
 }
 
-/* Another level from the source; has the goal's side any of it? */
+/* Adds a level from the source; returns whether it has vertices of the goal's side. */
 static bool
 step_from_source(struct meeting *m, uint32_t source)
 {
@@ -152,7 +152,7 @@ step_from_source(struct meeting *m, uint32_t source)
 	return met;
 }
 
-/* Another level from the goal; has the source's side any of it? */
+/* Adds a level from the goal; returns whether it has vertices of the source's side. */
 static bool
 step_from_goal(struct meeting *m, uint32_t source)
 {
@@ -186,7 +186,7 @@ count_edges(const struct side *s, const uint32_t *degree)
 	return n;
 }
 
-/* Levels until both sides meet; false: they do not. */
+/* Adds levels until both sides meet; false: they do not. */
 static bool
 search(struct meeting *m, uint32_t source)
 {
@@ -201,8 +201,8 @@ search(struct meeting *m, uint32_t source)
 	return false;
 }
 
-/* From where both sides met to the goal, a level at a time; vertices that are on no shortest way
- * have none. */
+/* From where both sides met to the goal, a level at a time; only vertices on a shortest route get
+ * one. */
 static void
 finish(struct meeting *m, uint32_t source)
 {

@@ -4,14 +4,14 @@
 
 #include "ir/cluster/graph.h"
 
-struct meeting; /* what the searches of a cluster need */
+struct meeting; /* data of the searches in a cluster */
 
-/* For a cluster to which nothing is added any more. Owned by `owner`. */
+/* For a complete cluster, which must not change later. Owned by `owner`. */
 struct meeting *meeting_create(const void *owner, const struct cluster *c);
 
 /*
- * The edges of the route from one vertex to another, the first one first, until the next call;
- * NULL: there is none. *n: their number. *steps: edges that were looked at.
+ * The edges of the route from one vertex to another, in order, valid until the next call; NULL: no
+ * route. *n: their number. *steps: number of edges that were looked at.
  */
 const uint32_t *meeting_route(
 	struct meeting *m, uint32_t source, uint32_t goal, uint32_t *n, uint32_t *steps);

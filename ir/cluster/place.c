@@ -1,4 +1,4 @@
-/* Where the places of a mesh are on a cluster. */
+/* The devices of a cluster that the places of a mesh use. */
 #include "ir/base/alloc.h"
 #include "ir/cluster/cluster.h"
 #include "ir/ir.h"
@@ -18,7 +18,7 @@ mesh_loc(const struct ir_module *m)
 	return loc;
 }
 
-/* `device`: [n] in the order of the places; what the text says, or else the first ones. */
+/* `device`: [n] in the order of the places; from the text, or else the first ones. */
 static bool
 place_all(const struct ir_module *m, struct cluster *c, uint32_t *device, uint32_t n)
 {

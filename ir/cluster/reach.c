@@ -1,4 +1,4 @@
-/* What kernels reach: the names of reach.def, and the curves. */
+/* Rates that kernels reach: the names of reach.def, and the curves. */
 #include "ir/cluster/reach.h"
 
 #include <string.h>

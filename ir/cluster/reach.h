@@ -1,5 +1,5 @@
 /*
- * What kernels reach of the peaks of a device, by their sizes: R. W. Hockney's asymptotic rate and
+ * Shares of the peaks of a device that kernels reach, by size: R. W. Hockney's asymptotic rate and
  * half-performance length ("r_inf" and "n_1/2"; Characterizing computers and optimizing the FACR(l)
  * Poisson-solver, 1982), a length for each dim of a product.
  *
@@ -39,7 +39,7 @@ struct reach {
 
 struct device;
 
-/* What shares of sorts of kernels are multiplied by. */
+/* Factors on the shares of kinds of kernels. */
 struct reach_factors {
 #define REACH_FACTOR(name, meaning) double name;
 #include "ir/cluster/reach.def"
@@ -48,10 +48,10 @@ struct reach_factors {
 
 double reach_factor(const struct reach_factors *f, enum reach_kernel k);
 
-/* One with the values of what is not given. */
+/* The defaults of fields that are not given. */
 struct reach reach_default(void);
 
-/* The names in reach.def; -1: there is none. */
+/* Look up names of reach.def; -1: unknown. */
 int reach_kernel_find(const char *name);
 int reach_type_find(const char *name);
 const char *reach_kernel_name(enum reach_kernel k);
@@ -70,11 +70,11 @@ struct reach_size {
 	bool unaligned; /* rows of a matrix are not multiples of 16 bytes */
 };
 
-/* Seconds of a product of that size, with `flops` in all calls together, on a device of that peak. */
+/* Seconds of a product of that size, with `flops` in all its calls, on a device with that peak. */
 double reach_product_seconds(
 	const struct reach *r, double peak, const struct reach_size *size, double flops);
 
-/* Seconds to read and write `bytes` at that bandwidth; 0 bytes take none. */
+/* Seconds to read and write `bytes` at that bandwidth; 0 for 0 bytes. */
 double reach_seconds(const struct reach *r, double bandwidth, double bytes);
 
 DOPT_API_END

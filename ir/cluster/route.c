@@ -1,8 +1,8 @@
 /*
- * Routes. At first one by one, by a search from both ends (meet.h), which looks at little of a large
- * cluster. A sender of so many routes that these searches take as long as one of the whole graph
- * gets such a search: from the sender, a level of the graph at a time, as far as the receiver; it is
- * kept for the other receivers of that sender. A route, once asked for, stays.
+ * Routes. At first one by one, by a search from both ends (meet.h), which visits little of a large
+ * cluster. Once these searches of a sender have taken as long as one of the whole graph, it gets
+ * such a search: from the sender, a level of the graph at a time, as far as the receiver; this is
+ * kept for other receivers of that sender. A route is cached after its first use.
  */
 #include "ir/base/arena.h"
 #include "ir/base/map.h"
@@ -21,7 +21,7 @@
 /* A search: the edge by which each vertex is reached, GRAPH_NONE if it is not. */
 struct tree {
 	uint32_t source;
-	uint32_t depth; /* right for all vertices that so many links lead to */
+	uint32_t depth; /* final for all vertices at most this number of links away */
 	uint32_t parent[];
 };
 
@@ -39,11 +39,11 @@ struct graph_routes {
 	uint32_t *steps;    /* [nvertices] of meetings from there, since it had a tree */
 	struct tree **tree; /* [ntrees], that of a source at source % ntrees */
 	uint32_t ntrees;
-	uint32_t *level, *queue; /* [nvertices] of the search at hand */
+	uint32_t *level, *queue; /* [nvertices] of the current search */
 	double *latency;
 };
 
-/* Of a sender and a receiver. */
+/* The hash of a sender and a receiver. */
 static uint64_t
 hash_of(uint32_t from, uint32_t to)
 {
@@ -76,7 +76,7 @@ routes_of(struct cluster_graph *g)
 	return r;
 }
 
-/* Reaches the far end of an edge, unless a better way to it is known. */
+/* Reaches the far end of an edge, unless a better route to it is known. */
 static void
 relax(struct cluster *c, struct tree *t, uint32_t edge, double passing, uint32_t *queue_end)
 {
@@ -98,7 +98,7 @@ relax(struct cluster *c, struct tree *t, uint32_t edge, double passing, uint32_t
 	t->parent[e->to] = edge;
 }
 
-/* When a vertex of some level is taken, the ways to that whole level are the best ones. */
+/* When a vertex of a level is processed, the routes to all vertices of that level are final. */
 static void
 search(struct cluster *c, struct tree *t, uint32_t goal)
 {
@@ -126,7 +126,7 @@ search(struct cluster *c, struct tree *t, uint32_t goal)
 	t->depth = GRAPH_NONE;
 }
 
-/* The number of links on the way, or GRAPH_NONE. */
+/* The number of links on the route, or GRAPH_NONE. */
 static uint32_t
 links_to(const struct cluster_graph *g, const struct tree *t, uint32_t vertex)
 {
@@ -137,8 +137,8 @@ links_to(const struct cluster_graph *g, const struct tree *t, uint32_t vertex)
 	return n;
 }
 
-/* A search from `source` that says the truth about `goal`; NULL: none yet, and searches from both
- * ends took less so far than one would take. */
+/* A search from `source` that is final for `goal`; NULL: none yet, and searches from both ends have
+ * taken less so far than it would. */
 static const struct tree *
 tree_for(struct cluster *c, uint32_t source, uint32_t goal)
 {
@@ -174,7 +174,7 @@ keep(struct graph_routes *r, uint32_t from, uint32_t to, uint32_t nlinks)
 	return k;
 }
 
-/* Of a boundless cluster: out by one link, in by the other, see cluster_reserve. */
+/* In a boundless cluster: out by one link, in by the other, see cluster_reserve. */
 static struct kept *
 boundless_route(struct cluster *c, uint32_t from, uint32_t to)
 {
@@ -201,7 +201,7 @@ given_route(struct cluster *c, uint32_t from, uint32_t to)
 	return k;
 }
 
-/* By a search from the sender; NULL: there is none. */
+/* By a search from the sender; NULL: no route. */
 static struct kept *
 route_of_tree(struct cluster *c, const struct tree *t, uint32_t from, uint32_t to, uint32_t goal)
 {
@@ -215,7 +215,7 @@ route_of_tree(struct cluster *c, const struct tree *t, uint32_t from, uint32_t t
 	return k;
 }
 
-/* By searches from both ends; NULL: there is none. */
+/* By searches from both ends; NULL: no route. */
 static struct kept *
 route_of_meeting(struct cluster *c, uint32_t from, uint32_t to, uint32_t source, uint32_t goal)
 {

@@ -1,7 +1,7 @@
 /*
- * Are two tensors, two modules, a layout and its meaning equal? Comparisons are made in f64, where
- * only the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide in
- * rounding. Where the arithmetic is to be the same, modules are compared to the bit, by meaning and
+ * Are two tensors, two modules, or a layout and its meaning equal? Comparisons are made in f64,
+ * where only the order of sums differs, so the tolerance can be tight and a wrong plan cannot hide
+ * in rounding. If the arithmetic must be the same, modules are compared bit for bit, by meaning and
  * in their own element types: only this comparison detects wrong rounding.
  */
 #include "ir/interp/internal.h"
@@ -19,8 +19,8 @@ static const int64_t default_steps = 2;
 
 /*
  * Tolerances relative to the largest element. A step is a chain of some hundred ops, each of which
- * adds rounding and may amplify what came in, so we allow some hundred to a thousand units in the
- * last place.
+ * adds rounding and may amplify errors of its operands, so we allow some hundred to a thousand
+ * units in the last place.
  */
 double
 tensor_tolerance(enum ir_dtype t, bool f64)
@@ -33,8 +33,8 @@ tensor_tolerance(enum ir_dtype t, bool f64)
 }
 
 /*
- * Tensors with no larger element are compared as if they had one. Where terms of size one cancel,
- * what is left is their rounding, which an order of summation may change altogether.
+ * Tensors without a larger element are compared as if they had one of this size. If terms of size
+ * one cancel, the rest is only their rounding, which depends on the order of summation.
  */
 static const double least_scale = 1e-3;
 
@@ -56,7 +56,7 @@ largest(const struct tensor *t)
 	return most;
 }
 
-/* 0 where the elements are equal, their distance where not, an infinity where one is no number. */
+/* 0 if the elements are equal, else their distance; infinity if either is not finite. */
 static double
 distance(const struct tensor *a, const struct tensor *b, int64_t i)
 {
@@ -133,10 +133,10 @@ report_diff(struct diag *diag, struct ir_loc loc, const char *what, const struct
 }
 
 /*
- * A sum whose terms overflow to infinities of both signs is a NaN, where one that adds before it multiplies
- * overflows to one of them: (p + q) s is infinite and p s + q s is not a number. The order of the sum decides
- * which. Where one of the two is infinite and the other is not a number `want` takes what `have` has; returns
- * the number of such elements.
+ * A sum whose terms overflow to infinities of both signs is NaN, but if it adds before it
+ * multiplies it overflows to one of them: (p + q) s is infinite and p s + q s is NaN. The order of
+ * the sum decides which. If one of the two is infinite and the other is NaN, sets `want` to `have`;
+ * returns the number of such elements.
  */
 static int64_t
 take_overflown_sums(struct tensor *want, const struct tensor *have)
@@ -167,7 +167,7 @@ has_partial(const struct ir_module *m, const struct ir_type *t)
  */
 
 enum {
-	/* with fewer, a sign that depends on rounding alone may be the same in all */
+	/* with fewer, a sign that depends only on rounding may be the same in all */
 	NOISE_RUNS = 8,
 	/* some hundred ops, each a sum of some hundred terms in another order */
 	NOISE_FACTOR = 10000,
@@ -178,7 +178,7 @@ struct pair {
 	struct interp *noisy[NOISE_RUNS]; /* `before` in the same step, with noise; NULL: not run */
 	struct diag *diag;
 	bool f64;
-	bool bits;  /* every element is to be the same to the bit, */
+	bool bits;  /* every element must be the same bit for bit, */
 	bool zeros; /* of zeros the sign, too */
 };
 
@@ -194,8 +194,8 @@ folding_tolerance(enum ir_dtype t)
 	}
 }
 
-/* Is it the same number? A NaN is a NaN; and what arithmetic takes as 0 is 0, so that a pass may drop
- * an op that does no more than that, x * 1. */
+/* Are the numbers equal? All NaNs are equal, and numbers that arithmetic flushes to 0 equal 0, so
+ * that a pass may drop an op that only flushes, x * 1. */
 static bool
 same_bits(const struct pair *p, const struct tensor *t, union cell a, union cell b)
 {
@@ -231,11 +231,11 @@ compare_bits(
 }
 
 /*
- * Some gradients consist of rounding: that of the scores of a softmax that is 1 and 0 is a difference of equal
- * numbers, which later ops may magnify, and of which optimizers take the sign. No tolerance tells two orders of a
- * sum from an error there. So what differs is computed again by `before` with each rounded result moved by a unit
- * in the last place (Monte Carlo arithmetic: Parker, 1997), and may differ NOISE_FACTOR times as much as that
- * changes it.
+ * Some gradients are only rounding errors: that of the scores of a softmax with values 1 and 0 is a
+ * difference of equal numbers, which later ops may magnify, and whose sign optimizers may use. No
+ * tolerance separates two orders of a sum from an error there. So differing values are computed
+ * again by `before`, with each rounded result moved by a unit in the last place (Monte Carlo
+ * arithmetic: Parker, 1997), and may differ by NOISE_FACTOR times the change that this causes.
  */
 static const struct interp *
 noisy_step(struct pair *p, int run)
@@ -335,7 +335,7 @@ persistent_op(const struct interp *it, const char *name)
 	return NULL;
 }
 
-/* Does `after` update something of `before` that `before` leaves alone? */
+/* Does `after` update a tensor of `before` that `before` does not update? */
 static bool
 updates_more(const struct interp *before, const struct interp *after)
 {
@@ -438,7 +438,7 @@ interp_check_modules(const struct ir_module *before, const struct ir_module *aft
 	return check_pair((struct pair){.bits = false}, before, after, o);
 }
 
-/* The collectives of a block that sum: what they give is never -0. */
+/* The number of summing collectives in a block, whose results are never -0. */
 static int
 count_sums(const struct ir_block *b)
 {
@@ -468,7 +468,7 @@ interp_check_bits(const struct ir_module *before, const struct ir_module *after,
 /* --- a layout -----------------------------------------------------------------------------------
  */
 
-/* The op as it is printed, without its line's end; owned by `owner`. */
+/* The op as printed, without the newline; owned by `owner`. */
 static char *
 op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
 {
@@ -484,9 +484,9 @@ op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
 }
 
 /*
- * Later ops of the meaning go on from what the layout came to. So each op is compared for the same
- * operands, and a step of some hundred ops that amplifies rounding a million times, as deep
- * networks with batch normalization do, does not make two orders of a sum look like another result.
+ * Later ops of the meaning continue with the values of the layout. So each op is compared for the
+ * same operands, and a step of some hundred ops that amplifies rounding a million times, as in deep
+ * networks with batch normalization, does not make two orders of a sum look like different results.
  */
 static bool
 check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a,
@@ -556,8 +556,8 @@ interp_check_layout(const struct ir_module *m, const struct interp_options *opti
 /* --- sums over micro-batches --------------------------------------------------------------------
  */
 
-/* What summing in a type of 16 bits may lose: a unit in the last place of the largest element, which a
- * sum of a few micro-batches keeps to. */
+/* Permitted loss of sums in 16-bit types: a unit in the last place of the largest element, which a
+ * sum of a few micro-batches does not exceed. */
 static double
 sum_tolerance(enum ir_dtype t)
 {

@@ -1,5 +1,5 @@
 /*
- * What comes from outside a step: initial values, random inputs, and the data set
+ * Data from outside a step: initial values, random inputs, and the data set
  * in file.c. All are a function of seed, name and the element's number in the whole tensor,
  * computed by the functions that programs use, so that interpreter and programs start from the same
  * numbers whatever the layout.

@@ -36,8 +36,8 @@ interp_data_open(struct interp *it)
 	return true;
 }
 
-/* Element i of a file, whose tensors need not be aligned, as type t. False: it is not representable,
- * *lost. */
+/* Element i of a file, whose tensors need not be aligned, as type t. If it is not
+ * representable, sets *lost and returns false. */
 static bool
 read_element(
 	enum ir_dtype t, const struct rt_st_tensor *source, int64_t i, union cell *c, double *lost)

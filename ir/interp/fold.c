@@ -1,6 +1,6 @@
 /*
  * One element of an op from one number of each operand: the op's body over single cells instead of
- * strips. What the interpreter computes, so that an op on constants may be replaced by its value.
+ * strips. Identical to the interpreter, so that an op on constants may be replaced by its value.
  */
 #include "ir/interp/internal.h"
 
@@ -36,7 +36,7 @@ eval(const struct expr *e, const struct expr *body, const union cell *in)
 	return r;
 }
 
-/* Does the body follow from the loads alone: no position, no element of a literal? */
+/* Does the body depend only on loads, not on positions or elements of a literal? */
 static bool
 is_of_loads(const struct expr *e)
 {

@@ -1,14 +1,14 @@
 /*
- * An op by its form. The body becomes a program over registers, each a strip of cells along one
- * index:
+ * Runs an op by its form. The body becomes a program over registers, each a strip of cells along
+ * one index:
  *
  *     for the other indices                     the odometer
  *       for strips of at most INTERP_STRIP      along a long index
  *         registers = loads, constants, calls   the program
  *         out (+)= last register
  *
- * A computed index is no loop: its position is the value of a register. A load outside of what this
- * place has gives the operand's fill, a store there is dropped.
+ * A computed index is not a loop: its position is the value of a register. A load outside the local
+ * tensor gives the operand's fill, a store there is dropped.
  *
  * A sum of products of two float operands goes to gemm.c.
  */
@@ -39,11 +39,11 @@ struct form_plan {
 	struct form_offset offset[FORM_MAX_INDICES];
 	struct insn *insn;              /* instruction i writes register i */
 	int ninsns, value;              /* the register of the body */
-	int strip;                      /* the index along which registers lie, -1: there is none */
+	int strip;                      /* the index along which registers extend; -1: none */
 	int position[FORM_MAX_INDICES]; /* register that holds the position of a computed index */
-	struct form_scan scan;          /* what is summed up along an index in the end */
-	double divisor;                 /* of the whole sum; 0: there is none */
-	int product[2];                 /* loads of a sum of products, -1: it is none */
+	struct form_scan scan;          /* prefix sum along an index, done at the end */
+	double divisor;                 /* of the complete sum; 0: none */
+	int product[2];                 /* loads of a sum of products; -1: it is not one */
 	bool rounds;                    /* results may differ from the exact ones */
 };
 
@@ -85,8 +85,8 @@ compile(struct form_plan *p, struct arena *a, const struct expr *e)
 	return p->ninsns++;
 }
 
-/* Is it reduced, and another one after it? Then a strip along it would reduce in another order than
- * that of the indices, which two forms of one computation may have in common but for their extents. */
+/* Is the index reduced, with another reduced one after it? A strip along it would then reduce in
+ * another order than that of the indices, which equal computations of other sizes should share. */
 static bool
 is_outer_reduced(const struct form *f, int index)
 {
@@ -123,7 +123,7 @@ find_product(struct form_plan *p)
 	p->product[1] = e->arg[1]->id;
 }
 
-/* What moves or chooses elements does not. */
+/* Functions that move or select elements do not round. */
 static bool
 is_rounded(const struct ir_op *op, const struct form *f)
 {
@@ -173,8 +173,7 @@ struct run {
 	int64_t stride[FORM_MAX_INPUTS + 1][FORM_MAX_INDICES]; /* the last: of the result */
 	int64_t at[FORM_MAX_INDICES];                          /* odometer */
 	union cell (*reg)[INTERP_STRIP];
-	union cell
-		*best; /* of an argmax or argmin: the value whose place the result has; else NULL */
+	union cell *best; /* for argmax or argmin: the value at the resulting position; else NULL */
 };
 
 static void
@@ -203,8 +202,8 @@ base_of(const struct run *r, const int64_t *stride)
 }
 
 /*
- * What the computed indices of an access add to its offset at strip element k; -1 where one of them
- * is outside of what this place has.
+ * The sum of the offsets of the computed indices of an access at strip element k; -1 if one of them
+ * is outside the local tensor.
  */
 static int64_t
 computed_offset(const struct run *r, const struct form_access *access, const int64_t *stride, int k)
@@ -223,7 +222,7 @@ computed_offset(const struct run *r, const struct form_access *access, const int
 	return offset;
 }
 
-/* What a read outside of operand j gives. */
+/* The value of a read outside operand j. */
 static union cell
 fill_of(const struct run *r, int j)
 {
@@ -368,7 +367,7 @@ run_store(const struct run *r, const union cell *reg, int n)
 	}
 }
 
-/* Is v to be taken for `best`? NaN before all others, the first of equals. */
+/* Does v replace `best`? NaN precedes all others; the first of equals is kept. */
 static bool
 is_better(union cell v, union cell best, enum ir_dtype t, bool largest, bool first)
 {
@@ -379,7 +378,7 @@ is_better(union cell v, union cell best, enum ir_dtype t, bool largest, bool fir
 	return v.f == best.f ? first : (v.f > best.f) == largest;
 }
 
-/* The places of what is reduced, -1 before the first: loops may come in any order. */
+/* Positions of reduced elements, -1 before the first: loops may come in any order. */
 static void
 run_place(const struct run *r, const union cell *reg, int n)
 {
@@ -436,7 +435,7 @@ run_all(struct run *r)
 	}
 }
 
-/* What a reduction starts from. */
+/* The initial value of a reduction. */
 static void
 fill_identity(struct tensor *t, enum form_reduce how)
 {
@@ -458,7 +457,7 @@ fill_identity(struct tensor *t, enum form_reduce how)
 			t->data[k].i = i[how];
 }
 
-/* Is the result made of sums, largest or smallest elements? None of them is ever -0. */
+/* Is the result a sum, maximum or minimum? These are never -0. */
 static bool
 drops_sign(const struct form_plan *p)
 {
@@ -476,7 +475,7 @@ run_scan(const struct run *r)
 	union cell *data = r->out->data;
 	const bool isfloat = ir_dtype_class(r->out->dtype) == IR_FLOAT;
 	for (int64_t k = 0; k < all; k++) {
-		/* in either direction what comes before is complete */
+		/* in either direction, preceding elements are complete */
 		const int64_t at = s->reverse ? all - 1 - k : k, i = at / stride % n;
 		if (i != (s->reverse ? n - 1 : 0))
 			reduce_cell(&data[at], data[s->reverse ? at + stride : at - stride],
@@ -498,7 +497,7 @@ run_product(const struct run *r)
 	return product_run(index, f->nindices, r->in[a]->data, r->in[b]->data, r->out->data);
 }
 
-/* Up or down, depending on the seed and the number: what is computed twice is the same twice. */
+/* Up or down, depending on the seed and the number, so that recomputed values are equal. */
 static void
 add_noise(struct tensor *t, uint64_t seed)
 {

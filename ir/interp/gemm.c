@@ -1,8 +1,8 @@
 /*
- * out += sum of a * b in double, as a batched matrix product [m,k] x [k,n]: whatever the strides,
- * the operands are first packed into dense panels, so that the inner loop runs over contiguous
- * cells. Order of summation: k ascending, one accumulator an element. The interpreter spends nearly
- * all its time here, and only here does it care about speed.
+ * out += sum of a * b in double, as a batched matrix product [m,k] x [k,n]: for any strides, the
+ * operands are first packed into dense panels, so that the inner loop runs over contiguous cells.
+ * Order of summation: k ascending, one accumulator an element. The interpreter spends nearly all
+ * its time here, so this is its only code that is optimized for speed.
  */
 #include "ir/interp/internal.h"
 

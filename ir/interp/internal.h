@@ -1,5 +1,5 @@
 /*
- * What the files of the interpreter share; not included from elsewhere.
+ * Shared by the files of the interpreter; not included from elsewhere.
  *
  *     interp.c   the interpreter: steps, ops, live ranges of values
  *     tensor.c   whole and local tensors: rounding, copies
@@ -27,9 +27,9 @@ enum interp_limit {
 			       first-level cache */
 };
 
-/* What the interpreter holds of a value; its number is value->id. */
+/* The interpreter's data of a value; its number is value->id. */
 struct slot {
-	struct tensor **place; /* one a place, NULL where the place does not hold the value; NULL:
+	struct tensor **place; /* one a place, NULL if the place does not hold the value; NULL:
 				  no value now */
 	int uses;              /* still to come in this step */
 	bool borrowed;         /* the tensors belong to another slot: an argument of a fuse */
@@ -41,7 +41,7 @@ struct named {
 	const char *name;
 	struct ir_op *op;
 	struct tensor *now;  /* persistent: value in this step; output: value of this step */
-	struct tensor *next; /* persistent: value in the next step, NULL while it has none */
+	struct tensor *next; /* persistent: value in the next step, NULL before it is computed */
 };
 
 struct interp_data;
@@ -63,8 +63,8 @@ struct interp {
 	int64_t done; /* steps that have ended, counted from step 0 */
 };
 
-/* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees what nobody reads
- * any more. */
+/* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees values without
+ * further readers. */
 void interp_begin(struct interp *it, int64_t step);
 bool interp_op(struct interp *it, struct ir_op *op);
 void interp_op_done(struct interp *it, struct ir_op *op);
@@ -77,7 +77,7 @@ interp_places(const struct interp *it, const struct ir_value *v)
 	return it->slot[v->id].place;
 }
 
-/* data.c: whole tensors owned by `owner`. NULL and a report where the data does not fit. */
+/* data.c: whole tensors owned by `owner`. NULL, after a report, if the data does not fit. */
 struct tensor *interp_initial(const struct interp *it, const void *owner, const struct ir_op *op);
 struct tensor *interp_input(const struct interp *it, const void *owner, const struct ir_op *op);
 /* file.c: opens the data file of the options, owned by `it`; the rows of this step. */
@@ -108,7 +108,7 @@ void tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor 
 void interp_local_shape(const struct interp *it, const struct ir_type *t, int64_t dim[IR_MAX_RANK]);
 /* Does the place hold such a value: is it at k on every axis where the value is single(k)? */
 bool interp_holds(const struct interp *it, const struct ir_type *t, int64_t place);
-/* What a place holds of a whole tensor. Where it is partial, place 0 holds it and the others zeros.
+/* The local tensor of a place. If the type is partial, place 0 has the values and others zeros.
  */
 struct tensor *interp_cut(const struct interp *it, const void *owner, const struct ir_type *t,
 	const struct tensor *whole, int64_t place);
@@ -125,7 +125,7 @@ void interp_move(const struct interp *it, const void *owner, const struct ir_op 
 
 /* form.c: an op with a form. */
 struct form_plan;
-/* NULL and a report where the op has no form. */
+/* NULL, after a report, if the op has no form. */
 struct form_plan *form_plan_make(struct interp *it, const struct ir_op *op);
 /* The op at one place; in[] are its operands there. The result is owned by `owner`. */
 struct tensor *form_plan_run(const struct interp *it, const struct form_plan *plan,
@@ -141,7 +141,7 @@ void scalar_flush(enum ir_dtype t, const struct interp_options *o, union cell *r
 
 /*
  * gemm.c: out += sum of a * b, where index i has size[i] and strides a[i], b[i], out[i] (0:
- * it has no such index). Returns false, doing nothing, where an index does not fit a batched matrix
+ * it has no such index). Returns false, doing nothing, if an index does not fit a batched matrix
  * product.
  */
 struct product_index {

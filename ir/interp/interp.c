@@ -14,7 +14,7 @@
 /* --- creation -----------------------------------------------------------------------------------
  */
 
-/* Is the tensor one that fits in memory, and not empty? */
+/* Does the tensor fit in memory, and is it not empty? */
 static bool
 check_size(struct interp *it, const struct ir_op *op, const struct ir_type *t)
 {
@@ -46,7 +46,7 @@ check_sizes(struct interp *it, const struct ir_block *b)
 	return true;
 }
 
-/* Params, states and outputs of @main, in order; `traits` and `code` choose. */
+/* The outputs of @main (`output`), or its params and states, in order; *n: their number. */
 static struct named *
 collect_named(struct interp *it, bool output, int *n)
 {
@@ -137,7 +137,7 @@ slot_free(struct slot *s)
 	s->borrowed = false;
 }
 
-/* Room for the tensors of a result; they are to be owned by the returned array. */
+/* An array for the tensors of a result, which must be owned by it. */
 static struct tensor **
 slot_new(struct interp *it, const struct ir_value *v)
 {
@@ -170,8 +170,8 @@ all_readable(struct interp *it, const struct ir_op *op)
 /* --- one op -------------------------------------------------------------------------------------
  */
 
-/* May an operand be absent at a place where the result is not? Where it is single on an axis on
- * which the result is partial, it counts as zero at the other places. */
+/* May an operand be absent at a place that has the result? If it is single on an axis on which the
+ * result is partial, it counts as zero at the other places. */
 static bool
 counts_as_zero(const struct interp *it, const struct ir_type *operand, const struct ir_type *result,
 	int64_t place)
@@ -414,7 +414,7 @@ interp_op_done(struct interp *it, struct ir_op *op)
 			slot_free(slot_of(it, &op->result[i]));
 }
 
-/* In a body values live to its end, where yield reads them. */
+/* In a body, values are live to its end, where yield reads them. */
 static bool
 run_block(struct interp *it, struct ir_block *b)
 {

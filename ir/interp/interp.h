@@ -1,6 +1,6 @@
 /*
- * The reference interpreter: what a module means, computed slowly and plainly. Passes, layouts and
- * programs are compared with it.
+ * The reference interpreter: computes the meaning of a module, slowly and plainly. Passes, layouts
+ * and programs are compared with it.
  *
  *     MEANING  layouts are ignored and parallelization ops are identities: one place, whole tensors
  *     LAYOUT   every value is an array of local tensors, one for each place (a coordinate on each
@@ -22,7 +22,7 @@
 
 DOPT_API_BEGIN
 
-/* One element: .f for floats (whatever their width), .i for integers and bool (0 or 1). */
+/* One element: .f for floats of any width, .i for integers and bool (0 or 1). */
 union cell {
 	double f;
 	int64_t i;

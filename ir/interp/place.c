@@ -9,10 +9,10 @@
  * all of them are done, in a program as here. Sums are made in the order of the places, in both.
  *
  * A split that is added is always the innermost of its dimension, and only an innermost one is
- * taken away. So on one axis a local tensor with the split taken away is just the slices of the
- * places behind one another, whatever else splits the dimension; and a parallelization op is two
- * steps that need not know its name: collect the tensor over the axis, then cut it as the result
- * wants it.
+ * removed. So, on one axis, removing the split from a local tensor concatenates the slices of the
+ * places, whatever else splits the dimension; and a parallelization op is two steps that do not
+ * depend on the op: collect the tensor over the axis, then cut it as the type of the result
+ * requires.
  */
 #include "ir/interp/internal.h"
 
@@ -85,7 +85,7 @@ interp_assemble(const struct interp *it, const void *owner, const struct ir_type
 	struct tensor *whole = tensor_create(owner, (enum ir_dtype)t->dtype, t->rank, t->dim);
 	int64_t local[IR_MAX_RANK], start[IR_MAX_RANK];
 	interp_local_shape(it, t, local);
-	bool add = false; /* parts that lie side by side are copied: 0 + -0 would be 0 */
+	bool add = false; /* adjacent parts are copied, not added: 0 + -0 would be 0 */
 	for (int i = 0; i < it->m->naxes; i++)
 		add = add || t->axis[i].kind == IR_PARTIAL;
 	for (int64_t p = 0; p < it->nplaces; p++) {
@@ -125,7 +125,7 @@ interp_copies_agree(const struct interp *it, const struct ir_type *t, struct ten
 	return true;
 }
 
-/* All that the places along an axis hold together, in shape of the type without that axis. */
+/* The tensor that the places along an axis hold together, as the type without that axis. */
 static struct tensor *
 collect(const struct interp *it, const void *owner, const struct ir_type *t,
 	struct tensor *const *from, int axis, int64_t place)
@@ -145,7 +145,7 @@ collect(const struct interp *it, const void *owner, const struct ir_type *t,
 		assert(ir_type_split_axes(t, s.dim, list) == s.order + 1);
 		dim[s.dim] *= size;
 	}
-	/* A sum starts at +0; one place has nothing to sum, and slices are copied as they are. */
+	/* A sum starts at +0; one place has nothing to sum, and slices are copied unchanged. */
 	const bool add = s.kind == IR_PARTIAL && size > 1;
 	struct tensor *all = tensor_create(owner, (enum ir_dtype)t->dtype, t->rank, dim);
 	for (int k = 0; k < size; k++) {
@@ -159,7 +159,7 @@ collect(const struct interp *it, const void *owner, const struct ir_type *t,
 	return all;
 }
 
-/* Does the parallelization op sum over its axis? Then no -0 comes out, by meaning either. */
+/* Does the parallelization op sum over its axis? Then no result is -0, also by meaning. */
 static bool
 sums_over(const struct interp *it, const struct ir_type *from, const struct ir_type *to, int axis)
 {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <talloc.h>
 
-/* Elements that are printed of a tensor: what fits a few lines of a terminal. */
+/* Printed elements of a tensor: enough for a few lines of a terminal. */
 static const int64_t max_printed = 64;
 
 static void

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* The bytes of a tensor as its element type has them; with f64 floats are rounded only here. */
+/* The bytes of a tensor in its element type; with f64, floats are rounded only here. */
 static void *
 packed(const void *owner, const struct tensor *t, size_t *bytes)
 {
@@ -38,7 +38,7 @@ append(struct rt_st_writer *w, const struct tensor *t, struct rt_status *st)
 	return ok;
 }
 
-/* Where a program that loads the file goes on. */
+/* The position from which a program that loads the file continues. */
 static void
 write_progress(const struct interp *it, struct rt_position_text *text)
 {

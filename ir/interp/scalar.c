@@ -2,8 +2,8 @@
  * The scalar functions of ir/ops/scalar.def over strips of cells. Floats are computed in double,
  * integers in 128 bits and then wrapped, so that no intermediate result overflows. A row's C text
  * is expanded twice: once with x, y, z as doubles and once as integers; the M_ macros choose by
- * their type. What makes no sense for one of them is `none`, and never reached: a row's letter lets
- * floats only or integers only pass.
+ * their type. Functions that do not apply to one of them are `none` there, and never called: the
+ * type letter of a row admits only floats or only integers.
  */
 #include "ir/interp/internal.h"
 #include "ir/ops/literal.h"
@@ -48,7 +48,7 @@ softplus(double x)
 	return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
-/* Halves to the even one, whatever the rounding mode. */
+/* Rounds halves to even, in any rounding mode. */
 static double
 nearest_even(double x)
 {
@@ -135,14 +135,14 @@ mulhi(wide x, wide y, int w)
 	return x * y >> w;
 }
 
-/* The quotient where there is no rest, else -1. */
+/* The quotient if there is no remainder, else -1. */
 static wide
 exact_i(wide x, wide y)
 {
 	return y == 0 || x % y ? -1 : x / y;
 }
 
-/* Beyond the width nothing is left but what comes in. A product: a negative x has no <<. */
+/* Shifts by the width or more leave only bits shifted in. A product, as C has no << for x < 0. */
 static wide
 shift_left(wide x, wide y, int w)
 {
@@ -289,7 +289,7 @@ wide_of(union cell c, bool unsigned64)
 	return unsigned64 ? (wide)(uint64_t)c.i : c.i;
 }
 
-/* ir_dtype_wrap, of which positions in tensors need one for each element: without calls. */
+/* ir_dtype_wrap without calls, as positions in tensors need it for each element. */
 struct wrapping {
 	unsigned spare; /* high bits that the type does not have */
 	enum ir_dclass class;

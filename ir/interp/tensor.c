@@ -1,4 +1,4 @@
-/* Tensors of the interpreter: one cell an element, whatever its type; types show in the rounding.
+/* Tensors of the interpreter: one cell an element of any type; types only affect rounding.
  */
 #include "ir/interp/internal.h"
 

@@ -1,6 +1,6 @@
 /*
  * Computed positions in a kernel. An op that reads at computed positions needs the whole tensor in
- * memory; one that writes there has a segment of its own.
+ * memory; one that writes at them has its own segment.
  */
 #include "ir/loops/build.h"
 
@@ -17,7 +17,7 @@ count_computed(const struct form *f, int *index)
 	return n;
 }
 
-/* Does the op read at the computed position what the kernel makes? */
+/* Does the op read, at the computed position, a value made in the kernel? */
 static bool
 reads_made(const struct scheme *s, const struct scheme_op *o, int index)
 {

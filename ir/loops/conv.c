@@ -1,14 +1,14 @@
 /*
- * Which ops of a kernel are convolutions that a library does? By their rows' names: conv2d and its
- * two gradients, in f32, f16 or bf16, where what the place has is a convolution by itself: no
- * computed index is split, and no position depends on where a slice begins.
+ * Which ops of a kernel are convolutions that a library computes? By op name: conv2d and its two
+ * gradients, in f32, f16 or bf16, if the local part is a convolution by itself: no computed index
+ * is split, and no position depends on where a slice begins.
  */
 #include "ir/loops/build.h"
 
 /* Channels that a library's layouts are in multiples of. */
 #define CHANNELS 16
 
-/* The two entries of a list of the op; `otherwise` where it is left out, one stands for both. */
+/* The two entries of a list of the op, or one for both; `otherwise` if it is absent. */
 static void
 pair(const struct ir_op *op, const char *key, int64_t otherwise, int64_t out[2])
 {
@@ -20,7 +20,7 @@ pair(const struct ir_op *op, const char *key, int64_t otherwise, int64_t out[2])
 		out[1] = out[0];
 }
 
-/* Does an expression need the position of an index that begins somewhere else at each place? */
+/* Does an expression use an index whose first position differs between places? */
 static bool
 is_shifted(const struct scheme_op *o)
 {
@@ -36,10 +36,10 @@ is_shifted(const struct scheme_op *o)
 	return false;
 }
 
-/* Loads of the body: a constant is none, it lies nowhere. */
+/* Loads of the body, without constants, which are not in memory. */
 #define BOTH 3u
 
-/* Does the result's padding behind the image make sense to a library? It is found from the sizes.
+/* Does a library accept the padding after the image? It follows from the sizes.
  */
 static bool
 fits_padding(
@@ -118,7 +118,7 @@ scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t)
 		      y = c->n * blocked(c->o) * c->oh * c->ow;
 	const int64_t f = blocked(c->o) * blocked(c->c / c->groups) * c->kh * c->kw;
 
-	/* A library also needs room of its own, of the size of a filter or of some images. */
+	/* A library also needs a workspace, of the size of a filter or of some images. */
 	const int64_t bytes = 4 * (x + y + 2 * f + (x + y) / c->n) + 8 * SCHEME_ALIGN;
 	const int64_t widened = t == IR_f32 ? 0 : rt_conv_half_room(c);
 	return (bytes + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN + widened;

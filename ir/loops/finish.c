@@ -1,12 +1,12 @@
 /*
- * What is decided once all segments are there: where tensors lie, which products are used up block
- * by block, and which neighbouring classes are one loop because they are one contiguous range
+ * Decisions after all segments are made: where tensors are stored, which products are consumed
+ * block by block, and which neighbouring classes are one loop because they are one contiguous range
  * everywhere.
  */
 #include "ir/loops/build.h"
 #include "runtime/kernel/gemm.h"
 
-/* Is t read by an op of another segment than the one that makes it, or seen through a reshape? */
+/* Is t read in another segment than the one that makes it, or through a reshape? */
 static bool
 read_elsewhere(const struct scheme *s, int t)
 {
@@ -64,8 +64,8 @@ row_dim(const struct scheme_op *product, int m_index)
 	return -1;
 }
 
-/* Is the first loop of segment i the rows of the product in segment i - 1, wherever it is read? Where the rows are several
- * indices, these have been merged into one class. */
+/* Is the first loop of segment i the rows of the product in segment i - 1, in all reads of it? If
+ * the rows are several indices, these have been merged into one class. */
 static bool
 walks_rows(const struct scheme *s, int i)
 {
@@ -218,7 +218,7 @@ choose_tile(const struct scheme *s, struct scheme_segment *g)
 	}
 }
 
-/* Elements of tensor t where it is kept: whole, or a row of its segment. */
+/* Elements of tensor t in its storage: whole, or a row of its segment. */
 static int64_t
 elements_in_scratch(const struct scheme *s, int t)
 {
@@ -271,7 +271,7 @@ scheme_is_block(const struct scheme *s, int t)
 	return s->segment[next - 1].kind == SCHEME_GEMM;
 }
 
-/* A bug of ours if not: everything is made before it is read. */
+/* Must hold: each value is made before it is read. */
 static void
 assert_order(const struct scheme *s)
 {
@@ -289,7 +289,7 @@ assert_order(const struct scheme *s)
 	}
 }
 
-/* What the library call of a segment is given: products of 16-bit floats are done in f32, by
+/* Bytes of workspace of a segment's library call: products of 16-bit floats are done in f32, by
  * blocks.
  */
 static int64_t

@@ -1,8 +1,8 @@
 /*
- * Which sums of products are matrix products? Every index of  out = sum(k) a * b  is of one of four
- * groups by where it stands: batch (a, b, out), m (a, out), n (b, out), k (a, b). Indices of a
- * group that lie next to each other everywhere are joined; one of each group becomes a side of the
- * matrices, so that in each matrix one of its two sides is contiguous; what is left over are loops
+ * Which sums of products are matrix products? Every index of  out = sum(k) a * b  is in one of four
+ * groups, by the tensors that have it: batch (a, b, out), m (a, out), n (b, out), k (a, b). Indices
+ * of a group that are adjacent everywhere are joined; one of each group becomes a side of the
+ * matrices, so that in each matrix one of its two sides is contiguous; the others become loops
  * around the call.
  */
 #include "ir/loops/scheme.h"
@@ -33,7 +33,7 @@ index_stride(const struct scheme *s, const struct form_access *x, int tensor, in
 	return stride;
 }
 
-/* The sides of the product, or false: an index stands where none of a matrix product does. */
+/* The sides of the product; false: an index fits in none of the four groups. */
 static bool
 find_sides(
 	const struct scheme *s, const struct scheme_op *o, int first, int second, struct sides *out)
@@ -136,7 +136,7 @@ add_loops(const struct sides *x, const struct side *m, const struct side *n, con
 	return true;
 }
 
-/* The side number i of a group (from 0), NULL behind the last; `*none` where the group is empty. */
+/* Side i of a group (from 0), NULL after the last; `*none` if the group is empty. */
 static const struct side *
 side_of(const struct sides *x, enum group group, int i)
 {
@@ -170,8 +170,8 @@ choose(const struct sides *x, struct scheme_gemm *best)
 }
 
 /*
- * Is o a matrix product of two of its operands? Of floating point; both may be one tensor. A
- * product without a sum, or without m and n, is no work for a library.
+ * Is o a matrix product of two of its operands, of floating-point type? Both may be one tensor. A
+ * product without a sum, or without m and n, is not worth a library call.
  */
 bool
 scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g)

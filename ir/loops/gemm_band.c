@@ -1,6 +1,6 @@
 /*
- * The band of a product as the library call has it. Of the bands that are known (band.h), those of
- * two sides of the call help: the one that leaves out most is taken.
+ * The band of a product in terms of the library call. Of the known bands (band.h), only those of
+ * two sides of the call can be used: the one that skips most is taken.
  */
 #include "ir/loops/scheme.h"
 
@@ -54,7 +54,7 @@ find_bands(struct scheme *s, struct bands *bands)
 		const int n = band_find(bands, s->op[seg->op[0]].op, found);
 		for (int k = 0; k < n; k++) {
 			struct rt_gemm_band b;
-			/* Tests look at whole operands, of which slabs have parts. */
+			/* Tests need whole operands, but slabs have only parts. */
 			if (s->nslabs && found[k].ntests)
 				continue;
 			if (!matrix_band(g, &found[k], &b) || points(g, &b) >= points(g, &g->band))

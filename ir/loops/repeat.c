@@ -1,6 +1,6 @@
 /*
- * Values that are computed again by each op that reads them, instead of being kept whole in scratch from one segment
- * of loops to the next. Rows of logits are longer than a row buffer may be:
+ * Values that are recomputed by each op that reads them, instead of being kept whole in scratch
+ * from one segment of loops to the next. Rows of logits are longer than a row buffer may be:
  *
  *     z = product                            kept: d, as large as z, in f32
  *     for r:  top = max(c) z[r,c]
@@ -10,7 +10,7 @@
  *     for r:  ...  e = exp(z[r,c] - top)     again: z is in memory anyway, and all is one segment
  *             p = sum(c) (c == y[r]) ((z[r,c] - top) - log s)
  *
- * Of cheap functions only, and where no more is read for it than would be written and read.
+ * Only for cheap functions, and if it reads no more than keeping the value would write and read.
  */
 #include "ir/loops/build.h"
 
@@ -22,7 +22,7 @@
 
 enum { REPEAT_MAX_OPS = 200 }; /* more would be several segments anyway (segment.c) */
 
-/* Is t's value an element-by-element function, cheap to compute again, of what is in the kernel? */
+/* Is t a cheap elementwise function of tensors of the kernel? */
 static bool
 is_cheap(const struct scheme *s, int t)
 {
@@ -35,7 +35,7 @@ is_cheap(const struct scheme *s, int t)
 	       !scheme_is_alone(o) && o->divisor == 0 && expr_is_cheap(o->f.body);
 }
 
-/* Adds to set[] what computing t again reads, and what is computed again for it. */
+/* Adds to set[] the tensors that recomputing t reads, and those recomputed for it. */
 static void
 add_read(const struct scheme *s, int t, bool *set)
 {
@@ -110,7 +110,7 @@ struct repeat {
 	struct scheme *s;            /* ops are added to it */
 	const struct scheme_op *was; /* its ops before */
 	const bool *cheap;           /* [tensors before] */
-	int *copy;                   /* [tensors before] that the reader at hand has; -1: none */
+	int *copy; /* [tensors before] copy that the current reader has; -1: none */
 };
 
 /* Tensor t, computed for one reader. */

@@ -1,8 +1,8 @@
 /*
  * scheme_create: the tensors and ops of a kernel, put into segments. An op joins the segment before
  * it if that keeps an outer nest to share and row buffers that fit the cache; else it starts one.
- * Where whole tensors are kept between segments that would be cheap to compute again, their readers
- * do (repeat.c), if less scratch is needed then.
+ * If whole tensors that are cheap to recompute are kept between segments, their readers recompute
+ * them (repeat.c), provided that this needs less scratch.
  */
 #include "ir/base/vec.h"
 #include "ir/loops/build.h"
@@ -49,7 +49,7 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 	return s->ntensors - 1;
 }
 
-/* A value between the ops that one op is split into, of the same shape as its result. */
+/* A value between the ops into which one op is split, of the same shape as its result. */
 static int
 add_part(struct scheme *s, const struct ir_value *result, enum ir_dtype t, int op)
 {
@@ -78,7 +78,7 @@ scheme_root(const struct scheme *s, int t)
 	return t;
 }
 
-/* Loads of operands that only their place has, where the result is on other places too. */
+/* Loads of operands that exist only at one place, if the result is on other places too: a set. */
 static uint32_t
 absent_loads(const struct ir_module *m, const struct ir_op *op)
 {
@@ -91,7 +91,7 @@ absent_loads(const struct ir_module *m, const struct ir_op *op)
 	return set;
 }
 
-/* A number that is the result of an op, as those that read it get it. */
+/* A constant that is the result of an op, rounded as its readers see it. */
 static const struct expr *
 rounded_constant(struct scheme *s, const struct expr *e)
 {
@@ -102,7 +102,7 @@ rounded_constant(struct scheme *s, const struct expr *e)
 	return expr_const(s->arena, t, ir_dtype_round(t, e->value));
 }
 
-/* The value of a constant, NULL where v is none. */
+/* The expression of a constant; NULL if v is not one. */
 static const struct expr *
 constant_of(struct scheme *s, const struct ir_value *v)
 {
@@ -115,8 +115,8 @@ constant_of(struct scheme *s, const struct ir_value *v)
 	return rounded_constant(s, f.body);
 }
 
-/* Replaces loads of constants by their value, but where a load may give something else: outside of
- * the tensor, or on a place that does not have it. */
+/* Replaces loads of constants by their value, unless a load may give another one: outside the
+ * tensor, or on a place that does not have it. */
 static void
 hold_constants(struct scheme *s, struct scheme_op *o)
 {
@@ -147,8 +147,8 @@ push_op(struct scheme *s, const struct scheme_op *o)
 }
 
 /*
- * The place of the largest is two reductions: the largest, and of the places that hold it the
- * first. Where the largest is NaN, those places do that hold one.
+ * The position of the maximum takes two reductions: the maximum, and the first position that holds
+ * it. If the maximum is NaN, positions with a NaN hold it.
  */
 static void
 split_place(struct scheme *s, struct scheme_op *o)
@@ -174,7 +174,7 @@ split_place(struct scheme *s, struct scheme_op *o)
 		expr_const(a, IR_i32, INT32_MAX));
 }
 
-/* Is there a loop to sum over? A place may have but one summand. */
+/* Is there a loop to sum over? A place may have only one summand. */
 static bool
 sums_in_loops(const struct form *f)
 {
@@ -184,7 +184,7 @@ sums_in_loops(const struct form *f)
 	return false;
 }
 
-/* One op of the kernel; false where it has no form. Reshapes become tensors that share memory. */
+/* Adds one op of the kernel; false if it has no form. Reshapes become tensors that share memory. */
 static bool
 add_op(struct scheme *s, const struct ir_op *op, bool single)
 {
@@ -206,7 +206,7 @@ add_op(struct scheme *s, const struct ir_op *op, bool single)
 	o.absent = absent_loads(s->module, op);
 	if (form_reduce_is_place((enum form_reduce)o.f.reduce))
 		split_place(s, &o);
-	if (sums_in_loops(&o.f)) /* those of 16 bits are floats until they are complete */
+	if (sums_in_loops(&o.f)) /* sums of 16 bits are kept as floats until they are complete */
 		o.divisor = form_take_divisor(&o.f);
 	o.out = add_tensor(s, &op->result[0], s->nops, -1);
 	if (o.f.ninputs == 0 && o.f.body->kind == EXPR_CONST && o.f.reduce == REDUCE_NONE)
@@ -273,7 +273,7 @@ scheme_reads(const struct scheme_op *o)
 	return set;
 }
 
-/* Which ops are wanted, by a reader that is or outside: used[nops]. */
+/* Sets used[nops]: ops with a used reader, or with a result of the kernel. */
 static void
 find_used(const struct scheme *s, bool *used)
 {
@@ -312,7 +312,7 @@ outer_product(const struct scheme_segment *g)
 	return n;
 }
 
-/* Do these ops go well into the last segment? If so they are in it afterwards. */
+/* Adds these ops to the last segment if they can share it; returns whether they do. */
 static bool
 try_join(struct scheme *s, struct scheme_build *b, const int *op, int n)
 {
@@ -356,7 +356,7 @@ start_segment(struct scheme *s, struct scheme_build *b, int i)
 	g->library = scheme_find_conv(s, &s->op[i], &g->conv);
 }
 
-/* Can op i wait for its first reader: it works element by element on operands of the kernel? */
+/* Can op i wait for its first reader: is it elementwise on operands of the kernel? */
 static bool
 can_wait(const struct scheme *s, int i)
 {
@@ -372,7 +372,7 @@ can_wait(const struct scheme *s, int i)
 	return true;
 }
 
-/* Adds op i behind all that it waits for to list[]; returns the new length. */
+/* Appends the ops that op i waits for, and then op i, to list[]; returns the new length. */
 static int
 gather_waiting(struct scheme *s, int i, int *list, int n)
 {
@@ -388,7 +388,7 @@ gather_waiting(struct scheme *s, int i, int *list, int n)
 	return n;
 }
 
-/* Is op i work for a library, in a segment of its own? */
+/* Is op i a library call, in its own segment? */
 static bool
 is_product(const struct scheme *s, int i)
 {
@@ -398,7 +398,7 @@ is_product(const struct scheme *s, int i)
 	return scheme_find_gemm(s, &s->op[i], &gemm) || scheme_find_conv(s, &s->op[i], &conv);
 }
 
-/* Puts op i, and what has waited for it, into the last segment together, or one by one. */
+/* Puts op i, and the ops it has waited for, into the last segment together, or one by one. */
 static void
 place_op(struct scheme *s, struct scheme_build *b, int i)
 {
@@ -414,7 +414,7 @@ place_op(struct scheme *s, struct scheme_build *b, int i)
 	}
 }
 
-/* Joins the last segment with all that op i waits for, or waits as well. */
+/* Adds op i, and the ops it waits for, to the last segment, or lets it wait as well. */
 static void
 join_or_wait(struct scheme *s, struct scheme_build *b, int i)
 {
@@ -449,8 +449,8 @@ fill_own(struct scheme *s)
 	s->scratch_bytes = special_op((enum op_code)op->code)->scratch(s->module, op);
 }
 
-/* The scheme of a kernel that is no op with functions of its own; NULL: a form cannot be made. `kept`: what its readers
- * compute themselves, by the tensors that there are without that; NULL: nothing. */
+/* The scheme of a kernel that is not an op with its own functions; NULL: a form cannot be made.
+ * `kept`: tensors that their readers recompute, by number without recomputation; NULL: none. */
 static struct scheme *
 build(const struct scheme *kernel, const void *owner, bool slabs, const bool *kept)
 {

@@ -15,10 +15,10 @@
  *
  * Indices of different ops that share a loop form a class. A value that a later stage of the same
  * segment reads is kept in a row buffer, as large as the inner loops; one that a later segment
- * reads is kept whole in scratch memory, or computed again there where that is cheap and takes less
- * (repeat.c). A reduction over an outer class whose result is not read
- * in the kernel (the gradient of a bias) accumulates into its result. Ops that fit in no segment
- * with others get their own, so a loop nest exists for every body.
+ * reads is kept whole in scratch memory, or computed again there if that is cheap and takes less
+ * (repeat.c). A reduction over an outer class whose result is not read in the kernel (the gradient
+ * of a bias) accumulates into its result. Ops that cannot share a segment with others get their
+ * own, so a loop nest exists for every body.
  */
 #ifndef IR_SCHEME_H
 #define IR_SCHEME_H
@@ -33,27 +33,27 @@ enum scheme_limit {
 	/* row buffers of a segment: half of a usual second-level cache */
 	SCHEME_ROW_BYTES = 1 << 19,
 	SCHEME_ALIGN = 64,            /* of scratch */
-	SCHEME_BLOCK_BYTES = 1 << 19, /* of a matrix product that is used up block by block */
-	SCHEME_TILE = 16, /* a cache line of floats: what a transposed read brings in is used up at
-			     once */
-	SCHEME_SUM_BLOCK = 2048, /* summands that a float takes before it is added to a double:
+	SCHEME_BLOCK_BYTES = 1 << 19, /* of a matrix product that is consumed block by block */
+	SCHEME_TILE = 16, /* a cache line of floats: a transposed read then uses all of each line it
+			     loads */
+	SCHEME_SUM_BLOCK = 2048,       /* summands added in a float before it is added to a double:
 				    few enough that errors stay some units in the last place, enough
 				    to be worth gathering the lanes of a vector */
-	SCHEME_SUM_BLOCK_HALF = 16384, /* the same for a result of 16 bits, whose last place is
-					  that much coarser */
-	SCHEME_SUM_LANES = 32,  /* by which these are divided for elements in memory: what outer
-				  loops add to them is one after another, while the lanes of a
-				  vector and unrolled loops share a local's block */
-	SCHEME_BLOCK_ROWS = 64, /* at least: each call packs the other factor again */
-	SCHEME_SLAB_ROWS = 16,  /* fewer are not worth a loop around all segments: slab.c */
+	SCHEME_SUM_BLOCK_HALF = 16384, /* the same for a result of 16 bits, whose last place
+					  is correspondingly coarser */
+	SCHEME_SUM_LANES = 32,         /* divisor of these for sums in memory: outer loops add to an
+				  element one after another, while the lanes of a vector and
+				  unrolled loops share the block of a local */
+	SCHEME_BLOCK_ROWS = 64,        /* minimum: each call packs the other factor again */
+	SCHEME_SLAB_ROWS = 16,         /* fewer are not worth a loop around all segments: slab.c */
 };
 
-/* Where a tensor lies. */
+/* Where a tensor is stored. */
 enum scheme_where {
 	SCHEME_MEMORY, /* an operand, a result or scratch, whole */
 	SCHEME_ROW,    /* a row buffer in scratch: inner classes of its segment */
 	SCHEME_LOCAL,  /* a scalar: read in the stage that makes it, or without inner loops */
-	SCHEME_CONST,  /* a constant that readers hold */
+	SCHEME_CONST,  /* a constant, part of the code of its readers */
 };
 
 struct scheme_tensor {
@@ -61,25 +61,25 @@ struct scheme_tensor {
 	enum ir_dtype dtype;
 	uint8_t rank;
 	int64_t dim[IR_MAX_RANK]; /* local */
-	int op;                   /* that makes it (of scheme->op), -1: an operand of the kernel */
+	int op;                   /* its producer (in scheme->op); -1: an operand of the kernel */
 	int operand;              /* number among the operands of the kernel, or -1 */
 	int result;               /* number among its results, or -1 */
-	int alias;                /* the tensor whose memory it is (a reshape), or -1 */
+	int alias;                /* the tensor whose memory it shares (a reshape), or -1 */
 	enum scheme_where where;
-	int64_t scratch; /* byte offset in scratch; -1: not there */
+	int64_t scratch; /* byte offset in scratch; -1: not in scratch */
 	int64_t wide;    /* byte offset of f32 accumulators for a sum of 16-bit floats; -1: none */
 	int64_t deep; /* byte offset of doubles that blocks of a long sum are added to; -1: none */
 	const struct expr *constant;
-	/* Of a kernel that goes over slabs, where dim is what one has: slab.c. */
+	/* For a kernel that loops over slabs, where dim is the size of one: slab.c. */
 	int8_t slab[IR_MAX_RANK];   /* number of the loop over slabs, from 1; 0: none */
-	int64_t whole[IR_MAX_RANK]; /* as it lies in memory */
+	int64_t whole[IR_MAX_RANK]; /* size in memory */
 	int64_t packed; /* byte offset in scratch of the slab of an operand or a result; -1: it is
 			   contiguous in memory */
 };
 
 /* A loop that a long sum is cut along: sum.c. */
 struct scheme_cut {
-	int at;        /* among the loops; -1: the sum is short */
+	int at;        /* index of the loop; -1: the sum is short */
 	int64_t chunk; /* iterations of that loop at a time */
 };
 
@@ -89,24 +89,24 @@ struct scheme_op {
 	struct form_offset offset[FORM_MAX_INDICES]; /* where the index values start */
 	int in[FORM_MAX_INPUTS], out;                /* tensors */
 	bool computed;                               /* reads or writes at computed positions */
-	bool scatter;                                /* writes there: the result is filled first */
-	bool picks;            /* a sum of which one element counts: it keeps the sign of a zero */
+	bool scatter;          /* writes at them: the result is filled first */
+	bool picks;            /* a sum that selects one element: it keeps the sign of a zero */
 	struct form_scan scan; /* the result is summed up along this index, where found */
-	double divisor;        /* of the whole sum, once it is there; 0: there is none */
+	double divisor;        /* of the complete sum; 0: none */
 	int8_t slab[FORM_MAX_INDICES]; /* number of the loop over slabs, from 1; 0: none */
-	uint32_t absent;               /* loads that only the place which holds them has: else 0 */
+	uint32_t absent;               /* loads that are 0 except at the place that holds them */
 	int8_t cls[FORM_MAX_INDICES];  /* class in its segment; -1: no loop (size 1, or computed) */
 	int segment, stage;            /* stage -1: before the outer loops */
-	bool waits;                    /* for its first reader, while segments are made */
+	bool waits;                    /* until its first reader is placed, while making segments */
 	uint32_t out_set, red_set;     /* classes of its result, classes it reduces */
-	struct scheme_cut cut;         /* of the sum that loops make in memory, by g->order */
+	struct scheme_cut cut;         /* of a sum in memory over the loops of g->order */
 };
 
 enum scheme_kind {
 	SCHEME_LOOPS,
 	SCHEME_GEMM,
 	SCHEME_VIEW,
-	SCHEME_OWN, /* the whole kernel is one op with functions of its own: lower/own.h */
+	SCHEME_OWN, /* the whole kernel is one op with its own functions: lower/own.h */
 };
 
 /* A loop around the matrix products of one op: strides in elements. */
@@ -114,8 +114,8 @@ struct scheme_gemm_loop {
 	int64_t size, a, b, c;
 };
 
-/* C[m,n] = op(A)[m,k] op(B)[k,n], A and B loads first and second; loops around it, those over k
- * last. */
+/* C[m,n] = op(A)[m,k] op(B)[k,n], where A and B are loads `first` and `second`; loops around it,
+ * those over k last. */
 struct scheme_gemm {
 	int first, second; /* loads of the op */
 	bool trans_a, trans_b;
@@ -124,8 +124,8 @@ struct scheme_gemm {
 	struct scheme_gemm_loop loop[FORM_MAX_INDICES];
 	int m_index; /* index of the op that m runs over; -1: several or none */
 	int n_index, k_index;
-	struct rt_gemm_band band; /* what counts of it, in a program: gemm_band.c */
-	int ntests;               /* where these operands of the kernel are 0 outside of theirs */
+	struct rt_gemm_band band; /* the elements it needs, in a program: gemm_band.c */
+	int ntests;               /* `band` holds if these operands are 0 outside their bands */
 	struct band_test test[BAND_MAX_TESTS];
 };
 
@@ -134,18 +134,17 @@ struct scheme_segment {
 	int *op, nops;
 	int nclasses;
 	int64_t size[SCHEME_MAX_CLASSES];
-	int8_t order[SCHEME_MAX_CLASSES]; /* of the loops, outermost first; classes that were merged
-					     away are not in it */
+	int8_t order[SCHEME_MAX_CLASSES]; /* of the loops, outermost first; without the classes that
+					     were merged away */
 	int norder, nouter;               /* the first nouter are the outer nest */
 	uint32_t dropped;                 /* classes merged into a neighbour */
 	int nstages;
-	int tile; /* class to go through in tiles together with the innermost one; -1: none */
+	int tile;                /* class that is tiled together with the innermost one; -1: none */
 	struct scheme_gemm gemm; /* SCHEME_GEMM */
-	bool library;            /* SCHEME_LOOPS: also the convolution `conv`, of one op alone */
+	bool library;            /* SCHEME_LOOPS: one op, which is also the convolution `conv` */
 	struct rt_conv_shape conv;
 	int64_t library_at; /* byte offset in scratch of the memory that a library call is given */
-	int64_t block; /* SCHEME_LOOPS behind a GEMM segment: rows of its product at a time; 0: no
-			*/
+	int64_t block; /* SCHEME_LOOPS after a GEMM segment: rows of its product at once; 0: all */
 };
 
 /* A loop over slabs, around all segments. */
@@ -157,7 +156,7 @@ struct scheme {
 	const struct ir_module *module;
 	struct arena *arena;
 	const struct ir_op *kernel; /* the op or the fuse */
-	bool threads; /* results of loops are computed by threads side by side, which sum in registers */
+	bool threads; /* loop results are computed by parallel threads, which sum in registers */
 	struct scheme_op *op;
 	int nops;
 	struct scheme_tensor *tensor;
@@ -171,8 +170,8 @@ struct scheme {
 
 /*
  * The scheme of a typed op or fuse; a talloc child of `owner`, its expressions come from `a`. NULL
- * where the op is no kernel: it has no form, no functions of its own and is no fuse (reports only
- * if a form cannot be made).
+ * if the op is not a kernel: it has no form, no functions of its own and is not a fuse (reports
+ * only if a form cannot be made).
  */
 struct scheme *scheme_create(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
@@ -181,14 +180,14 @@ struct scheme *scheme_create(
 struct scheme *scheme_of_device(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
-/* The same for a host, where kernels of several products go over slabs: slab.c. */
+/* The same for a host, where kernels of several products loop over slabs: slab.c. */
 struct scheme *scheme_of_host(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
 /*
- * The same of a kernel in its place, as a program has it and as it is measured: its products leave
- * out what does not count, by what makes their operands and reads their results (gemm_band.c).
- * `bands`: of the module, for a host; NULL: of a target whose products are computed as a whole.
+ * The same for a kernel in its context, as programs contain and measure it: its products skip
+ * elements that the ops around it make irrelevant (gemm_band.c). `bands`: of the module, for a
+ * host; NULL: for a target whose products are computed in full.
  */
 struct scheme *scheme_of_program(const void *owner, const struct ir_module *m, struct arena *a,
 	const struct ir_op *kernel, struct bands *bands);
@@ -205,14 +204,14 @@ int64_t scheme_elements(const struct scheme_tensor *t);
 
 /*
  * Is result `r` of the kernel written at an index only after every read of operand `j` at that
- * index, and operand j read nowhere else? Then both may share memory.
+ * index, and is operand `j` read nowhere else? Then both may share memory.
  */
 bool scheme_in_place(const struct scheme *s, int j, int r);
 
-/* Is tensor t a matrix product of which only a block of rows exists at a time? */
+/* Is tensor t a matrix product stored as only one block of rows at a time? */
 bool scheme_is_block(const struct scheme *s, int t);
 
-/* Is computed index i of an op inside of what the place has, whatever the loops and the data? */
+/* Is computed index i of an op always within the local tensor, whatever the loops and the data? */
 bool scheme_is_inside(const struct scheme_op *o, int i);
 
 /* Is the slab of an operand or a result one contiguous range of it? */
@@ -222,10 +221,10 @@ bool scheme_slab_is_contiguous(const struct scheme_tensor *t);
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);
 
-/* Multiplications of a product, of those that count if all tests say so. */
+/* Multiplications of a product, only those in its band, as if all tests succeed. */
 double scheme_gemm_points(const struct scheme_gemm *g);
 
-/* Bytes of scratch that a library is given for a convolution of that element type. */
+/* Bytes of scratch that a library gets for a convolution of element type `t`. */
 int64_t scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t);
 
 #endif

@@ -5,14 +5,14 @@
  * with which two ops read one operand, as long as that makes no two indices of an op equal (x +
  * transpose(x)). Order: outermost the class with the longest stride, innermost the one that makes
  * most accesses contiguous. Outer nest: classes from the outside in, as long as every op has them
- * in its result, or reduces them into a result that nobody in the segment reads.
+ * in its result, or reduces them into a result that no op of the segment reads.
  */
 #include "ir/loops/build.h"
 
 #include <string.h>
 
-/* Longer kernels than passes make become several segments: each op is tried against all that the
- * segment has. */
+/* Kernels longer than passes make become several segments: each op is checked against all ops of
+ * the segment. */
 enum { SEGMENT_MAX_OPS = 200 };
 
 static int
@@ -58,7 +58,7 @@ all_distinct(const struct scheme *s, const struct scheme_build *b, const struct 
 	return true;
 }
 
-/* Makes the indices of two accesses of a tensor one class each, dimension by dimension. */
+/* Joins the classes of the indices of two accesses of a tensor, dimension by dimension. */
 static void
 unite_access(const struct scheme *s, struct scheme_build *b, int op1, const struct form_access *x1,
 	int op2, const struct form_access *x2)
@@ -93,7 +93,7 @@ unite_reader(const struct scheme *s, struct scheme_build *b, const struct scheme
 	}
 }
 
-/* Classes by walking the ops; false where a value forces two indices of one op together. */
+/* Finds classes by walking the ops; false if a value forces two indices of one op together. */
 static bool
 unite(const struct scheme *s, struct scheme_build *b, const struct scheme_segment *g)
 {
@@ -163,8 +163,8 @@ scheme_stride(const struct scheme *s, const struct scheme_op *o, int j, int cls)
 	return stride;
 }
 
-/* Sums of narrow floats are kept in wide accumulators: where one thread computes all results, their loops must be the
- * innermost. */
+/* Sums of narrow floats are kept in wide accumulators: if one thread computes all results, their
+ * loops must be the innermost. */
 static uint32_t
 narrow_sums(const struct scheme *s, const struct scheme_segment *g)
 {
@@ -178,8 +178,8 @@ narrow_sums(const struct scheme *s, const struct scheme_segment *g)
 	return set;
 }
 
-/* What walking along class c costs where it is the innermost: not contiguous reads 2, writes 4,
- * reductions 1. */
+/* The cost of class c as the innermost loop: 2 for each read that is not contiguous, 4 for such a
+ * write, 1 for a reduction. */
 static int
 inner_cost(const struct scheme *s, const struct scheme_segment *g, int c, int64_t *longest)
 {
@@ -275,8 +275,8 @@ can_be_outer(const struct scheme *s, const struct scheme_segment *g, int at)
 	return true;
 }
 
-/* The first stage op o can be in: behind what it reads, in the same one only where it reads scalars
- * of its own loops. */
+/* The first stage op o can be in: after those of its operands, or in the same stage if it reads
+ * only scalars of its own loops. */
 static int
 first_stage(const struct scheme *s, const struct scheme_op *o, uint32_t outer)
 {
@@ -340,8 +340,8 @@ is_first_load(const struct scheme_op *o, int j)
 	return true;
 }
 
-/* Is all that op o reads from the segment without inner loops, or made for it alone and of such, so that moving both
- * costs no row? */
+/* Are all operands of op o from the segment without inner loops, or made only for o from such
+ * values, so that moving both needs no row buffer? */
 static bool
 reads_scalars(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o,
 	uint32_t outer)
@@ -359,7 +359,7 @@ reads_scalars(const struct scheme *s, const struct scheme_segment *g, const stru
 	return true;
 }
 
-/* The first stage that reads op o's value; -1 for none. */
+/* The first stage that reads op o's value; -1: none. */
 static int
 first_reader(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o,
 	uint32_t *space)
@@ -379,7 +379,7 @@ first_reader(const struct scheme *s, const struct scheme_segment *g, const struc
 	return stage;
 }
 
-/* Moves values down into the stage that reads them first, where that saves a row buffer. */
+/* Moves values into the stage that reads them first, if that saves a row buffer. */
 static void
 sink_stages(struct scheme *s, struct scheme_segment *g)
 {

@@ -1,19 +1,19 @@
 /*
- * A kernel of several products goes over slabs: loops around all of its segments, so that what is
- * between the products exists for a slab at a time only (attention: some rows of one head).
+ * A kernel of several products loops over slabs, around all of its segments, so that values between
+ * the products exist for only one slab at a time (attention: some rows of one head).
  *
  *     s[b,t,k] = q[b,t,d] k[b,k,d]        for b, for t by 128
  *     e = exp(s - max(k) s)                   s, e: [1,128,k] in scratch
  *     o[b,t,d] = e[b,t,k] v[b,k,d]            o: [1,128,d]
  *
- * Indices are one class if they are those of one dim of a tensor. A class is gone over in slabs if all
- * results have it and no op reduces it; ops without it (a mask that all heads share) are done for
- * each slab again. One that both operands of every product have, a batch, is gone over one by one; of
- * others the largest by as many rows as make a block of the usual size, and one by one those
- * that belong to the same operand of the first product (grouped queries). In
- * the segments these indices have the size of a slab. Operands and results whose slab is not contiguous are
- * copied, which takes little time compared with the products: tensors in memory, as segments see them, are those of
- * a slab.
+ * Indices are one class if they belong to one dim of a tensor. A class is cut into slabs if all
+ * results have it and no op reduces it; ops without it (a mask that all heads share) are repeated
+ * for each slab. A class that both operands of every product have, a batch, is cut into single
+ * elements. Of the others, the largest is cut into as many rows as make a block of the usual size,
+ * and those of the same operand of the first product (grouped queries) into single elements. In the
+ * segments these indices have the size of a slab. Operands and results whose slab is not contiguous
+ * are copied, which takes little time compared with the products: segments see tensors in memory
+ * that are one slab.
  */
 #include "ir/loops/build.h"
 
@@ -49,7 +49,7 @@ is_product(const struct scheme *s, const struct scheme_op *o)
 	return o->f.ninputs == 2 && scheme_find_gemm(s, o, &g);
 }
 
-/* Is every op of a kind that a slab can be computed of? */
+/* Can every op be computed for one slab? */
 static bool
 is_simple(const struct scheme *s)
 {
@@ -69,7 +69,7 @@ is_simple(const struct scheme *s)
 	return products > 1;
 }
 
-/* One class for the indices of each dim of a tensor. */
+/* Joins the indices of each dim of a tensor into one class. */
 static void
 join_classes(struct classes *c)
 {
@@ -94,7 +94,7 @@ join_classes(struct classes *c)
 	talloc_free(first);
 }
 
-/* The index of an op that is of the class; -1: none, -2: several. */
+/* The index of an op that is in the class; -1: none, -2: several. */
 static int
 index_in(const struct classes *c, int op, int root)
 {
@@ -106,7 +106,7 @@ index_in(const struct classes *c, int op, int root)
 	return found;
 }
 
-/* Can the class be gone over in slabs? *batch: both operands of all products have it. */
+/* Can the class be cut into slabs? *batch: both operands of all products have it. */
 static bool
 is_possible(const struct classes *c, int root, int64_t size, bool *batch)
 {
@@ -129,7 +129,7 @@ is_possible(const struct classes *c, int root, int64_t size, bool *batch)
 	return true;
 }
 
-/* Rows at a time, of so many: a divisor, as many as make the largest tensor of the kernel a block. */
+/* Rows of a slab: a divisor of all rows that makes the largest tensor of the kernel one block. */
 static int64_t
 rows_of(const struct scheme *s, int64_t size)
 {
@@ -148,7 +148,7 @@ rows_of(const struct scheme *s, int64_t size)
 	return rows < SCHEME_SLAB_ROWS ? size : rows;
 }
 
-/* Indices of the class have the size of a slab from here on. */
+/* Reduces the indices of the class to the size of a slab. */
 static void
 cut(const struct classes *c, int root, int64_t step)
 {

@@ -1,8 +1,8 @@
 /*
  * How long sums of floats are cut, so that their error does not grow with their length: an
  * accumulator of the element type takes at most scheme_sum_block summands, in memory a
- * SCHEME_SUM_LANES-th of them, and is then added to a double. Two kinds of accumulators are cut, each along one of the loops that it sums over, such
- * that the loops inside of it are no block yet:
+ * SCHEME_SUM_LANES-th of them, and is then added to a double. Two kinds of accumulators are cut,
+ * each along one of its loops, chosen so that the loops inside it stay below one block:
  *
  *     a local, over the innermost loops          an element in memory, over loops further out
  *
@@ -57,7 +57,7 @@ stage_space(const struct scheme *s, const struct scheme_segment *g, int stage)
 	return space & ~scheme_outer_set(g);
 }
 
-/* The classes that op o sums in memory: but for innermost ones, which are a local's. */
+/* The classes that op o sums in memory: all except innermost ones, which are summed in a local. */
 static uint32_t
 summed_in_memory(const struct scheme *s, const struct scheme_op *o)
 {

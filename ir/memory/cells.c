@@ -18,7 +18,7 @@ line_of(const struct cells *c, uint32_t device)
 	return &c->cell[(size_t)device * c->most];
 }
 
-/* As many forward as `ahead`, then in turns. */
+/* `ahead` forward cells, then alternately backward and forward. */
 static void
 make_line(struct cells *c, uint32_t stage, uint32_t ahead)
 {
@@ -54,7 +54,7 @@ cell_text_read(const char *at, const char *end, struct cell_text *t)
 	return read_number(at, end, &t->turn);
 }
 
-/* "0F12", of any stage. Returns the text after it, NULL if it is no cell. */
+/* "0F12", of any stage. Returns the text after it, NULL if it is not a cell. */
 static const char *
 read_cell(const char *at, int64_t *stage, struct stage_cell *cell)
 {
@@ -87,7 +87,7 @@ is_next(const struct cells *c, const struct stage_cell *cell, uint32_t *next)
 	return true;
 }
 
-/* The cells of a device; next: of each stage and phase, the iteration that it comes to. */
+/* Reads the cells of a device; next: the next iteration of each stage and phase. */
 static const char *
 read_line(const void *owner, struct cells *c, uint32_t device, uint32_t *next, const char **text)
 {
@@ -161,7 +161,7 @@ end_of(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t turn)
 	return c->end[(size_t)c->device[stage] * c->most + cells_at(c, stage, phase, turn)];
 }
 
-/* When a cell can begin as far as other cells go; NOT_PLACED: not known yet. */
+/* When all cells that cell x depends on have ended; NOT_PLACED: not known yet. */
 static uint32_t
 ready(const struct cells *c, const struct stage_cell *x)
 {
@@ -179,7 +179,7 @@ ready(const struct cells *c, const struct stage_cell *x)
 	return other == NOT_PLACED || other > t ? other : t;
 }
 
-/* False: devices wait for each other. */
+/* False: deadlock, devices wait for each other. */
 static bool
 simulate(struct cells *c)
 {
@@ -209,7 +209,7 @@ simulate(struct cells *c)
 	return !left;
 }
 
-/* The stages of each device. Returns why they are too many for it. */
+/* The stages of each device. Returns an error if a device has too many, else NULL. */
 static const char *
 find_devices(const void *owner, struct cells *c, const uint16_t *of)
 {
@@ -226,7 +226,7 @@ find_devices(const void *owner, struct cells *c, const uint16_t *of)
 		       : NULL;
 }
 
-/* Cells as the schedule says. Returns why there are none. */
+/* Makes the cells of the schedule. Returns why it cannot, or NULL. */
 static const char *
 make_lines(const void *owner, struct cells *c, const char *schedule)
 {
@@ -310,7 +310,7 @@ cells_message_ring(const struct cells *c, const struct cell_message *m)
 
 /* ---- lines with messages ---- */
 
-/* A message of an iteration, when it is sent. */
+/* A message of one iteration, and when it is sent. */
 struct sending {
 	uint32_t time, message, turn;
 };
@@ -331,7 +331,7 @@ struct liner {
 	const struct cells *c;
 	const struct cell_message *message;
 	struct cell_lines *lines;
-	uint32_t *next; /* [devices] cell that is to be appended next */
+	uint32_t *next; /* [devices] next cell to append */
 	uint32_t *ring; /* [messages] */
 };
 
@@ -345,7 +345,7 @@ append_cells(struct liner *l, uint32_t device, uint32_t end)
 			(struct cell_item){line_of(l->c, device)[l->next[device]], 0};
 }
 
-/* The last cell in which a device reads what it gets by the message. */
+/* The last cell in which the receiving device reads the message of iteration `turn`. */
 static uint32_t
 last_read(const struct cells *c, const struct cell_message *m, uint32_t turn)
 {

@@ -1,17 +1,18 @@
 /*
- * In which order each device of a pipeline does the iterations of its stages in a loop: a line of cells for each.
+ * In which order each device of a pipeline runs the iterations of its stages: a line of cells each.
  *
  *     stage 0   F0 F1 F2 F3 B0 B1 B2 B3          {schedule = "gpipe"}: all forward, then all backward
  *     stage 1      F0 F1 F2 F3 B0 B1 B2 B3
  *
- *     stage 0   F0 F1       B0 F2 B1 F3 B2 B3    {schedule = "1f1b"}: forward and backward in turns, as
- *     stage 1      F0 B0 F1 B1 F2 B2 F3 B3       soon as a micro-batch is back
+ *     stage 0   F0 F1       B0 F2 B1 F3 B2 B3    {schedule = "1f1b"}: alternately forward and
+ *     stage 1      F0 B0 F1 B1 F2 B2 F3 B3       backward, once a micro-batch is back
  *
- * Any other schedule is a table: devices are separated by ';' and cells by ',', each is the number of the stage, F
- * or B, and that of the micro-batch, "0F0,0F1,0B0,0B1;1F0,1B0,1F1,1B1", which is the text of a rank in
- * passes/pipeline/schedule.h. B can be divided: I is what the stage before waits for, W the rest of the backward pass,
- * the gradients of params, "1F0,1F1,1I0,1I1,1W0,1W1". In each stage F, I and W are in ascending order each, as what is
- * summed over micro-batches is summed in that order. A device has one stage or several: "0F0,3F0,3B0,0B0;1F0,2F0,2B0,1B0".
+ * Any other schedule is a table: devices are separated by ';' and cells by ','. A cell is a stage,
+ * F or B, and a micro-batch: "0F0,0F1,0B0,0B1;1F0,1B0,1F1,1B1", the text of a rank in
+ * passes/pipeline/schedule.h. B can be divided into I, which the previous stage waits for, and W,
+ * the gradients of params: "1F0,1F1,1I0,1I1,1W0,1W1". Within a stage F, I and W are each in
+ * ascending order, in which sums over micro-batches are accumulated. A device can have several
+ * stages: "0F0,3F0,3B0,0B0;1F0,2F0,2B0,1B0".
  */
 #ifndef IR_MEMORY_CELLS_H
 #define IR_MEMORY_CELLS_H
@@ -20,26 +21,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Without I and W in the table all of the backward pass is one phase, and the last is empty. */
+/* Without I and W in the table the backward pass is one phase, and CELL_WEIGHT is empty. */
 enum cell_phase { CELL_FORWARD, CELL_BACKWARD, CELL_WEIGHT, CELL_PHASES };
 
 struct stage_cell {
 	uint8_t phase; /* enum cell_phase */
-	uint8_t last;  /* and those up to this one: B is CELL_BACKWARD and CELL_WEIGHT */
+	uint8_t last;  /* last phase, included: B is CELL_BACKWARD and CELL_WEIGHT */
 	uint16_t stage;
 	uint32_t turn; /* iteration */
 };
 
-/* Does the cell do the phase? */
+/* Does the cell include the phase? */
 static inline bool
 cell_does(const struct stage_cell *c, uint32_t phase)
 {
 	return c->phase <= phase && phase <= c->last;
 }
 
-/* A cell as it is written, which passes/pipeline/text.c reads too: "12SEND_F3" is a stage, a kind, a micro-batch. */
+/* A cell as written, also read by passes/pipeline/text.c. "12SEND_F3": stage, kind, micro-batch. */
 struct cell_text {
-	int64_t stage, turn; /* -1: there is none; at most CELL_NUMBER_MOST */
+	int64_t stage, turn; /* -1: absent; at most CELL_NUMBER_MOST */
 	const char *kind;    /* [length] letters and _ */
 	size_t length;
 };
@@ -55,14 +56,14 @@ struct cell_places {
 	const uint16_t *of; /* [stages]; NULL: each its own */
 };
 
-/* Stages of a device at most: what reads a value is a set of 64 phases of its stages. */
+/* Most stages of a device: the readers of a value are a 64-bit set of phases of its stages. */
 enum { CELL_STAGES_MOST = 64 / CELL_PHASES };
 
 struct cells {
 	uint32_t devices, stages, turns;
 	bool divided;            /* there are I and W */
-	uint32_t *device;        /* [stages] that has it */
-	uint32_t *number;        /* [stages] among those of its device */
+	uint32_t *device;        /* [stages] the device of each */
+	uint32_t *number;        /* [stages] index among those of its device */
 	uint32_t *n;             /* [devices] cells of its line */
 	uint32_t most;           /* cells of a line at most */
 	struct stage_cell *cell; /* [devices][most] */
@@ -71,7 +72,7 @@ struct cells {
 	uint32_t *begin, *end;
 };
 
-/* Owned by `owner`. NULL: there is no such schedule; *why says the reason, owned by `owner`. */
+/* Owned by `owner`. NULL: the schedule is invalid; *why is the reason, owned by `owner`. */
 struct cells *cells_create(const void *owner, const char *schedule, struct cell_places places,
 	uint32_t turns, const char **why);
 
@@ -102,24 +103,24 @@ cells_member(const struct cells *c, uint32_t stage, uint32_t phase)
 }
 
 /*
- * How many iterations of a value are there at once that is made in one phase of a stage and read in those of a set, on
- * the same device: so many slots it needs, used in turn.
+ * The number of slots, used cyclically, that a value needs: how many iterations of it are live at
+ * once if phase `made` of `stage` makes it and the phases in the set `read` of its device use it.
  */
 uint32_t cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint64_t read);
 
-/* What goes from one stage to another, on another device, at the end of a phase, in every iteration. */
+/* A value sent from a stage to one on another device at the end of a phase, in every iteration. */
 struct cell_message {
 	uint32_t from, to;
-	uint8_t phase; /* in which it is made and, at the other end, first read */
-	uint64_t read; /* in which it is read: of the stages of the device it goes to */
+	uint8_t phase; /* that makes it and, at the receiver, first reads it */
+	uint64_t read; /* set of phases that read it, of the stages of the receiving device */
 	bool sent_on;  /* to a third device, from where it was received */
 };
 
-/* The same of what another stage receives: a slot is free when the message is sent. What is sent on has a slot for each
- * iteration, as it is not known when that is over. */
+/* The same for the receiver of a message: a slot must be free when the message is sent. A value
+ * that is sent on has a slot for each iteration, as the end of that send is not known. */
 uint32_t cells_message_ring(const struct cells *c, const struct cell_message *m);
 
-/* A line with messages: what a device does. */
+/* A line with messages: what a device runs. */
 struct cell_item {
 	struct stage_cell cell; /* or the iteration of a message, whose phase is CELL_PHASES */
 	uint32_t message;       /* its number */
@@ -131,9 +132,9 @@ struct cell_lines {
 };
 
 /*
- * Posts of messages between the cells: the sender's right after the cell that makes it, the receiver's as early
- * as there is a slot for it. All devices have their messages in one order, in which they are sent, so that none
- * waits for ever. Owned by `owner`.
+ * Posts of messages between the cells: the sender posts right after the cell that makes the value,
+ * the receiver as soon as a slot is free. All devices post messages in the same order, that of
+ * sending, so that there is no deadlock. Owned by `owner`.
  */
 struct cell_lines *cells_lines(const void *owner, const struct cells *c,
 	const struct cell_message *message, uint32_t nmessages);

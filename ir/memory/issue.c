@@ -57,7 +57,7 @@ issue_map(const struct ir_module *m, uint32_t from, uint32_t t, uint32_t to)
 	return result;
 }
 
-/* The time axis over which the op is done again although its types do not say so: a set. */
+/* The time axis over which the op is repeated although its types do not say so (`each`): a set. */
 static uint32_t
 again_axes(const struct ir_op *op)
 {
@@ -65,7 +65,7 @@ again_axes(const struct ir_op *op)
 	return each < 0 ? 0 : 1u << each;
 }
 
-/* What lives outside a step is done in no loop. */
+/* Ops with effects or persistent tensors are never in a loop. */
 uint32_t
 issue_op_axes(const struct ir_module *m, const struct ir_op *op)
 {
@@ -79,22 +79,22 @@ issue_op_axes(const struct ir_module *m, const struct ir_op *op)
 	return set;
 }
 
-/* Are results of an op in the open loop complete only when the loop is done? LATE_OUTSIDE: for ops
- * that are not in the loop. */
+/* Are results of an op in the open loop complete only after the loop? LATE_OUTSIDE: only for
+ * readers that are not in the loop. */
 enum late { IN_TIME, LATE_OUTSIDE, LATE };
 
 struct sorter {
 	const struct ir_module *m;
 	struct issue *o;
-	const struct ir_op **inside, **behind; /* of the loop that is open */
+	const struct ir_op **inside, **behind; /* of the open loop */
 	uint32_t ninside, nbehind, over;
 	uint8_t *late;       /* by op->id: enum late */
-	struct cells *cells; /* of the loop that is being closed; NULL: it has none */
+	struct cells *cells; /* of the loop being closed; NULL: none */
 	int stage_axis;
 	uint8_t *flag; /* by op->id: enum flag */
 };
 
-/* Of ops of a loop with a schedule. */
+/* Flags of ops of a loop with a schedule. */
 enum flag {
 	IN_LOOP = 1,  /* is in the loop */
 	RETURNS = 2,  /* waits for a later stage */
@@ -111,7 +111,7 @@ is_send(const struct ir_op *op, int axis)
 	return op->code == OP_send && ir_attr_int(op, "axis", -1) == axis;
 }
 
-/* Is it a send to a later stage (1), to an earlier one (-1), or neither? The stage may be on the same device. */
+/* Is it a send to a later stage (1), an earlier one (-1), or neither (0)? Perhaps on one device. */
 static int
 direction(const struct ir_op *op, int axis)
 {
@@ -120,7 +120,7 @@ direction(const struct ir_op *op, int axis)
 	return !is_send(op, axis) || from == to ? 0 : from < to ? 1 : -1;
 }
 
-/* The first time axis with a schedule over which the loop is; -1: none. */
+/* The first axis of the open loop that has a schedule; -1: none. */
 static int
 scheduled_axis(const struct sorter *s)
 {
@@ -147,8 +147,8 @@ is_reported(const struct ir_op *op)
 	return op->code == OP_output && strncmp(op->symbol, "grad.", 5) != 0;
 }
 
-/* Sets the flags of ops of the loop, and REPORTED of all behind it. Returns why its stages cannot do the iterations
- * in another order; NULL: they can. */
+/* Sets the flags of ops of the loop, and REPORTED of all ops up to `last`. Returns why its stages
+ * cannot run the iterations in another order; NULL: they can. */
 static const char *
 flag_ops(const struct sorter *s, const struct ir_op *last)
 {
@@ -202,7 +202,8 @@ flag_ops(const struct sorter *s, const struct ir_op *last)
 	return NULL;
 }
 
-/* What is sent to an earlier stage is backward even if an output waits for it: cells of that stage wait for it in no other. */
+/* A value sent to an earlier stage is backward even if an output waits for it: only backward cells
+ * of that stage wait for it. */
 static enum cell_phase
 phase_of(const struct sorter *s, const struct ir_op *op)
 {
@@ -220,7 +221,7 @@ issue_cell_places(const struct ir_axis *a)
 	return (struct cell_places){(uint32_t)a->size, (uint32_t)ir_axis_stages(a), a->stage};
 }
 
-/* The cells of the open loop, whose ops are put in the order of phases; count[k]: how many are of phases before k. */
+/* Finds the cells of the open loop and sorts its ops by phase; count[k]: ops in phases before k. */
 static void
 find_cells(struct sorter *s, uint32_t count[CELL_PHASES + 1])
 {
@@ -279,7 +280,7 @@ issue_stage(const struct issue_loop *l, const struct ir_value *v)
 	return s.kind == IR_SINGLE ? s.order : -1;
 }
 
-/* Does the op, a send from one stage to another, go to another device? */
+/* Is the op a send from one stage to another that is on another device? */
 static bool
 is_message(const struct issue_loop *l, const struct ir_op *op)
 {
@@ -287,13 +288,13 @@ is_message(const struct issue_loop *l, const struct ir_op *op)
 						       l->cells->device[ir_attr_int(op, "to", 0)];
 }
 
-/* What readers of a value, of views and of barriers of it, ask for. */
+/* What readers of a value, or of its views and barriers, need. */
 struct readers {
 	uint64_t in; /* phases of stages on its device, a set as cells_member makes it */
 	bool sent;   /* to another device */
 };
 
-/* All stages have a value that is in none: with one on each device their sets are alike. */
+/* A value without a stage is on all: with one stage on each device the sets of all are equal. */
 static uint64_t
 member(const struct issue_loop *l, int stage, uint32_t phase)
 {
@@ -311,7 +312,7 @@ look_at_readers(const struct issue *o, const struct issue_loop *l, const struct 
 		const bool goes = is_message(l, u->op);
 		x->in |= member(l, stage, issue_phase(o, u->op));
 		x->sent |= goes;
-		/* Whether it is a view of its operand is not known here: what may be one counts. */
+		/* Whether it is a view of its operand is not known here: any candidate counts. */
 		if (!goes && (u->op->code == OP_reshape || u->op->code == OP_stop_gradient ||
 				     u->op->code == OP_barrier || u->op->code == OP_convert ||
 				     op_is(u->op, TRAIT_PARALLEL))) {
@@ -359,7 +360,7 @@ issue_ring(const struct issue *o, const struct ir_value *v, bool *crosses)
 				cells_ring(l->cells, s, made, x.in & ~member(l, stage, made));
 			ring = n > ring ? n : ring;
 		}
-	/* One slot is on its way while the next is made. */
+	/* One slot is being sent while the next is computed. */
 	return x.sent && ring < 2 ? 2 : ring;
 }
 
@@ -379,7 +380,7 @@ issue_messages(const void *owner, const struct issue *o, const struct issue_loop
 
 /* ---- the order ---- */
 
-/* Appends ops as one loop, or to the last one where both are done once. */
+/* Appends ops as one loop, or to the last one if both are done once. */
 static void
 append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t over)
 {
@@ -420,7 +421,7 @@ close_loop(struct sorter *s)
 	s->ninside = s->nbehind = s->over = 0;
 }
 
-/* Does the op read what is not complete for it before the open loop is done? */
+/* Does the op read a value that is complete for it only after the open loop? */
 static bool
 reads_late(const struct sorter *s, const struct ir_op *op, bool inside)
 {
@@ -434,8 +435,8 @@ reads_late(const struct sorter *s, const struct ir_op *op, bool inside)
 
 /* When are all results of the op complete? Those of a barrier are complete when its operands
  * are, in the same iteration; outside the loop its operands are available only after the last
- * iteration. Results of ops that are repeated in each iteration are available in the same one, and so is what
- * a kernel computes besides that does not depend on the iteration: no kernel sums over time axes. */
+ * iteration. Results of ops that are repeated in each iteration are available in that iteration,
+ * and so are results of a fuse that do not depend on it: no kernel sums over time axes. */
 static enum late
 lateness(const struct sorter *s, const struct ir_op *op)
 {
@@ -489,7 +490,7 @@ issue_has_loops(const struct ir_module *m)
 	return false;
 }
 
-/* Without loops ops are issued as they stand. */
+/* Without loops ops are issued in the order of the text. */
 static void
 list_all(struct issue *o, const struct ir_module *m, const struct ir_block *b)
 {
@@ -508,7 +509,7 @@ struct issue *
 issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
 	struct issue *o = NEW(owner, struct issue);
-	const size_t n = m->op_ids; /* no fewer than there are ops: counting them is a walk */
+	const size_t n = m->op_ids; /* at least the number of ops, which only a walk would count */
 
 	o->op = ARRAY_NEW(o, const struct ir_op *, n);
 	o->position = ARRAY_NEW(o, uint32_t, m->op_ids);

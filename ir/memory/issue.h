@@ -12,11 +12,12 @@
  *
  *     w  loop { x h g  [last: n]  y }
  *
- * In a loop over an axis with a schedule, such as {schedule = "1f1b"}, ops of the forward pass come first and those of the
- * backward pass then, and each stage does both in an order of iterations of its own (cells.h). The stage of an op is
- * the coordinate of its results on the first device axis on which results of the loop are single. Backward is what waits
- * for a later stage in the same iteration, what is sent to an earlier one, and what neither a later stage nor an output
- * waits for; of that, if the schedule divides it, what an earlier stage waits for comes first.
+ * In a loop over an axis with a schedule, such as {schedule = "1f1b"}, ops of the forward pass come
+ * before those of the backward pass, and each stage runs both in its own order of iterations
+ * (cells.h). The stage of an op is the coordinate of its results on the first device axis on which
+ * results of the loop are single. An op is backward if it waits for a later stage in the same
+ * iteration, sends to an earlier stage, or neither a later stage nor an output waits for it. If the
+ * schedule divides the backward pass, the ops that an earlier stage waits for come first.
  */
 #ifndef IR_ISSUE_H
 #define IR_ISSUE_H
@@ -34,9 +35,9 @@ struct issue_loop {
 	uint32_t turns;
 	/* with cells: where the ops of each phase begin, and `end` */
 	uint32_t phase[CELL_PHASES + 1];
-	/* in which order stages do it; NULL: one iteration after another */
+	/* order of the iterations on each stage; NULL: one after another */
 	const struct cells *cells;
-	int stage_axis; /* with cells: that of the stages */
+	int stage_axis; /* with cells: the axis of the stages */
 };
 
 struct issue {
@@ -46,9 +47,8 @@ struct issue {
 	bool *once;              /* [n] done once: in no loop, or only in its last iteration */
 	struct issue_loop *loop; /* [nloops], covering all positions */
 	uint32_t n, nloops;
-	const char *
-		why; /* the first schedule that cannot be followed: the reason; NULL: there is none */
-	const struct ir_op *why_op; /* because of this op */
+	const char *why; /* why the first invalid schedule cannot be followed; NULL: all can */
+	const struct ir_op *why_op; /* the op that prevents it */
 };
 
 /*
@@ -57,7 +57,7 @@ struct issue {
  */
 struct issue *issue_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
 
-/* Can the schedules of @main, whose ops are typed, be followed? False: reported. */
+/* Can the schedules of @main, whose ops are typed, be followed? Reports if not. */
 bool issue_check(const struct ir_module *m);
 
 /* Without loops over time axes the order of a block is its text's. */
@@ -75,14 +75,14 @@ int issue_stage(const struct issue_loop *l, const struct ir_value *v);
 /* Where the stages of an axis are. */
 struct cell_places issue_cell_places(const struct ir_axis *a);
 
-/* Is the op, of a loop with cells, a message from one device to another? *m receives it. */
+/* Is the op, in a loop with cells, a message from one device to another? If so, fills *m. */
 bool issue_message(const struct issue *o, const struct ir_op *op, struct cell_message *m);
 
-/* The slots that a value made in a loop with cells needs if nothing outside of the loop reads it; 1: none
- * but for one iteration; *crosses: it must outlast the phase that makes it. */
+/* The slots that a value made in a loop with cells needs if nothing outside the loop reads it; 1:
+ * for one iteration only. *crosses: it must outlast the phase that makes it. */
 uint32_t issue_ring(const struct issue *o, const struct ir_value *v, bool *crosses);
 
-/* The messages of a loop with cells: ops and what goes where; an array of `owner` each. Returns how many. */
+/* The messages of a loop with cells and their ops: arrays owned by `owner`. Returns how many. */
 uint32_t issue_messages(const void *owner, const struct issue *o, const struct issue_loop *l,
 	const struct ir_op ***op, struct cell_message **message);
 
@@ -92,7 +92,7 @@ bool issue_is_last(const struct issue *o, const struct ir_op *op);
 /* Time axes on which a type is split or partial: a set. */
 uint32_t issue_axes(const struct ir_module *m, const struct ir_type *t);
 
-/* Time axes over which an op is done: a set; empty for what is done once. */
+/* Time axes over which an op is repeated: a set, empty if it is done once. */
 uint32_t issue_op_axes(const struct ir_module *m, const struct ir_op *op);
 
 /* Product of the sizes of the axes of a set. */

@@ -1,7 +1,7 @@
-/* How long buffers live: see storage.h. */
+/* Live ranges of buffers: see storage.h. */
 #include "ir/memory/build.h"
 
-/* Moments. */
+/* Times. */
 static int32_t
 runs_at(int64_t position)
 {
@@ -28,7 +28,7 @@ loop_at(const struct storage_build *b, int32_t moment)
 	return moment / 2 < b->n ? &o->loop[o->loop_of[moment / 2]] : NULL;
 }
 
-/* The buffer is in use at that moment. */
+/* Extends the buffer's live range to time `at`. */
 static void
 touch(struct storage_build *b, int32_t buffer, int32_t at)
 {
@@ -53,7 +53,7 @@ buffer_of(const struct storage_build *b, const struct ir_value *v)
 	return storage_of(b->s, v)->buffer;
 }
 
-/* The position of the first use of a result, of a view of it for the view's; n: only at the end. */
+/* The position of the first use of op's results, or of views of them; n: used only at the end. */
 static int64_t
 first_use(const struct storage_build *b, const struct ir_op *op)
 {
@@ -84,7 +84,7 @@ storage_wait_moment(const struct storage_build *b, const struct ir_op *op)
 	return !storage_is_once(b, op) && end < wait ? end : wait;
 }
 
-/* Sums over time and whole tensors that loops put slices into. */
+/* Does the op sum over time, or put slices into a whole tensor, over the iterations of a loop? */
 static bool
 accumulates(const struct storage_build *b, const struct ir_op *op)
 {
@@ -101,7 +101,7 @@ touch_values(struct storage_build *b, const struct ir_op *op, int32_t at)
 		touch(b, buffer_of(b, &op->result[r]), at);
 }
 
-/* An output is there until the step is over, a copied next value until its param has it. */
+/* An output is live to the end of the step, a copied next value until it is in its param. */
 static void
 touch_effect(struct storage_build *b, const struct ir_op *op)
 {
@@ -141,8 +141,8 @@ touch_op(struct storage_build *b, const struct ir_op *op)
 		b->loop.at[buffer_of(b, &op->result[r])] = STORAGE_LOOPS;
 }
 
-/* What must outlast an iteration lives through the loops in which it begins and ends; but not from
- * the begin of a loop whose last iteration makes it. */
+/* A buffer that must outlast an iteration is live during the whole loops in which it begins and
+ * ends, except that it does not begin earlier if only the last iteration makes it. */
 static void
 stretch(struct storage_build *b, int32_t buffer)
 {

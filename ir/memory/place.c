@@ -1,15 +1,15 @@
 /*
- * Rooms are placed one after another, each in the smallest gap that holds it among those that live
- * while it does, or behind them; a row of rooms in the smallest gap that holds it as a whole, each
- * of its rooms for the time that it lives. How good that is depends on the order; several are tried
- * and the best kept, until one needs no more than what lives at one moment. Then what ends highest
- * is moved forward in each order, a few times, where that costs little. Sweeps over time (sweep.c), which take a
- * twentieth of what an order takes, come first: orders begin with what the best one left.
+ * Rooms are placed one after another, each in the smallest gap that holds it among the rooms that
+ * are live at the same time, or after them; a row is placed in the smallest gap that holds it as a
+ * whole, where each of its rooms counts only while it is live. The result depends on the order:
+ * several are tried and the best is kept, until one reaches the peak of live bytes. Then, if cheap,
+ * the highest item is moved forward in each order, a few times. Sweeps over time (sweep.c), which
+ * take a twentieth of the time of an order, come first: orders must improve on the best sweep.
  *
- * The first order is by size, and of one size what lives until later first. In a training step that
- * is what is kept for the backward pass, the earlier layers around the later ones: they are placed
+ * The first order is by size, and among equal sizes by end, latest first. In a training step these
+ * are the values kept for the backward pass, earlier layers around later ones: they are placed
  * without gaps between them, so the sets of taken bytes stay short however many layers there are. It
- * is the only order that is tried for very large steps, where sweeps leave gaps that are worth it.
+ * is the only order that is tried for very large steps, if sweeps leave large enough gaps.
  */
 #include "ir/memory/place.h"
 
@@ -25,30 +25,30 @@
 
 enum place_limit {
 	PLACE_ROUNDS = 50, /* of moving forward, in each order: later ones rarely gain */
-	PLACE_TURN = 7,    /* of these, before it is the turn of the next order */
+	PLACE_TURN = 7,    /* of these, before the next order is tried */
 	PLACE_SWEEPS = 3,  /* of each order: later ones rarely gain */
 	PLACE_MANY =
-		10000, /* items: of more, only the first order is tried: so time stays linear */
-	PLACE_EFFORT = 80000, /* items placed by all tries together, but for the first: some 0.1 s.
+		10000, /* items: above this only the first order is tried, so time stays linear */
+	PLACE_EFFORT = 80000, /* items placed by all tries except the first: about 0.1 s.
 				 Counted, not timed: offsets do not depend on how fast this is. */
-	PLACE_GAP = 500,      /* all of that is spent while the end is 1 / PLACE_GAP or more above
-				 what lives, and less in proportion below, nothing for very large
-				 steps: less can be gained */
+	PLACE_GAP = 500,      /* PLACE_EFFORT is spent if the end exceeds the peak by 1 / PLACE_GAP
+				 or more, proportionally less below that, and none for very large
+				 steps: there is less to gain */
 };
 
-/* What an order is by: large values first. */
+/* Sort keys of the orders: large values first. */
 enum measure {
 	BY_BYTES,
-	BY_BYTES_AND_AREA, /* their product: what is large and lives long */
-	BY_AREA,           /* what takes bytes for long */
-	BY_LIFE,           /* what lives long */
-	BY_START,          /* what comes first */
+	BY_BYTES_AND_AREA, /* their product: large and long-lived */
+	BY_AREA,           /* bytes times duration */
+	BY_LIFE,           /* long-lived */
+	BY_START,          /* early */
 };
 
-/* The orders that are tried: the best ones for large steps first. */
+/* The orders that are tried; the best ones for large steps come first. */
 static const struct {
 	enum measure by;
-	bool late; /* of items that are equal, those that live until later first; else as given */
+	bool late; /* among equal items, the one that ends last comes first; else as given */
 } orders[] = {
 	{BY_BYTES, true},
 	{BY_START, true},
@@ -65,11 +65,11 @@ struct key {
 	uint32_t late, index; /* then as the order says */
 };
 
-/* An order at work. */
+/* An order being tried. */
 struct attempt {
 	struct key *key; /* [placer.n] */
 	uint64_t end;
-	uint32_t highest; /* of key: what ended highest */
+	uint32_t highest; /* index in key of the item that ended highest */
 	int rounds;       /* of moving forward */
 };
 
@@ -78,7 +78,7 @@ struct item {
 	uint32_t first, n; /* of placer.room */
 };
 
-/* Starts that a row cannot have: those behind `free_to` and before `free_from`. */
+/* Starts that a row cannot have: those after `free_to` and before `free_from`. */
 struct bar {
 	int64_t free_to, free_from;
 };
@@ -89,14 +89,14 @@ struct placer {
 	struct item *item;
 	uint32_t n; /* items */
 	struct VEC(struct bar) bar;
-	uint32_t *first, *last; /* moments, numbered among those at which a room begins */
+	uint32_t *first, *last; /* live ranges, by number of the times at which a room begins */
 	uint32_t moments;
 	struct span_tree **taken; /* [homes] */
 	uint32_t homes;
 	uint64_t *best;             /* offsets */
 	uint64_t best_end, bound;   /* no end is smaller */
-	uint32_t most_at;           /* the first moment at which so much lives */
-	uint64_t enough;            /* nor need it be */
+	uint32_t most_at;           /* the first time of the peak of live bytes, `bound` */
+	uint64_t enough;            /* no smaller end is needed */
 	uint64_t placed;            /* items, by all tries */
 	struct attempt try[ORDERS]; /* lowest end first */
 	uint32_t ntries;
@@ -161,7 +161,7 @@ homes_of(const struct placer *p, const struct item *it, uint32_t *first)
 	return home < 0 ? p->homes : *first + 1;
 }
 
-/* Where a row starts: in the smallest gap between bars, the lowest of several; else behind all. */
+/* Where a row starts: in the smallest gap between bars, the lowest of several; else after all. */
 static uint64_t
 fit_row(struct placer *p, const struct item *it)
 {
@@ -223,7 +223,7 @@ take(struct placer *p, const struct item *it, uint64_t at)
 }
 
 /*
- * Places the items in that order, until one ends at `limit` or behind it, and keeps the offsets if
+ * Places the items in the order of `t`, until one ends at or above `limit`; keeps the offsets if
  * none does and they end lower than the best so far.
  */
 static void
@@ -253,7 +253,7 @@ life(const struct placer *p, uint32_t i)
 	return (double)(p->last[i] - p->first[i] + 1);
 }
 
-/* A row is as large as all its rooms, and lives as long as they do on average. */
+/* A row counts as large as all its rooms, and as long-lived as they are on average. */
 static double
 value_of(const struct placer *p, const struct item *it, enum measure by)
 {
@@ -296,14 +296,14 @@ sort_items(struct placer *p, int order)
 	return key;
 }
 
-/* Nothing is left to gain. */
+/* Is there nothing left to gain? */
 static bool
 is_done(const struct placer *p)
 {
 	return p->best_end <= p->bound || p->best_end <= p->enough;
 }
 
-/* Is there something to gain, and not much spent? */
+/* Is there something to gain, and effort left? */
 static bool
 goes_on(const struct placer *p)
 {
@@ -331,7 +331,7 @@ try_orders(struct placer *p)
 	}
 }
 
-/* Places again with what ended highest first in the order; false: it is first, or enough was tried. */
+/* Places again with the highest item first in the order; false: it is first, or effort is spent. */
 static bool
 improve(struct placer *p, struct attempt *t)
 {
@@ -345,7 +345,7 @@ improve(struct placer *p, struct attempt *t)
 	return true;
 }
 
-/* The orders in turns, the best first: which of them leads to the smallest end cannot be told. */
+/* The orders alternately, the best first: which one leads to the smallest end is not known. */
 static void
 improve_all(struct placer *p)
 {
@@ -357,7 +357,7 @@ improve_all(struct placer *p)
 	}
 }
 
-/* The number of moments of the sorted list that are not behind `at`. */
+/* The number of times in the sorted list `moment` that are at most `at`. */
 static uint32_t
 count_until(const uint32_t *moment, uint32_t n, uint32_t at)
 {
@@ -373,7 +373,7 @@ count_until(const uint32_t *moment, uint32_t n, uint32_t at)
 	return low;
 }
 
-/* Two lives meet if and only if they do at a moment at which one begins: no other is needed. */
+/* Two live ranges overlap if and only if they do where one begins: only these times are needed. */
 static void
 number_moments(struct placer *p)
 {
@@ -419,7 +419,7 @@ place_in_orders(struct placer *p)
 	improve_all(p);
 }
 
-/* Finds the most that lives at one moment in one home. */
+/* Finds the peak of live bytes in any one home. */
 static void
 find_bound(struct placer *p)
 {
@@ -440,7 +440,7 @@ find_bound(struct placer *p)
 	array_free(here);
 }
 
-/* Sweeps from a moment on, and then from that at which the highest was placed, a few times. */
+/* Sweeps from time `from`, then from where the highest room was placed, at most `turns` times. */
 static void
 sweep_from(struct placer *p, struct storage_sweep *s, enum storage_sweep_order order, uint32_t from,
 	int turns)
@@ -498,7 +498,7 @@ storage_live(const struct storage_room *room, uint32_t n, uint32_t *at)
 
 	for (uint32_t i = 0; i < n; i++)
 		moments = room[i].last >= moments ? room[i].last + 1 : moments;
-	/* At first what begins at a moment less what ended before it. */
+	/* At first the bytes that begin at a time minus those that ended just before it. */
 	uint64_t *live = ARRAY_ZERO(NULL, uint64_t, (size_t)moments + 1);
 	for (uint32_t i = 0; i < n; i++) {
 		live[room[i].first] += room[i].bytes;

@@ -1,6 +1,6 @@
 /*
- * Offsets for rooms that live for a while, so that no two that live at one time and in one home share a
- * byte and the whole is small: storage.h places buffers so.
+ * Offsets for rooms with live ranges: rooms that are live at the same time in the same home do not
+ * overlap, and the total is small. storage.h uses it for buffers.
  */
 #ifndef IR_STORAGE_PLACE_H
 #define IR_STORAGE_PLACE_H
@@ -9,43 +9,44 @@
 
 struct storage_room {
 	uint64_t bytes;       /* a multiple of the alignment */
-	uint32_t first, last; /* moments of its life, both included */
-	uint64_t offset;      /* from 0 on: what storage_place finds */
-	int32_t row; /* rooms with the same number follow each other in the array and lie one behind
-			the other; 0: by itself */
-	int32_t home; /* rooms of different homes do not meet; -1: in all homes. That of a row is one */
+	uint32_t first, last; /* live range, both included */
+	uint64_t offset;      /* set by storage_place; starts from 0 */
+	int32_t row;  /* rooms with the same number are consecutive in the array and contiguous in
+			memory; 0: by itself */
+	int32_t home; /* rooms of different homes may overlap; -1: all homes. One for a whole row */
 };
 
 /*
  * Gives every room its offset; returns the end of the last one. The same rooms get the same
- * offsets. Time: n log^2 n where rooms that live long lie side by side, as they do in steps;
- * n^2 log n at worst. A number of tries that falls with n makes the end smaller, until it is no more
- * than `enough`; 0: as small as they make it. Homes are 0 ... homes - 1, at least one.
+ * offsets. Time: n log^2 n if rooms with long live ranges are adjacent, as they are in steps;
+ * n^2 log n at worst. Further tries, fewer for larger n, reduce the end until it is at most
+ * `enough`; 0: as far as they can. Homes are 0 ... homes - 1, at least one.
  */
 uint64_t storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough);
 
-/* What sweeps place lowest where they begin: the best ones for large steps first. */
+/* What sweeps place lowest where they begin; the best orders for large steps come first. */
 enum storage_sweep_order {
-	SWEEP_LIFE, /* what lives long */
-	SWEEP_BOTH, /* ... both long before and long after */
-	SWEEP_LATE, /* ... until later */
+	SWEEP_LIFE, /* long live ranges */
+	SWEEP_BOTH, /* ... long both before and after */
+	SWEEP_LATE, /* ... that end late */
 	SWEEPS
 };
 
-/* What sweeps over time, which take little, need to know of rooms, found out once for all of them. Owned by `owner`; the
- * rooms must live as long, and stay as they are but for their offsets. */
+/* Data of rooms that all sweeps over time share; sweeps are cheap. Owned by `owner`; `room` must
+ * live as long, and only the offsets in it may change. */
 struct storage_sweep *storage_sweep_create(
 	const void *owner, const struct storage_room *room, uint32_t n);
 
-/* A sweep from *from on; returns the end of the last room. *from is then the moment at which that was placed. Offsets that
- * storage_place finds end no higher than those of sweeps from where most lives, or from 0 with SWEEP_LATE. */
+/* One sweep that begins at time *from; returns the highest end, and sets *from to the time at which
+ * that room was placed. storage_place is never worse than sweeps from the peak of live bytes, or
+ * than one from 0 with SWEEP_LATE. */
 uint64_t storage_sweep_run(struct storage_sweep *s, enum storage_sweep_order order, uint32_t *from);
 
-/* The offsets that the last sweep found, [n] of the caller. */
+/* Copies the offsets that the last sweep found to the caller's offset[n]. */
 void storage_sweep_offsets(const struct storage_sweep *s, uint64_t *offset);
 
-/* Most bytes that live at one moment; *at (may be NULL): the first moment that has them. Takes time and memory in
- * proportion to the last moment. */
+/* Peak of live bytes; *at (may be NULL): the first time of that peak. Takes time and memory in
+ * proportion to the last time. */
 uint64_t storage_live(const struct storage_room *room, uint32_t n, uint32_t *at);
 
 #endif

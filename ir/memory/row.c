@@ -1,12 +1,12 @@
 /*
- * Several tensors in one allreduce are one message where they lie in a row. Whether a tensor can be
- * made there follows from the ops around it alone, whatever the order of issue and whatever else
- * travels with it: so a cost model, and a search that has not made the module yet, can tell what
- * will be copied.
+ * The tensors of one allreduce are sent together if they are contiguous, in a row. Whether a tensor
+ * can be made in the row follows from the ops around it alone, whatever the order of issue and the
+ * other tensors of the row: so a cost model, and a search that has not made the module yet, can
+ * tell what will be copied.
  *
- *     %a = kernel  ──┐                                  made in the row: nobody else reads it
- *     %w = param   ──┼─> %A, %W = allreduce(%a, %w)     copied: it lies where params lie
- *     %b = kernel  ──┘                                  copied where anybody else reads it
+ *     %a = kernel  ──┐                                  made in the row: it has no other reader
+ *     %w = param   ──┼─> %A, %W = allreduce(%a, %w)     copied: params have their own place
+ *     %b = kernel  ──┘                                  copied if another op reads it
  */
 #include "ir/memory/storage.h"
 
@@ -27,7 +27,7 @@ storage_is_row(const struct ir_module *m, const struct ir_op *op)
 	return true;
 }
 
-/* What a view shows. */
+/* The value of which v is a view, or v itself. */
 static const struct ir_value *
 whole_of(const struct ir_module *m, const struct ir_value *v)
 {
@@ -47,7 +47,7 @@ readers(const struct ir_module *m, const struct ir_value *v)
 	return n;
 }
 
-/* The row in which v lies already, because messages leave their results where operands lie. */
+/* The earlier row that v is still in: collectives leave results in their operands' place. */
 static const struct ir_op *
 row_before(const struct ir_module *m, const struct ir_value *v)
 {
@@ -59,7 +59,7 @@ row_before(const struct ir_module *m, const struct ir_value *v)
 	return NULL;
 }
 
-/* Does the message carry just what the one before has left in a row? */
+/* Does the collective read exactly the row that the one before left, and all of it? */
 static bool
 continues(const struct ir_module *m, const struct ir_op *op, const struct ir_op *before)
 {

@@ -1,7 +1,7 @@
 /*
- * Which values share a buffer: views of one tensor; the operand and the result of a collective,
- * where nobody else needs the operand; a param and its next value, where that is made element by
- * element. And which have a slot for every turn of a loop. See storage.h.
+ * Which values share a buffer: views of one tensor; the operand and the result of a collective, if
+ * no other op reads the operand later; a param and its next value, if that is computed elementwise.
+ * Also which values have a slot for every iteration of a loop. See storage.h.
  */
 #include "ir/memory/build.h"
 
@@ -39,7 +39,7 @@ storage_is_message(const struct ir_module *m, const struct ir_op *op)
 {
 	if (!op_is(op, TRAIT_PARALLEL) || axis_of(m, op)->time || storage_is_view(m, op))
 		return false;
-	/* A slice of what is there. */
+	/* A partition of a copied value only takes a slice. */
 	const int64_t axis = ir_attr_int(op, "axis", 0);
 	return op->code != OP_partition || ir_operand_type(op, 0)->axis[axis].kind != IR_COPIED;
 }
@@ -57,9 +57,9 @@ value_of(const struct storage_build *b, const struct ir_value *v)
 }
 
 /*
- * The last position at which a use reads: an update that copies does so at the end of the step, and
- * an output is looked for there, unless it is copied out of a param's memory where it stands. A
- * copy to the host or back reads until its end is waited for.
+ * The last position at which a use reads. An update that copies reads at the end of the step, and
+ * so does an output, unless it is copied out of a param's memory at its own position. A copy to the
+ * host or back reads until its end is waited for.
  */
 static uint32_t
 use_position(const struct storage_build *b, const struct ir_use *u)
@@ -77,7 +77,7 @@ use_position(const struct storage_build *b, const struct ir_use *u)
 	return at_end ? b->s->order->n : storage_position(b, u->op);
 }
 
-/* Does anybody but `op` use what lies in `buffer` at or behind position `at`? */
+/* Does any op other than `op` use a value in `buffer` at or after position `at`? */
 static bool
 used_from(const struct storage_build *b, int32_t buffer, const struct ir_op *op, uint32_t at)
 {
@@ -91,7 +91,7 @@ used_from(const struct storage_build *b, int32_t buffer, const struct ir_op *op,
 	return false;
 }
 
-/* Are all readers of the value in the iteration that makes it? Views read for their readers. */
+/* Are all readers of the value in the iteration that makes it? Readers of its views count too. */
 static bool
 stays_in_loop(
 	const struct storage_build *b, const struct ir_value *v, const struct issue_loop *loop)
@@ -114,8 +114,7 @@ role_of(const struct ir_op *op)
 					     : STORAGE_TEMP;
 }
 
-/* The time axes for which a value needs slots: none if every iteration has done with it what is to
- * be done. */
+/* The time axes for which a value needs slots: none if only the iteration that makes it uses it. */
 static uint32_t
 slot_axes(const struct storage_build *b, const struct ir_value *v)
 {
@@ -129,8 +128,8 @@ slot_axes(const struct storage_build *b, const struct ir_value *v)
 	return one ? 0 : time;
 }
 
-/* The slots of a value of a loop with a schedule that are used in turn; 0: it has none of these. *outlasts: it is needed
- * when its phase is over. What every iteration makes anew, such as a gathered param, is the same in all and needs no slots. */
+/* The number of cyclic slots of a value of a loop with a schedule; 0: none. *outlasts: it is needed
+ * after its phase. A value without time axes, such as a gathered param, needs no slots. */
 static uint32_t
 ring_of(const struct storage_build *b, const struct ir_value *v, bool *outlasts)
 {
@@ -145,7 +144,7 @@ ring_of(const struct storage_build *b, const struct ir_value *v, bool *outlasts)
 	return *outlasts && time ? ring : 0;
 }
 
-/* The op that makes what a value is, or is a view of. */
+/* The op that computes v, or the value of which v is a view. */
 static const struct ir_op *
 maker_of(const struct storage_build *b, const struct ir_value *v)
 {
@@ -154,8 +153,7 @@ maker_of(const struct storage_build *b, const struct ir_value *v)
 	return v->op;
 }
 
-/* Does result r of a parallelization op lie where operand r does, because nobody else needs that?
- */
+/* May result r of a parallelization op share the buffer of operand r, which has no later reader? */
 static bool
 message_in_place(const struct storage_build *b, const struct ir_op *op, int r)
 {
@@ -168,20 +166,20 @@ message_in_place(const struct storage_build *b, const struct ir_op *op, int r)
 	const int32_t here = storage_home(b->s, from->type),
 		      there = storage_home(b->s, op->result[r].type);
 	if (here >= 0 && there >= 0 && here != there)
-		return false; /* so that each has a home */
+		return false; /* each keeps its own home */
 	if (lies->buffer < 0 || lies->time != slot_axes(b, &op->result[r]))
 		return false;
 	for (int i = 0; i < op->noperands; i++)
 		if (i != r && value_of(b, ir_operand(op, i))->buffer == lies->buffer)
 			return false;
-	/* A loop would find its own result the second time. */
+	/* In a loop, the second iteration would read its own result. */
 	const struct issue_loop *loop = issue_loop_of(b->s->order, op);
 	return b->s->buffer[lies->buffer].role == STORAGE_TEMP &&
 	       (storage_is_once(b, op) || loop == issue_loop_of(b->s->order, maker_of(b, from))) &&
 	       !used_from(b, lies->buffer, op, storage_position(b, op));
 }
 
-/* Does the op take a constant as a number, whatever its operand's memory? */
+/* Does the use take a constant operand as a number in its code, without reading memory? */
 static bool
 takes_number(const struct ir_use *u)
 {
@@ -198,7 +196,7 @@ takes_number(const struct ir_use *u)
 	return true;
 }
 
-/* A constant that only kernels read lies nowhere: they hold it. */
+/* A constant that only kernels read has no buffer: it is part of their code. */
 static bool
 is_held(const struct ir_op *op)
 {
@@ -210,7 +208,7 @@ is_held(const struct ir_op *op)
 	return true;
 }
 
-/* The param whose next value v is, also behind barriers, first of several; NULL: of none. */
+/* The param whose next value v is, possibly through barriers; the first of several; NULL: none. */
 static const struct ir_value *
 updates_param(const struct storage_build *b, const struct ir_value *v)
 {
@@ -226,7 +224,7 @@ updates_param(const struct storage_build *b, const struct ir_value *v)
 	return first ? first : behind;
 }
 
-/* For every operand and every result: may they share memory, as far as the loops go? */
+/* For every operand and every result: do the loops allow them to share memory? */
 static const bool *
 find_in_place(struct storage_build *b, const struct ir_op *op)
 {
@@ -242,7 +240,7 @@ find_in_place(struct storage_build *b, const struct ir_op *op)
 	return in_place;
 }
 
-/* Does the kernel of `op` read what lies in `buffer` only where it then writes result r? */
+/* Does the kernel of `op` read each element of `buffer` only before it writes result r there? */
 static bool
 reads_in_place(struct storage_build *b, const struct ir_op *op, int32_t buffer, int r)
 {
@@ -262,7 +260,7 @@ reads_in_place(struct storage_build *b, const struct ir_op *op, int32_t buffer, 
 }
 
 /*
- * May result r of `op` be written where the param lies of which it is the next value? A copy to the
+ * May result r of `op`, a param's next value, be written into the param's buffer? A copy to the
  * host may, once all copies back of the old value have been waited for.
  */
 static bool
@@ -282,7 +280,7 @@ update_in_place(struct storage_build *b, const struct ir_op *op, int r)
 	return !used_from(b, home, op, storage_position(b, op)) && reads_in_place(b, op, home, r);
 }
 
-/* Value v lies in `buffer`, in as many slots as `axes` have turns. */
+/* Puts v into `buffer`; its slots are numbered by the iterations over `axes`. */
 static void
 put(struct storage_build *b, const struct ir_value *v, int32_t buffer, uint32_t axes,
 	uint64_t stride, uint32_t ring)
@@ -322,7 +320,7 @@ put_own(struct storage_build *b, const struct ir_value *v)
 		b->loop.at[value_of(b, v)->buffer] = STORAGE_LOOPS;
 }
 
-/* The results of a message lie in the row where its operands are made or copied to. */
+/* The results of a collective are in the row in which its operands are made, or copied to. */
 static void
 put_row(struct storage_build *b, const struct ir_op *op)
 {
@@ -369,7 +367,8 @@ have_everywhere(struct storage_build *b, const struct ir_value *v)
 		b->s->buffer[buffer].home = -1;
 }
 
-/* Devices do an op with all of its results or not at all, a message that is not along the axis likewise. */
+/* A device does all of an op or nothing, so its values need a common home; likewise a collective
+ * that is not along the axis. */
 static void
 join_homes(struct storage_build *b, const struct ir_op *op)
 {
@@ -393,7 +392,7 @@ storage_share(struct storage_build *b)
 {
 	const struct issue *o = b->s->order;
 
-	/* Params first: an op may be put into the place of one that stands behind it. */
+	/* Params first: a result may share the buffer of a param that comes later in the text. */
 	for (uint32_t i = 0; i < o->n; i++)
 		if (role_of(o->op[i]) != STORAGE_TEMP)
 			put_results(b, o->op[i]);

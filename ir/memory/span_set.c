@@ -1,8 +1,8 @@
 /*
- * A segment tree over moments. A life is cut into O(log n) nodes; each of them has the spans of
- * lives that were cut there (`whole`: taken at all of its moments), and each node the union of all
- * spans that were cut at or below it (`some`: taken at one of them). What a life meets is `some` of
- * its own nodes and `whole` of the nodes above them.
+ * A segment tree over times. A live range is cut into O(log n) nodes. Each node has the spans of
+ * ranges of which it is a piece (`whole`: taken at all of its times), and the union of all spans of
+ * ranges with a piece at or below it (`some`: taken at one of its times). The spans that overlap a
+ * range are `some` of its own nodes and `whole` of the nodes above them.
  */
 #include "ir/memory/span_set.h"
 
@@ -20,7 +20,7 @@ struct node {
 struct span_tree {
 	struct node *node; /* 1 is the root, the children of k are 2k and 2k + 1 */
 	uint32_t leaves;
-	struct VEC(const struct span_set *) met; /* by a question */
+	struct VEC(const struct span_set *) met; /* by the current query */
 	struct span_set out, other;              /* their union so far, and the next one */
 };
 
@@ -42,7 +42,7 @@ span_tree_clear(struct span_tree *t)
 		t->node[i].whole.n = t->node[i].some.n = 0;
 }
 
-/* The first span that ends at `at` or behind it. */
+/* The first span that ends at or after `at`. */
 static uint32_t
 find_end(const struct span_set *s, uint64_t at)
 {
@@ -75,7 +75,7 @@ set_add(struct span_tree *t, struct span_set *s, struct span x)
 	s->n = s->n - (end - first) + 1;
 }
 
-/* What a walk over the nodes of a life carries along. */
+/* Arguments of a walk over the nodes of a live range. */
 struct walk {
 	struct span_tree *t;
 	uint32_t first, last;
@@ -134,7 +134,7 @@ ask(const struct walk *w, uint32_t node, uint32_t low, uint32_t high)
 		ask(w, 2 * node + 1, middle + 1, high);
 }
 
-/* The first of n spans, from `at` on, that ends behind `end`: near ones are found soonest. */
+/* The first of n spans, from `at` on, that ends after `end`: an exponential search. */
 static uint32_t
 skip(const struct span *s, uint32_t n, uint32_t at, uint64_t end)
 {
@@ -165,7 +165,7 @@ unite(const struct span_set *x_set, const struct span_set *y_set, struct span_se
 	while (i < na || k < nb) {
 		const bool from_a = k == nb || (i < na && a[i].begin <= b[k].begin);
 		struct span x = from_a ? a[i++] : b[k++];
-		/* What it swallows may swallow more. */
+		/* Merging a span may extend x so that it meets more. */
 		for (uint64_t end = 0; end < x.end;) {
 			end = x.end;
 			i = skip(a, na, i, end);
@@ -180,7 +180,7 @@ unite(const struct span_set *x_set, const struct span_set *y_set, struct span_se
 	to->n = n;
 }
 
-/* Those with the fewest spans first. They are some dozens at most. */
+/* Sorts by number of spans, fewest first. There are some dozens at most. */
 static void
 sort_by_count(const struct span_set **set, int64_t n)
 {
@@ -201,7 +201,7 @@ span_tree_taken(struct span_tree *t, uint32_t first, uint32_t last, uint32_t *n)
 
 	t->met.n = t->out.n = 0;
 	ask(&w, 1, 0, t->leaves - 1);
-	/* Few long spans first: they swallow what the others have many of. */
+	/* Sets with few, long spans first: these contain many spans of the others. */
 	sort_by_count(t->met.at, t->met.n);
 	for (int64_t i = 0; i < t->met.n; i++)
 		all += (uint32_t)t->met.at[i]->n;

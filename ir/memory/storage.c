@@ -1,4 +1,4 @@
-/* storage_create: order, sharing, lives, offsets. See storage.h. */
+/* storage_create: order, sharing, live ranges, offsets. See storage.h. */
 #include "ir/memory/build.h"
 
 #include "ir/base/alloc.h"
@@ -79,8 +79,8 @@ number_results(struct storage_build *b, const struct ir_op *op)
 		b->becomes[ir_operand(op, j)->id] = true;
 }
 
-/* Numbers values, all without a buffer, in the order of the text. Where ops are issued in that order the array of them is
- * walked: of a list, the next op is not known before one has been read from memory. */
+/* Numbers all values, still without buffers, in the order of the text. If ops are issued in that
+ * order, walks their array: in the list, each op must be loaded to find the next. */
 static void
 number_values(struct storage_build *b, const struct ir_func *main)
 {
@@ -180,8 +180,7 @@ add_copy(struct storage_build *b, const struct ir_op *op, const struct ir_value 
 	b->s->buffer[b->s->extra[op->id]].home = storage_home(b->s, v->type);
 }
 
-/* Is what lies in the param's buffer at the end of the step another value than v, which lies there
- * now? */
+/* Does the param's buffer, which now holds v, hold another value at the end of the step? */
 static bool
 is_overwritten(const struct ir_value *param, const struct ir_value *v)
 {
@@ -191,7 +190,7 @@ is_overwritten(const struct ir_value *param, const struct ir_value *v)
 	return false;
 }
 
-/* An output lies where its value lies, or, if that is a param that gets a new value, in a copy. */
+/* An output uses the buffer of its value, or, if that is a param that gets a new value, a copy. */
 static void
 add_output(struct storage_build *b, const struct ir_op *op)
 {
@@ -204,8 +203,8 @@ add_output(struct storage_build *b, const struct ir_op *op)
 		add_copy(b, op, v, STORAGE_OUTPUT);
 }
 
-/* A next value that lies in another param's buffer goes through a buffer of its own, as that param
- * may get its next value too. */
+/* A next value that is in another param's buffer goes through a buffer of its own, as that param
+ * may get its own next value first. */
 static void
 add_update(struct storage_build *b, const struct ir_op *op)
 {
@@ -230,7 +229,7 @@ storage_add_extras(struct storage_build *b)
 	}
 }
 
-/* The largest slice of a tensor that has a name: other ranks send theirs to the first one. */
+/* As large as the largest slice of a named tensor: ranks send their slices to the first rank. */
 static void
 add_stage(struct storage_build *b)
 {
@@ -253,13 +252,13 @@ add_stage(struct storage_build *b)
 				   .use = STORAGE_STAGE, .bytes = (uint64_t)most, .slots = 1});
 }
 
-/* A buffer that has to be placed. */
+/* A buffer to place. */
 struct placed {
 	uint32_t buffer;
 	int32_t row;
 };
 
-/* Those of a row one behind the other. */
+/* Buffers of a row are consecutive. */
 static int
 by_row(const void *x, const void *y)
 {
@@ -270,7 +269,7 @@ by_row(const void *x, const void *y)
 	return a->buffer < b->buffer ? -1 : 1;
 }
 
-/* Buffers of an arena that do not live always, and how large it is so far. */
+/* Buffers of an arena that are not always live, and the size of those that are. */
 struct arena_plan {
 	struct storage_room *room; /* [n] of: */
 	struct placed *rest;       /* [n] */
@@ -284,8 +283,8 @@ lives_always(const struct storage_buffer *b)
 	return b->role == STORAGE_PERSISTENT || b->role == STORAGE_INPUT;
 }
 
-/* Params, states and inputs of that memory live always: they come first, in the order of the text. Those of
- * a home are rooms as others, from the begin of the step to its end. */
+/* Params, states and inputs in that memory are always live: they come first, in the order of the
+ * text. Those with a home are ordinary rooms, live from the begin of the step to its end. */
 static struct arena_plan
 plan_arena(const void *owner, struct storage *s, enum ir_memory memory)
 {
@@ -319,10 +318,10 @@ homes(const struct storage *s)
 	return s->home_axis < 0 ? 1 : (uint32_t)s->module->axis[s->home_axis].size;
 }
 
-/* Homes are placed apart if that costs no more than this part of the arena. */
+/* Homes are placed apart if that costs at most 1 / APART_COSTS of the arena. */
 enum { APART_COSTS = 200, NO_HOME = -2 };
 
-/* The rooms of one home placed by themselves, from `begin` on; where they end. */
+/* Places the rooms of one home by themselves, from `begin` on; returns where they end. */
 static uint64_t
 place_home(const void *scratch, struct storage_room *room, uint32_t n, int32_t home, uint64_t begin,
 	uint64_t enough)
@@ -350,7 +349,7 @@ by_offset(const void *x, const void *y)
 	return (*a)->offset < (*b)->offset ? -1 : (*a)->offset > (*b)->offset;
 }
 
-/* The lowest gap in all homes for a room; where it ends. */
+/* Places room `stage` in the lowest gap common to all homes; returns where it ends. */
 static uint64_t
 place_stage(const void *scratch, struct storage_room *room, uint32_t n, uint32_t stage)
 {
@@ -370,9 +369,9 @@ place_stage(const void *scratch, struct storage_room *room, uint32_t n, uint32_t
 }
 
 /*
- * What all homes have below what each has by itself: no home then has gaps that others need. The stage, where bytes are
- * free between steps, is placed last. It is done where it costs little: with all homes together they end at
- * `end`, and must not end later than at `enough`.
+ * Places rooms that all homes share below those of single homes, so that homes do not leave gaps
+ * for each other. The stage comes last, in bytes that are free between steps. The result is kept if
+ * it costs little: together, homes end at `end`, and it must not lose a fit within `enough`.
  */
 static uint64_t
 place_apart(const void *scratch, const struct storage *s, struct arena_plan *p, uint64_t end,
@@ -450,12 +449,12 @@ storage_find_offsets(struct storage *s, uint64_t enough)
 	measure_homes(s);
 }
 
-/* Bytes that live at each moment in an arena, on devices of s->home. */
+/* Live bytes at each time in an arena, on devices of s->home. */
 static uint64_t *
 live_in(const void *owner, const struct storage *s, enum ir_memory memory, uint64_t *persistent)
 {
 	const uint32_t moments = 2 * s->order->n + 3;
-	/* At first what begins at a moment less what ended before it. */
+	/* At first the bytes that begin at a time minus those that ended just before it. */
 	uint64_t *live = ARRAY_ZERO(owner, uint64_t, (size_t)moments + 1);
 
 	*persistent = 0;
@@ -474,7 +473,7 @@ live_in(const void *owner, const struct storage *s, enum ir_memory memory, uint6
 	return live;
 }
 
-/* The first moment at which most lives. */
+/* The first time of the peak of live bytes. */
 static uint32_t
 peak_of(const struct storage *s, const uint64_t *live)
 {
@@ -494,7 +493,7 @@ has_host(const struct storage *s)
 	return false;
 }
 
-/* The first home of those in which most lives in device memory. */
+/* The first home with the highest peak of live bytes in device memory. */
 static int32_t
 fullest_home(struct storage *s)
 {
@@ -527,7 +526,7 @@ find_live(struct storage *s)
 	s->host_bytes = s->host_live_bytes;
 }
 
-/* The first device axis on which a value is on some devices alone; -1: there is none. */
+/* The first device axis on which a value exists only at one place (IR_SINGLE); -1: none. */
 static int
 find_home_axis(const struct ir_module *m, const struct issue *o)
 {
@@ -542,7 +541,7 @@ find_home_axis(const struct ir_module *m, const struct issue *o)
 	return -1;
 }
 
-/* Bytes that the runtime allocates outside of the arena. */
+/* Bytes that the runtime allocates outside the arena. */
 static uint64_t
 outside_arena(const struct storage *s)
 {

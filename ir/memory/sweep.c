@@ -1,14 +1,14 @@
 /*
- * Offsets by a sweep over time, as an allocator would find them: what begins takes the smallest gap that holds it, and
- * what has ended leaves one. A row is one block for as long as one of its rooms lives. Takes a fraction of the time
- * of the orders of place.c.
+ * Offsets by a sweep over time, as an allocator would find them: a room that begins takes the
+ * smallest gap that holds it, and a room that ends leaves one. A row is one block for as long as
+ * one of its rooms is live. Takes a fraction of the time of the orders of place.c.
  *
- * From the first moment on, gaps between what lives longer are there when most lives. So most sweeps begin at that
- * moment: what lives then is placed without gaps, what lives longest below, and two sweeps, one to the end of the step
- * and one back to its begin, place the rest where that is no longer, or not yet.
+ * A sweep from time 0 leaves gaps between long-lived rooms at the peak. So most sweeps begin at the
+ * peak: rooms live then are placed without gaps, the longest-lived lowest, and two sweeps, one to
+ * the end of the step and one back to its begin, place the rest where these are not live.
  *
  *       ^    ##
- *       |  ####    ##    core: lives at the moment `from`
+ *       |  ####    ##    core: live at time `from`
  *       |  ########## ##
  *       | ###############
  *       +------|---------->
@@ -26,7 +26,7 @@
 struct block {
 	uint64_t bytes, offset;
 	uint32_t first, last; /* of its rooms */
-	uint32_t begin, end;  /* of the sweep, in moments from `from` on */
+	uint32_t begin, end;  /* in the sweep: times relative to `from` */
 	uint32_t room, n;
 };
 
@@ -34,7 +34,7 @@ struct gap {
 	uint64_t begin, end;
 };
 
-/* What is large is placed below. */
+/* Large values are placed lowest. */
 struct key {
 	double value;
 	uint32_t block;
@@ -44,20 +44,18 @@ struct storage_sweep {
 	const struct storage_room *room;
 	struct block *block; /* [n] */
 	uint32_t n, moments;
-	/* Of the last sweep, in arrays that all use: */
+	/* Of the last sweep, in arrays that all sweeps reuse: */
 	uint32_t from;
 	struct key *core; /* [ncore] blocks that live at `from` */
 	uint32_t ncore;
-	uint32_t *side, *begin,
-		*end;     /* [n] blocks of one direction; in order of their begins, of their ends */
-	uint32_t *count;  /* [moments + 1] */
-	uint64_t highest; /* where a block ends */
-	uint32_t highest_at; /* the moment at which it was placed */
-	struct VEC(struct gap)
-		gap; /* from low to high, none next to another; the last one has no end */
+	uint32_t *side, *begin, *end; /* [n] blocks of one direction: unordered, by begin, by end */
+	uint32_t *count;              /* [moments + 1] */
+	uint64_t highest;             /* where a block ends */
+	uint32_t highest_at;          /* the time at which it was placed */
+	struct VEC(struct gap) gap;   /* ascending, never adjacent; the last one is unbounded */
 };
 
-/* When blocks begin and end. */
+/* Begin or end of a block. */
 enum moment { BEGIN, END };
 
 static uint32_t
@@ -66,8 +64,8 @@ moment_of(const struct block *b, enum moment which)
 	return which == BEGIN ? b->begin : b->end;
 }
 
-/* Puts blocks, in the order of `from`, in that of one of their moments; what has the same stays in order. In linear time:
- * there are about as many moments as rooms. */
+/* Sorts the n blocks of `from` by begin or end, into `to`; stable. A counting sort, in linear time,
+ * as there are about as many times as rooms. */
 static void
 order_by(const struct storage_sweep *s, const uint32_t *from, uint32_t n, enum moment which,
 	bool late_first, uint32_t *to)
@@ -109,7 +107,7 @@ make_blocks(struct storage_sweep *s, uint32_t n)
 	}
 }
 
-/* The smallest gap of at least that size; of several, the lowest. */
+/* The index of the smallest gap of at least `bytes`; of several, the lowest. */
 static int64_t
 find_gap(const struct storage_sweep *s, uint64_t bytes)
 {
@@ -193,7 +191,7 @@ value_of(const struct storage_sweep *s, const struct block *b, enum storage_swee
 	return after;
 }
 
-/* Places what lives at `from`; returns where that ends. */
+/* Places the blocks that are live at `from`; returns where the last ends. */
 static uint64_t
 place_core(struct storage_sweep *s, enum storage_sweep_order order)
 {
@@ -241,7 +239,7 @@ sweep_side(struct storage_sweep *s, bool back, uint64_t core_end)
 	const uint32_t n = take_side(s, back), *begin = s->begin, *end = s->end;
 	uint32_t ended = 0;
 
-	/* What lives for longer first, as it stays between what ends and what begins next. */
+	/* Of blocks with the same begin, the one that ends last comes first: it stays longest. */
 	order_by(s, s->side + s->ncore, n - s->ncore, END, true, s->end);
 	order_by(s, s->end, n - s->ncore, BEGIN, false, s->begin);
 	order_by(s, s->side, n, END, false, s->end);

@@ -1,4 +1,4 @@
-/* A map by what is compared, as a list of words: see alike.h. */
+/* A map from the compared properties, as a list of words, to numbers: see alike.h. */
 #include "ir/ops/alike.h"
 
 #include "ir/base/map.h"
@@ -22,7 +22,7 @@ struct build {
 	struct alike *a;
 	alike_word *word_of; /* NULL: none */
 	void *data;
-	uint32_t from, nids; /* numbers from `from` on are given, to ops with ids from `nids` on */
+	uint32_t from, nids; /* only ops with ids from `nids` on get numbers, from `from` on */
 	struct map map;
 	struct VEC(const struct ir_op *) first;
 	struct VEC(struct key) key;
@@ -64,7 +64,7 @@ add_operand(struct build *b, const struct ir_value *v)
 	}
 }
 
-/* Whether an op of the body makes the value, or which argument of it that is. */
+/* The producer of the value in the body, or the number of the argument. */
 static uint64_t
 source_of(const struct build *b, const struct ir_value *v)
 {
@@ -113,7 +113,7 @@ same_words(const void *list, uint32_t i, const void *key)
 				       (size_t)x->n * sizeof *b->word.at) == 0;
 }
 
-/* The number of an op whose words are from `begin` on; they stay if it is a new one. */
+/* The number of an op whose words start at `begin`; they are kept if it is a new one. */
 static uint32_t
 number_of(struct build *b, const struct ir_op *op, int64_t begin)
 {

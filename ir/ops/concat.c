@@ -1,7 +1,7 @@
 /*
- * concat(%a, %b, ...) {dim}: the form of any number of operands, one behind the other along a dim.
- * Operand j is read at the index of the result minus what stands before it; which one an element is
- * from follows from its index.
+ * concat(%a, %b, ...) {dim}: the form of any number of operands, concatenated along a dim. Operand
+ * j is read at the index of the result minus the sizes of the operands before it; the operand that
+ * an element is from follows from its index.
  */
 #include "ir/ops/form.h"
 
@@ -10,7 +10,7 @@
 
 #define FAIL(m, op, ...) (diag_error((m)->ctx->diag, (op)->loc, __VA_ARGS__), false)
 
-/* Operand j agrees with the first one but for dim `dim`. */
+/* Operand j agrees with the first one except in dim `dim`. */
 static bool
 check_operand(const struct ir_module *m, const struct ir_op *op, int j, int dim)
 {
@@ -49,7 +49,7 @@ check(const struct ir_module *m, const struct ir_op *op, int *dim)
 	return true;
 }
 
-/* Where the operands are read, and the body: the one that the index of the result lies in. */
+/* Where the operands are read, and the body, which selects the operand by the result's index. */
 static void
 read_operands(const struct ir_op *op, struct form *f, int dim, struct arena *a)
 {

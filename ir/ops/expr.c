@@ -206,7 +206,7 @@ is_beyond(enum ir_dtype t, const struct expr *e)
 	       ir_dtype_wrap(t, e->whole) != e->whole;
 }
 
-/* The type in which these arguments meet; constants follow the others where they fit. */
+/* The common type of these arguments; constants adapt to the others if they fit. */
 static enum ir_dtype
 common_dtype(const struct expr *const *arg, int first, int n)
 {
@@ -231,7 +231,7 @@ is_logic(enum scalar_fn fn)
 	return fn == FN_and || fn == FN_or || fn == FN_xor || fn == FN_not;
 }
 
-/* Logic of integers is bit by bit, of all else it is of truth values. */
+/* Logic on integers is bitwise, on all other types it is on truth values. */
 static enum ir_dtype
 logic_dtype(enum ir_dtype t)
 {
@@ -449,7 +449,7 @@ expr_uses_index(const struct expr *e, int index)
 	return false;
 }
 
-/* Linear in all of arg[first..n) together: the others of them may only be zero. */
+/* Jointly linear in arg[first..n): those that are constant must be zero. */
 static enum expr_linear
 linear_sum(const struct expr *e, int first, uint32_t loads)
 {
@@ -466,9 +466,9 @@ linear_sum(const struct expr *e, int first, uint32_t loads)
 }
 
 /*
- * Is the sum of the converted the converted sum? Not where it is rounded to integers, and not where
- * the summands wrapped and what they are converted to has room: unsigned ones and those of 8 and 16
- * bits may well have; signed ones of 32 and 64 are taken not to overflow.
+ * Is the sum of converted values the converted sum? Not if the conversion rounds to integers, and
+ * not if summands may have wrapped and the target type is wider: this is possible for unsigned
+ * types and those of 8 and 16 bits; signed ones of 32 and 64 bits are assumed not to overflow.
  */
 static bool
 convert_keeps_sums(const struct expr *e)

@@ -14,7 +14,7 @@
 typedef bool form_maker(
 	const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a);
 
-/* Rows whose notation depends on how many operands there are. */
+/* Rows whose notation depends on the number of operands. */
 static form_maker *const by_code[OP_NCODES] = {
 	[OP_contract] = form_contract,
 	[OP_concat] = form_concat,
@@ -94,7 +94,7 @@ dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RAN
 	return n;
 }
 
-/* A side with both groups: the dots are as many as elsewhere, the star takes what is left. */
+/* A side with both groups: `..` has as many dims as elsewhere, `*` takes the rest. */
 static bool
 match_both_groups(struct matcher *mt)
 {
@@ -114,7 +114,7 @@ match_both_groups(struct matcher *mt)
 	return true;
 }
 
-/* The rank of the dots group, and sizes where an attribute or the written type gives them. */
+/* The rank of the dots group, and sizes that an attribute or the written type gives. */
 static bool
 match_groups(struct matcher *mt)
 {
@@ -169,8 +169,7 @@ match_groups(struct matcher *mt)
 	return true;
 }
 
-/* Which positions of the dots group the dims of a side stand for: the last ones, or as an attribute
- * says. */
+/* The positions in the dots group of the dims of a side: the last ones, or from an attribute. */
 static bool
 group_positions(
 	struct matcher *mt, const struct pattern_item *item, int rank, int position[IR_MAX_RANK])
@@ -188,7 +187,7 @@ group_positions(
 	return true;
 }
 
-/* A dimension of operand j meets an index of a group: sizes agree, or one of them is 1. */
+/* Matches a dimension of operand j with an index of a group: sizes are equal, or one is 1. */
 static bool
 match_dots_dim(struct matcher *mt, int j, int index, int64_t size)
 {
@@ -226,7 +225,7 @@ form_sizes_differ(const struct ir_module *m, const struct ir_op *op, struct ir_l
 {
 	struct diag *d = m->ctx->diag;
 
-	/* Nobody reads it, or this is the attempt below. */
+	/* Messages are already muted: by the caller, or in the attempt of fits_swapped. */
 	if (diag_mute(d, true))
 		return false;
 	const bool swapped = fits_swapped(m, op);
@@ -278,7 +277,7 @@ match_computed_group(struct matcher *mt, const struct pattern_item *item, int j,
 	return true;
 }
 
-/* The dims of operand j against the items of its side: fills the access. */
+/* Matches the dims of operand j with the items of its side: fills the access. */
 static bool
 match_operand(struct matcher *mt, int j)
 {
@@ -332,7 +331,7 @@ match_operand(struct matcher *mt, int j)
 	return true;
 }
 
-/* A dimension of size 1 that meets a larger index is read at 0. */
+/* A dimension of size 1 matched with a larger index is read at 0. */
 static void
 mark_broadcasts(struct matcher *mt)
 {
@@ -377,8 +376,8 @@ out_append(struct form *f, int index)
 	f->out.index[f->out.rank++] = (int8_t)index;
 }
 
-/* transpose without perm reverses; a group with dims left out keeps them as size 1 where `keep`
- * says so. */
+/* transpose without perm reverses the dims; a group with dims left out keeps them, with size 1, if
+ * `keep` is set. */
 static bool
 match_out_dots(struct matcher *mt, const struct pattern_item *item)
 {
@@ -401,7 +400,7 @@ match_out_dots(struct matcher *mt, const struct pattern_item *item)
 	return true;
 }
 
-/* An index of the result alone: an attribute or a term gives its size. */
+/* An index that only the result has: an attribute or a term gives its size. */
 static bool
 new_out_index(struct matcher *mt, const struct pattern_item *item, int8_t *index)
 {
@@ -462,9 +461,9 @@ match(struct matcher *mt)
 }
 
 /*
- * What an element that does not count adds where all but one of a sum do not. -0 changes nothing,
- * not even the sign of a zero; where none counts, because the position is outside, the sum is to be
- * +0.
+ * The summand for elements that are not selected, in a sum of which at most one element is. -0
+ * changes nothing, not even the sign of a zero; if none is selected, because the position is
+ * outside, the sum must be +0.
  */
 static const struct expr *
 nothing_of(struct arena *a, const struct form *f, int index)
@@ -522,7 +521,7 @@ form_shape(const struct ir_module *m, const struct ir_op *op, const struct ir_ty
 		return by_code[op->code](m, op, f, a);
 	f->ninputs = (uint8_t)p->ninputs;
 	if (borrow)
-		mt.a = arena_create(m->ctx); /* the module of an instance is no talloc chunk */
+		mt.a = arena_create(m->ctx); /* the module of an instance is not a talloc chunk */
 	bool ok = match(&mt);
 	if (ok && mt.a) {
 		f->body = term_expr(&mt, p->body, NULL, false);

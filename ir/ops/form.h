@@ -107,8 +107,8 @@ struct form {
 	uint32_t reduced;               /* set of reduced indices (bit i = index i) */
 	int64_t size[FORM_MAX_INDICES]; /* whole sizes; form_localize makes them local */
 	struct form_access in[FORM_MAX_INPUTS], out;
-	const struct expr *at[FORM_MAX_INDICES]; /* i64, of loops and of loads with no computed
-						    index; NULL: the index is a loop */
+	const struct expr *at[FORM_MAX_INDICES]; /* i64, a function of loops and of loads without
+						    computed index; NULL: the index is a loop */
 	double fill[FORM_MAX_INPUTS]; /* minus infinity: the lowest value of the element type */
 	const struct expr *body;
 };
@@ -157,7 +157,7 @@ bool form_make(const struct ir_module *m, struct arena *a, const struct ir_op *o
 
 /*
  * Moves a constant by which every summand is divided out of the sum: the body becomes the dividend,
- * and the sum is to be divided once. Returns the constant, 0 if there is none.
+ * and the caller divides the sum once. Returns the constant, 0 if there is none.
  */
 double form_take_divisor(struct form *f);
 
@@ -175,8 +175,8 @@ bool form_exists(enum op_code code);
  */
 bool form_shape(const struct ir_module *m, const struct ir_op *op, const struct ir_type *written,
 	struct form *f, struct arena *a);
-/* Reports that two operands have sizes a and b of one index, with the shapes of all of them and
- * whether they fit in the other order; false. */
+/* Reports that two operands have sizes a and b of one index, with the shapes of all operands and
+ * whether they fit in the other order. Returns false. */
 bool form_sizes_differ(const struct ir_module *m, const struct ir_op *op, struct ir_loc loc,
 	char name, int64_t a, int64_t b);
 bool form_contract(
@@ -191,7 +191,7 @@ bool form_contract(
 void form_open(struct arena *a, struct form *f, int index);
 /*
  * If a localized form is a prefix sum along an index of its result, replaces it by the summand,
- * which is to be accumulated along that index, forward or in reverse: form_scan.c.
+ * which must be accumulated along that index, forward or in reverse: form_scan.c.
  */
 struct form_scan {
 	bool found, reverse;
@@ -245,14 +245,14 @@ fn_is_keyed(int fn)
 int fn_mantissa_bits(enum ir_dtype t);
 const char *fn_name(enum scalar_fn f);
 int fn_arity(enum scalar_fn f);
-/* Its C expression of x, y, z with M_... for the math functions: see scalar.def. */
+/* The C expression of f in x, y, z, with M_... for math functions: see scalar.def. */
 const char *fn_c_text(enum scalar_fn f);
 
 /* Building expressions with simplification of constants (x*1, x+0, x*0 ...) and typed results. */
 const struct expr *expr_call(struct arena *a, enum scalar_fn fn, const struct expr *x,
 	const struct expr *y, const struct expr *z);
 const struct expr *expr_const(struct arena *a, enum ir_dtype t, double v);
-/* Of an integer type; the bits of a u64. */
+/* A constant of an integer type; for u64 its bits. */
 const struct expr *expr_const_int(struct arena *a, enum ir_dtype t, int64_t v);
 const struct expr *expr_load(struct arena *a, enum ir_dtype t, int operand);
 const struct expr *expr_index(struct arena *a, int index);
@@ -268,14 +268,15 @@ const struct expr *expr_convert(struct arena *a, enum ir_dtype t, const struct e
 const struct expr *expr_substitute(struct arena *a, const struct expr *e,
 	const struct expr *const *with, const int *index_map);
 /*
- * The element type that constant e of an expression is rounded to: its own where it is the whole
- * body, as in `constant`, else what computes with it, which is f32 for 16-bit floats.
+ * The element type to which constant e of `body` is rounded: its own if it is the whole body, as in
+ * `constant`, else the type of the computation, which is f32 for 16-bit floats.
  */
 enum ir_dtype expr_const_dtype(const struct expr *e, const struct expr *body);
 
 /* Number of arithmetic operations. */
 int expr_flops(const struct expr *e);
-/* Has it cheap functions only: sums, products, comparisons, and in f32 and f16 what a GPU has an instruction for? */
+/* Has it only cheap functions: sums, products, comparisons, and, in f32 and f16, those that are one
+ * GPU instruction? */
 bool expr_is_cheap(const struct expr *e);
 bool expr_is_const(const struct expr *e, double v);
 bool expr_uses_index(const struct expr *e, int index);
@@ -285,8 +286,8 @@ bool expr_uses_index(const struct expr *e, int index);
  */
 enum expr_linear { LINEAR_CONST, LINEAR_YES, LINEAR_NO };
 enum expr_linear expr_linearity(const struct expr *e, uint32_t loads);
-/* d body / d load j, an expression over the same loads and, where that is simpler, load
- * `result_load` for the value itself. */
+/* d body / d load j, an expression over the same loads and, if that is simpler, load `result_load`
+ * for the value itself. */
 const struct expr *expr_derivative(
 	struct arena *a, struct ir_context *ctx, const struct expr *e, int j, int result_load);
 

@@ -4,14 +4,14 @@
  *     y[..,i] = sum(k) (k + c <= i ? a[..,k] : 0)        c >= 0
  *     y[..,i] = sum(k) (k - c >= i ? a[..,k] : 0)        the same from the end
  *
- * From one i to the next no more than one element is added, a[i - c] or a[i + c]. So the form
- * becomes one without a sum, and what it gives is summed up along i:
+ * From one i to the next at most one element is added, a[i - c] or a[i + c]. So the form becomes
+ * one without a sum, and its result is then summed along i:
  *
  *     y[..,i] = a[..,{i - c}]                            then y[i] += y[i - 1]
  */
 #include "ir/ops/form.h"
 
-/* k, and what is added to it, of `k`, `k + c` or `k - c`; false: it is nothing of the kind. */
+/* Matches `k`, `k + c` or `k - c`: k, and the number added to it; false: no match. */
 static bool
 read_sum(const struct expr *e, int *k, int64_t *shift)
 {
@@ -41,7 +41,7 @@ read_body(const struct expr *body, int *k, int64_t *shift, struct form_scan *sca
 	return read_sum(test->arg[0], k, shift) && (scan->reverse ? *shift <= 0 : *shift >= 0);
 }
 
-/* Is k summed and read, i kept and not read, and all that k can be added by the steps of i? */
+/* Is k summed and read, i kept and not read, and are all k reached by the steps of i? */
 static bool
 walks_along(const struct form *f, const struct form_offset *offset, int k, int i)
 {

@@ -56,7 +56,7 @@ fail_const(struct matcher *mt)
 	return expr_const(mt->a, IR_i64, 0);
 }
 
-/* Which entry of a list is about dim `which`; -1: none, the list names dims and not this one. */
+/* The entry of a list for dim `which`; -1: the list names dims, but not this one. */
 static int
 entry_of_dim(struct matcher *mt, int which)
 {
@@ -94,7 +94,7 @@ check_list(struct matcher *mt, const struct ir_attr *list, const struct term *t)
 	return false;
 }
 
-/* An attribute's number; the row's default or `otherwise` where it is absent. */
+/* An attribute's number; the row's default or `otherwise` if it is absent. */
 static const struct expr *
 attr_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 {
@@ -119,7 +119,7 @@ attr_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 	return expr_const_int(mt->a, attr->kind == ATTR_BOOL ? IR_bool : IR_i64, attr->i);
 }
 
-/* The dim that attribute `name` gives, among the `rank` of the group. */
+/* The dim in attribute `name`, of the `rank` dims of the group. */
 static int
 dim_attr(struct matcher *mt, const char *name, int rank)
 {
@@ -162,7 +162,7 @@ extent_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 	if (dim < 0)
 		return fail_const(mt);
 	const struct ir_type *type = ir_operand_type(mt->op, operand < 0 ? 0 : operand);
-	/* A rank that is too low is an error of the match, which comes next. */
+	/* If the rank is too low, matching, which comes next, reports it. */
 	return expr_const(mt->a, IR_i64, dim < type->rank ? (double)type->dim[dim] : 1);
 }
 
@@ -236,11 +236,11 @@ term_size(struct matcher *mt, const struct term *t, const struct computed *at)
 {
 	const struct expr *e = term_expr(mt, t, at, true);
 
-	assert(e->kind == EXPR_CONST); /* the row says sizes in terms of sizes */
+	assert(e->kind == EXPR_CONST); /* the row gives sizes in terms of sizes */
 	return ir_dtype_truncated(IR_i64, e->value);
 }
 
-/* Is the position just an index of the size of the dim? Then it is no computed one. */
+/* Is the position just an index of the size of the dim? Then it is not computed. */
 static bool
 is_plain(struct matcher *mt, const struct expr *e, int64_t size, int *index)
 {
@@ -260,7 +260,7 @@ resolve(struct matcher *mt, const struct computed *c)
 	const struct expr *e = term_expr(mt, c->item->at, c, true);
 	int index;
 
-	if (c->operand < 0) { /* its index is there already: the result has a size */
+	if (c->operand < 0) { /* its index exists already: the result has a size */
 		f->at[access->index[c->dim]] = expr_convert(mt->a, IR_i64, e);
 		return !mt->failed;
 	}

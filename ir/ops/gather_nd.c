@@ -1,13 +1,13 @@
 /*
  * gather_nd(%a, %i, %j, ...) {dims, batch} and scatter_nd(%u, %i, %j, ...) {dims, sizes, batch,
- * how}: elements by several numbers at once, an operand for each dim that is looked up. Both have,
- * with b = batch and the numbers' other dims n,
+ * how}: elements by several numbers at once, an operand for each indexed dim. With b = batch and n
+ * the other dims of the numbers they are
  *
  *     gather_nd    a[b..,{i},{j},rest..], i[b..,n..], j[b..,n..] -> [b..,n..,rest..] = a
  *     scatter_nd   u[b..,n..,rest..], i[b..,n..], j[b..,n..] -> [b..,{i},{j},rest..]
  *                                                                     = reduce(n..) u
  *
- * where dims says which dims {i}, {j} ... are: those after the batch if it is absent.
+ * where {i}, {j} ... are at the dims in `dims`, by default those after the batch.
  */
 #include "ir/ops/form.h"
 #include "ir/ops/reduce_how.h"
@@ -24,7 +24,7 @@ struct numbers {
 	const char *name;
 	int n, batch;                /* looked up dims; batch dims */
 	int rank;                    /* of the tensor that has them */
-	int which[IR_MAX_RANK];      /* number of the index operand of a dim, -1: none */
+	int which[IR_MAX_RANK];      /* index operand of each dim; -1: none */
 	const struct ir_type *shape; /* of the numbers */
 };
 
@@ -193,12 +193,12 @@ scatter(struct form *f, struct arena *a, struct numbers *x)
 			append(&f->in[0], index);
 	}
 	if (!f->reduced && f->reduce == REDUCE_SUM)
-		f->reduce = REDUCE_NONE; /* the others leave no 0 where nothing goes to */
+		f->reduce = REDUCE_NONE; /* the others do not leave 0 where nothing is written */
 	f->body = expr_load(a, (enum ir_dtype)t->dtype, 0);
 	return true;
 }
 
-/* The numbers of a form are expressions even where only its shape is asked for. */
+/* The numbers of a form are expressions even if only its shape is needed. */
 static bool
 with_arena(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a,
 	bool (*make)(struct form *, struct arena *, struct numbers *))

@@ -4,8 +4,8 @@
  *   - some operand split on the axis picks an index: operands that have it must be split there, the
  *     others copied; the result is split if it has the index, partial if it is summed away;
  *   - no operand split: all copied -> copied; copied or single(k) -> single(k);
- *   - operands partial, or single at different places, together with copied ones -> partial, where
- *     the op is linear in those together (a single tensor is a sum whose other terms are zero);
+ *   - operands partial, or single at different places, together with copied ones -> partial, if the
+ *     op is jointly linear in them (a single tensor is a sum whose other terms are zero);
  *   - an index that no operand has (put, one_hot, sources) may be split as the written type says.
  *
  * And the transitions of parallelization ops, from their rows. A split is put on and taken off as
@@ -54,7 +54,7 @@ static enum expr_linear
 linear_in(const struct judge *j, uint32_t loads)
 {
 	struct arena *a =
-		arena_create(j->m->ctx); /* the module of an instance is no talloc chunk */
+		arena_create(j->m->ctx); /* the module of an instance is not a talloc chunk */
 	struct form f;
 	enum expr_linear l = LINEAR_NO;
 	const bool made = form_shape(j->m, j->op, NULL, &f, a);
@@ -65,7 +65,7 @@ linear_in(const struct judge *j, uint32_t loads)
 			l = LINEAR_NO; /* a position cannot be partial */
 	for (int k = 0; made && k < f.ninputs; k++)
 		if ((loads >> k & 1) && f.fill[k] != 0 && form_is_computed(&f, &f.in[k]))
-			l = LINEAR_NO; /* every place would add what stands outside */
+			l = LINEAR_NO; /* every place would add the fill of reads outside */
 
 	talloc_free(a);
 	return l;
@@ -75,8 +75,8 @@ static const char across_slices[] = "it is read across the slices of this axis; 
 				    "(allgather first) or split on another dim";
 
 /*
- * Operand `first` is split in a dim that is read at computed positions: what a place does not have
- * it reads as 0, so the results of all places add up to the whole if the body is linear in it.
+ * Operand `first` is split in a dim that is read at computed positions: a place reads elements that
+ * it does not have as 0, so the results of all places sum to the whole if the body is linear in it.
  */
 static bool
 judge_computed(const struct judge *j, int first, struct ir_state *result)
@@ -189,8 +189,8 @@ index_in_operands(const struct form *f, int index)
 	return false;
 }
 
-/* May the result be as written although the operands say copied? Where the index is the result's
- * own. */
+/* May the result be split as written although the operands are copied? If only the result has the
+ * index. */
 static bool
 choice_fits(const struct judge *j, const struct ir_type *written, struct ir_state inferred)
 {

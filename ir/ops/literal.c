@@ -76,7 +76,7 @@ check_hex(const struct ir_module *m, const struct ir_op *op, const struct ir_att
 	return fail_at(m, op, hex, text);
 }
 
-/* Is the number one that the element type holds? Floats are rounded; integers are what they are. */
+/* Is the number representable in the element type? Floats are rounded; integers must be exact. */
 static bool
 fits(enum ir_dtype t, const struct ir_attr *a)
 {
@@ -84,7 +84,7 @@ fits(enum ir_dtype t, const struct ir_attr *a)
 		return true;
 	if (a->kind == ATTR_FLOAT || a->kind == ATTR_QUANTITY) {
 		const double back = ir_dtype_double(t, ir_dtype_truncated(t, a->f));
-		/* The end of a 64-bit type is rounded up: no float is that number. */
+		/* The end of a 64-bit range is rounded up to a float that is outside the range. */
 		return back == a->f && a->f < (t == IR_i64 ? 0x1p63 : 0x1p64);
 	}
 	return ir_dtype_class(t) == IR_UINT
@@ -167,7 +167,7 @@ literal_bytes(const void *owner, const struct ir_op *op)
 /* --- making one
  * ----------------------------------------------------------------------------------- */
 
-/* Can a number in the text say element i to the bit? Not a NaN with more to it, nor what no i64 is.
+/* Can a number in the text represent element i exactly? Not a NaN with a payload or a large u64.
  */
 static bool
 has_number(enum ir_dtype t, const unsigned char *bytes, int64_t i)

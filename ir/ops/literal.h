@@ -13,7 +13,7 @@
 #include "ir/ir.h"
 
 enum {
-	LITERAL_LISTED = 32, /* elements that are written as numbers; more are no longer read by
+	LITERAL_LISTED = 32, /* elements that are written as numbers; longer lists are not read by
 				people, and hex is shorter and faster */
 };
 
@@ -25,7 +25,7 @@ union ir_number {
 
 /*
  * A literal of the whole tensor of that type from its bytes, or from its numbers, which are rounded
- * to the element type; one for each element, row-major. Where all are equal it is a constant.
+ * to the element type; one for each element, row-major. If all are equal it is a constant.
  */
 struct ir_value *ir_build_bytes(
 	struct ir_builder *b, const struct ir_type *type, const void *bytes);
@@ -33,18 +33,18 @@ struct ir_value *ir_build_numbers(
 	struct ir_builder *b, const struct ir_type *type, const union ir_number *v);
 
 /*
- * What an attribute that is a number of element type t (row attribute type `scalar`) says: floats
- * are rounded to t, once, from the double that the text is read as. Whoever computes with what a
- * constant is asks here, so that 0.1 of an f32 is one number everywhere. Kernels and the interpreter
- * round the same way where they load it; the interpreter in doubles (interp_options.f64) alone takes
- * the double.
+ * The value of a number attribute of element type t (row attribute type `scalar`): floats are
+ * rounded once to t, from the double that the text is read as. All code that computes with the
+ * value of a constant must use this, so that 0.1 of an f32 is one number everywhere. Kernels and
+ * the interpreter round the same way when they load it; only the interpreter in doubles
+ * (interp_options.f64) uses the double.
  */
 union ir_number literal_number(enum ir_dtype t, const struct ir_attr *a);
 
 /* The number that all elements of a constant are; op is one. */
 union ir_number literal_of_constant(const struct ir_op *op);
 
-/* Are there as many elements as the type has, all of them values of it? Reports at the literal. */
+/* Has the literal the elements of its type, all of them representable? Reports at the literal. */
 bool literal_check(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t);
 
 /* The elements of a checked literal as bytes: elements * bytes of one, owned by `owner` (talloc).
@@ -56,8 +56,8 @@ union ir_number literal_read(enum ir_dtype t, const unsigned char *bytes, int64_
 void literal_write(enum ir_dtype t, unsigned char *bytes, int64_t i, union ir_number v);
 
 /*
- * The one attribute `value` with which a constant has the elements of the literal; false where they
- * differ, or where a constant cannot say it to the bit.
+ * The attribute `value` with which a constant has the elements of the literal; false if they
+ * differ, or if a constant cannot represent it exactly.
  */
 bool literal_is_constant(const struct ir_module *m, const struct ir_op *op, struct ir_attr *value);
 

@@ -13,18 +13,19 @@
  *               numbers, operands, index letters, $attribute, size(x), extent(operand, dim),
  *               at(attr), position(), key()
  *
- * {expr} is a computed position instead of an index: a read outside the tensor gives 0, or what
- * stands behind "else"; a write outside is dropped. ..{expr} says it for each dim of a group, in
- * terms of that dim: `here`, the index of the result there, `extent`, the operand's size, `which`,
- * the dim's number, $list, the list's entry for it. $list.0 is the first entry; given(list, e) is e
- * where there is none; listed(dims) is whether the dim is one of a list.
+ * {expr} is a computed position instead of an index: a read outside the tensor gives 0, or the
+ * expression after "else"; a write outside is dropped. ..{expr} applies to each dim of a group,
+ * with `here` the index of the result in that dim, `extent` the operand's size, `which` the dim's
+ * number, $list the list's entry for it. $list.0 is the first entry; given(list, e) is e if there
+ * is none; listed(dims) is whether the dim is in a list.
  *
  * size(k) is the size of an index, size(dims) the product of the sizes of these dims, extent(a, 1)
- * the size of a's dim 1, extent(a, dim) that along attribute dim, extent(a, which) that of the dim of `where each`; at(dim) is the index along a dim,
- * position() the row-major number of the element in the whole result; lowest is minus infinity.
- * key() is a number that comes from the op's name and its seed. `where` is a condition on sizes and
- * attributes, in words for the error where it does not hold; `where each` is one on every dim of
- * the group "..", in terms of that dim. The text is ours: a fault in it aborts.
+ * the size of a's dim 1, extent(a, dim) that along attribute dim, extent(a, which) that of the dim
+ * of `where each`; at(dim) is the index along a dim, position() the row-major number of the element
+ * in the whole result; lowest is minus infinity. key() is a number made from the op's name and its
+ * seed. `where` is a condition on sizes and attributes, with words for the error if it does not
+ * hold; `where each` is a condition on every dim of the group "..", in terms of that dim. The text
+ * is part of this program: a fault in it aborts.
  */
 #include "ir/ops/row.h"
 
@@ -307,7 +308,7 @@ static const struct {
 	{6, "/", FN_div},
 };
 
-/* The row of `binary` whose sign comes next; -1: none does. */
+/* The row of `binary` whose operator comes next; -1: none. */
 static int
 find_binary(struct reader *r)
 {
@@ -365,7 +366,7 @@ read_reduce(struct reader *r, struct pattern *p)
 	return REDUCE_NONE;
 }
 
-/* The words of a condition, from behind the quote on. */
+/* The words of a condition, after the opening quote. */
 static void
 read_words(struct reader *r, struct condition *c)
 {

@@ -40,7 +40,7 @@ order_local(const struct ir_module *m, const struct ir_op *op)
 	return order_of(op, dims);
 }
 
-/* Only the whole dim can be put in order, and only what is no sum still to be made. */
+/* Only a whole dim can be sorted, and only values that are not partial sums. */
 static bool
 check_layout(const struct ir_module *m, const struct ir_op *op, int dim)
 {

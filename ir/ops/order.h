@@ -1,6 +1,6 @@
 /*
  * Sorting along a dim: the ops sort and topk. Both put the rows along `dim` in order and keep the
- * first k of each, with where they were:
+ * first k of each, with their former positions:
  *
  *     ascending     smaller elements first, NaN last
  *     descending    larger elements first, NaN first
@@ -24,11 +24,11 @@ struct order {
 	bool descending;
 };
 
-/* Of a typed sort or topk on a tensor of these dims; on what one place holds of its operand. */
+/* Sizes for a typed sort or topk on a tensor of these dims; on the local operand of a place. */
 struct order order_of(const struct ir_op *op, const int64_t *dims);
 struct order order_local(const struct ir_module *m, const struct ir_op *op);
 
-/* Type of the values; that of the positions is the same of i32. Reports failures. */
+/* Type of the values; the positions have the same type, but of i32. Reports failures. */
 bool order_infer(const struct ir_module *m, const struct ir_op *op, struct ir_type *result);
 
 /* Comparisons; bytes of scratch that the host needs. */

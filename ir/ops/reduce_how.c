@@ -1,9 +1,9 @@
-/* How elements are joined: see reduce_how.h. */
+/* How elements are combined: see reduce_how.h. */
 #include "ir/ops/reduce_how.h"
 
 #include <string.h>
 
-/* Truth values have no sum here: one of them holds, or all do. */
+/* For bool there is no sum: `max` is any, `min` is all. */
 static bool
 check_bool(const struct ir_module *m, const struct ir_op *op, enum form_reduce reduce)
 {

@@ -14,7 +14,7 @@ static const struct {
 #undef OP
 };
 
-/* Of its own: it is asked for each op a dozen times by every pass. */
+/* A separate table: every pass reads it a dozen times for each op. */
 const unsigned op_trait_table[] = {
 #define OP(name, types, notation, layout, attrs, traits, summary) traits,
 #include "ir/ops/ops.def"

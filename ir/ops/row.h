@@ -53,14 +53,14 @@ struct pattern_side {
 enum term_kind {
 	TERM_CONST,
 	TERM_NAME,
-	TERM_ATTR,     /* $name: a number; of a list the entry of the dim at hand, or $name.0 */
-	TERM_GIVEN,    /* given(name, arg[0]): the same, arg[0] where it is absent */
-	TERM_LISTED,   /* listed(dims): is the dim at hand one of the attribute? */
+	TERM_ATTR,     /* $name: a number; for a list the entry of the current dim, or $name.0 */
+	TERM_GIVEN,    /* given(name, arg[0]): the same, arg[0] if it is absent */
+	TERM_LISTED,   /* listed(dims): is the current dim in the attribute? */
 	TERM_SIZE,     /* size(name): of an index; of all that an attribute with dims names */
 	TERM_AT,       /* at(name): the index of the result along the dim in an attribute */
-	TERM_EXTENT,   /* extent(name, k): size of dim k of an operand; `extent`: of the dim at hand
+	TERM_EXTENT,   /* extent(name, k): size of dim k of an operand; `extent`: of the current dim
 			*/
-	TERM_HERE,     /* the index of the result in the dim at hand of a group */
+	TERM_HERE,     /* the index of the result in the current dim of a group */
 	TERM_WHICH,    /* the number of that dim */
 	TERM_POSITION, /* row-major number of the element in the result */
 	TERM_KEY,      /* a number made of the op's name and seed */
@@ -73,8 +73,8 @@ struct term {
 	enum term_kind kind;
 	int fn; /* TERM_CALL: enum scalar_fn */
 	int nargs;
-	int entry;        /* TERM_ATTR, TERM_EXTENT: the number written behind the name; dims
-			     count from the end where it is negative */
+	int entry;        /* TERM_ATTR, TERM_EXTENT: the number written after the name; a
+			     negative one counts dims from the end */
 	bool along;       /* TERM_EXTENT: along attribute `dim` instead */
 	bool each;        /* TERM_EXTENT: of the dim that `where each` is about */
 	double value;     /* TERM_CONST */
@@ -82,7 +82,7 @@ struct term {
 	const struct term *arg[3];
 };
 
-/* What must hold of sizes and attributes, and what an error says where it does not. */
+/* A condition on sizes and attributes, and the text of the error if it does not hold. */
 struct condition {
 	const struct term *holds;
 	bool each;         /* of each dim of the operands' group ".." */
@@ -96,9 +96,10 @@ struct pattern {
 	const char *name[ROW_MAX_OPERANDS]; /* of the operands: interned */
 	int ninputs;
 	int reduce;               /* enum form_reduce */
-	struct pattern_side over; /* what is reduced; item name 0: the dims of attribute `attr` */
+	struct pattern_side over; /* the reduced items; item name 0: the dims of attribute `attr` */
 	const struct term *body;
-	const struct term *fill[ROW_MAX_OPERANDS]; /* "else": what a read outside gives; NULL: 0 */
+	const struct term
+		*fill[ROW_MAX_OPERANDS]; /* "else": the value of a read outside; NULL: 0 */
 	struct condition where[ROW_MAX_WHERE];
 	int nwhere;
 	bool has_terms; /* positions, sizes or a condition: shapes need expressions */
@@ -109,11 +110,11 @@ struct ir_row {
 	unsigned traits;
 	struct row_attr attr[ROW_MAX_ATTRS];
 	int nattrs;
-	bool more_attrs;               /* "...": any integer attribute besides */
+	bool more_attrs;               /* "...": any further integer attribute */
 	int noperands, nresults;       /* or ROW_ANY */
 	const char *operand_types;     /* one letter an operand */
 	const char *result_type;       /* "T", "b", "to", "written", "*" or "" */
-	const struct pattern *pattern; /* NULL where the notation is made by code */
+	const struct pattern *pattern; /* NULL if code makes the notation */
 	unsigned from;                 /* parallelization: set of 1 << enum ir_state_kind */
 	int to;                        /* and the state after */
 };
@@ -131,12 +132,12 @@ op_row(const struct ir_context *ctx, const struct ir_op *op)
 /* The row's attribute of that name, or NULL. `key` is interned or not. */
 const struct row_attr *row_attr_find(const struct ir_row *row, const char *key);
 
-/* Is the type of the class that a letter of the table stands for? */
+/* Is the type in the class of a letter of the table? */
 bool row_letter_fits(char letter, enum ir_dtype t);
 
 /* Gives an op without attributes a copy of these, in the order of its row. */
 void row_sort_attrs(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr, int n);
-/* The same where the op has room for them. */
+/* The same if the op has room for them. */
 void row_put_attrs(struct ir_context *ctx, struct ir_op *op, const struct ir_attr *attr, int n);
 
 /* Text of an attribute type for messages and docs: "integer", "axis" ... */

@@ -22,7 +22,7 @@ hash_attr(uint64_t hash, const struct ir_attr *a)
 	return hash;
 }
 
-/* A sum over the operands where they commute: the same in any order. */
+/* A sum over the operands if they commute: the same in any order. */
 uint64_t
 same_hash(const struct ir_op *op, struct ir_value *const *as)
 {

@@ -1,4 +1,4 @@
-/* Ops whose meaning is not an index expression, and what lives outside a step. */
+/* Ops whose meaning is not an index expression, and ops of data that outlives a step. */
 #include "ir/ops/special.h"
 
 #include "ir/base/alloc.h"
@@ -45,10 +45,9 @@ reshape_shape(const struct ir_module *m, const struct ir_op *op, struct ir_type 
 }
 
 /*
- * A split by n behind `before` outer positions, of dim `dim` of t: the dim of the result that it
- * splits there as the next one, which may come behind splits of dims in front that have left one
- * element each. -1 where there is none; *near is then a dim that starts there and is not divided,
- * or -1.
+ * A split by n, after `before` outer positions, of dim `dim` of t: the dim of the result that this
+ * split divides next. It may follow dims in front that are already split down to one element each.
+ * -1 if there is none; *near is then a dim that starts there and is not divisible, or -1.
  *
  *     f32[2/x,12/y] -> f32[24/x/y], f32[4/x/y,6]        f32[24/x/y] -> f32[2/x,12/y]
  */
@@ -83,8 +82,8 @@ nth_split(const struct ir_module *m, const struct ir_type *t, int dim, int k)
 }
 
 /*
- * Splits of the result: dims outermost first, and of each dim its axes. A place's slice is then
- * reshaped as it lies.
+ * Splits of the result: dims outermost first, and the axes of each dim. The slice of a place is
+ * then reshaped without moving data.
  */
 static bool
 reshape_splits(const struct ir_module *m, const struct ir_op *op, struct ir_type *result)
@@ -203,7 +202,7 @@ special_init(const struct ir_module *m, const struct ir_op *op)
 	return kind;
 }
 
-/* Initial values that can be made: of a kind that there is, from finite numbers. */
+/* Checks initial values: of a known kind, from finite numbers. */
 static bool
 init_check(const struct ir_module *m, const struct ir_op *op)
 {

@@ -7,8 +7,8 @@
 
 /*
  * Result type of a reshape: shape and layout. A split dim must be the outermost of the dims that
- * are merged or taken apart with it, but for dims that are split down to one element a place, so
- * that a place's slice is reshaped in place: f32[2/a,4/b,3] is f32[8/a/b,3] where a has 2 places.
+ * are merged or taken apart with it, except after dims that are split down to one element a place,
+ * so that a slice is reshaped in place: f32[2/a,4/b,3] is f32[8/a/b,3] if a has 2 places.
  * Reports failures.
  */
 bool special_reshape(const struct ir_module *m, const struct ir_op *op, struct ir_type *result);
@@ -18,8 +18,8 @@ bool special_update(const struct ir_module *m, const struct ir_op *op);
 bool special_output(const struct ir_module *m, const struct ir_op *op);
 
 /*
- * An op whose meaning is no index expression but which is a kernel (trait TRAIT_OWN): what the
- * interpreter, the type checker and the cost model ask of it. lower/own.h has how it is computed.
+ * An op whose meaning is not an index expression but which is a kernel (trait TRAIT_OWN): what the
+ * interpreter, type checker and cost model need to know. lower/own.h says how it is computed.
  */
 struct tensor;
 enum { OWN_MAX_RESULTS = 2 };

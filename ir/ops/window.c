@@ -4,10 +4,10 @@
  *
  *     result[.., i, ..] = how over k of a[.., (i stride + k dilation - low) / base, ..]
  *
- * where that division comes out even and is inside of the dim: `base` sets the elements apart,
- * `low` and `high` are places before and behind, which may be negative and cut off. Where there is
- * nothing inside, an element is 0, the lowest, the highest or 1, as `how` is add, max, min or mul.
- * Windows over several dims are a chain of these. Sizes are those of StableHLO's reduce_window.
+ * if the division is exact and its result is inside the dim: `base` spaces the elements, `low` and
+ * `high` pad before and after, where negative values cut off. If a window has no element inside,
+ * the result is 0, the lowest, the highest or 1, for `how` = add, max, min or mul. Windows over
+ * several dims are a chain of these. Sizes are those of StableHLO's reduce_window.
  */
 #include "ir/ops/form.h"
 #include "ir/ops/reduce_how.h"
@@ -23,7 +23,7 @@ struct window {
 	int dim;
 	int64_t size, stride, low, high, dilation, base;
 	int64_t extent; /* of the operand */
-	int64_t places; /* with what is before, between and behind */
+	int64_t places; /* with padding before, between and after */
 	int64_t reach;  /* of a window */
 };
 
@@ -86,7 +86,7 @@ identity_of(enum form_reduce reduce)
 	}
 }
 
-/* (i stride + k dilation - low) / base, -1 where that is not even. */
+/* (i stride + k dilation - low) / base, -1 if the division is not exact. */
 static const struct expr *
 position(struct arena *a, const struct window *w, int i, int k)
 {
@@ -126,7 +126,7 @@ make(const struct ir_module *m, const struct ir_op *op, struct form *f, struct a
 	return true;
 }
 
-/* Positions are expressions even where only the shape is asked for. */
+/* Positions are expressions even if only the shape is needed. */
 bool
 form_window(const struct ir_module *m, const struct ir_op *op, struct form *f, struct arena *a)
 {

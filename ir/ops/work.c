@@ -17,8 +17,8 @@ form_points(const struct form *f)
 }
 
 /*
- * The work of a form: operations, and bytes. Of an operand that is read at computed positions no
- * more is read than one element at a time.
+ * The work of a form: operations and bytes. An operand that is read at computed positions counts
+ * one element for each read at most.
  */
 static struct op_work
 form_work(const struct ir_module *m, const struct ir_op *op)

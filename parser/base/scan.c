@@ -12,7 +12,7 @@ scan_open(struct scan *s, const void *owner, const char *text, size_t n, uint32_
 {
 	*s = (struct scan){.scanner = scanner,
 		.move = move,
-		.text = (char *)(uintptr_t)text, /* as it was once the scan is done */
+		.text = (char *)(uintptr_t)text, /* restored when the scan ends */
 		.n = n,
 		.base = base};
 	if (owner) {
@@ -76,7 +76,7 @@ skip_comment(const struct scan *s, size_t at)
 	return end ? (size_t)(end - s->text) : s->n;
 }
 
-/* Passes over what stands at text[at]; returns where the next thing starts. */
+/* Skips the construct at text[at]; returns where the next one starts. */
 static size_t
 step(const struct scan *s, const struct scan_sync *how, size_t at, bool *fresh)
 {

@@ -1,4 +1,4 @@
-/* The attributes of a cluster's items: which there are, in which unit, within which bounds. */
+/* The attributes of a cluster's items: names, units and bounds. */
 #include "parser/cluster/build.h"
 
 #include "ir/base/suggest.h"
@@ -7,11 +7,11 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Bounds that keep times finite, far outside of what machines do. */
+/* Bounds that keep times finite, far beyond any machine. */
 static const struct {
 	double least, most; /* above 0 */
 } bounds[] = {
-	[UNIT_BYTES] = {1, 1e21},    /* a zettabyte: all that the world stores is some hundred */
+	[UNIT_BYTES] = {1, 1e21},    /* a zettabyte: the world stores about a hundred of them */
 	[UNIT_SECONDS] = {0, 3600},  /* an hour */
 	[UNIT_RATE] = {1, 1e21},     /* a byte a second */
 	[UNIT_FLOPS] = {1, 1e24},    /* a million times the fastest computer */
@@ -134,8 +134,8 @@ unknown(struct parser *p, const struct cluster_item *item, const struct attr_spe
 }
 
 /*
- * Sees to an attribute; `given` says in which group each was. That one is twice in a group was said
- * when the group was read.
+ * Handles an attribute; `given` says in which group each was. Duplicates within a group were
+ * reported when the group was read.
  */
 static bool
 set_attr(struct parser *p, const struct cluster_item *item, const struct attr_spec *spec, int n,

@@ -1,7 +1,7 @@
 /*
- * From the tree of a cluster to its graph. Names mean what was declared above them, here or around;
- * the parts of a node or a group are made as often as it is repeated, and what is wrong with them
- * is said the first time.
+ * From the tree of a cluster to its graph. Names refer to earlier declarations, in this scope or an
+ * outer one; the parts of a node or a group are made once for each instance, and errors in them are
+ * reported the first time.
  */
 #include "parser/cluster/build.h"
 
@@ -79,7 +79,7 @@ unknown_word(struct builder *b, struct named word)
 	talloc_free(text);
 }
 
-/* Has the item the form that its word asks for? */
+/* Has the item the form that its word requires? */
 static bool
 check_shape(struct builder *b, const struct cluster_item *item, const struct word *w)
 {
@@ -184,7 +184,7 @@ build_link(struct builder *b, const struct cluster_item *item)
 			false},
 		{"shared", TYPE_BOOL, "", FITS_FLAG, offsetof(struct link_kind, shared), false},
 	};
-	struct link_kind link = {.bandwidth = 1}; /* anything, where it is missing */
+	struct link_kind link = {.bandwidth = 1}; /* any location, if it is missing */
 	struct entry *e = entry_define(b, item->ends->name, ENTRY_LINK);
 
 	cluster_attrs(b->p, item, specs, sizeof specs / sizeof *specs, &link);
@@ -261,7 +261,7 @@ static void
 build_devices(struct builder *b, const struct cluster_item *item)
 {
 	uint32_t kind = entry_find(b, item->word.name)->number, used;
-	/* A kind that is wrong has no number. */
+	/* An invalid kind has no number. */
 	bool ok = cluster_attrs(b->p, item, NULL, 0, NULL) && is_fine(b);
 
 	for (const struct cluster_end *end = item->ends; end; end = end->next) {
@@ -278,7 +278,7 @@ build_devices(struct builder *b, const struct cluster_item *item)
 	}
 }
 
-/* The parts of a node or a group, as often as it is there. */
+/* The parts of a node or a group, once for each instance. */
 static void
 build_places(struct builder *b, const struct cluster_item *item, bool is_node)
 {
@@ -322,7 +322,7 @@ build_groups(struct builder *b, const struct cluster_item *item)
 
 /* --- the whole ------------------------------------------------------------------------------- */
 
-/* Links are described: then those that a device alone has must not be. */
+/* Links are described: then those of a single device must not be. */
 static void
 check_lone_links(struct builder *b, const struct cluster_tree *tree)
 {

@@ -1,4 +1,4 @@
-/* Making a cluster of its tree, inside the parser. */
+/* Makes a cluster from its tree, inside the parser. */
 #ifndef PARSER_CLUSTER_BUILD_H
 #define PARSER_CLUSTER_BUILD_H
 
@@ -21,7 +21,7 @@ enum attr_type {
 	TYPE_TEXT,   /* const char *, which is not empty */
 };
 
-/* An attribute of an item, and where its value goes. */
+/* An attribute of an item, and the target of its value. */
 struct attr_spec {
 	const char *key;
 	enum attr_type type;
@@ -32,7 +32,7 @@ struct attr_spec {
 };
 
 /* attrs.c */
-/* Puts the values of the item's attributes where the n specs say. False: reported. */
+/* Stores the values of the item's attributes in the targets of the n specs. False: reported. */
 bool cluster_attrs(struct parser *p, const struct cluster_item *item, const struct attr_spec *spec,
 	int n, void *to);
 /* The same for a device; sets its fields. */
@@ -40,7 +40,7 @@ bool cluster_device_attrs(struct parser *p, const struct cluster_item *item, str
 
 enum entry_kind { ENTRY_DEVICE, ENTRY_LINK, ENTRY_PARTS, ENTRY_PLACE };
 
-/* What a name stands for. */
+/* The meaning of a name. */
 struct entry {
 	const char *name;
 	struct ir_loc loc;
@@ -48,17 +48,17 @@ struct entry {
 	uint32_t number; /* of the kind of device or link */
 	uint32_t *vertex;
 	uint32_t n;
-	uint32_t reach[REACH_KERNELS]; /* of a kind of device: the types whose rates are given */
+	uint32_t reach[REACH_KERNELS]; /* for a kind of device: types with given rates */
 };
 
 struct link_kind {
 	double bandwidth, latency;
 	bool shared;
-	bool connected, reached; /* there are such links; what they reach is given */
+	bool connected, reached; /* such links exist; their reach is given */
 	const char *name;
 };
 
-/* What comes into a switch that is over-subscribed, and the link that stands for the switch. */
+/* The inputs of an over-subscribed switch, and the link that represents the switch. */
 struct port {
 	uint32_t vertex, link;
 	double ratio, inward;
@@ -73,7 +73,7 @@ struct builder {
 	struct VEC(struct port) port;           /* by ascending vertex */
 	struct VEC(struct ir_loc) device, host; /* where each was declared */
 	const char *path;                       /* "n[3].": of the parts being made */
-	uint32_t node;                          /* in which they are, or CLUSTER_NO_NODE */
+	uint32_t node;                          /* of the parts, or CLUSTER_NO_NODE */
 	uint32_t nparts, nways;
 	int depth;       /* of nodes and groups */
 	bool full;       /* a limit was exceeded: reported once */
@@ -95,9 +95,9 @@ struct entry *entry_find_kind(struct builder *b, struct named name, enum entry_k
 struct entry *entry_define(struct builder *b, struct named name, enum entry_kind kind);
 /* Parts of that name; their vertices are still to be filled in. NULL after an error. */
 struct entry *entry_define_parts(struct builder *b, const struct cluster_end *end);
-/* How many `g[8]` are; 0 after an error. */
+/* The number of parts of `g[8]`; 0 after an error. */
 uint32_t builder_count(struct builder *b, const struct cluster_end *end);
-/* May there be n more of something? Counts them; false after an error. */
+/* Counts n more of something; false, after an error, if they are too many. */
 bool builder_have_room(struct builder *b, uint32_t *used, uint64_t n, uint32_t most,
 	const char *what, struct ir_loc loc);
 /* "n[3].g[1]"; without a count "n[3].g". Lives as long as the cluster. */
@@ -107,7 +107,7 @@ bool is_cluster_word(const char *name);
 
 /* reach.c */
 void build_reach(struct builder *b, const struct cluster_item *item);
-/* Fills in the types that the text has no rates of. */
+/* Fills in the rates of types that the text does not give. */
 void finish_reach(struct builder *b);
 
 /* connect.c */
@@ -115,8 +115,8 @@ void build_connect(struct builder *b, const struct cluster_item *item);
 /* Switches that are over-subscribed get their bandwidth, once all is connected. */
 void finish_ports(struct builder *b);
 
-/* build.c. The cluster of a tree, owned by `owner`; NULL after an error. `errors`: how many
- * there had been before its text was parsed. */
+/* build.c. The cluster of a tree, owned by `owner`; NULL after an error. `errors`: the number of
+ * errors before its text was parsed. */
 struct cluster *cluster_build(
 	const void *owner, struct parser *p, const struct cluster_tree *tree, unsigned errors);
 

@@ -58,7 +58,7 @@ parse(const void *owner, struct ir_context *ctx, const char *file_name, const ch
 	return c;
 }
 
-/* Takes over what a shipped cluster says that kernels reach on devices measured under that name. */
+/* Copies the reach of kernels that a shipped cluster gives for devices measured under that name. */
 static void
 take_shipped(struct device *d, struct ir_context *ctx, const char *name)
 {
@@ -73,7 +73,7 @@ take_shipped(struct device *d, struct ir_context *ctx, const char *name)
 	}
 }
 
-/* What kernels reach that are like those of a shipped device; false: reported. */
+/* Fills in the reach of devices with `like`, from shipped devices; false: reported. */
 static bool
 complete(struct device *d, struct ir_context *ctx)
 {
@@ -127,7 +127,7 @@ same_name(const char *shipped, const char *name)
 	return *shipped == *name;
 }
 
-/* The machine at hand, which no file describes. */
+/* The current machine, which no file describes. */
 #define THIS_MACHINE "this_machine"
 
 static struct cluster *
@@ -148,7 +148,7 @@ read_file(const void *owner, struct ir_context *ctx, const char *path, FILE *f,
 	return c;
 }
 
-/* There is neither a file nor a cluster of that name. */
+/* Reports that there is neither a file nor a cluster of that name. */
 static void
 report_missing(struct ir_context *ctx, const char *name)
 {
@@ -165,7 +165,7 @@ report_missing(struct ir_context *ctx, const char *name)
 	talloc_free(text);
 }
 
-/* The text of a shipped cluster of that name, owned by `owner`; NULL: there is none. */
+/* The text of the shipped cluster of that name, owned by `owner`, or NULL. */
 static char *
 shipped_text(const void *owner, const char *name)
 {
@@ -203,7 +203,7 @@ cluster_open(const void *owner, struct ir_context *ctx, const char *name)
 	return cluster_open_with(owner, ctx, name, NULL);
 }
 
-enum { NAME_COLUMN = 18 }; /* where the list says what a cluster is */
+enum { NAME_COLUMN = 18 }; /* column of the descriptions in the list */
 
 void
 cluster_list(FILE *out)

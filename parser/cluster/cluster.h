@@ -1,5 +1,5 @@
 /*
- * Text to cluster: docs/clusters.md says what the language is.
+ * Text to cluster: docs/clusters.md defines the language.
  *
  *     cluster @pair {
  *       device card {f32 = 10TFLOP/s, memory = 16GB, source = "data sheet"}
@@ -29,15 +29,15 @@ enum cluster_limit {
 };
 
 /*
- * The cluster of a text of n bytes and a zero behind them, in the language or in FlexFlow's; owned
- * by `owner`; `file_name` is what messages show. NULL after an error, which was reported.
+ * The cluster of a text of n bytes and a terminating zero, in this language or FlexFlow's; owned by
+ * `owner`; messages show `file_name`. NULL after reporting an error.
  */
 struct cluster *cluster_parse(const void *owner, struct ir_context *ctx, const char *file_name,
 	const char *text, size_t n);
 
 /*
- * The cluster that the tool is asked for: one that is shipped, by its name, or else a file. NULL
- * after an error, which was reported.
+ * The cluster of a command-line option: a shipped one, by its name, or else a file. NULL after
+ * reporting an error.
  */
 struct cluster *cluster_open(const void *owner, struct ir_context *ctx, const char *name);
 
@@ -48,7 +48,7 @@ struct cluster *cluster_open_with(
 /* The canonical text of a cluster that was parsed: parsing that gives the same text again. */
 void cluster_print(FILE *out, const struct cluster *c);
 
-/* The names of the clusters that are shipped and what each of them is, a line each. */
+/* Prints the names and descriptions of the shipped clusters, a line each. */
 void cluster_list(FILE *out);
 
 #endif

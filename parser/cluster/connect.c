@@ -1,4 +1,4 @@
-/* Connections of a cluster: which vertices get links, and what that makes of switches. */
+/* Connections of a cluster: which vertices get links, and the effect on switches. */
 #include "parser/cluster/build.h"
 
 #include <inttypes.h>
@@ -35,7 +35,7 @@ side_of(struct builder *b, const struct cluster_end *end, struct side *side)
 	return ok;
 }
 
-/* What comes in through the link counts for a switch that is over-subscribed. */
+/* Messages that arrive through the link count for an over-subscribed switch. */
 static void
 count_port(struct builder *b, uint32_t vertex, double bandwidth)
 {

@@ -1,7 +1,7 @@
 /*
- * FlexFlow's machine_config: lines `name = value` that say how many nodes, sockets and GPUs there
- * are, what the links between them do, and over which of these a message goes. FlexFlow, under the
- * Apache licence, reads it in src/runtime/machine_model.cc; what it means is taken from there:
+ * FlexFlow's machine_config: lines `name = value` with the numbers of nodes, sockets and GPUs, the
+ * rates of the links between them, and the links that a message uses. FlexFlow, under the Apache
+ * licence, reads it in src/runtime/machine_model.cc; the meaning is taken from there:
  *
  *     membus          a socket has one, for both ways
  *     upi, nic        a message leaves the one of its socket and enters that of the other: half of
@@ -9,8 +9,8 @@
  *     pci_to_host, pci_to_dev   a socket has one of each, for all of its GPUs
  *     nvlink          any two GPUs of a node have one for each way
  *
- * FlexFlow spreads messages over the nics of a socket in turn; a way here is the same each time and
- * goes over the nic that its two ends give.
+ * FlexFlow distributes messages over the nics of a socket in turn; here a route is always the same
+ * and uses the nic that follows from its two ends.
  */
 #include "parser/cluster/shipped.h"
 
@@ -31,7 +31,7 @@ struct path {
 	uint8_t step[CLUSTER_STEPS_MAX];
 };
 
-/* How far two ends are from each other, and what they are. */
+/* The distance of two ends, and their kinds. */
 enum { INTRA_SOCKET, INTER_SOCKET, INTER_NODE, NFAR };
 enum { MEMORY, GPU };
 
@@ -125,7 +125,7 @@ loc_of(const struct reader *r, struct word w)
 	return (struct ir_loc){at, at + (uint32_t)w.n};
 }
 
-/* The next word of the line that ends at `end`; n 0: there is none. A comment ends a line. */
+/* The next word of the line that ends at `end`; n 0: none. A comment ends a line. */
 static struct word
 next_word(const char **at, const char *end)
 {
@@ -270,7 +270,7 @@ read_line(struct reader *r, const char *at, const char *end)
 		r->given[i] = true;
 }
 
-/* Does a cluster of those counts take the path at that offset? */
+/* Does a cluster with those counts use the path at that offset? */
 static bool
 path_is_used(const struct config *c, size_t at)
 {
@@ -352,7 +352,7 @@ end_of(const struct config *c, uint32_t number)
 		is_gpu ? GPU : MEMORY};
 }
 
-/* Which of the links of that kind a step takes that is at socket `at`. */
+/* The link of that kind that a step at socket `at` takes. */
 static uint32_t
 link_of(const struct config *c, enum step step, uint32_t at, const struct end *from,
 	const struct end *to)
@@ -413,7 +413,7 @@ add_all_links(struct cluster *c, struct config *k)
 		k->nvlink_latency);
 }
 
-/* The file says nothing of what a GPU does: it is the default device. */
+/* The file does not describe GPUs: the default device is used. */
 static struct cluster *
 build(const void *owner, struct config *k, const char *text)
 {
@@ -438,7 +438,7 @@ build(const void *owner, struct config *k, const char *text)
 	return c;
 }
 
-/* The text that is kept ends at a zero byte, so there may be none. */
+/* The stored text ends at a zero byte, so it must not contain one. */
 static bool
 is_text(const struct reader *r, size_t n)
 {

@@ -1,4 +1,4 @@
-/* Names of a cluster: what they stand for, how many parts they have, what the parts are called. */
+/* Names of a cluster: their meaning, number of parts, and the names of the parts. */
 #include "parser/cluster/build.h"
 
 #include "ir/base/alloc.h"
@@ -94,7 +94,7 @@ size_of_attr(struct parser *p, const struct ir_attr *a, int64_t *to)
 	return size_number(p, size, a->loc, to);
 }
 
-/* How many `g[8]` are; 0 after an error. */
+/* The number of parts of `g[8]`; 0 after an error. */
 uint32_t
 builder_count(struct builder *b, const struct cluster_end *end)
 {

@@ -15,7 +15,7 @@
 enum {
 	LINE_COLUMNS = 100,
 	ITEM_INDENT = 2,  /* as in the text of modules */
-	GROUP_INDENT = 2, /* of what does not fit on the line of its item, besides */
+	GROUP_INDENT = 2, /* for parts that do not fit on the line of their item */
 };
 
 struct writer {

@@ -1,13 +1,13 @@
 /*
- * What kernels reach of the peaks of a kind of device, and messages of a link:
+ * Shares of the peaks that kernels reach on a kind of device, and messages on a link:
  *
  *     reach h100 {kernel = product, type = bf16, share = 0.72, half_k = 250}
  *     reach nvlink {share = 0.8, half = 1MB}
  *     reach h200 {like = "NVIDIA H100"}
  *     reach a100 {like = "NVIDIA H100", products = 1.1, attention = 2}
  *
- * A message of n bytes takes (n + half) / (share * bandwidth) and the latency, so that a link is
- * one of less bandwidth and a longer latency, and nothing but this file knows.
+ * A message of n bytes takes (n + half) / (share * bandwidth) and the latency, so the link becomes
+ * one with less bandwidth and a longer latency, and only this file needs to know.
  */
 #include "parser/cluster/build.h"
 
@@ -95,7 +95,7 @@ type_of(struct builder *b, struct named word)
 			 : REACH_OF_f32;
 }
 
-/* Do the fields of the item say something of such kernels? */
+/* Do the fields of the item apply to such kernels? */
 static bool
 check_fields(struct builder *b, const struct cluster_item *item, enum reach_kernel kernel)
 {
@@ -123,7 +123,7 @@ source_of(const struct cluster_item *item)
 	return NULL;
 }
 
-/* Is it the only item of that device? Then cluster_parse takes over what it is like. */
+/* Is it the only item of that device? Then cluster_parse copies the values of `like`. */
 static void
 reach_like(struct builder *b, const struct cluster_item *item, const struct entry *e,
 	const struct reach_attrs *a)
@@ -141,7 +141,7 @@ reach_like(struct builder *b, const struct cluster_item *item, const struct entr
 	d->reach_source = text_copy(d, source_of(item));
 }
 
-/* Factors are of what another device reaches. */
+/* Factors apply to the shares of another device. */
 static bool
 check_factors(struct builder *b, const struct cluster_item *item, const struct reach_attrs *a)
 {
@@ -235,7 +235,7 @@ build_reach(struct builder *b, const struct cluster_item *item)
 			item->ends->name.name);
 }
 
-/* Types without an item have the rates of the type that is computed alike. */
+/* Types without an item get the rates of the type that is computed in the same way. */
 void
 finish_reach(struct builder *b)
 {

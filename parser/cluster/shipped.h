@@ -1,4 +1,4 @@
-/* Where clusters come from besides text in the language, inside the parser. */
+/* Other sources of clusters than text in the language, inside the parser. */
 #ifndef PARSER_CLUSTER_SHIPPED_H
 #define PARSER_CLUSTER_SHIPPED_H
 
@@ -17,7 +17,7 @@ char *this_machine_text(const void *owner);
 /* Is the text one of FlexFlow's machine_config files, and no text in the language? */
 bool is_machine_config(const char *text);
 
-/* As cluster_parse, of such a text. */
+/* As cluster_parse, for such a text. */
 struct cluster *machine_config_parse(const void *owner, struct ir_context *ctx,
 	const char *file_name, const char *text, size_t n);
 

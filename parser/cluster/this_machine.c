@@ -1,7 +1,7 @@
 /*
- * The machine at hand as a cluster: a device is a rank of a program for the host, which is a thread
- * on a core. What one core does is measured, quickly and roughly: a profile (-measure) knows
- * better.
+ * The current machine as a cluster: a device is a rank of a program for the host, which is a thread
+ * on a core. The rates of one core are measured, quickly and roughly: a profile (-measure) is more
+ * accurate.
  */
 #include "parser/cluster/shipped.h"
 
@@ -19,17 +19,17 @@
 #endif
 
 enum {
-	PROBE_RUNS = 5,         /* the best of these: others disturb, nobody helps */
+	PROBE_RUNS = 5,         /* the best of these counts: disturbances only slow down */
 	PROBE_TURNS = 1 << 18,  /* of the arithmetic: a millisecond */
 	PROBE_BYTES = 32 << 20, /* copied: more than the cache of a core */
 	PROBE_MESSAGES = 200,   /* between two threads: some milliseconds */
-	PROBE_CHAINS = 10,      /* that do not wait for each other: as deep as pipelines are */
+	PROBE_CHAINS = 10,      /* independent ones, as many as pipelines are deep */
 };
 
 /* --- arithmetic ------------------------------------------------------------------------------ */
 
-/* PROBE_CHAINS chains of PROBE_TURNS multiply-adds, each with so many floats at once. Returns how
- * many; *x keeps the compiler from leaving them out. */
+/* PROBE_CHAINS chains of PROBE_TURNS multiply-adds, each on a vector of floats. Returns the
+ * vector's length; *x keeps the compiler from removing them. */
 static int
 chains_plain(float *x)
 {
@@ -147,7 +147,7 @@ latency_of_threads(void)
 	double start = clock_seconds();
 
 	if (pthread_create(&thread, NULL, partner, &t))
-		return 10e-6; /* what it takes on machines that let us measure */
+		return 10e-6; /* as measured on machines where that is possible */
 	take_turns(&t, 0);
 	pthread_join(thread, NULL);
 	return (clock_seconds() - start) / PROBE_MESSAGES;

@@ -1,11 +1,11 @@
-/* Clusters as trees: what the grammar puts together. */
+/* Clusters as trees, which the grammar builds. */
 #include "parser/cluster/tree.h"
 
 #include "ir/base/out.h"
 
 #include <string.h>
 
-/* Appends an element to a list whose first element knows the last one. */
+/* Appends an element to a list whose first element points to the last one. */
 #define JOIN(list, element)                                                                        \
 	do {                                                                                       \
 		if (!(list))                                                                       \
@@ -26,7 +26,7 @@ tree_finish(struct parser *p, struct named word, struct named name, struct clust
 	p->tree = tree;
 }
 
-/* Is the word the first on its line, or the first behind a brace? */
+/* Is the word the first on its line, or the first after a brace? */
 static bool
 begins_item(const struct parser *p, struct named word)
 {

@@ -53,18 +53,18 @@ struct cluster_item *tree_text(struct parser *p, struct named word, struct ir_at
 /* Adds the let to the module of the parser, in which sizes find it, with the value of -D. */
 struct cluster_item *tree_let(struct parser *p, struct named word, struct named name,
 	struct size_value size, struct ir_loc loc);
-/* An item without the names that belong behind its word: an error. NULL. */
+/* An item without the names that must follow its word: reports, and returns NULL. */
 struct cluster_item *tree_bare(struct parser *p, struct named word);
 /* Either may be NULL. */
 struct cluster_item *tree_join(struct cluster_item *list, struct cluster_item *item);
-/* After a syntax error: drops what was read of the item. NULL. */
+/* After a syntax error: drops the item read so far. Returns NULL. */
 struct cluster_item *tree_give_up(struct parser *p);
 struct cluster_end *tree_end(
 	struct parser *p, struct named name, const struct ir_attr *index, struct ir_loc loc);
-/* With the last n items that were read as index. */
+/* The index is the last n items that were read. */
 struct cluster_end *tree_indexed(struct parser *p, struct named name, int n, struct ir_loc loc);
 struct cluster_end *tree_ends(struct cluster_end *list, struct cluster_end *end);
-/* Of the attributes that were read. */
+/* From the attributes that were read. */
 struct cluster_group *tree_group(struct parser *p);
 struct cluster_group *tree_groups(struct cluster_group *list, struct cluster_group *group);
 

@@ -1,6 +1,6 @@
 /*
- * Attributes. What a bare word means, and which values fit, the row of the op says: an axis, an
- * element type, true or false, a size. In a template sizes that are not plain numbers stay
+ * Attributes. The row of the op defines the meaning of a bare word (an axis, an element type, true
+ * or false, a size) and the valid values. In a template sizes that are not plain numbers stay
  * expressions.
  */
 #include "parser/dir/parser.h"
@@ -15,7 +15,7 @@
 struct ir_attr
 attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc)
 {
-	if (s.minimum) /* said when the number is asked for */
+	if (s.minimum) /* reported when the number is needed */
 		return (struct ir_attr){
 			.kind = ATTR_SIZE, .loc = loc, .size = size_tree(p, s, loc)};
 	if (!s.tree)
@@ -68,7 +68,7 @@ attr_push(struct parser *p, struct named key, struct ir_attr value)
 	VEC_PUSH(p, &p->key, key.loc);
 }
 
-/* What a value is, for messages. */
+/* The kind of a value, for messages. */
 static const char *
 attr_words(const struct ir_attr *a)
 {

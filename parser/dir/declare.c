@@ -1,4 +1,4 @@
-/* Declarations: module, let, mesh, steps, func. All but func stand before the functions. */
+/* Declarations: module, let, mesh, steps, func. All except func come before the functions. */
 #include "parser/dir/parser.h"
 
 #include "ir/base/vec.h"
@@ -16,7 +16,7 @@ declare_module(struct parser *p, struct named name)
 	p->named = true;
 }
 
-/* What every declaration asks for: the module has its name, and no function came before. */
+/* Required for every declaration: the module has its name, and no function came before. */
 static void
 declare_check(struct parser *p, const char *what, struct ir_loc loc)
 {
@@ -27,7 +27,7 @@ declare_check(struct parser *p, const char *what, struct ir_loc loc)
 		PARSE_ERROR(p, loc, "%s must come before the first function", what);
 }
 
-/* Names of lets and axes meet in types: each stands for one thing, and for no word of ours. */
+/* Lets and axes share a name space in types: each name is unique and not a reserved word. */
 static bool
 name_is_free(struct parser *p, struct named name)
 {
@@ -65,7 +65,7 @@ declare_let(struct parser *p, struct named name, struct size_value size, struct 
 	if (!name_is_free(p, name))
 		return;
 	if (!size_number(p, size, loc, &value))
-		value = 1; /* reported; what uses the name is not to blame */
+		value = 1; /* reported; uses of the name are not errors */
 	for (int i = 0; p->o && i < p->o->ndefines; i++)
 		if (strcmp(p->o->define[i].name, name.name) == 0) {
 			value = p->o->define[i].value;

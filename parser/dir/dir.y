@@ -1,7 +1,7 @@
 /*
- * The grammar of .dir and .cluster texts. START_MODULE, START_CLUSTER and START_TYPE, which the lexer
- * delivers first, say what is parsed; a type is one token for the module's grammar and is parsed by itself, so that types
- * that repeat are parsed once.
+ * The grammar of .dir and .cluster texts. START_MODULE, START_CLUSTER and START_TYPE, which the
+ * lexer delivers first, say what is parsed; a type is one token for the module's grammar and is
+ * parsed by itself, so that repeated types are parsed once.
  */
 %code requires {
 #include "parser/cluster/tree.h"
@@ -315,7 +315,7 @@ size:
 | size '/' size			{ GIVE_UP(size_join(p, SIZE_DIV, $1, @1, $3, @3, &$$)); }
 ;
 
-cluster: /* what the words mean, parser/cluster/build.c says */
+cluster: /* parser/cluster/build.c defines the words */
   NAME FUNCNAME func_open item_list '}'
 	{ tree_finish(p, WORD($1, @1), WORD($2, @2), $4); }
 ;
@@ -406,7 +406,7 @@ place:
 
 enum { EXPECTED_TOKENS = 16 }; /* more than any state of the grammar waits for */
 
-/* Arithmetic can follow nearly every number and name: saying so helps nobody. */
+/* Arithmetic can follow nearly every number and name: listing it does not help. */
 static bool
 is_arithmetic(yysymbol_kind_t kind)
 {
@@ -424,7 +424,7 @@ report(struct parser *p, struct ir_loc loc, const char *const *expected, int n)
 		lx->is_type ? "the end of the type" : "the end of the text");
 
 	if (lx->is_cluster && !lx->scan.sync_from && n == 1 && !strcmp(expected[0], "a name"))
-		expected = cluster; /* its first word is no keyword, as modules may use it */
+		expected = cluster; /* its first word is not a keyword, as modules may use it */
 	if (p->func && lexer_at_line_start(p) && strcmp(found, "'func'") == 0)
 		PARSE_ERROR(p, loc, "expected '}' to end @%s, found %s", p->func->name, found);
 	else
@@ -447,7 +447,7 @@ yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 	return 0;
 }
 
-/* What bison reports besides: that its stack is full. */
+/* The only other error of bison: its stack is full. */
 static void
 dir_error(const struct ir_loc *loc, struct parser *p, const char *message)
 {

@@ -1,7 +1,7 @@
 /*
- * Delivers tokens to the grammar, and after an error finds the place where reading goes on: the
- * next line that looks like a statement (a declaration, outside functions) and is not inside braces
- * that were opened since the last good one.
+ * Delivers tokens to the grammar, and after an error finds the place to resume at: the next line
+ * that looks like a statement (a declaration, outside functions) and is not inside braces that were
+ * opened since the last valid one.
  */
 #include "parser/dir/parser.h"
 
@@ -14,7 +14,7 @@
 
 int dir_scan(DIR_STYPE *value, struct ir_loc *loc, struct parser *p, void *scanner);
 int dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p);
-/* Back to the scanner's first state; the byte behind the token at hand as it is in the text. */
+/* Resets the scanner to its initial state and restores the byte after the current token. */
 void dir_restart(void *scanner);
 void dir_release(void *scanner);
 
@@ -137,7 +137,7 @@ struct resync {
 	int depth;         /* bodies opened */
 };
 
-/* Not before the line with the error, nor again at a statement that was tried. */
+/* Not before the line with the error, nor again at a statement that was already tried. */
 static bool
 resync_here(void *data, size_t at, bool fresh, bool tried)
 {
@@ -197,8 +197,8 @@ resync(struct parser *p, struct ir_loc *loc)
 }
 
 /*
- * Does a statement begin here that plain.c may know? Only where the grammar has the last one whole,
- * and in a text without syntax errors, so that braces are those of bodies and attributes.
+ * Does a statement begin here that plain.c may recognize? Only if the grammar has completed the
+ * last one, and in a text without syntax errors, so that braces are those of bodies and attributes.
  */
 static bool
 is_plain(const struct parser *p, const struct lexer *lx, struct ir_loc *loc)

@@ -1,4 +1,4 @@
-/* A parse from end to end: the text, then what needs the whole of it. */
+/* A complete parse: the text, then the checks that need the whole text. */
 #include "parser/dir/parser.h"
 
 #include "ir/base/alloc.h"
@@ -98,7 +98,7 @@ inline_calls(struct ir_module *m)
 	return true;
 }
 
-/* What needs the whole text. */
+/* Checks that need the whole text. */
 static void
 parse_end(struct parser *p, const char *file_name, struct ir_loc whole)
 {
@@ -136,7 +136,7 @@ parse_module(const void *owner, struct ir_context *ctx, const char *file_name, c
 	talloc_free(p);
 	bool ok = diag_errors(ctx->diag) == errors && ir_verify_structure(m);
 	if (ok && o && o->inline_calls)
-		ok = inline_calls(m) && ir_verify_structure(m); /* names may meet only now */
+		ok = inline_calls(m) && ir_verify_structure(m); /* names may collide only now */
 	if (!ok) {
 		talloc_free(m);
 		return NULL;

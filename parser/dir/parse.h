@@ -1,5 +1,5 @@
 /*
- * Text to module: docs/language.md says what the language is.
+ * Text to module: docs/language.md defines the language.
  *
  *     text --dir.l--> tokens --dir.y--> statements --stmt.c, declare.c--> typed ops of a module
  *
@@ -12,7 +12,7 @@
 #include "ir/ir.h"
 #include "ir/rule.h"
 
-/* A let that is given another value: dopt -D B=128. */
+/* A new value for a let: dopt -D B=128. */
 struct parse_define {
 	const char *name;
 	int64_t value;
@@ -21,11 +21,11 @@ struct parse_define {
 struct parse_options {
 	const struct parse_define *define; /* a name that is not a let of the module is an error */
 	int ndefines;
-	bool *used; /* [ndefines] the cluster has such a let: the module need not; NULL: none */
-	const char *lets;  /* of the cluster, for messages: "nodes = 4"; NULL: none */
+	bool *used; /* [ndefines] the cluster has this let, so the module may lack it; NULL: none */
+	const char *lets;  /* lets of the cluster, for messages: "nodes = 4"; NULL: none */
 	bool inline_calls; /* inline all templates, so that @main is the only function */
 	bool text_stays;   /* it need not be copied: diag_lend_source */
-	bool grammar_only; /* also where plain.c can read a statement: to compare the two */
+	bool grammar_only; /* also for statements that plain.c can read: to compare the two */
 };
 
 /*

@@ -22,27 +22,27 @@
 
 enum parse_limit {
 	PARSE_MAX_BYTES = 1 << 30, /* of a text: locations have 32 bits, for all texts together */
-	PARSE_MAX_REGIONS = 32,    /* fuse in fuse; passes and printer recurse */
+	PARSE_MAX_REGIONS = 32,    /* nested fuses; passes and printer recurse */
 	PARSE_MAX_LIST = IR_MAX_LIST, /* operands, attributes, items of a list */
 };
 
-/* A size in the making: a constant, or a tree. */
+/* A size that is being built: a constant or a tree. */
 struct size_value {
 	const struct ir_size *tree; /* NULL: the constant i */
 	int64_t i;
-	bool minimum; /* the literal 2^63, which is right only behind a minus */
+	bool minimum; /* the literal 2^63, which is valid only after a minus sign */
 };
 
 /* A text being scanned. */
 struct lexer {
 	struct scan scan;
-	struct lexer *outer;   /* of the text around this one */
-	int start;             /* the token that says what is parsed; 0 once it was delivered */
+	struct lexer *outer;   /* of the enclosing text */
+	int start;             /* the token that says what is parsed; 0 after its delivery */
 	bool is_type;          /* START_TYPE: messages speak of the type */
-	bool is_cluster;       /* START_CLUSTER: reading goes on at items */
-	int close;             /* braces to deliver that the text lacks */
+	bool is_cluster;       /* START_CLUSTER: recovery is at items */
+	int close;             /* closing braces to deliver that the text lacks */
 	int token;             /* the last one */
-	int open;              /* braces */
+	int open;              /* open braces */
 	const char *not_plain; /* the statement that plain.c left to the grammar */
 };
 
@@ -52,7 +52,7 @@ struct named {
 	struct ir_loc loc;
 };
 
-/* A written type: worked out in @main, as text in templates. */
+/* A written type: evaluated in @main, as text in templates. */
 struct typed {
 	const struct ir_type *type;
 	struct ir_type_text *text;
@@ -66,8 +66,8 @@ struct stmt {
 	int code; /* enum op_code, or -1 */
 	const char *symbol;
 	struct ir_loc loc, symbol_loc;
-	struct ir_op *op; /* of a fuse: made before its body; NULL where poisoned */
-	bool poisoned;    /* an error in it, or in what it uses, was reported */
+	struct ir_op *op; /* of a fuse: made before its body; NULL if poisoned */
+	bool poisoned;    /* an error in it, or in a value it uses, was reported */
 };
 
 /* The body of a fuse, or of an op that should not have one, being read. */
@@ -85,12 +85,12 @@ struct meaning_before {
 };
 
 /*
- * What names mean: a pointer for each, by the name's number, in chunks so that it stays where it is.
- * A value has its place in the scopes by its id, as those of a scope come after all that were there
- * when it was opened.
+ * What names mean: a pointer for each, by the name's number, in chunks so that it does not move.
+ * The scope of a value follows from its id: values of a scope have larger ids than all values that
+ * existed when it was opened.
  */
 struct meanings {
-	struct VEC(void **) chunk;              /* NULL: none of these names was asked for */
+	struct VEC(void **) chunk;              /* NULL: none of its names was looked up yet */
 	struct VEC(struct meaning_before) undo; /* of bodies */
 };
 
@@ -101,9 +101,9 @@ struct parser {
 	struct arena *scratch; /* ends with the parse */
 	struct lexer *lex;
 	struct meanings meanings;
-	uint32_t scope; /* values with ids from here on are of the function or body being read */
+	uint32_t scope; /* values with ids >= this belong to the function or body being read */
 	bool named, in_prelude;
-	bool *defined;  /* which -D found their let */
+	bool *defined;  /* by -D option: its let was found */
 	bool time;      /* axes being declared are time axes */
 	int first_axis; /* of those */
 
@@ -112,7 +112,7 @@ struct parser {
 	struct ir_block *block;
 	struct region *region;
 	int nregions;
-	struct ir_op *untyped; /* first op of @main that waits for functions further on */
+	struct ir_op *untyped; /* first op of @main that waits for a function defined later */
 	bool deferred;
 
 	struct stmt stmt;
@@ -132,13 +132,13 @@ struct parser {
 	struct ir_value poison;       /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */
 	struct cluster_tree *tree;    /* result of parsing a cluster */
-	bool tree_lacks;              /* items that were wrong, and with them names */
-	uint32_t prelude_base;        /* of the prelude among the sources; 0: not yet there */
+	bool tree_lacks;              /* wrong items, and the names in them, were dropped */
+	uint32_t prelude_base; /* location of the prelude among the sources; 0: not loaded yet */
 };
 
 #define PARSE_ERROR(p, loc, ...) diag_error((p)->ctx->diag, (loc), __VA_ARGS__)
 
-/* The text of a place in the text at hand. */
+/* The text at location `loc` in the current text. */
 static inline const char *
 text_at(const struct parser *p, struct ir_loc loc)
 {
@@ -149,7 +149,7 @@ text_at(const struct parser *p, struct ir_loc loc)
 void lexer_open(struct parser *p, struct lexer *lx, const void *owner, const char *text, size_t n,
 	uint32_t base, int start);
 void lexer_close(struct parser *p);
-/* The statement or declaration that ends at `loc` is done, well or badly. */
+/* The statement or declaration that ends at `loc` is finished, valid or not. */
 static inline void
 lexer_done(struct parser *p, struct ir_loc loc)
 {
@@ -168,17 +168,17 @@ lexer_recover(struct parser *p)
 	p->lex->scan.recovering = true;
 }
 
-/* symbols.c. What a name means, NULL or a value; of the text of a type the type. */
+/* symbols.c. What a name means: NULL or a value; for the text of a type, the type. */
 void **symbol_meaning(struct parser *p, const char *name);
-/* Is the name defined in the scope at hand? */
+/* Is the name defined in the current scope? */
 bool symbol_is_here(struct parser *p, const char *name);
-/* Brings back what names meant when the list was so long. */
+/* Restores what names meant when the undo list had length `undo`. */
 void symbols_undo(struct parser *p, int64_t undo);
-/* Binds a name in the scope at hand. False, after an error, where it is taken. */
+/* Binds a name in the current scope. If it is already defined, reports and returns false. */
 bool symbol_define(struct parser *p, struct named name, struct ir_value *v);
-/* The name stands for the poison from now on, unless it is defined. */
+/* Binds an undefined name to the poison. */
 void symbol_poison(struct parser *p, const char *name);
-/* The value of a name; NULL, after an error, where there is none. May be the poison. */
+/* The value of a name, perhaps the poison; if it is undefined, reports and returns NULL. */
 struct ir_value *symbol_value(struct parser *p, struct named name);
 
 /* sizes.c. False: a reported error. */
@@ -198,18 +198,18 @@ void type_suffix(struct parser *p, struct named axis, const struct ir_size *plac
 bool type_memory(struct parser *p, struct named memory);
 bool type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
 
-/* Does the name stand for any element type of a class, in rules: T, N, F1 ...? */
+/* Is the name a letter for the element types of a class, in rules: T, N, F1 ...? */
 bool type_letter(const char *name);
 /* `..`, in rules. */
 bool type_dots(struct parser *p, struct ir_loc loc);
 
-/* rule.c. A rule: its name, its parameters, its sides; what was wrong is dropped. */
+/* rule.c. A rule: its name, its parameters, its sides; wrong parts are dropped. */
 void rule_begin(struct parser *p, struct named name);
 void rule_left(struct parser *p);
 void rule_right(struct parser *p);
 void rule_condition(struct parser *p, struct size_value x, struct ir_loc xloc,
 	enum ir_rule_compare compare, struct size_value y, struct ir_loc yloc);
-/* False, after an error: it is no assumption. */
+/* If `word` is not an assumption, reports and returns false. */
 bool rule_assumption(struct parser *p, struct named word);
 void rule_side_end(struct parser *p, struct ir_loc brace);
 void rule_end(struct parser *p, struct ir_loc brace);
@@ -219,7 +219,7 @@ void rule_give_up(struct parser *p);
 struct ir_attr attr_of_size(struct parser *p, struct size_value s, struct ir_loc loc);
 struct ir_attr attr_of_list(struct parser *p, int n, struct ir_loc loc);
 
-/* A quantity times a number. */
+/* The product of a size and a quantity. */
 struct ir_attr attr_of_product(struct parser *p, struct size_value s, struct ir_attr quantity,
 	struct ir_loc of_size, struct ir_loc loc);
 void attr_push(struct parser *p, struct named key, struct ir_attr value);
@@ -240,31 +240,31 @@ void func_abandon(struct parser *p, struct named name);
 
 /* stmt.c */
 /*
- * op_name(operands): `callee` for a call, name NULL for none. Opens the body of a fuse. Returns
- * how many bodies are open around the statement.
+ * op_name(operands): `callee` is that of a call; its name is NULL for other ops. Opens the body of
+ * a fuse. Returns the number of bodies that are open around the statement.
  */
 int stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc);
 void stmt_attrs(struct parser *p);
 /* The end of the innermost body. */
 void stmt_body(struct parser *p);
-/* The statement was given up: closes the bodies that it opened. One that was whole is kept. */
+/* Abandons a statement: closes the bodies that it opened. A complete statement is kept. */
 void stmt_abandon(struct parser *p, int depth);
 /* The end of a statement whose head returned `depth`. */
 void stmt_finish(struct parser *p, int depth);
-/* After a syntax error: whatever names were read stand for the poison. */
+/* After a syntax error: binds the names that were read to the poison. */
 void stmt_give_up(struct parser *p);
 /* Infers the types of the ops of @main that waited for the functions. */
 void stmt_type_rest(struct parser *p);
 
-/* What was read of a statement is forgotten. */
+/* Discards what was read of a statement. */
 void stmt_reset(struct parser *p);
 
-/* plain.c. Is the first thing behind s, on another line, perhaps a plain statement? */
+/* plain.c. Does the first line with text after s perhaps begin with a plain statement? */
 bool plain_begins(const struct parser *p, const char *s, const char **first);
-/* Reads statements from the end of the last token on, as long as they are plain. */
+/* Reads statements after the last token, as long as they are plain. */
 void plain_read(struct parser *p);
 
-/* prelude.c. Adds the function of that name to the module if the prelude has it. */
+/* prelude.c. Adds the prelude's function `name` to the module, if it has one. */
 bool prelude_load(struct parser *p, const char *name);
 
 /* parse.c. A parser of a text that belongs to the module m; `o` may be NULL. */

@@ -3,10 +3,10 @@
  *
  *     %a, %b = op("name", %x, %y) {key = word, list = [1, -2], text = "t", number = 0.5} : type, type
  *
- * each on a line of its own. The grammar (dir.y) says what the language is; here is a part of it
- * that one look at each byte recognizes. A statement that is not of this kind, or has anything in it
- * that a token would report, is the grammar's from its beginning: nothing was done with it. What is
- * recognized goes to the functions that the grammar calls, in the order in which it calls them.
+ * each on its own line. The grammar (dir.y) defines the language; this is a subset of it that is
+ * recognized in one pass over the bytes. A statement of another kind, or with an error in a token,
+ * is left to the grammar from its beginning: nothing was done with it. For recognized parts, the
+ * functions are called that the grammar would call, in the same order.
  */
 #include "parser/dir/parser.h"
 
@@ -53,7 +53,7 @@ class_of(char c)
 	}
 }
 
-/* A word, its hash and its place: the name is looked up when the table has had time to arrive. */
+/* A word, its hash and its location: the name is looked up later, after prefetching the table. */
 struct word {
 	const char *s;
 	uint32_t n;
@@ -89,8 +89,8 @@ place(const struct plain *r, const char *begin, const char *end)
 		s->base + (uint32_t)(begin - s->text), s->base + (uint32_t)(end - s->text)};
 }
 
-/* The end of the bytes of these classes at s. What a loop goes over is not kept in *r: each step
- * would wait for the one before to be written there. */
+/* The end of the bytes of these classes at s. The loop does not keep its position in *r: each step
+ * would wait for the previous store. */
 static inline const char *
 pass(const struct plain *r, const char *s, unsigned class)
 {
@@ -113,7 +113,7 @@ skip_blanks(struct plain *r)
 	r->s = pass_blanks(r->s);
 }
 
-/* Passes over bytes of these classes; returns how many they are. */
+/* Skips bytes of these classes; returns their number. */
 static inline uint32_t
 skip(struct plain *r, unsigned class)
 {
@@ -137,7 +137,7 @@ accept(struct plain *r, char c)
 	return true;
 }
 
-/* `x.1` or `17`, what is behind a %. */
+/* `x.1` or `17`, the name after a %. */
 static bool
 value_word(struct plain *r, struct word *w)
 {
@@ -263,7 +263,7 @@ read_number(struct plain *r, struct ir_attr *a)
 	return true;
 }
 
-/* A value that is no list; what comes behind it is checked by who asks. */
+/* A value other than a list; the caller checks what follows it. */
 static bool
 read_scalar(struct plain *r, struct ir_attr *a)
 {
@@ -372,7 +372,7 @@ read_types(struct plain *r)
 	return true;
 }
 
-/* The next thing behind a line's end and comments. */
+/* The next text after line ends and comments. */
 static const char *
 next_thing(const char *s)
 {
@@ -386,8 +386,8 @@ next_thing(const char *s)
 	}
 }
 
-/* A token that begins a statement, so that the one before is whole for the grammar, too. `f32[`
- * behind a type is another one for the lexer. */
+/* Does a statement begin at s, so that the grammar, too, takes the one before as complete? For the
+ * lexer, `f32[` after a type is another token. */
 static bool
 begins_statement(const char *s)
 {
@@ -500,7 +500,7 @@ plain_read(struct parser *p)
 		act(&r, end);
 		begin = done = end;
 	}
-	stmt_reset(p); /* what the last one left: the grammar reads it again */
+	stmt_reset(p); /* rest of the last statement: the grammar reads it again */
 	p->lex->not_plain = begin;
 	scan->last = scan->last_end = (uint32_t)(done - scan->text);
 	scan->move(scan, scan->last_end);

@@ -19,7 +19,7 @@ side_create(struct parser *p, const struct ir_rule *r, int nparams)
 	return f;
 }
 
-/* The statements to come are those of a side. */
+/* The next statements are those of a side. */
 static void
 side_begin(struct parser *p, int side)
 {

@@ -1,4 +1,4 @@
-/* Size expressions and types, as trees; in @main they are worked out at once. */
+/* Size expressions and types, as trees; in @main they are evaluated at once. */
 #include "parser/dir/parser.h"
 
 #include "parser/dir/dir.tab.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Trees of templates live as long as the context; others are needed for a moment. */
+/* Trees of templates live as long as the context; others are temporary. */
 static struct arena *
 size_arena(const struct parser *p)
 {
@@ -63,7 +63,7 @@ size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_
 	return true;
 }
 
-/* Constants are joined at once where that goes well; else evaluation will say what is wrong. */
+/* Folds constants at once if that succeeds; else evaluation will report the error. */
 static bool
 size_fold(enum size_kind kind, int64_t x, int64_t y, int64_t *to)
 {

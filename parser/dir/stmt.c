@@ -1,7 +1,7 @@
 /*
- * Statements: from names, operands, attributes and types to an op in the block at hand. An op of
+ * Statements: from names, operands, attributes and types to an op in the current block. An op of
  * @main is typed as soon as it is read, until the first call: functions may come later in the text,
- * so the rest waits for its end.
+ * so the remaining ops wait for its end.
  */
 #include "parser/dir/parser.h"
 
@@ -20,7 +20,7 @@ stmt_reset(struct parser *p)
 	p->stmt = (struct stmt){.code = -1};
 }
 
-/* The names in front of "=" stand for the poison: uses of them are silent. */
+/* Binds the names before "=" to the poison: their uses are not reported. */
 static void
 poison_results(struct parser *p)
 {
@@ -38,7 +38,7 @@ stmt_give_up(struct parser *p)
 	stmt_reset(p);
 }
 
-/* The values that the names in the parentheses stand for. */
+/* Looks up the values of the names in the parentheses. */
 static void
 find_operands(struct parser *p)
 {
@@ -67,7 +67,7 @@ find_op(struct parser *p, struct named name)
 
 #define STMT_FAIL(p, loc, ...) (PARSE_ERROR(p, loc, __VA_ARGS__), (p)->stmt.poisoned = true)
 
-/* The name in quotes, or behind @, that some ops have and others have not. */
+/* Checks the name in quotes, or after @, which some ops must have and others must not. */
 static void
 check_symbol(struct parser *p, struct named callee)
 {
@@ -87,7 +87,7 @@ check_symbol(struct parser *p, struct named callee)
 		s->symbol = callee.name;
 }
 
-/* Where the op may stand. */
+/* Checks the position of the op. */
 static void
 check_place(struct parser *p)
 {
@@ -112,7 +112,7 @@ check_place(struct parser *p)
 		STMT_FAIL(p, s->loc, "fuses are nested more than %d deep", PARSE_MAX_REGIONS);
 }
 
-/* As many names in front of "=" as results; a row that takes any number is checked by inference. */
+/* Checks the number of names before "="; a row with any number of results is left to inference. */
 static void
 check_counts(struct parser *p)
 {
@@ -132,7 +132,7 @@ check_counts(struct parser *p)
 		STMT_FAIL(p, s->loc, "an op has at most %d operands and results", PARSE_MAX_LIST);
 }
 
-/* Numbers are names in templates, where dim(%3, 0) may speak of them; elsewhere they are none. */
+/* Numbers are names in templates, where dim(%3, 0) may refer to them; elsewhere they are not. */
 static const char *
 value_name(const struct parser *p, const char *name)
 {
@@ -168,7 +168,7 @@ make_op(struct parser *p)
 	return op;
 }
 
-/* Opens a body of the statement at hand. Values with smaller ids than `scope` are not seen in it. */
+/* Opens a body of the current statement. Values with ids below `scope` are not visible in it. */
 static void
 region_open(struct parser *p, struct ir_block *body, uint32_t scope)
 {
@@ -245,7 +245,7 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 	struct stmt *s = &p->stmt;
 	int depth = p->nregions;
 
-	if (s->pending) { /* a statement between braces behind an op that is no fuse */
+	if (s->pending) { /* a statement between braces after an op other than fuse */
 		if (s->code >= 0)
 			PARSE_ERROR(p, s->loc, "%s does not take a body",
 				op_name((enum op_code)s->code));
@@ -335,7 +335,7 @@ values_typed(const struct ir_op *op)
 	return true;
 }
 
-/* Infers an op of @main. One that uses a value without a type fails in silence, as was said. */
+/* Infers an op of @main. One that uses a value without a type fails silently: it was reported. */
 static void
 stmt_type(struct parser *p, struct ir_op *op)
 {
@@ -374,7 +374,7 @@ stmt_type_rest(struct parser *p)
 	type_block(p, p->untyped);
 }
 
-/* Nothing comes of a statement with an error; its names are poison, its fuse is taken out. */
+/* A statement with an error is dropped; its names become poison, its fuse is removed. */
 static void
 stmt_drop(struct parser *p)
 {
@@ -414,8 +414,8 @@ stmt_finish(struct parser *p, int depth)
 }
 
 /*
- * The grammar needs one more token to know that a statement has ended. Where that one is wrong, and
- * on a line of its own, the statement before it is not to blame.
+ * The grammar needs one more token to know that a statement has ended. If this token is wrong, and
+ * begins a line, the error is not in the statement before it.
  */
 static bool
 stmt_is_whole(const struct parser *p, int depth)

@@ -1,7 +1,7 @@
-/* Names to values: what the language says of where a name is defined. */
+/* Names to values: the scope rules of the language. */
 #include "parser/dir/parser.h"
 
-/* Where a value was defined. */
+/* The location of a value's definition. */
 static struct ir_loc
 value_loc(const struct parser *p, const struct ir_value *v)
 {
@@ -42,7 +42,7 @@ symbols_undo(struct parser *p, int64_t undo)
 	}
 }
 
-/* A value of the scope at hand? The poison is of none. */
+/* Is the value of the current scope? The poison has no scope. */
 static bool
 is_here(const struct parser *p, const struct ir_value *v)
 {

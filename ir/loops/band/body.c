@@ -1,9 +1,9 @@
 /*
- * What the body of an op is outside of a band, if its operands are what is known of them there:
+ * The value of the body of an op outside a band, from what is known of its operands there:
  *
  *     a select whose condition is known           its arm
  *     a product with 0                            0
- *     a comparison of positions                   known, if it is the same in all that is outside
+ *     a comparison of positions                   known, if it is the same everywhere outside
  *     anything else                               depends on the dimensions that its operands have
  */
 #include "ir/loops/band/internal.h"
@@ -36,7 +36,7 @@ band_is_uniform(const struct fact_band *b)
 	return b->out.known || !(b->out.dims & row) || !(b->out.dims & col);
 }
 
-/* Has a program a test of floats whether a value is 0 outside of the band? */
+/* Can a program test whether a value of type t is 0 outside the band? */
 bool
 band_may_test(const struct ir_type *t, const struct fact_band *b)
 {
@@ -99,8 +99,7 @@ choice(const struct place *p, const struct expr *e)
 	return (struct outside){.taint = c.taint || arms.taint, .dims = c.dims | arms.dims};
 }
 
-/* x and y where 0 is 0 times anything, or false and anything; `one`, of bools: what leaves the
- * other. */
+/* mul or `and` (zero = 0), or `or` (zero = 1): an operand that is `zero` decides the result. */
 static struct outside
 product(const struct place *p, const struct expr *e, double zero)
 {
@@ -182,7 +181,7 @@ call(const struct place *p, const struct expr *e)
 	return x;
 }
 
-/* What an expression of an op is outside of the band. What is known depends on nothing. */
+/* The value of an expression of an op outside the band. A known value depends on no dimension. */
 struct outside
 band_body(const struct place *p, const struct expr *e)
 {

@@ -1,6 +1,6 @@
 /*
- * What is known of values, op by op: from the first op of the module to the last, so that what an op
- * reads is known before it. Ops that read neither positions nor bands are passed by.
+ * What is known of values, op by op: from the first op of the module to the last, so that the facts
+ * of operands are known before the op. Ops that read neither positions nor bands are skipped.
  */
 #include "ir/loops/band/internal.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Adds a band of the value; two outside of which it is the same are one band. */
+/* Adds a band of the value; two with the same value outside become one band. */
 static void
 add_band(struct fact *f, const struct fact_band *b)
 {
@@ -29,7 +29,7 @@ add_band(struct fact *f, const struct fact_band *b)
 		f->band[f->nbands++] = *b;
 }
 
-/* What the result is outside of a band of indices, where anything is known of that. */
+/* Adds the value of the result outside a band of indices, if known. */
 static void
 try_band(const struct place *p, const struct band *b, struct fact *f)
 {
@@ -64,7 +64,7 @@ try_comparisons(const struct place *p, const struct expr *e, struct fact *f)
 		try_comparisons(p, e->arg[i], f);
 }
 
-/* What bands of the operands make of the result. */
+/* Derives bands of the result from bands of the operands. */
 static void
 try_operands(const struct place *p, struct fact *f)
 {
@@ -98,7 +98,7 @@ find_affine(const struct place *p, struct fact *f)
 	f->base = sum.base;
 }
 
-/* Has a place other operands than another that holds the result? They are read as 0 there. */
+/* Do places that hold the result differ in their operands? Missing ones are read as 0. */
 static bool
 has_absent(const struct ir_module *m, const struct ir_op *op)
 {
@@ -110,7 +110,7 @@ has_absent(const struct ir_module *m, const struct ir_op *op)
 	return false;
 }
 
-/* The form of an op that works on elements of one place, of whole sizes. */
+/* The form, with whole sizes, of an op that works on elements of one place. */
 bool
 band_form(struct bands *b, const struct ir_op *op, struct form *f)
 {
@@ -190,7 +190,7 @@ band_add_test(const struct ir_module *m, struct band_test *list, int *n, int ope
 	return true;
 }
 
-/* What an argument of the kernel's body is, if those that can be tested are 0. */
+/* The fact of an argument of the kernel's body, if testable operands are assumed to be 0. */
 static struct fact
 assumed(struct walk *w, const struct ir_value *v)
 {
@@ -204,7 +204,7 @@ assumed(struct walk *w, const struct ir_value *v)
 
 /* --- all values --- */
 
-/* Is the value inside of the kernel whose operands are assumed to be something? */
+/* Is the value inside the kernel whose operands are assumed to be 0? */
 static bool
 is_assumed(const struct walk *w, const struct ir_value *v)
 {
@@ -248,8 +248,8 @@ same_value(const void *list, uint32_t i, const void *key)
 	return known->at[i].value == key;
 }
 
-/* Of values that are not remembered: of a kernel that was made later, or of one whose operands are
- * assumed to be something. */
+/* For values that are not remembered: of a kernel that was made later, or of one whose operands are
+ * assumed to be 0. */
 static const struct fact *
 looked_up(struct walk *w, const struct ir_value *v)
 {

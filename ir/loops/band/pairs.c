@@ -23,8 +23,8 @@ band_within(const struct band *a, const struct band *b)
 	return band_same_pair(a, b) && a->low >= b->low && a->high <= b->high;
 }
 
-/* The indices with which an access reads the dimensions of a band; false where they are no two
- * loops. */
+/* The band of the indices with which an access reads the dimensions of a band; false if they are
+ * not two loops. */
 bool
 band_of_indices(
 	const struct form *f, const struct form_access *x, const struct band *b, struct band *to)
@@ -71,7 +71,7 @@ band_dims(const struct form_access *x, uint32_t indices)
 	return set;
 }
 
-/* The rest of a band that is open on one side. */
+/* The complement of a half-open band. */
 struct band
 band_rest(const struct band *b)
 {
@@ -80,7 +80,7 @@ band_rest(const struct band *b)
 	return (struct band){b->row, b->col, -BAND_FAR, b->low - 1};
 }
 
-/* Dimension d of a reshaped value, where it is among the last ones that did not change; -1: none.
+/* The dimension of `to` that equals dimension d of `from`, and all after it do; -1: none.
  */
 static int
 reshaped_dim(const struct ir_type *from, const struct ir_type *to, int d)

@@ -52,7 +52,7 @@ affine_add(const struct place *p, const struct expr *e, int64_t factor, struct a
 	}
 }
 
-/* A sum in which nothing wraps: each position counts once, and all are small. */
+/* Does the sum not overflow: has each position coefficient 1 or -1, and are all small? */
 bool
 affine_is_small(const struct place *p, const struct affine *sum)
 {
@@ -77,7 +77,7 @@ is_comparison(const struct expr *e)
 	}
 }
 
-/* The band in which a comparison of positions is true: of two indices, one taken from the other. */
+/* The band in which a comparison of positions is true; they must be a difference of two indices. */
 bool
 band_compared(const struct place *p, const struct expr *e, struct band *b)
 {

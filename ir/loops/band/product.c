@@ -1,4 +1,4 @@
-/* What counts of a product: see band.h. */
+/* The needed part of a product: see band.h. */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 #include "ir/loops/band/internal.h"
@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { LEAST = 2 * RT_GEMM_BAND_ROWS /* of a side that is divided */ };
+enum { LEAST = 2 * RT_GEMM_BAND_ROWS /* smallest size of a side of which parts are skipped */ };
 
 struct bands *
 bands_create(const void *owner, const struct ir_module *m)
@@ -58,7 +58,7 @@ kernel_of(const struct ir_op *op)
 	return op->block->parent ? op->block->parent : op;
 }
 
-/* The number of an operand of a product among those of its kernel; -1: the kernel makes it. */
+/* The number of a product's operand among the operands of its kernel; -1: the kernel makes it. */
 static int
 kernel_operand(const struct ir_op *product, int j)
 {
@@ -69,7 +69,7 @@ kernel_operand(const struct ir_op *product, int j)
 	return v->op ? -1 : (int)v->index;
 }
 
-/* Is load j, by what is known of it or by a test, 0 outside of a band? */
+/* Is load j 0 outside a band, either known or by a test? */
 static bool
 find_operand(
 	struct walk *w, const struct ir_op *op, const struct form *f, int j, struct band_product *x)
@@ -114,7 +114,7 @@ sort_tests(const struct walk *w, struct band_product *x)
 				add_sorted(w, (int)ir_operand(op, j)->index, x);
 }
 
-/* Is the result of a product not read outside of a band, at once or by a test of operands? */
+/* Is the result of a product unread outside a band, either always or by a test of operands? */
 static bool
 find_result(struct bands *b, bool hopeful, const struct ir_op *op, const struct form *f,
 	struct band_product *x)
@@ -171,9 +171,9 @@ find_all(struct bands *b, const struct ir_op *op, bool hopeful, struct form *f,
 	return n;
 }
 
-/* --- what is asked for --- */
+/* --- queries --- */
 
-/* Has the type two dimensions along which a product is divided? */
+/* Has the type two dimensions that are long enough for skipping? */
 static bool
 is_large(const struct ir_type *t)
 {

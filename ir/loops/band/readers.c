@@ -1,13 +1,13 @@
 /*
- * Which bands the readers of a value know, and whether any of them reads outside of one. The first
- * goes from the last op of the module to the first, so that what reads the result of an op is known
- * before what the op reads; it ends at products. The second follows a value from reader to reader.
+ * Which bands the readers of a value know, and whether any of them reads outside one. The first
+ * goes from the last op of the module to the first, so that readers of an op's results come before
+ * the op's operands; it ends at products. The second follows a value from reader to reader.
  */
 #include "ir/loops/band/internal.h"
 
 /* --- bands that readers know --- */
 
-/* The set stays sorted: what it has does not depend on the order in which readers come. */
+/* The set is kept sorted, so that it does not depend on the order of readers. */
 static void
 add_band(struct candidates *c, const struct band *b)
 {
@@ -90,8 +90,8 @@ collect_reshaped(const struct ir_op *op, const struct candidates *result, struct
 			add_band(c, &b);
 }
 
-/* What an op that reads a value as operand `at` knows of it; `result`: what those know that read the
- * op. */
+/* The bands that an op knows of its operand `at`; `result`: the bands that readers of the op know.
+ */
 static void
 collect_reader(struct walk *w, const struct ir_op *op, int at, const struct candidates *result,
 	struct candidates *c)
@@ -104,7 +104,7 @@ collect_reader(struct walk *w, const struct ir_op *op, int at, const struct cand
 		collect_formed(w, op, &f, at, result, c);
 }
 
-/* Adds to what readers of a value know. */
+/* Adds a band that readers of a value know. */
 static void
 keep(struct bands *b, bool hopeful, const struct ir_value *v, const struct candidates *c)
 {
@@ -151,7 +151,7 @@ band_find_candidates(struct bands *b, bool hopeful)
 	collect_in_block(&w, &ir_func_find(b->m, "main")->body);
 }
 
-/* The value of the module that a result of a kernel of copies stands for; any other value itself. */
+/* The module's value that a result of a kernel of copies replaces; any other value itself. */
 static const struct ir_value *
 original(const struct bands *b, const struct ir_value *v)
 {
@@ -186,9 +186,9 @@ band_candidates(struct walk *w, const struct ir_value *v, struct candidates *c)
 	}
 }
 
-/* --- who reads outside of a band --- */
+/* --- which ops read outside a band --- */
 
-/* Does an op that reads v not depend on what v is outside of the band, nor what reads the op? */
+/* Are op, which reads v, and its readers independent of v outside the band? */
 static bool
 is_unread_by(struct walk *w, const struct ir_op *op, const struct ir_value *v, const struct band *b)
 {
@@ -217,7 +217,7 @@ is_unread_by(struct walk *w, const struct ir_op *op, const struct ir_value *v, c
 	return band_of_dims(&f.out, &p.band, &next) && band_is_unread(w, &op->result[0], &next);
 }
 
-/* Does a kernel stand for the op? */
+/* Is the op replaced by a kernel of copies? */
 static bool
 is_replaced(const struct bands *b, const struct ir_op *op)
 {

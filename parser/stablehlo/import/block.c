@@ -1,4 +1,4 @@
-/* Ops one by one: the table, and what is checked for all of them. */
+/* Imports ops one by one: the table, and the checks that apply to all of them. */
 #include "parser/stablehlo/import/block.h"
 
 #include "ir/base/alloc.h"
@@ -69,7 +69,7 @@ import_get(const struct mlir_value *v)
 	return (struct import_value){.type = v->type, .failed = true};
 }
 
-/* In such a region these do nothing: their results are scalars as their operands are. */
+/* In such a region these have no effect: operands and results are scalars. */
 static bool
 only_shapes(const struct import_row *row, const struct mlir_op *op)
 {
@@ -119,7 +119,7 @@ check_operands(struct import *im, const struct import_row *row, const struct mli
 	return true;
 }
 
-/* Numbers of results and regions; element types that there are. */
+/* Checks the numbers of results and regions, and that element types are supported. */
 static bool
 check_op(struct import *im, const struct import_row *row, const struct mlir_op *op)
 {
@@ -141,7 +141,7 @@ check_op(struct import *im, const struct import_row *row, const struct mlir_op *
 	return true;
 }
 
-/* Has the IR value the local sizes and the element type of t (where it says them)? */
+/* Has the IR value the local sizes and the element type of t, as far as t gives them? */
 static bool
 is_of_type(const struct import_value *v, const struct mlir_type *t)
 {
@@ -156,7 +156,7 @@ is_of_type(const struct import_value *v, const struct mlir_type *t)
 	return true;
 }
 
-/* The type that came out is the one that is written; and is what the value has from now on. */
+/* Checks that the resulting type is the written one, and sets it. */
 static bool
 check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value *v)
 {
@@ -251,7 +251,7 @@ import_values(struct import *im, const struct mlir_op *op, struct import_value *
 	return true;
 }
 
-/* One op; a failed one gives failed values, and the import goes on to find more. */
+/* Imports one op; if it fails, its values are marked failed and the import continues. */
 static bool
 import_op(struct import *im, const struct mlir_op *op)
 {

@@ -1,4 +1,4 @@
-/* What block.c shares with import.c and names.c alone. */
+/* Shared by block.c, import.c and names.c only. */
 #ifndef PARSER_STABLEHLO_IMPORT_BLOCK_H
 #define PARSER_STABLEHLO_IMPORT_BLOCK_H
 
@@ -7,16 +7,16 @@
 /* Fills im->rows. */
 void import_rows(struct import *im);
 
-/* Gives an IR value the name that the text has for it, unless that is a number or it has one. */
+/* Gives an IR value its name in the text, unless this is a number or the value has a name. */
 void import_name_value(struct import *im, const struct mlir_value *v, struct ir_value *value);
 
-/* How the text calls an argument or result of a function; NULL: it does not. */
+/* The name that the text gives an argument or result of a function; NULL: none. */
 const char *import_argument_text(const struct mlir_value *v);
 const char *import_result_text(const struct mlir_op *func, uint32_t i);
 
 /*
  * The op that an argument was before it became StableHLO (OP_input, OP_param, OP_state), with its
- * attributes in attr[ROW_MAX_ATTRS]; -1 where the text does not say: written.c.
+ * attributes in attr[ROW_MAX_ATTRS]; -1 if the text does not say: written.c.
  */
 int import_written(
 	struct import *im, const struct mlir_value *arg, struct ir_attr *attr, int *nattrs);

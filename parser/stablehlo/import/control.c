@@ -78,7 +78,7 @@ bind_all(struct import *im, struct mlir_block *b, const struct import_value *v)
 		import_bind(im, &b->arg[i], &v[i]);
 }
 
-/* 1 or 0 where a constant decides the condition; -1 where not, which is reported. */
+/* 1 or 0 if the condition is constant; else -1, which is reported. */
 static int
 condition(struct import *im, const struct mlir_op *op, const struct import_value *carried)
 {
@@ -160,7 +160,7 @@ branch(struct import *im, const struct mlir_op *op, uint32_t r, struct import_va
 	return import_block(im, op, b, out, (int)op->nresults);
 }
 
-/* Both for all elements, where `take` is a scalar. */
+/* Selects yes[i] or out[i] for each element; a scalar `take` applies to all elements. */
 static bool
 choose(struct import *im, const struct mlir_op *op, const struct import_value *take,
 	const struct import_value *yes, struct import_value *out)
@@ -179,7 +179,7 @@ choose(struct import *im, const struct mlir_op *op, const struct import_value *t
 	return true;
 }
 
-/* Region 0 ... n - 1 by an index; the last one where it is out of range. */
+/* Region 0 ... n - 1 by an index; the last one if it is out of range. */
 static bool
 branches(struct import *im, const struct mlir_op *op, const struct import_value *index,
 	struct import_value *out)
@@ -213,7 +213,7 @@ import_if(struct import *im, const struct mlir_op *op, const struct import_value
 	if (in[0].type->dtype != IR_bool || in[0].type->rank)
 		return import_error(
 			im, op, "the predicate must be tensor<i1>, not %s", in[0].type->text);
-	/* Region 0 where it holds: index 0. */
+	/* If the condition holds, region 0: index 0. */
 	index.value =
 		import_build_convert(im, ir_build1(&im->builder, OP_not, in[0].value), IR_i32);
 	return index.value && branches(im, op, &index, out);

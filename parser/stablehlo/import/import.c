@@ -1,7 +1,7 @@
 /*
  * From StableHLO to a module: the entry function becomes @main. An argument that a result replaces
  * is a param (floating point) or a state (the others) with an update, the rest are inputs and
- * outputs. Functions that it calls are put in place.
+ * outputs. Functions that it calls are inlined.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -135,7 +135,7 @@ struct step {
 	uint32_t nresults;
 };
 
-/* What argument i becomes. */
+/* The op that argument i becomes. */
 static bool
 make_argument(struct import *im, struct step *s, uint32_t i)
 {
@@ -171,7 +171,7 @@ make_argument(struct import *im, struct step *s, uint32_t i)
 	if (type) {
 		const char *text = import_argument_text(arg),
 			   *name = import_symbol(im, text, "argument");
-		/* a name of ours stays as it is, whatever it is made of */
+		/* a name written by dopt is kept unchanged */
 		const char *symbol = written >= 0 && text ? ir_name(im->module->ctx, text) : name;
 		if (symbol != name && ptr_map_get(im->symbols, symbol))
 			symbol = name;
@@ -278,7 +278,7 @@ module_name(struct import *im, const struct mlir_file *file)
 	return clean;
 }
 
-/* Of the entry function; of the module where that is main. */
+/* The name of the entry function, or of the module if that is main. */
 static const char *
 program_name(struct import *im, const struct mlir_op *entry)
 {
@@ -327,7 +327,7 @@ stablehlo_import(
 				.checks = im.nchecks};
 	struct ir_module *m = NULL;
 	if (entry && !im.failed && diag_errors(im.diag) == before) {
-		ir_module_renumber(im.module); /* ops that only helped to import are gone */
+		ir_module_renumber(im.module); /* ops needed only during the import were erased */
 		m = talloc_steal(owner, im.module);
 	} else if (diag_errors(im.diag) == before) {
 		diag_error(im.diag, file->module->loc, "the program cannot be imported");

@@ -1,5 +1,5 @@
 /*
- * From the generic form of StableHLO (mlir.h) to a module: what the files of the importer share.
+ * From the generic form of StableHLO (mlir.h) to a module: shared by the files of the importer.
  *
  *     import.c       entry point: the entry function, its arguments and results
  *     names.c        names of arguments and results; which result replaces which argument
@@ -7,7 +7,7 @@
  *     region.c       inlined bodies; which ones are a known monoid
  *     control.c      calls, loops, branches
  *     state/         values, types and constants; messages; values that follow from constants
- *     build/         attributes read; gathers, windows and bodies as ops of ours
+ *     build/         attributes read; gathers, windows and bodies as IR ops
  *     ops/ sum/ collective/    the functions of the table
  *     ../spmd/       the mesh, and which values vary over it
  */
@@ -23,7 +23,7 @@ struct ir_module *stablehlo_import(
 /* --- regions ---------------------------------------------------------------------------------- */
 
 /*
- * The body of a region in place, with its arguments being `in` (which may be larger than the
+ * Imports the body of a region in place, with `in` as its arguments (which may be larger than the
  * region's scalar arguments: all ops of the body are then taken element by element, and have to be
  * pointwise). Fills out[] with what its terminator returns. Returns false after reporting or
  * import_unsupported.
@@ -31,8 +31,8 @@ struct ir_module *stablehlo_import(
 bool import_region(struct import *im, const struct mlir_op *op, int region,
 	const struct import_value *in, int nin, struct import_value *out, int nout);
 
-/* What a region of two scalars is, if it is one of these: max is `max` whatever compare or
- * maximum spells it. */
+/* The monoid that a region of two scalars computes, if it is one of these: MONOID_MAX for maximum
+ * and for compare with select alike. */
 enum import_monoid {
 	MONOID_OTHER,
 	MONOID_ADD,
@@ -46,15 +46,15 @@ enum import_monoid {
 };
 enum import_monoid import_region_monoid(const struct mlir_block *region);
 
-/* The op of ours that reduces with the monoid on that element type; OP_NCODES: none. */
+/* The IR op that reduces with the monoid on element type t; OP_NCODES: none. */
 enum op_code import_monoid_reduction(enum import_monoid m, enum ir_dtype t);
 
-/* The scalar function that a monoid is, of numbers or of bool; OP_NCODES for OTHER and SECOND. */
+/* The elementwise op of a monoid, on numbers or bool; OP_NCODES for OTHER and SECOND. */
 enum op_code import_monoid_op(enum import_monoid m, enum ir_dtype t);
 
 /*
- * Is region r of the op one with these scalar arguments and results (arguments n, results nout, all
- * types given by arg[] and result[])? Reports and returns false where it is not.
+ * Has region r of the op the types arg[n] of arguments and result[nout] of results, all scalars? If
+ * not, reports and returns false.
  */
 bool import_check_region(struct import *im, const struct mlir_op *op, uint32_t r,
 	const struct mlir_type *const *arg, int n, const struct mlir_type *const *result, int nout);
@@ -68,10 +68,10 @@ struct import_row {
 	const char *name;
 	import_function *function; /* NULL: element by element, or refused */
 	const char *operands;      /* t: a tensor, e: one that may be empty, x: anything; * and +
-				      behind the last: any number, one or more */
+				      after the last: any number, one or more */
 	int8_t results, regions;   /* -1: any number */
 	uint8_t pointwise;         /* enum import_pointwise */
-	int16_t numbers, bools;    /* of POINT: ops of ours, OP_NCODES: none */
+	int16_t numbers, bools;    /* of POINT: IR ops; OP_NCODES: none */
 	const char *refused;       /* known, but not supported: why */
 	const char *template;      /* the function of templates.dir that computes it; NULL: none */
 };
@@ -81,17 +81,17 @@ const struct import_row *import_find(const struct import *im, const char *name);
 /* "; did you mean 'stablehlo.add'?" or "", owned by `owner`. */
 char *import_suggest(const void *owner, const char *name);
 
-/* Gives a value of the tree (an argument, a result) what it is from here on. */
+/* Binds a value of the tree (an argument, a result) to an imported value. */
 void import_bind(struct import *im, struct mlir_value *v, const struct import_value *value);
-/* What it was given. */
+/* The imported value of v. */
 struct import_value import_get(const struct mlir_value *v);
 
 /* Imports the ops of a block up to its terminator, whose operands go to out[]. */
 bool import_block(struct import *im, const struct mlir_op *op, const struct mlir_block *b,
 	struct import_value *out, int nout);
 
-/* Erases the ops after that one, or all (NULL), that nothing reads: conditions of loops, constants
- * that went into attributes. */
+/* Erases the unused ops after `after`, or all unused ops (NULL): conditions of loops, constants
+ * that became attributes. */
 void import_sweep(struct ir_block *b, const struct ir_op *after);
 
 /* Element by element: rows of POINT. */
@@ -108,15 +108,15 @@ bool import_call_function(struct import *im, const struct mlir_op *op, const str
 
 /* --- arguments, results, names (names.c) ------------------------------------------------------ */
 
-/* A name made valid ("params['w']" -> "params.w") and unique; `otherwise` where nothing is left of
+/* A name made valid ("params['w']" -> "params.w") and unique; `otherwise` if nothing is left of
  * it. Interned. */
 const char *import_symbol(struct import *im, const char *text, const char *otherwise);
 
-/* Which result is the next value of argument i: carried[i], -1: none. False after reporting. */
+/* Sets carried[i] to the result that is argument i's next value, or -1. False after reporting. */
 bool import_carried(struct import *im, const struct mlir_op *func, int *carried);
 
-/* Names the open sizes of the arguments (open_sizes.c); then the type of argument i with its sizes; NULL after
- * reporting. */
+/* Names the open sizes of the arguments (open_sizes.c); then the type of an argument with its
+ * sizes, NULL after reporting. */
 void import_open_sizes(struct import *im, const struct mlir_block *b);
 const struct mlir_type *import_sized(
 	struct import *im, const struct mlir_op *func, uint32_t argument);

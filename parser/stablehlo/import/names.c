@@ -11,8 +11,8 @@
 /* --- names --- */
 
 /*
- * Letters, digits and _ stay, any others become one dot: "params['w'].b[0]" -> "params.w.b.0". The
- * result is owned by `owner` and may be empty.
+ * Letters, digits and _ are kept, sequences of others become one dot: "params['w'].b[0]" ->
+ * "params.w.b.0". The result is owned by `owner` and may be empty.
  */
 static char *
 clean(const void *owner, const char *text)
@@ -216,7 +216,7 @@ carry_listed(struct carry *c, const char *text)
 	}
 }
 
-/* What the text itself says: aliases, donated buffers, names. */
+/* From the text itself: aliases, donated buffers, names. */
 static bool
 carry_found(struct carry *c)
 {

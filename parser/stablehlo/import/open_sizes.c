@@ -1,10 +1,10 @@
 /*
  * Sizes that a text leaves open: arguments of type tensor<?x64xf32>. JAX exports them for symbolic
- * dimensions and names these in what it checks first,
+ * dimensions and names these in its first check,
  *
  *     shape_assertion ... "Using the following polymorphic shapes specifications: args[1].shape = (b, 64), ..."
  *
- * where each dim that is no number stands for one `?`, in order. Where no text names them they are d0, d1 ...
+ * where each dim that is not a number stands for one `?`, in order. Without it they are d0, d1 ...
  */
 #include "ir/base/alloc.h"
 #include "ir/base/suggest.h"
@@ -26,7 +26,7 @@ count_open(const struct mlir_type *t)
 	return n;
 }
 
-/* The text behind "specifications: " of the first check; NULL: there is none. */
+/* The text after "specifications: " in the first check, or NULL. */
 static const char *
 find_specification(const struct import *im, const struct mlir_block *b)
 {
@@ -43,7 +43,7 @@ find_specification(const struct import *im, const struct mlir_block *b)
 	return NULL;
 }
 
-/* Appends the dims of "args[1].shape = (b, 64), args[2].shape = (b,). ..." that are no numbers. */
+/* Appends the dims of "args[1].shape = (b, 64), args[2].shape = (b,). ..." that are not numbers. */
 static void
 read_specification(struct import *im, const char *s)
 {
@@ -74,7 +74,7 @@ import_open_sizes(struct import *im, const struct mlir_block *b)
 	bool alike = im->open_name.n > 0;
 	for (int64_t i = 1; i < im->open_name.n; i++)
 		alike = alike && im->open_name.at[i] == im->open_name.at[0];
-	if (im->open_name.n != n && !alike) /* unused arguments may be gone */
+	if (im->open_name.n != n && !alike) /* unused arguments may have been removed */
 		im->open_name.n = 0;
 	for (int i = (int)im->open_name.n; i < n; i++) {
 		char *name = TEXT(NULL, "d%d", i);

@@ -1,4 +1,4 @@
-/* Bodies in place, and which of them are a known operation. */
+/* Inlined bodies, and the recognition of known operations in them. */
 #include "ir/base/number.h"
 #include "parser/stablehlo/import/ops.h"
 
@@ -90,8 +90,8 @@ of_op(const char *name)
 }
 
 /*
- * select(compare(GE, a, b), a, b) and its kin. Of integers alone: a NaN that is compared is passed
- * over, maximum keeps it.
+ * select(compare(GE, a, b), a, b) and similar. Only for integers: comparing drops a NaN, but
+ * maximum keeps it.
  */
 static enum import_monoid
 of_select(const struct mlir_block *b, const struct mlir_op *compare, const struct mlir_op *select)

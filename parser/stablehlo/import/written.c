@@ -1,5 +1,5 @@
 /*
- * Arguments of a text that -emit=stablehlo wrote say what they were:
+ * Arguments of a text that -emit=stablehlo wrote have attributes with their origin:
  *
  *     %arg2: tensor<6x3xf32> {dopt.param = {init = "he", seed = 2 : i64}, ...}
  *

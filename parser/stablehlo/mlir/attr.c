@@ -51,7 +51,7 @@ mlir_attr_function(struct mlir_parser *p, uint32_t nin, uint32_t nout, struct ir
 	mlir_attr_push(p, (struct mlir_attr){.kind = MLIR_TYPE, .loc = loc, .type = t});
 }
 
-/* Its elements are read once the type behind it is known. */
+/* Its elements are read once the type after it is known. */
 void
 mlir_attr_dense(struct mlir_parser *p, struct ir_loc loc)
 {
@@ -159,7 +159,7 @@ mlir_attr_alias(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc)
 		top(p)->attr.name = NULL;
 		return;
 	}
-	/* An attribute without parameters, or a location, which says nothing here. */
+	/* An attribute without parameters, or a location, which has no meaning here. */
 	if (!memchr(s->text, '.', s->n) && strncmp(s->text, "#loc", 4) != 0)
 		mlir_error(p, loc, "%.*s is not defined", (int)s->n, s->text);
 	mlir_attr_push(

@@ -1,8 +1,8 @@
 /*
  * The elements of dense<...> and array<...>: numbers, true and false, nested lists, complex numbers
  * in parentheses, or a string of hexadecimal digits, which are the bytes of the elements, least
- * significant first. What is written is checked against the type. Lists are read without
- * recursion: the indices of the lists that are open are an array.
+ * significant first. The text is checked against the type. Lists are read without recursion: the
+ * indices of the open lists are in an array.
  */
 #include "parser/stablehlo/mlir/parser.h"
 
@@ -20,7 +20,7 @@ struct dense {
 	const struct mlir_type *type;
 	struct mlir_element element;
 	struct mlir_dense *d;
-	struct VEC(union mlir_number) number; /* in the scratch arena, until all are known */
+	struct VEC(union mlir_number) number; /* in the scratch arena, until all are read */
 };
 
 static void
@@ -162,7 +162,7 @@ count_error(struct dense *r, int level, int64_t items)
 	return false;
 }
 
-/* [[1, 2], [3, 4]]: as many lists in each other as there are dims. */
+/* [[1, 2], [3, 4]]: lists nested as deep as the number of dims. */
 static bool
 read_lists(struct dense *r)
 {
@@ -224,7 +224,7 @@ number_of_bytes(const struct mlir_element *e, const char *digits, unsigned bytes
 }
 
 /*
- * "0x0000803F": bytes of elements, or those of one, which is all. Booleans are a byte each, or in
+ * "0x0000803F": bytes of all elements, or of one that all equal. Booleans are a byte each, or in
  * older texts a bit, the first least significant.
  */
 static bool
@@ -256,7 +256,7 @@ read_blob(struct dense *r, int64_t elements)
 			r->type->text, whole, digits / 2);
 		return false;
 	}
-	if (packed && is_splat) /* of at most eight: all bits, or none, are a splat as well */
+	if (packed && is_splat) /* of at most eight: all bits set, or none, is a splat as well */
 		packed = byte_at(s, 0) != 0xFF && byte_at(s, 0) != 0;
 	r->d->splat = is_splat && !packed;
 	r->d->n = r->d->splat ? parts : elements * parts;
@@ -270,7 +270,7 @@ read_blob(struct dense *r, int64_t elements)
 	return true;
 }
 
-/* Elements of a type; 0 of one with a dynamic size, which is an error before. */
+/* Elements of a type; 0 for a dynamic size, which was reported before. */
 static int64_t
 elements_of(const struct mlir_type *t)
 {

@@ -1,7 +1,7 @@
 /*
- * Delivers tokens to the grammar, and after an error finds the place where reading goes on: the
- * next line that looks like an op and is not inside braces that were opened since the last good
- * one, or the brace that ends the region.
+ * Delivers tokens to the grammar, and after an error finds the place to resume at: the next line
+ * that looks like an op and is not inside braces that were opened since the last valid one, or the
+ * brace that ends the region.
  */
 #include "parser/stablehlo/mlir/parser.h"
 
@@ -53,7 +53,7 @@ skip_word(const char *s)
 	return scan_skip_word(s, word_char);
 }
 
-/* A word with a dot, which in a dictionary would have `=` or `,` behind it; or one that is an op.
+/* A word with a dot, which a dictionary would follow with `=` or `,`; or a word that is an op.
  */
 static bool
 looks_like_name(const char *s)
@@ -110,7 +110,7 @@ struct resync {
 	int attrs; /* braces of attributes opened */
 };
 
-/* Not before the error, nor again where it was tried. */
+/* Not before the error, nor again at a place that was already tried. */
 static bool
 resync_here(void *data, size_t at, bool fresh, bool tried)
 {

@@ -1,6 +1,6 @@
 /*
- * Locations that a text gives: loc("name"), loc("name"(inner)), loc("file":line:column),
- * loc(callsite(a at b)), loc(fused[a, b]), loc(unknown), loc(#alias). Only names are wanted:
+ * Locations in a text: loc("name"), loc("name"(inner)), loc("file":line:column),
+ * loc(callsite(a at b)), loc(fused[a, b]), loc(unknown), loc(#alias). Only names are used:
  * "params['w']", "jit(step)/dot_general".
  */
 #include "parser/stablehlo/mlir/parser.h"
@@ -17,7 +17,7 @@ mlir_location_alias(struct mlir_parser *p, struct mlir_symbol *alias, struct mli
 
 static const char *location_name(struct mlir_parser *p, const char *s, const char *end, int depth);
 
-/* `"name"`, which a place in a file is not. */
+/* `"name"`, as opposed to a place in a file. */
 static const char *
 string_name(struct mlir_parser *p, const char *s, const char *end)
 {
@@ -46,14 +46,14 @@ alias_name(struct mlir_parser *p, const char *s, const char *end, int depth)
 	struct mlir_symbol *to = alias->location;
 	if (!to)
 		return NULL;
-	if (!to->location_read) { /* one that refers to itself has no name */
+	if (!to->location_read) { /* a location that refers to itself has no name */
 		to->location_read = true;
 		to->debug_name = location_name(p, to->text + 4, to->text + to->n - 1, depth + 1);
 	}
 	return to->debug_name;
 }
 
-/* The first name in a text of locations: of a call site the callee, of a fused one its first. */
+/* The first name in a location: for a call site the callee, for a fused one its first. */
 static const char *
 location_name(struct mlir_parser *p, const char *s, const char *end, int depth)
 {
@@ -69,7 +69,7 @@ location_name(struct mlir_parser *p, const char *s, const char *end, int depth)
 		} else if (*s == '#') {
 			name = alias_name(p, s, end, depth);
 		} else if (!strncmp(s, " at ", 4)) {
-			return NULL; /* of a call site only the callee counts */
+			return NULL; /* for a call site only the callee is used */
 		}
 		if (name)
 			return name;

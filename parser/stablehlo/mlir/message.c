@@ -1,4 +1,4 @@
-/* The wording of syntax errors: what was expected, what was found. */
+/* The wording of syntax errors: expected and found tokens. */
 #include "parser/base/message.h"
 #include "parser/stablehlo/mlir/parser.h"
 

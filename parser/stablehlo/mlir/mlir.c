@@ -70,7 +70,7 @@ prepare(struct mlir_parser *p, const void *owner, struct ir_context *ctx)
 	p->poison = (struct mlir_value){.name = ir_name(ctx, "?"), .type = &p->bad_type};
 	p->block = ARENA_NEW(p->arena, struct mlir_block);
 	VEC_PUSH(p, &p->frame, (struct mlir_frame){.block = NULL});
-	/* None is a null pointer, of which nothing is the top. */
+	/* No stack may be a null pointer, as VEC_TOP adds to it. */
 	VEC_ROOM(p, &p->operand, 1);
 	VEC_ROOM(p, &p->item, 1);
 	VEC_ROOM(p, &p->type, 1);
@@ -147,7 +147,7 @@ skip_blanks_and_comments(const char *s, const char *end)
 	return s;
 }
 
-/* `module @m {`, `module attributes {`, but not `module @m` of .dir, which has no brace. */
+/* `module @m {` or `module attributes {`, but not `module @m` of .dir, which has no brace. */
 static bool
 is_module(const char *s, const char *end)
 {

@@ -1,6 +1,6 @@
 /*
- * MLIR text as a tree: what parser/stablehlo/ reads a StableHLO file into before anything is known
- * of what its ops mean.
+ * MLIR text as a tree: the form in which parser/stablehlo/ reads a StableHLO file, before the
+ * meaning of its ops is considered.
  *
  *     text --mlir.l--> tokens --mlir.y--> ops as written --pretty.c--> generic form (this tree)
  *          --import/import.h--> a module
@@ -8,7 +8,7 @@
  * In this tree every op has its generic form, whatever form the text had: operands, attributes
  * under their generic names (`dot_dimension_numbers`, `window_strides` ...), regions, a signature.
  * A table by op name (pretty.c) says how the items of a pretty form become these; a region that
- * `applies` abbreviates is built. So what comes behind knows one form.
+ * `applies` abbreviates is built. So later stages see only one form.
  *
  * Sources: MLIR language reference (generic op syntax, attributes, types, locations); the StableHLO
  * specification (attributes by op); assembly formats as JAX prints them.
@@ -23,7 +23,7 @@
 #include "ir/ir.h"
 
 enum mlir_limit {
-	MLIR_MAX_DEPTH = 200, /* regions, types and attributes in each other; readers recurse */
+	MLIR_MAX_DEPTH = 200, /* nested regions, types and attributes; readers recurse */
 };
 
 enum mlir_type_kind {
@@ -31,16 +31,16 @@ enum mlir_type_kind {
 	MLIR_SCALAR,   /* f32, i64, index: the type of an attribute */
 	MLIR_TUPLE,    /* item[] */
 	MLIR_FUNCTION, /* item[0 ... ninputs) -> item[ninputs ... n) */
-	MLIR_OTHER,    /* !stablehlo.token, !quant.uniform<...>, unranked ...: its text alone */
+	MLIR_OTHER,    /* !stablehlo.token, !quant.uniform<...>, unranked ...: only its text */
 };
 
 enum { MLIR_DYNAMIC = -1 }; /* the size `?` */
 
 struct mlir_type {
 	uint8_t kind;  /* enum mlir_type_kind */
-	int8_t dtype;  /* enum ir_dtype of a tensor or scalar; -1: none of ours (i4, f8E4M3FN,
+	int8_t dtype;  /* enum ir_dtype of a tensor or scalar; -1: another one (i4, f8E4M3FN,
 			  complex<f32>) */
-	uint16_t rank; /* may be above IR_MAX_RANK: for the importer to refuse */
+	uint16_t rank; /* may exceed IR_MAX_RANK, which the importer refuses */
 	const int64_t *dim;
 	const struct mlir_type *const *item; /* tuple, function */
 	uint16_t nitems, ninputs;
@@ -52,8 +52,8 @@ struct mlir_type {
 struct mlir_dense {
 	const struct mlir_type *type;
 	bool splat;
-	bool complex;  /* two numbers an element */
-	int64_t n;     /* numbers here: 1 of a splat, else all elements (twice that if complex) */
+	bool complex; /* two numbers an element */
+	int64_t n;    /* numbers stored: 1 for a splat, else all elements (twice that if complex) */
 	bool is_float; /* by the element type: .f, else .i (u64: the same bits) */
 	union mlir_number {
 		double f;
@@ -62,7 +62,7 @@ struct mlir_dense {
 };
 
 enum mlir_attr_kind {
-	MLIR_UNIT, /* a name alone: is_stable */
+	MLIR_UNIT, /* only a name: is_stable */
 	MLIR_INT,  /* 3 : i64 */
 	MLIR_FLOAT,
 	MLIR_BOOL,   /* in .i */
@@ -74,7 +74,7 @@ enum mlir_attr_kind {
 	MLIR_DICT, /* {..}, and the inside of #stablehlo.dot<a = .., b = ..>: item[] with names */
 	MLIR_DENSE,
 	MLIR_TYPE,
-	MLIR_VALUE,  /* %x, in pretty forms alone: gone in the generic form */
+	MLIR_VALUE,  /* %x, only in pretty forms, never in the generic form */
 	MLIR_OPAQUE, /* another dialect's: its text in .s */
 };
 
@@ -115,8 +115,8 @@ struct mlir_block {
 	struct mlir_op *parent;
 };
 
-/* A region has one block: nothing here branches. An empty region has none (first NULL, no
- * arguments). */
+/* A region has one block, as nothing here branches. An empty region has a block without ops and
+ * arguments. */
 
 struct mlir_op {
 	struct mlir_op *next;
@@ -136,8 +136,8 @@ struct mlir_op {
 
 /*
  * func.func: attributes sym_name (STRING), function_type (TYPE), sym_visibility; region 0 has the
- * arguments, whose attributes stand at the arguments; attributes of results in res_attrs, a LIST of
- * a DICT a result. builtin.module: sym_name, its attributes, region 0. sdy.mesh: sym_name and mesh,
+ * arguments, which hold their attributes; attributes of results are in res_attrs, a LIST of one
+ * DICT for each. builtin.module: sym_name, its attributes, region 0. sdy.mesh: sym_name and mesh,
  * a DICT with `axes`, a LIST of DICTs {name, size}, and perhaps device_ids. sdy.manual_computation:
  * in_shardings, out_shardings (LISTs of sharding DICTs), manual_axes, region 0. A sharding
  * `#sdy.sharding<@mesh, [{"x", ?}, {}], replicated={"y"}>` is a DICT {mesh = SYMBOL, dims = LIST of
@@ -155,9 +155,9 @@ struct mlir_file {
 
 /*
  * Reads a text of n bytes; `name` is what messages show. The file is a talloc child of `owner`.
- * Reports all errors (a syntax error resumes at the next op) and returns NULL after any. Checked is
- * what any MLIR must fulfil: names defined once and above their uses, numbers of results, types of
- * uses against definitions, dense attributes against their types, nesting.
+ * Reports all errors (after a syntax error it resumes at the next op) and then returns NULL. It
+ * checks the rules of MLIR itself: names defined once and before their uses, numbers of results,
+ * types of uses against definitions, dense attributes against their types, nesting.
  */
 struct mlir_file *mlir_read(
 	const void *owner, struct ir_context *ctx, const char *name, const char *text, size_t n);
@@ -168,13 +168,13 @@ struct mlir_file *mlir_read_lent(
 /* Does a text look like MLIR and not like .dir? By its first words: for standard input. */
 bool mlir_is_text(const char *text, size_t n);
 
-/* NULL where there is none of that name (any text; it is interned here). */
+/* NULL if there is none of that name (any text; it is interned here). */
 const struct mlir_attr *mlir_attr_find(const struct mlir_op *op, const char *name);
 const struct mlir_attr *mlir_item_find(const struct mlir_attr *dict, const char *name);
 
 /*
  * Integers of a LIST of INT or BOOL, or a DENSE of integers (a splat fills its type), into
- * out[max]. Returns how many, -1 where the attribute is not that or has more.
+ * out[max]. Returns their number, -1 if the attribute is another kind or has more.
  */
 int mlir_attr_ints(const struct mlir_attr *a, int64_t *out, int max);
 

@@ -1,6 +1,6 @@
 /*
  * The grammar of MLIR texts as far as StableHLO programs go: generic ops, and the pretty forms of
- * StableHLO, CHLO, func and sdy. A few ops have productions of their own; every other pretty op is a
+ * StableHLO, CHLO, func and sdy. A few ops have their own productions; every other pretty op is a
  * name, items and a signature, which pretty.c decodes.
  */
 %code requires {
@@ -14,7 +14,7 @@ int
 mlir_lex(MLIR_STYPE *value, struct ir_loc *loc, struct mlir_parser *p);
 static void
 mlir_yyerror(const struct ir_loc *loc, struct mlir_parser *p, const char *message);
-#define mlir_error mlir_yyerror /* what bison calls; ours has another signature */
+#define mlir_error mlir_yyerror /* called by bison; our function has another signature */
 
 #define YYLLOC_DEFAULT(to, from, n) \
 	do { \
@@ -556,7 +556,7 @@ yyreport_syntax_error(const yypcontext_t *context, struct mlir_parser *p)
 	return 0;
 }
 
-/* What bison reports besides: that its stack is full. */
+/* The only other error of bison: its stack is full. */
 #undef mlir_error
 static void
 mlir_yyerror(const struct ir_loc *loc, struct mlir_parser *p, const char *message)

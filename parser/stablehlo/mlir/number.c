@@ -37,7 +37,7 @@ read_digits(struct mlir_number_text *r, const char *text, size_t n, size_t *i)
 	}
 }
 
-/* The end of a fraction and an exponent that stand at text[i]; i where there are none. */
+/* The end of the fraction and exponent at text[i]; i if there are none. */
 static size_t
 float_end(const char *text, size_t n, size_t i)
 {

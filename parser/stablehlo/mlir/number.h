@@ -14,8 +14,8 @@ struct mlir_number_text {
 	double f;                               /* of an integer too */
 };
 
-/* The number that the n bytes at `text`, behind which there is a zero or another byte that is no
- * part of a number, begin with. */
+/* The number at the begin of the n bytes at `text`, which must be followed by a zero or another
+ * byte that is not part of a number. */
 struct mlir_number_text mlir_number_read(const char *text, size_t n);
 
 enum mlir_element_kind {
@@ -26,17 +26,17 @@ enum mlir_element_kind {
 	ELEMENT_BOOL,
 };
 
-/* What a number is that has the element type of that name: "f32", "ui4", "i1". */
+/* The format of numbers of an element type, given by name: "f32", "ui4", "i1". */
 struct mlir_element {
 	enum mlir_element_kind kind;
 	unsigned bits;
-	unsigned exponent, mantissa; /* of a float whose bits are known; else 0 */
+	unsigned exponent, mantissa; /* of a float with known bits; else 0 */
 	int bias;
 };
 
 struct mlir_element mlir_element_of(const char *name);
 
-/* The number with those bits. NaN where the format is not known. */
+/* The number with those bits. NaN if the format is not known. */
 double mlir_float_of_bits(const struct mlir_element *e, uint64_t bits);
 
 #endif

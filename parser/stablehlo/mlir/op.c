@@ -26,7 +26,7 @@ mlir_param_push(struct mlir_parser *p, const char *name, struct ir_loc loc, uint
 	VEC_PUSH(p, &p->param, (struct mlir_param){name, loc, type, attr, nattrs, location});
 }
 
-/* `debug_name` is that of a location, once all are known. */
+/* Sets `debug_name` to that of a location, once all locations are known. */
 void
 mlir_located(struct mlir_parser *p, const char **debug_name, struct mlir_symbol *location)
 {
@@ -34,7 +34,7 @@ mlir_located(struct mlir_parser *p, const char **debug_name, struct mlir_symbol 
 		VEC_PUSH(p, &p->located, (struct mlir_located){debug_name, location});
 }
 
-/* The last n parameters become the arguments of the block at hand. */
+/* The last n parameters become the arguments of the current block. */
 static void
 block_arguments(struct mlir_parser *p, uint32_t n)
 {
@@ -122,7 +122,7 @@ mlir_region_close(struct mlir_parser *p)
 	p->block = f.block;
 }
 
-/* A pretty form was given up after its head: its region is not wanted. */
+/* A pretty form was abandoned after its head: its region is dropped. */
 void
 mlir_region_abandon(struct mlir_parser *p)
 {
@@ -160,7 +160,7 @@ type_at(const struct mlir_parser *p, const struct mlir_pending *op, uint32_t i)
 	return VEC_TOP(&p->type, op->sig.nin + op->sig.nout)[i];
 }
 
-/* The operands have the types that the signature says. */
+/* Checks that the operands have the types of the signature. */
 static bool
 check_operands(struct mlir_parser *p, const struct mlir_pending *op)
 {
@@ -201,7 +201,7 @@ fill_operands(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 	op->noperands = n;
 }
 
-/* The blocks of an op lie side by side: what knew their places learns the new ones. */
+/* The blocks of an op are an array: updates all pointers to the blocks' former addresses. */
 static void
 fill_regions(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 {
@@ -237,7 +237,7 @@ fill_results(struct mlir_parser *p, struct mlir_op *op, const struct mlir_pendin
 			.loc = pending->loc};
 }
 
-/* The last n names stand for the results. */
+/* Binds the last n names to the results. */
 static bool
 name_results(struct mlir_parser *p, struct mlir_op *op, uint32_t n)
 {

@@ -11,9 +11,9 @@
  *     message.c  wording of syntax errors       find.c     queries of a tree
  *     print.c    a tree as generic text
  *
- * What is being read lies on stacks: operands, attributes, types, names of results and arguments,
- * regions. A rule of the grammar pushes and its value is how many, so that ops in the regions of an
- * op use the stacks above what the op has pushed so far.
+ * Operands, attributes, types, names of results and arguments, and regions are kept on stacks while
+ * they are read. A grammar rule pushes some and its value is their number, so that ops in the
+ * regions of an op use the stacks above what that op has pushed so far.
  */
 #ifndef PARSER_STABLEHLO_MLIR_PARSER_H
 #define PARSER_STABLEHLO_MLIR_PARSER_H
@@ -24,31 +24,31 @@
 
 enum {
 	MLIR_MAX_BYTES = 1 << 30,  /* of a text: locations have 32 bits, for all texts together */
-	MLIR_MAX_ERRORS = 1000,    /* more help nobody, and each shows its line */
-	MLIR_MAX_NESTED = 1 << 20, /* bytes of a type or location: the end of one that lacks its
-				      bracket is not sought further */
+	MLIR_MAX_ERRORS = 1000,    /* more do not help users, and each shows its line */
+	MLIR_MAX_NESTED = 1 << 20, /* bytes of a type or location: limits the search for a missing
+				      closing bracket */
 	MLIR_MAX_LIST = 1 << 24,   /* results, operands, dims of one thing: counted in 32 bits */
 };
 
 struct mlir_form;
 
-/* A text that repeats: a word, a name with its sigil, a type, a location. Found once a token. */
+/* A text that may repeat: a word, a name with its sigil, a type, a location. Looked up once. */
 struct mlir_symbol {
 	const char *text; /* n bytes of the source */
 	uint32_t n;
 	bool location_read; /* `debug_name` is known */
 	const struct mlir_type *type;
-	const char *name;              /* interned without sigil and escapes, once somebody asked */
-	const char *debug_name;        /* of a location */
+	const char *name;       /* interned, without sigil and escapes; set by mlir_symbol_name */
+	const char *debug_name; /* of a location */
 	const struct mlir_form *form;  /* of an op name */
 	const struct mlir_attr *alias; /* of #name */
-	struct mlir_symbol *location;  /* of #loc1: what it stands for */
+	struct mlir_symbol *location;  /* of #loc1: the location it stands for */
 };
 
 /* The name of a value. */
 struct mlir_named {
 	const char *name; /* without %; interned */
-	uint32_t n;       /* `%r:2` and `%r#1`: the number; else 0 */
+	uint32_t n;       /* the number in `%r:2` and `%r#1`; else 0 */
 };
 
 struct mlir_operand {
@@ -60,7 +60,7 @@ struct mlir_item {
 	struct mlir_attr attr;
 	struct mlir_symbol *key; /* of `key = value`; NULL */
 	struct ir_loc loc;       /* with the key */
-	uint32_t depth;          /* of lists in each other */
+	uint32_t depth;          /* of nested lists */
 };
 
 struct mlir_result {
@@ -70,7 +70,7 @@ struct mlir_result {
 
 /* An argument of a block, before the block is opened. */
 struct mlir_param {
-	const char *name; /* NULL: of a function that is declared */
+	const char *name; /* NULL: of a function declaration */
 	struct ir_loc loc;
 	const struct mlir_type *type;
 	const struct mlir_attr *attr;
@@ -78,7 +78,7 @@ struct mlir_param {
 	struct mlir_symbol *location;
 };
 
-/* How much lies on the stacks. */
+/* Heights of the stacks. */
 struct mlir_heights {
 	uint32_t operand, item, type, result, param, region;
 };
@@ -128,20 +128,20 @@ struct mlir_counts {
 	uint32_t operands, attrs;
 };
 
-/* An op whose form was read. All its parts are on top of their stacks. */
+/* An op that has just been read. All its parts are on top of their stacks. */
 struct mlir_pending {
 	const char *name;
 	struct ir_loc loc;
 	uint32_t noperands, nattrs, nregions;
 	struct mlir_sig sig;
-	const struct mlir_form *form; /* a pretty one: its items are still to be decoded */
-	bool failed;                  /* reported: there will be no op */
+	const struct mlir_form *form; /* of a pretty op, whose items are not decoded yet */
+	bool failed;                  /* an error was reported: no op is made */
 };
 
 struct mlir_lexer {
 	struct scan scan;
-	int nested;     /* the token that a text in brackets will be */
-	uint32_t depth; /* brackets open in it */
+	int nested;     /* token code of the bracketed text being scanned */
+	uint32_t depth; /* open brackets in it */
 };
 
 struct mlir_parser {
@@ -152,13 +152,13 @@ struct mlir_parser {
 	struct mlir_lexer lex;
 	struct map symbol_map;
 	struct VEC(struct mlir_symbol *) symbols;
-	struct symbols values; /* the first of a group `%r:2`, and how many */
+	struct symbols values; /* for a group `%r:2` the first value, and their number */
 	unsigned errors;       /* of this text */
-	bool stop;             /* too many */
+	bool stop;             /* too many errors */
 
 	struct mlir_block *block;
-	uint32_t params; /* that the next region to be opened has */
-	bool isolated;   /* the next region does not see names of outside */
+	uint32_t params; /* number of parameters of the next region */
+	bool isolated;   /* the next region does not see outer names */
 	struct mlir_pending pending;
 	struct VEC(struct mlir_operand) operand;
 	struct VEC(struct mlir_item) item, decoded; /* decoded: attributes of a pretty form */
@@ -197,7 +197,7 @@ mlir_place(const struct mlir_parser *p, const char *s, size_t n)
 /* lex.c */
 void mlir_lexer_open(struct mlir_parser *p, const char *text, size_t n, uint32_t base);
 void mlir_lexer_close(struct mlir_parser *p);
-/* The op that ends at `loc` is done, well or badly. */
+/* The op that ends at `loc` is finished, valid or not. */
 static inline void
 mlir_lexer_done(struct mlir_parser *p, struct ir_loc loc)
 {
@@ -212,14 +212,14 @@ mlir_lexer_recover(struct mlir_parser *p)
 
 /* symbol.c. The symbol of a text that lives as long as the parser. */
 struct mlir_symbol *mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n);
-/* What the text means, interned: without its sigil; of a string its characters. */
+/* The text without its sigil, or the characters of a string; interned. */
 const char *mlir_symbol_name(struct mlir_parser *p, struct mlir_symbol *s);
-/* Binds a name in the scope at hand to `n` values. */
+/* Binds a name in the current scope to `n` values. */
 void mlir_symbol_define(struct mlir_parser *p, const char *name, struct ir_loc loc,
 	struct mlir_value *v, uint32_t n);
-/* The name stands for the poison from now on, unless it is defined. */
+/* Binds an undefined name to the poison. */
 void mlir_symbol_poison(struct mlir_parser *p, const char *name);
-/* The value of a name; the poison, after an error, where there is none. */
+/* The value of a name; if undefined, reports and returns the poison. */
 struct mlir_value *mlir_symbol_value(
 	struct mlir_parser *p, struct mlir_named name, struct ir_loc loc);
 
@@ -229,7 +229,7 @@ const struct mlir_type *mlir_type_of(
 	struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
 /* Pushes a type. */
 void mlir_push_type(struct mlir_parser *p, const struct mlir_type *t);
-/* A type from a text of ours. */
+/* A type from a text of this program, not of the user. */
 const struct mlir_type *mlir_type_make(struct mlir_parser *p, const char *text);
 const struct mlir_type *mlir_type_function(
 	struct mlir_parser *p, const struct mlir_type *const *item, uint32_t nin, uint32_t nout);
@@ -257,14 +257,14 @@ void mlir_attr_word(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc 
 void mlir_attr_of_type(struct mlir_parser *p, struct ir_loc loc);
 void mlir_attr_function(struct mlir_parser *p, uint32_t nin, uint32_t nout, struct ir_loc loc);
 void mlir_attr_dense(struct mlir_parser *p, struct ir_loc loc);
-/* The last one, at `loc`, gets the type on top: `3 : i64`. */
+/* Gives the last attribute, at `loc`, the type on top of the stack: `3 : i64`. */
 void mlir_attr_typed(struct mlir_parser *p, struct ir_loc loc, struct ir_loc type_loc);
-/* The last n become one. `dialect` is a mark for what reads it: NULL, "x", ":", "{}". */
+/* Groups the last n into one. `dialect` is a mark for its readers: NULL, "x", ":", "{}". */
 void mlir_attr_group(struct mlir_parser *p, enum mlir_attr_kind kind, uint32_t n,
 	const char *dialect, struct ir_loc loc);
 void mlir_attr_key(struct mlir_parser *p, struct mlir_symbol *key, struct ir_loc loc);
 void mlir_attr_number(struct mlir_parser *p, struct mlir_number_token n, struct ir_loc loc);
-/* start:limit:stride, of which the last n stand on the stack. */
+/* start:limit:stride, whose last n numbers are on the stack. */
 void mlir_attr_range(struct mlir_parser *p, uint32_t n, struct ir_loc loc);
 void mlir_attr_alias(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
 void mlir_attr_define(struct mlir_parser *p, struct mlir_symbol *s, struct ir_loc loc);
@@ -297,19 +297,19 @@ void mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_l
 void mlir_param_push(struct mlir_parser *p, const char *name, struct ir_loc loc, uint32_t nattrs,
 	struct mlir_symbol *location);
 void mlir_located(struct mlir_parser *p, const char **debug_name, struct mlir_symbol *location);
-/* `p->params` and `p->isolated` say how. */
+/* Uses `p->params` and `p->isolated`. */
 void mlir_region_open(struct mlir_parser *p, struct ir_loc loc);
 void mlir_region_close(struct mlir_parser *p);
 void mlir_region_abandon(struct mlir_parser *p);
 void mlir_region_block(struct mlir_parser *p, uint32_t params, struct ir_loc loc);
-/* All stacks as they were when the region at hand was opened. */
+/* Resets all stacks to their heights when the current region was opened. */
 void mlir_stacks_drop(struct mlir_parser *p);
-/* The form of an op was read; how much of each stack is its. */
+/* An op was read; `n`, `regions` and `sig` say how much of each stack is its. */
 void mlir_op_form(struct mlir_parser *p, const char *name, struct ir_loc loc, struct mlir_counts n,
 	uint32_t regions, struct mlir_sig sig);
-/* It is whole: its results are the last n names. */
+/* The op is complete: its results are the last `results` names. */
 void mlir_op_finish(struct mlir_parser *p, uint32_t results, struct mlir_symbol *location);
-/* After a syntax error: the names of results stand for the poison. */
+/* After a syntax error: binds the names of results to the poison. */
 void mlir_op_give_up(struct mlir_parser *p);
 
 /* special.c */
@@ -324,7 +324,7 @@ uint32_t mlir_module_head(
 void mlir_module(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs);
 uint32_t mlir_func_head(struct mlir_parser *p, const struct mlir_func_text *f);
 void mlir_func(struct mlir_parser *p, struct ir_loc loc, uint32_t attrs, uint32_t regions);
-/* What the generic form has otherwise: attributes of arguments, an empty region. */
+/* Parts that the generic form stores differently: attributes of arguments, an empty region. */
 void mlir_func_finish(struct mlir_parser *p, struct mlir_op *op);
 void mlir_while_arg(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc,
 	struct mlir_named from, struct ir_loc from_loc);
@@ -346,8 +346,8 @@ void mlir_manual(struct mlir_parser *p, struct ir_loc loc, uint32_t operands, ui
 /* pretty.c */
 void mlir_pretty(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc,
 	struct mlir_counts n, struct mlir_sig sig);
-/* The pending op is a pretty one with that many names of results: turns its items into generic
- * attributes and its signature into a whole one. False: reported. */
+/* The pending op has a pretty form and `results` names of results: turns its items into generic
+ * attributes and completes its signature. False: reported. */
 bool mlir_pretty_decode(struct mlir_parser *p, struct mlir_pending *op, uint32_t results);
 const struct mlir_form *mlir_form_find(struct mlir_parser *p, struct mlir_symbol *name);
 

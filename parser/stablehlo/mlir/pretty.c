@@ -1,6 +1,6 @@
 /*
- * From a pretty form to the generic one: a table by op name (pretty.def) says what the items are.
- * A row is taken apart once a text, the first time that its op occurs.
+ * From a pretty form to the generic one: a table by op name (pretty.def) describes the items. A row
+ * is decoded once for each text, when its op first occurs.
  */
 #include "parser/stablehlo/mlir/parser.h"
 #include "ir/base/number.h"
@@ -224,7 +224,7 @@ decoded_push(struct mlir_parser *p, struct mlir_attr a)
 	VEC_PUSH(p, &p->decoded, (struct mlir_item){.attr = a});
 }
 
-/* The attribute, which is there, becomes others: it goes. */
+/* Removes the attribute, which must exist, as it becomes others. */
 static struct mlir_attr
 decoded_take(struct mlir_parser *p, const char *name)
 {
@@ -421,7 +421,7 @@ push_operand_types(struct mlir_parser *p, uint32_t n)
 		mlir_push_type(p, VEC_TOP(&p->operand, n)[i].value->type);
 }
 
-/* A short signature becomes a whole one. `results`: how many names stand before the op. */
+/* Completes a short signature. `results`: the number of names before the op. */
 static bool
 decode_sig(
 	struct mlir_parser *p, const struct mlir_form *f, struct mlir_pending *op, uint32_t results)
@@ -437,7 +437,7 @@ decode_sig(
 	if (kind == SIG_UNKNOWN)
 		kind = !results ? SIG_OPERANDS : written == 1 ? SIG_SAME : SIG_PAIRS;
 	if (kind == SIG_SELECT && written == 3)
-		kind = SIG_OPERANDS; /* select's older form has no arrow either */
+		kind = SIG_OPERANDS; /* the older form of select has no arrow either */
 	if (kind == SIG_OPERANDS && f->row->sig == SIG_SELECT) {
 		mlir_push_type(p, from[1]);
 		op->sig.nout = 1;

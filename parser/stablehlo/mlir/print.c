@@ -51,7 +51,7 @@ print_symbol(FILE *out, const char *s)
 	}
 }
 
-/* Infinity and NaN are bits of the type; which NaN it was is not kept. */
+/* Infinity and NaN are printed as bits of the type; the payload of a NaN is lost. */
 static void
 print_float(FILE *out, double f, const char *element)
 {
@@ -230,7 +230,7 @@ print_debug_name(FILE *out, const char *name)
 
 static void print_op(FILE *out, const struct mlir_op *op, int depth);
 
-/* Attributes of arguments stand in the function's arg_attrs. */
+/* Attributes of arguments are in the function's arg_attrs. */
 static void
 print_block(FILE *out, const struct mlir_block *b, int depth)
 {

@@ -1,10 +1,10 @@
 /*
  * A tree as generic MLIR text: for tests of the reader, and for debugging.
  *
- * The text can be read again and gives the same text; MLIR's own tools take it, as text of
- * dialects that they do not know. Types of integer and float attributes are not kept, so that they
- * become 64 bits; a word, as compare's LT, is #stablehlo<word LT>; the inside of #stablehlo.dot<..>
- * and its like is a dictionary.
+ * The text can be read again and gives the same text; MLIR's own tools accept it as text of unknown
+ * dialects. Types of integer and float attributes are lost: they become 64 bits; a word, such as
+ * compare's LT, is #stablehlo<word LT>; the inside of #stablehlo.dot<..> and similar is a
+ * dictionary.
  */
 #ifndef PARSER_STABLEHLO_MLIR_PRINT_H
 #define PARSER_STABLEHLO_MLIR_PRINT_H

@@ -1,4 +1,4 @@
-/* Ops whose pretty forms have productions of their own: module, func, while, reduce, scan, mesh,
+/* Ops whose pretty forms have their own grammar rules: module, func, while, reduce, scan, mesh,
  * manual_computation; and the generic form. */
 #include "ir/base/number.h"
 #include "parser/stablehlo/mlir/parser.h"
@@ -27,12 +27,12 @@ mlir_generic_head(
 {
 	const char *s = mlir_symbol_name(p, name);
 
-	/* What has no region leaves the next one alone: mlir_generic. */
+	/* An op without regions does not affect the next region: mlir_generic. */
 	p->isolated = !strcmp(s, "func.func") || !strcmp(s, "builtin.module");
 	return (struct mlir_head){name, operands, props};
 }
 
-/* `return` alone is that of functions. */
+/* A bare `return` is that of functions. */
 void
 mlir_return(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc loc,
 	struct mlir_counts n, struct mlir_sig sig)
@@ -180,7 +180,7 @@ mlir_while_arg(struct mlir_parser *p, struct mlir_named name, struct ir_loc loc,
 	VEC_PUSH(p, &p->param, (struct mlir_param){.name = name.name, .loc = loc});
 }
 
-/* `n` arguments, as many types: those of operands and results. */
+/* `n` arguments and `n` types, which are those of operands and results. */
 uint32_t
 mlir_while_head(struct mlir_parser *p, uint32_t n, uint32_t types, struct ir_loc types_loc)
 {
@@ -286,7 +286,7 @@ body_op(struct mlir_parser *p, struct mlir_block *b, const char *name, struct ir
 	return op;
 }
 
-/* What `applies stablehlo.add` abbreviates: (a, b) -> return add(a, b). */
+/* The region that `applies stablehlo.add` abbreviates: (a, b) -> return add(a, b). */
 static struct mlir_block *
 applied_body(struct mlir_parser *p, const char *name, struct ir_loc loc, const struct mlir_type *t)
 {
@@ -350,7 +350,7 @@ mlir_scan_op(struct mlir_parser *p, struct ir_loc loc, uint32_t inputs, uint32_t
 
 /* --- sdy --- */
 
-/* The mesh is on the stack; its name goes there. */
+/* The mesh is on the stack; pushes its name. */
 void
 mlir_mesh(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc name_loc)
 {

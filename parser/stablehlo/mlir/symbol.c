@@ -1,7 +1,7 @@
 /*
- * Texts to what they mean. What a text is read as, a type or the name of an op, its symbol keeps;
- * what a value's name means follows the regions: an isolated one opens a scope, which hides all
- * values; others see what is outside, and closing one brings back what its names meant before.
+ * Texts to meanings. A symbol keeps how its text is read, as a type or an op name; the meaning of a
+ * value's name depends on regions: an isolated one opens a scope, which hides all values; others
+ * see outer values, and closing a region restores what its names meant before.
  */
 #include "parser/stablehlo/mlir/parser.h"
 

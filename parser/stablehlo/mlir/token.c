@@ -15,7 +15,7 @@ int mlir_lex_value(struct mlir_parser *p, struct ir_loc loc, const char *text, s
 bool mlir_lex_begins_op(const struct mlir_parser *p, const char *text, size_t n);
 const char *mlir_lex_unclosed(int token);
 
-/* Is the value first on its line, and `=` behind it? Then what stands above it has ended. */
+/* Is the value first on its line and followed by `=`? Then the op before it has ended. */
 bool
 mlir_lex_begins_op(const struct mlir_parser *p, const char *text, size_t n)
 {
@@ -26,7 +26,7 @@ mlir_lex_begins_op(const struct mlir_parser *p, const char *text, size_t n)
 	return scan_begins_line(&p->lex.scan, text);
 }
 
-/* What is said of a text in brackets that has no end. */
+/* The message for a bracketed text without an end. */
 const char *
 mlir_lex_unclosed(int token)
 {

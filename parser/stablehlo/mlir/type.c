@@ -1,4 +1,4 @@
-/* Types from their texts. A text is read once; texts that differ in blanks alone are one type. */
+/* Types from their texts. A text is read once; texts that differ only in blanks are one type. */
 #include "parser/stablehlo/mlir/parser.h"
 
 #include "parser/stablehlo/mlir/number.h"
@@ -67,7 +67,7 @@ skip_nested(struct reader *r)
 	return r->end;
 }
 
-/* One of our element types, or -1: i1 is bool; si8 and i8 are i8, ui8 is u8. */
+/* An IR element type, or -1: i1 is bool; si8 and i8 are i8, ui8 is u8. */
 static int
 dtype_of(const char *element)
 {
@@ -98,7 +98,7 @@ is_element(const char *element)
 	       *element == '!' || !strncmp(element, "vector<", 7) || !strcmp(element, "none");
 }
 
-/* "4x?x", into dim[] if that is there; returns how many. */
+/* Reads "4x?x" into dim[], if not NULL; returns the number of dims. */
 static uint32_t
 read_dims(struct reader *r, int64_t *dim)
 {
@@ -217,7 +217,7 @@ read_tuple(struct reader *r, struct mlir_type *t, int depth)
 	t->nitems = (uint16_t)n;
 }
 
-/* The word and `<`, which may be apart. */
+/* The word and `<`, perhaps with blanks between. */
 static bool
 accept_open(struct reader *r, const char *word)
 {
@@ -258,7 +258,7 @@ read_type(struct reader *r, int depth)
 	return r->failed ? &r->p->bad_type : t;
 }
 
-/* The text without blanks outside strings; NULL: it has none. */
+/* The text without blanks outside strings; NULL if it contains none. */
 static const char *
 without_blanks(struct mlir_parser *p, const char *text, size_t *n)
 {

@@ -1,6 +1,6 @@
 /*
- * The process groups of a collective (StableHLO, "Process groups"): replica_groups have numbers of
- * replicas, of partitions or of processes, as the op's channel and use_global_device_ids say.
+ * The process groups of a collective (StableHLO, "Process groups"): replica_groups has numbers of
+ * replicas, partitions or processes, depending on the op's channel and use_global_device_ids.
  */
 #include "parser/stablehlo/spmd/spmd.h"
 
@@ -50,7 +50,7 @@ static const struct collective {
 static const struct collective *
 find_collective(const char *name)
 {
-	/* Few ops get behind the first letters. */
+	/* Few ops pass the test of the first letters. */
 	if (strncmp(name, "stablehlo.", 10) || !strchr("acr", name[10]))
 		return NULL;
 	for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++)
@@ -115,7 +115,7 @@ read_written(struct import *im, const struct mlir_op *op, int64_t all, struct wr
 	return true;
 }
 
-/* Which process the k-th member of the g-th group is, of as many as mode makes of the list. */
+/* The process of member k of group g, among the groups that `mode` makes of the list. */
 static int64_t
 member(const struct spmd *s, enum spmd_mode mode, const struct written *w, int64_t g, int64_t k)
 {
@@ -182,8 +182,8 @@ axes_of_group(const struct import *im, const int64_t *m, int64_t n)
 	return axes;
 }
 
-/* Is each group all processes that differ on the axes of the first? Then they are as many as the
- * axes have places, and the coordinates on other axes are those of the first member. */
+/* Is each group all processes that differ only on the axes on which the first group differs? Then
+ * its size is the product of their sizes, and other coordinates are those of its first member. */
 static bool
 is_regular(const struct import *im, struct spmd_groups *g)
 {

@@ -1,5 +1,5 @@
 /*
- * From what each process has to whole tensors and back: the ops that collectives are made of.
+ * From the values of processes to whole tensors and back: the building blocks of collectives.
  *
  *     varies over dp = 2, tp = 3     f32[2/dp,3/tp,8]      leading dims split, one for each axis
  *     whole                          f32[6,8]              the same on all; row p is of process p
@@ -94,7 +94,7 @@ spmd_partition(struct import *im, struct ir_value *x, int dim, int axis)
 	return ir_build(&im->builder, OP_partition, &x, 1, attr, 2);
 }
 
-/* The axis whose split comes off next: the innermost of its dim. */
+/* The axis whose split is removed next: the innermost of its dim. */
 static int
 innermost(const struct ir_type *t, uint32_t axes)
 {

@@ -5,7 +5,7 @@
  *     {devices=[2,1,4]<=[2,4]T(1,0) last_tile_dim_replicate}
  *                                                   tiles of device numbers (XLA, HloSharding):
  *                                                   0, 1, 2 ... as a tensor [2,4], transposed, as
- *                                                   a tensor [2,1,4], of which element [i,j,..] is
+ *                                                   a tensor [2,1,4], whose element [i,j,..] is
  *                                                   the device that has tile i, j
  *     {replicated}  {manual}  {maximal device=0}    no splits
  *
@@ -48,7 +48,7 @@ word(struct scan *s, const char *w)
 	return true;
 }
 
-/* Numbers with commas up to `end`; how many, -1: not that. */
+/* Reads numbers with commas up to `end`; returns their number, -1: not a list of numbers. */
 static int
 numbers(struct scan *s, char end, int64_t *out, int max)
 {
@@ -71,14 +71,14 @@ numbers(struct scan *s, char end, int64_t *out, int max)
 	return n;
 }
 
-/* The digits of device numbers in the order of the tiles: those of the tensor behind <=. */
+/* The digits of device numbers in the order of the tiles: those of the tensor after <=. */
 static int
 device_digits(struct scan *s, int64_t total, struct digit *out)
 {
 	int64_t size[MAX_DIGITS], perm[MAX_DIGITS], stride[MAX_DIGITS], product = 1;
 	int n;
 
-	if (!word(s, "<=[")) { /* a list of all devices: 0, 1, 2 ... is known */
+	if (!word(s, "<=[")) { /* a list of all devices: only 0, 1, 2 ... is supported */
 		for (int64_t i = 0; i < total; i++) {
 			char *behind;
 			if (strtoll(s->p, &behind, 10) != i || behind == s->p)
@@ -130,7 +130,7 @@ share_digits(struct digits *d, const int64_t *tile, struct digit *have, int nhav
 	return true;
 }
 
-/* The tensor's dims are the first tiles; `rank` < 0: as many as there are. */
+/* The first `rank` tile dims are those of the tensor; rank < 0: all. */
 static bool
 read_text(const char *text, int rank, struct digits *d)
 {

@@ -1,9 +1,9 @@
 /*
- * The mesh of a program: how many processes there are, and the axes that number them.
+ * The mesh of a program: the number of processes, and the axes that number them.
  *
  * Groups and shardings cut the process number at strides: the group {0,2} of 4 has members 2 apart,
- * so it cuts at 2 and 4. Cuts that divide each other in a chain become the axes between them; what
- * does not fit the chain cuts nothing, and an op with such groups takes the general route.
+ * so it cuts at 2 and 4. Cuts that divide each other in a chain become the axes between them; other
+ * cuts are ignored, and an op with such groups takes the general route.
  */
 #include "parser/stablehlo/spmd/spmd.h"
 
@@ -23,7 +23,7 @@ enum { MAX_CUTS = IR_MAX_AXES + 1, NSHARDINGS = 5 };
 static const char *const shardings[NSHARDINGS] = {
 	"mhlo.sharding", "sdy.sharding", "in_shardings", "out_shardings", "sharding"};
 
-/* What is found on the way through the file. */
+/* Facts collected in a walk over the file. */
 struct survey {
 	struct import *im;
 	struct spmd *s;
@@ -214,7 +214,7 @@ block_names_symbol(const struct mlir_block *b, const char *symbol)
 	return false;
 }
 
-/* Of several meshes those count that a sharding names: printers keep others. */
+/* Of several meshes, only those that a sharding names are used: printers keep unused ones. */
 static bool
 see_meshes(struct survey *v)
 {
@@ -269,7 +269,7 @@ largest_number(struct survey *v, const struct mlir_op *op)
 	return largest;
 }
 
-/* Numbers of processes that the groups speak of, where nothing else says how many there are. */
+/* The number of processes that the groups imply, if nothing else gives it. */
 static void
 count_by_groups(struct survey *v, bool open)
 {
@@ -361,7 +361,7 @@ count_processes(struct survey *v, const struct mlir_op *func)
 
 /* --- the axes --------------------------------------------------------------------------------- */
 
-/* Not a name of an axis in our text. */
+/* Is the name a keyword of .dir, an element type or already an axis? */
 static bool
 name_taken(const struct ir_module *m, const char *name)
 {
@@ -374,7 +374,7 @@ name_taken(const struct ir_module *m, const char *name)
 	return ir_dtype_find(name) >= 0 || ir_axis_find(m, name) >= 0;
 }
 
-/* `from` with nothing but letters, digits and _, and a number behind it if there are several. */
+/* `from` with only letters, digits and _, and a number after it if there are several. */
 static const char *
 axis_name(struct import *im, const char *from, int number)
 {
@@ -492,8 +492,8 @@ spmd_begin(struct import *im, const struct mlir_op *func)
 		return false;
 	}
 	find_cuts(&v);
-	/* Arguments are whole where shardings say how they are split, or nothing is exchanged
-	 * between partitions. */
+	/* Arguments are whole tensors if shardings say how they are split, or if partitions do not
+	 * communicate. */
 	if (v.annotated || s->nnames || (s->replicas == 1 && !v.collective.n))
 		s->explicit = false;
 	VEC_FREE(&v.collective);

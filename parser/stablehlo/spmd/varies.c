@@ -2,11 +2,11 @@
  * Which arguments of the step differ between processes.
  *
  * An argument that a result replaces is the same everywhere if that result is, given that it was so
- * at first. So all such arguments are taken for the same, a walk over the program says over which
- * axes each value varies then, and arguments whose next value varies are given up, until nothing
- * changes: the largest set that holds. What the walk says is what the importer does op by op
- * (varies in import.h), but for regions, whose arguments vary over all that any operand varies
- * over.
+ * at first. So all such arguments are first assumed to be the same; a walk over the program finds
+ * the axes over which each value then varies; arguments whose next value varies are dropped, until
+ * nothing changes: the largest consistent set. The walk follows what the importer does op by op
+ * (`varies` in state.h), except for regions, whose arguments vary over all axes that any operand
+ * varies over.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -221,7 +221,7 @@ give_up(struct walk *w, const struct mlir_block *b, const int *carried, uint32_t
 	return changed;
 }
 
-/* Says what is assumed of carried arguments that nobody else says it of. */
+/* Remarks on carried arguments that are assumed to be the same without an attribute. */
 static void
 remark(struct import *im, const struct mlir_block *b, const int *carried, const uint32_t *argument,
 	struct ir_loc loc)

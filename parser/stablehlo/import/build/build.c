@@ -1,4 +1,4 @@
-/* Ops of ours on whole tensors, a call each: shapes, constants, gathers and scatters. */
+/* IR ops on whole tensors, one call each: shapes, constants, gathers and scatters. */
 #include "parser/stablehlo/import/build/build.h"
 
 #include "parser/stablehlo/spmd/spmd.h"
@@ -83,7 +83,7 @@ build_element(struct import *im, struct ir_value *v, int dim, int64_t i)
 	return build_squeeze(im, build_slice_dim(im, v, dim, i, i + 1, 1), dim);
 }
 
-/* Numbers for ops that bool has no row for. */
+/* Converts bool to numbers for ops without a bool row. */
 static struct ir_value *
 as_number(struct import *im, struct ir_value *v)
 {
@@ -139,7 +139,7 @@ build_pad_zero(struct import *im, struct ir_value *v, const int64_t *low, const 
 	return pad(im, v, NULL, low, high, interior);
 }
 
-/* Where a padded tensor of that shape has elements and no padding: sizes and dims are v's. */
+/* A mask of the elements, not padding, of a padded tensor of that shape: sizes and dims are v's. */
 static struct ir_value *
 build_inside(struct import *im, const struct ir_value *v, const int64_t *low, const int64_t *high,
 	const int64_t *interior)
@@ -147,7 +147,7 @@ build_inside(struct import *im, const struct ir_value *v, const int64_t *low, co
 	struct ir_type t = {.dtype = IR_bool, .rank = v->type->rank};
 	struct ir_attr yes = ir_make_bool(im->module->ctx, "value", true);
 
-	/* Along dims that are not padded one element stands for all. */
+	/* Along dims that are not padded one element represents all. */
 	for (int d = 0; d < t.rank; d++)
 		t.dim[d] = low[d] || high[d] || (interior && interior[d]) ? v->type->dim[d] : 1;
 	return pad(im,
@@ -374,7 +374,7 @@ build_iota(struct import *im, enum ir_dtype t, int rank, int dim, int64_t n)
 		ir_type_intern(im->module->ctx, &type));
 }
 
-/* The table or updates with the numbers behind. */
+/* The operands: the table or updates, then the numbers. */
 static struct ir_value *
 build_numbers(struct import *im, enum op_code code, struct ir_value *x,
 	struct ir_value *const *number, int n, const struct ir_attr *attr, int nattrs)

@@ -1,18 +1,18 @@
 /*
- * Ops of ours on whole tensors, a call each, for importers that make an op of StableHLO from many.
+ * IR ops on whole tensors, one call each, for importers that need several for an op of StableHLO.
  *
- * Sizes and dims are those of the IR value: leading dims (import.h) are counted. Lists have an
- * entry for each dim of the value. An op that would change nothing is not built: the value itself
- * comes back. Every function takes NULL for a value that failed and then gives NULL; a failure of
- * its own was reported. Values are the module's.
+ * Sizes and dims are those of the IR value: leading dims (state.h) are counted. Lists have an entry
+ * for each dim of the value. An op that would change nothing is not built: the value itself is
+ * returned. Every function accepts NULL for a value that failed and then returns NULL; it reports
+ * its own failures. Values belong to the module.
  */
 #ifndef PARSER_STABLEHLO_IMPORT_BUILD_BUILD_H
 #define PARSER_STABLEHLO_IMPORT_BUILD_BUILD_H
 
 #include "parser/stablehlo/import/import.h"
 
-/* Would a tensor of these sizes have at most 2^IR_MAX_ELEMENTS_LOG2 elements? Reports at the op at hand
- * where not. What attributes make larger is asked before it is built. */
+/* Would a tensor of these sizes have at most 2^IR_MAX_ELEMENTS_LOG2 elements? If not, reports at
+ * the current op. Call it before building tensors that attributes enlarge. */
 bool build_fits(struct import *im, const int64_t *dim, int rank);
 
 /* Elements start, start + step ... below limit of each dim; step NULL: 1. */
@@ -24,16 +24,16 @@ struct ir_value *build_slice_dim(
 /* Element i of a dim, without the dim. */
 struct ir_value *build_element(struct import *im, struct ir_value *v, int dim, int64_t i);
 
-/* Zeros before, behind and between; negative low and high cut off. bool too. */
+/* Zeros before, after and between elements; negative low and high cut off. Also for bool. */
 struct ir_value *build_pad_zero(struct import *im, struct ir_value *v, const int64_t *low,
 	const int64_t *high, const int64_t *interior);
-/* The same with a value that has no dims but leading ones, which v has, too. */
+/* The same with values from `with`, which has only leading dims, all shared with v. */
 struct ir_value *build_pad(struct import *im, struct ir_value *v, struct ir_value *with,
 	const int64_t *low, const int64_t *high, const int64_t *interior);
 
 struct ir_value *build_reshape(
 	struct import *im, struct ir_value *v, const int64_t *shape, int rank);
-/* Takes out dim `dim`, of size 1, or puts one in before it. */
+/* Removes dim `dim`, of size 1, or inserts one before it. */
 struct ir_value *build_squeeze(struct import *im, struct ir_value *v, int dim);
 struct ir_value *build_unsqueeze(struct import *im, struct ir_value *v, int dim);
 /* `to - from` dims from `from` on become one. */
@@ -46,8 +46,8 @@ struct ir_value *build_broadcast(
 /* Repeats missing and size 1 dims until v has the shape of `like`, as numpy does, and is split as
  * that is. */
 struct ir_value *build_like(struct import *im, struct ir_value *v, const struct ir_value *like);
-/* Dims of size 1 behind those of v, which has leading ones alone, until it has `rank`; a scalar
- * stays one. */
+/* Appends dims of size 1 to v, which has only leading dims, until it has `rank`; a scalar stays
+ * one. */
 struct ir_value *build_spread(struct import *im, struct ir_value *v, int rank);
 struct ir_value *build_concat(struct import *im, struct ir_value *const *v, int n, int dim);
 struct ir_value *build_reverse(struct import *im, struct ir_value *v, const int64_t *dims, int n);
@@ -55,7 +55,7 @@ struct ir_value *build_reverse(struct import *im, struct ir_value *v, const int6
 struct ir_value *build_convert(struct import *im, struct ir_value *v, enum ir_dtype t);
 struct ir_value *build_select(
 	struct import *im, struct ir_value *c, struct ir_value *a, struct ir_value *b);
-/* A reduction (sum, max, all ...) over these dims, which leave. */
+/* A reduction (sum, max, all ...) over these dims, which are removed. */
 struct ir_value *build_reduce(
 	struct import *im, enum op_code code, struct ir_value *v, const int64_t *dims, int n);
 /* contract with that spec. */
@@ -64,14 +64,14 @@ struct ir_value *build_contract(
 
 /* Zeros of that type, which is copied everywhere; NULL of NULL. */
 struct ir_value *build_zeros(struct import *im, const struct ir_type *t);
-/* An integer constant, exact; 0 ... n - 1 along `dim` of a tensor
- * of sizes 1 but for that dim. All copied everywhere. */
+/* An exact integer constant; 0 ... n - 1 along `dim` of a tensor whose other dims have size 1. Both
+ * are copied everywhere. */
 struct ir_value *build_int(struct import *im, enum ir_dtype t, int64_t value);
 struct ir_value *build_iota(struct import *im, enum ir_dtype t, int rank, int dim, int64_t n);
 
 /*
- * gather_nd and scatter_nd of ir/ops/ops.def on any element type: n operands of numbers for dims[n] of
- * the table, behind `batch` shared dims. sizes[n] are those of the dims; how "add", "max" ...
+ * gather_nd and scatter_nd of ir/ops/ops.def on any element type: number[n] are the indices for
+ * dims[n] of the table, after `batch` shared dims. sizes[n] are the sizes of dims; how: "add" ...
  */
 struct ir_value *build_gather(struct import *im, struct ir_value *table,
 	struct ir_value *const *number, int n, const int64_t *dims, int batch);
@@ -79,11 +79,11 @@ struct ir_value *build_scatter(struct import *im, struct ir_value *updates,
 	struct ir_value *const *number, int n, const int64_t *dims, const int64_t *sizes, int batch,
 	const char *how);
 
-/* The attribute of the constant that v is, through broadcasts and reshapes; NULL: none. */
+/* The value attribute if v is a constant, also if broadcast or reshaped; NULL: it is not. */
 const struct ir_attr *build_constant_value(const struct ir_value *v);
 /* Is v a constant that changes nothing if combined? */
 bool build_is_identity(const struct ir_value *v, enum import_monoid monoid);
-/* a and b combined; bool: add is or, mul is and. MONOID_SECOND and OTHER are not for here. */
+/* a and b combined; bool: add is or, mul is and. Not for MONOID_SECOND and OTHER. */
 struct ir_value *build_combine(
 	struct import *im, enum import_monoid monoid, struct ir_value *a, struct ir_value *b);
 /* Elementwise work in which values of 16 bits are better kept wider: f32 of f16 and bf16. */

@@ -66,7 +66,7 @@ fold_array(const struct fold *f)
 	return ARENA_ARRAY(f->im->arena, struct ir_value *, f->n);
 }
 
-/* The one of a and b that has more dims or, with as many, is larger: the shape of body(a, b). */
+/* The one of a and b with more dims or, if equal, more elements: the shape of body(a, b). */
 static const struct ir_value *
 larger(const struct ir_value *a, const struct ir_value *b)
 {
@@ -108,7 +108,7 @@ fold_apply(const struct fold *f, struct ir_value *const *a, struct ir_value *con
 	return true;
 }
 
-/* One application for each pair of neighbours; an odd one at the end stays what it is. */
+/* One application for each pair of neighbours; an odd one at the end is unchanged. */
 static bool
 halve(const struct fold *f, struct ir_value **v, int dim)
 {
@@ -148,8 +148,8 @@ fold_dim(const struct fold *f, struct ir_value **v, int dim)
 }
 
 /*
- * By doubling: r[i] is what 2^k elements from i on give; the window is made of those for which its
- * size has a bit, one behind the other.
+ * By doubling: r[i] is the fold of 2^k elements from i on; a window is the sequence of those for
+ * the bits set in its size.
  */
 bool
 fold_window(const struct fold *f, struct ir_value **v, int dim, int64_t size, int64_t dilation,

@@ -121,7 +121,7 @@ order_dims(struct index *x)
 			x->table_perm[t++] = x->lead + d;
 }
 
-/* Which entry of a vector is for that dim; -1: none, windows begin at 0. */
+/* The entry of an index vector for that dim; -1: none, windows begin at 0. */
 static int
 entry_of(const struct index *x, int dim)
 {
@@ -132,8 +132,8 @@ entry_of(const struct index *x, int dim)
 }
 
 /*
- * Looked up, whole or shared? A window of all of a dim is whole: where clamped, or where no vector
- * has a say, it begins at 0. At least one dim is looked up.
+ * Looked up, whole or shared? A window of all of a dim is whole: it begins at 0 if it is clamped or
+ * if vectors have no entry for it. At least one dim is looked up.
  */
 static bool
 sort_dims(struct index *x, bool clamp, bool *looked_up)
@@ -186,7 +186,7 @@ build_entry(const struct index *x, struct ir_value *indices, int k)
 	return build_transpose(x->im, v, perm);
 }
 
-/* A number between 0 and `high`; of u64 before it becomes an i64. */
+/* Clamps a number to 0 ... `high`; a u64 before it is converted to i64. */
 static struct ir_value *
 build_clamped(const struct index *x, struct ir_value *v, int64_t high)
 {
@@ -201,7 +201,7 @@ build_clamped(const struct index *x, struct ir_value *v, int64_t high)
 	return ir_build2(b, OP_minimum, v, build_int(x->im, IR_i64, high));
 }
 
-/* Does a window that begins there lie inside? */
+/* Is a window that begins there inside? */
 static struct ir_value *
 build_inside(const struct index *x, struct ir_value *v, int64_t high)
 {
@@ -315,8 +315,8 @@ index_numbers(struct index *x, struct ir_value *indices, bool clamp)
 }
 
 /*
- * Where the dims of slices are in the packed order, [batch dims, shared first; positions; whole]:
- * place[r] for dim r, without leading dims; -1: a looked up dim of size 1, which is not there.
+ * Positions of the dims of slices in packed order, [batch dims, shared first; positions; whole]:
+ * place[r] for dim r, without leading dims; -1: a looked up dim of size 1, which does not exist.
  */
 static void
 slice_places(const struct index *x, const struct dims *window_dims, int rank, int *place)

@@ -1,10 +1,10 @@
 /*
  * Index vectors of gather and scatter (StableHLO, both), as a number for each dim of the table.
  *
- * Both speak of a table (operand, input), of index vectors [batch dims] x K, and of windows of the
- * table that begin at a vector. A dim of the table is
+ * Both have a table (operand, input), index vectors [batch dims] x K, and windows of the table that
+ * begin at a vector. A dim of the table is
  *
- *     shared    one of the batching dims: the vector's own place along a batch dim of the indices
+ *     shared    one of the batching dims: the vector's own position in a batch dim of the indices
  *     looked up with a number that the vector has, or from 0; windows of more than one element
  *               along it add a dim of positions to the numbers
  *     whole     the window is all of it, and begins at 0
@@ -58,12 +58,12 @@ bool index_take(struct index *x, const struct index_names *names, int limit, str
 /* Checks what the two ops have in common and fills in the batch dims. */
 bool index_check(struct index *x);
 
-/* The numbers. clamp: moved so that windows lie inside (gather); else numbers of windows that do
- * not lie inside are -1. False after reporting. */
+/* The start indices. clamp: moved so that windows are inside (gather); else those of windows that
+ * are not inside become -1. False after reporting. */
 bool index_numbers(struct index *x, struct ir_value *indices, bool clamp);
 
-/* Slices, which have the batch dims of the indices and, where window_dims says, the kept dims of
- * the table: into the order [lead.., shared.., other batch dims.., positions.., whole..] and back.
+/* Slices, which have the batch dims of the indices and, at window_dims, the kept dims of the
+ * table: into the order [lead.., shared.., other batch dims.., positions.., whole..] and back.
  */
 struct ir_value *index_pack(
 	const struct index *x, struct ir_value *v, const struct dims *window_dims, int rank);
@@ -73,8 +73,8 @@ struct ir_value *index_unpack(
 struct ir_value *index_table(const struct index *x, struct ir_value *v);
 struct ir_value *index_untable(const struct index *x, struct ir_value *v);
 
-/* A window's dim that positions, looked up alone, or whole dims take in slices of updates and
- * results: those that are not collapsed and not shared, ascending. */
+/* The window dims in slices of updates and results that belong to looked up or to whole dims: those
+ * that are not collapsed and not shared, ascending. */
 static inline bool
 index_is_kept(const struct index *x, int dim)
 {

@@ -1,8 +1,8 @@
 /*
- * Attributes of an op as numbers, checked: what importers read before they build.
+ * Attributes of an op as checked numbers, which importers read before they build.
  *
- * Every function reports at the op and returns false where the attribute is not what the
- * specification says. An attribute that is absent has its default. Dims are those of StableHLO.
+ * Every function reports at the op and returns false if the attribute violates the specification.
+ * An absent attribute has its default. Dims are those of StableHLO.
  */
 #ifndef PARSER_STABLEHLO_IMPORT_BUILD_TAKE_H
 #define PARSER_STABLEHLO_IMPORT_BUILD_TAKE_H
@@ -49,8 +49,8 @@ bool take_scalar(struct import *im, const struct mlir_op *op, const struct impor
 bool take_region(
 	struct import *im, const struct mlir_op *op, int region, uint32_t nargs, uint32_t nresults);
 
-/* The n integers of a value that constants decide, row-major. False where it is not known,
- * silently. */
+/* The n integers of a value that depends only on constants, row-major. False, without a report, if
+ * it is not known. */
 bool take_known(struct import *im, const struct import_value *v, int n, int64_t *out);
 
 #endif

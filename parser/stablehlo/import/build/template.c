@@ -55,8 +55,8 @@ main_text(const void *owner, const struct template_call *c)
 }
 
 /*
- * The function in place, in a module of its own, made once for all calls alike. It lives as long as
- * the module of the import, whose ops share the lists of its attributes.
+ * The inlined function, in its own module, made once for all equal calls. It lives as long as the
+ * module of the import, whose ops share its attribute lists.
  */
 static const struct ir_module *
 template_module(struct import *im, const struct template_call *call)

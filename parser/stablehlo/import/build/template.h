@@ -15,7 +15,7 @@ struct template_number {
 
 struct template_call {
 	const char *function; /* without the @ */
-	enum ir_dtype type;   /* what the letter T stands for in the text */
+	enum ir_dtype type;   /* the type of the letter T in the text */
 	struct ir_value *const *operand;
 	int noperands, nresults;
 	const struct template_number *number;
@@ -23,8 +23,8 @@ struct template_call {
 };
 
 /*
- * Builds what the function makes of the operands, whose layouts the new ops have, and puts what it
- * returns into result[]. False where an operand is NULL or an op does not fit, which was reported.
+ * Builds the ops of the function on the operands, with their layouts, and puts its results into
+ * result[]. False if an operand is NULL or an op does not fit, which was reported.
  */
 bool template_build(struct import *im, const struct template_call *call, struct ir_value **result);
 
@@ -32,7 +32,7 @@ enum { TEMPLATE_MAX_OPERANDS = 2 }; /* of those element by element */
 
 /*
  * The only result of a function of n operands of one shape, which it sees as [..,1]; NULL as above.
- * T is their type, but of 16 bits f32.
+ * T is their type, but f32 for 16-bit types.
  */
 struct ir_value *template_pointwise(
 	struct import *im, const char *function, struct ir_value *const *operand, int n);

@@ -1,6 +1,6 @@
 /*
  * Windows that move over a tensor: sizes, strides, dilations and padding of reduce_window and
- * select_and_scatter, checked, and the tensor as they see it.
+ * select_and_scatter, checked, and the padded tensor that they see.
  */
 #ifndef PARSER_STABLEHLO_IMPORT_BUILD_WINDOW_H
 #define PARSER_STABLEHLO_IMPORT_BUILD_WINDOW_H
@@ -8,8 +8,9 @@
 #include "parser/stablehlo/import/build/build.h"
 
 enum {
-	WINDOW_MAX_PLACES = 1 << 12, /* of a window that is unrolled place by place: some ten ops
-					each, as many as loops may have (IMPORT_MAX_UNROLLED) */
+	WINDOW_MAX_PLACES =
+		1 << 12, /* of a window that is unrolled element by element: about ten ops
+					each, within the limit of loops (IMPORT_MAX_UNROLLED) */
 };
 
 struct window {
@@ -27,7 +28,7 @@ struct window_dim {
 	int64_t low, high;
 };
 
-/* The size of the dim with its padding, and how many windows fit; messages call it "`dims` d".
+/* The size of the dim with its padding, and the number of windows; messages call it "`dims` d".
  * False after reporting. */
 bool window_along(struct import *im, const struct mlir_op *op, const char *dims, int d,
 	const struct window_dim *x, int64_t *padded, int64_t *count);
@@ -40,11 +41,11 @@ bool window_take(
 struct ir_value *window_pad(const struct window *w, struct import *im, struct ir_value *v,
 	struct ir_value *with, int lead);
 
-/* How many places a window has; of place k, row-major, the offset along each dim. */
+/* The number of elements of a window; the offset of element k, row-major, along each dim. */
 int64_t window_places(const struct window *w);
 void window_offset(const struct window *w, int64_t k, int64_t *offset);
 
-/* What all windows have at that offset: a tensor with the sizes of the result. */
+/* The elements of all windows at that offset: a tensor with the sizes of the result. */
 struct ir_value *window_at(const struct window *w, struct import *im, struct ir_value *padded,
 	const int64_t *offset, int lead);
 

@@ -2,7 +2,7 @@
  * all_reduce, reduce_scatter, collective_reduce (StableHLO specification, the ops of these names);
  * exchange.c has all_gather and all_to_all.
  *
- * Where the groups are a set of axes, the op is what our parallelization ops say about leading
+ * If the groups are a set of axes, the op is expressed by the IR's parallelization ops on leading
  * dims:
  *
  *     all_reduce add      sum over leading dims, partial for free, and an allreduce
@@ -12,7 +12,7 @@
  *     all_to_all          an alltoall from the leading dim to a part of split_dimension
  *
  * For any other groups the values of all processes are gathered, computed with group by group, and
- * split over the processes again: always right, and what it costs is seen in the module.
+ * split over the processes again: always correct, and its cost is visible in the module.
  */
 #include "parser/stablehlo/import/collective/collective.h"
 #include "ir/base/alloc.h"
@@ -24,7 +24,7 @@
 
 /* --- reductions over a group ------------------------------------------------------------------ */
 
-/* Does a value reduced with itself stay what it is? */
+/* Does reducing a value with itself not change it? */
 static bool
 is_idempotent(enum import_monoid m, enum ir_dtype t)
 {
@@ -59,7 +59,7 @@ fold(struct import *im, const struct mlir_op *op, struct ir_value **v, int64_t n
 	return acc.value;
 }
 
-/* The leading dims of `dims` (bits, by position) reduced by an op of ours. */
+/* The leading dims of `dims` (bits, by position) reduced by an IR op. */
 static struct ir_value *
 reduce_dims(struct import *im, struct ir_value *x, enum op_code code, const int64_t *dim, int n)
 {
@@ -138,7 +138,7 @@ fold_axes(struct import *im, const struct mlir_op *op, struct import_value v, ui
 	return r;
 }
 
-/* One operand, groups that are axes: what all members get, which varies over the other axes. */
+/* One operand, groups that are axes: the result of all members varies over the other axes. */
 static struct ir_value *
 reduce_axes(struct import *im, const struct mlir_op *op, struct import_value v, uint32_t axes)
 {
@@ -187,8 +187,8 @@ reduce_rows(struct import *im, const struct mlir_op *op, const struct spmd_group
 }
 
 /*
- * The region is one of two scalars of one element type, which the operands are converted to: it may
- * be a wider one.
+ * The region has two scalars of one element type, to which the operands are converted: it may be a
+ * wider one.
  */
 static bool
 prepare(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value *v)
@@ -262,7 +262,7 @@ import_collective_reduce(struct import *im, const struct mlir_op *op, const stru
 
 /* --- reduce_scatter --------------------------------------------------------------------------- */
 
-/* A dim for each of `axes` from `at` on becomes a leading dim beside those of `varies`. */
+/* Makes the dims from `at` on, one for each of `axes`, leading dims in addition to `varies`. */
 static struct ir_value *
 parts_to_lead(struct import *im, struct ir_value *x, uint32_t varies, uint32_t axes, int at)
 {

@@ -1,4 +1,4 @@
-/* What collective.c and exchange.c share: collective_parts.c. */
+/* Shared by collective.c and exchange.c: parts.c. */
 #ifndef PARSER_STABLEHLO_IMPORT_COLLECTIVE_COLLECTIVE_H
 #define PARSER_STABLEHLO_IMPORT_COLLECTIVE_COLLECTIVE_H
 
@@ -9,7 +9,7 @@ bool collective_int(struct import *im, const struct mlir_op *op, const char *nam
 bool collective_dim(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	const char *name, int *dim);
 
-/* Has every operand a value, and is there a result for each? */
+/* Has every operand a value and a result? */
 bool collective_counts(struct import *im, const struct mlir_op *op, const struct import_value *in);
 
 /* Result i, from a value that varies over these axes; from a row for each process. */
@@ -25,10 +25,10 @@ bool collective_complete(struct import *im, const struct mlir_op *op, struct ir_
 bool collective_finish(struct import *im, const struct mlir_op *op, uint32_t i,
 	struct ir_value **row, struct import_value *out);
 
-/* Places of axes together. */
+/* The product of the sizes of the axes. */
 int64_t collective_size(const struct import *im, uint32_t axes);
 
-/* Dim `at` of x in as many parts as the axes have places, a dim an axis in front of what is left.
+/* Splits dim `at` of x into one part for each place of the axes: a new dim for each axis.
  */
 struct ir_value *collective_parts(struct import *im, struct ir_value *x, int at, uint32_t axes);
 

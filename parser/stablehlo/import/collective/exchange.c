@@ -113,7 +113,7 @@ exchange(struct import *im, struct import_value v, uint32_t axes, int from, int 
 	}
 	if (!x)
 		return NULL;
-	/* Parts b to the places of a, and a behind all leading dims. */
+	/* Moves parts b to the places of a, and a after all leading dims. */
 	for (int a = 0; a < im->module->naxes; a++)
 		if (axes >> a & 1)
 			perm[n++] = lead + from + spmd_lead(axes, a);
@@ -140,7 +140,7 @@ exchange(struct import *im, struct import_value v, uint32_t axes, int from, int 
 	return spmd_reshape(im, x, size, n);
 }
 
-/* What process p of a group gets: part `place` of every member's, one behind the other. */
+/* The result of process p of a group: part `place` of each member's value, concatenated. */
 static struct ir_value *
 collect_parts(struct import *im, struct ir_value *whole, const int64_t *m, int64_t n, int64_t place,
 	int from, int to)

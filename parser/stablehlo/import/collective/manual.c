@@ -1,8 +1,8 @@
 /*
- * Between whole tensors and what each process has of them: sdy.manual_computation, and custom_calls
- * @SPMDFullToShardShape and @SPMDShardToFullShape, which say what a shard_map does. What is
- * constrained to a sharding (sdy.sharding_constraint, @Sharding) is split so and put together: that
- * is what it means, and where the pass `propagate` starts from.
+ * Between whole tensors and their parts on processes: sdy.manual_computation, and custom_calls
+ * @SPMDFullToShardShape and @SPMDShardToFullShape, which a shard_map becomes. A value constrained
+ * to a sharding (sdy.sharding_constraint, @Sharding) is split accordingly and gathered again: this
+ * has the same meaning, and the pass `propagate` starts from it.
  *
  *     f32[32,784] over y = 8 in dim 0     f32[32/y,784]     partition
  *                                         f32[8/y,4,784]    reshape: no message
@@ -18,11 +18,10 @@
 /* --- shards ------------------------------------------------------------------------------------
  */
 
-/* The dims on the way: leading ones that are there, and of each dim its parts and what is left. */
+/* Intermediate dims: existing leading ones, and for each dim its parts and the rest. */
 struct way {
 	int64_t size[2 * IR_MAX_RANK + IR_MAX_AXES];
-	int axis[2 * IR_MAX_RANK +
-		 IR_MAX_AXES]; /* whose leading dim it is, -1: a dim of one process */
+	int axis[2 * IR_MAX_RANK + IR_MAX_AXES]; /* axis whose leading dim it is; -1: a local dim */
 	int n;
 };
 
@@ -236,7 +235,7 @@ import_manual(struct import *im, const struct mlir_op *op, const struct import_v
 /* --- constraints, custom calls -----------------------------------------------------------------
  */
 
-/* Split so, and put together. */
+/* Splits as the sharding says, and gathers again. */
 static bool
 constrain(struct import *im, const struct mlir_op *op, const struct mlir_attr *a,
 	const struct import_value *in, struct import_value *out)
@@ -280,7 +279,7 @@ operand_sharding(const struct mlir_op *op)
 	return mlir_attr_find(from, "mhlo.sharding");
 }
 
-/* All axes: what is manual in part keeps a last tile dim, which no program here has. */
+/* All axes: a partly manual sharding has a last tile dim, which does not occur here. */
 static bool
 to_shards(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)

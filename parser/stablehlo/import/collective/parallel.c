@@ -2,10 +2,10 @@
  * interpreter.run_parallel: functions as processes of a replicas x partitions grid. Operands are
  * those of process 0, of process 1 ...; so are the results.
  *
- * One function for all: what the processes are given is stacked over the axes, the function is
- * imported once, its results are taken apart. Different functions are imported one by one, which is
- * right as long as they say nothing to each other but through channels: a send that stands before
- * its recv hands its values on. Infeeds take the results of the functions that feed them.
+ * One function for all: the arguments of the processes are stacked over the axes, the function is
+ * imported once, and its results are split. Different functions are imported one by one, which is
+ * correct if they communicate only through channels: a send that comes before its recv passes its
+ * values on. Infeeds take the results of the functions that feed them.
  */
 #include "ir/base/alloc.h"
 #include "parser/stablehlo/import/ops.h"
@@ -177,7 +177,7 @@ import_run_parallel(struct import *im, const struct mlir_op *op, const struct im
 	return ok;
 }
 
-/* --- what processes say to each other ----------------------------------------------------------
+/* --- communication between processes -----------------------------------------------------------
  */
 
 static const char outside[] = "a step communicates only through its arguments and results";

@@ -1,4 +1,4 @@
-/* What the collectives share: their attributes, checks and results. */
+/* Shared by the collectives: their attributes, checks and results. */
 #include "parser/stablehlo/import/collective/collective.h"
 
 #include <inttypes.h>
@@ -36,7 +36,7 @@ collective_dim(struct import *im, const struct mlir_op *op, const struct import_
 	return true;
 }
 
-/* Has every operand a value, and is there a result for each? */
+/* Has every operand a value and a result? */
 bool
 collective_counts(struct import *im, const struct mlir_op *op, const struct import_value *in)
 {
@@ -102,7 +102,7 @@ collective_finish(struct import *im, const struct mlir_op *op, uint32_t i, struc
 	return ok;
 }
 
-/* Dim `dim` of one process in as many parts as the axes have places, a dim an axis. */
+/* Splits dim `at` of x into one part for each place of the axes: a new dim for each axis. */
 struct ir_value *
 collective_parts(struct import *im, struct ir_value *x, int at, uint32_t axes)
 {

@@ -16,7 +16,7 @@ apart(struct import *im, const struct mlir_op *op)
 	       import_unsupported(im, op, "among processes that run different functions");
 }
 
-/* Result i: process p gets row source[p] of the whole, zeros where that is -1. */
+/* Result i: process p gets row source[p] of the whole, zeros if that is -1. */
 static bool
 take_rows(struct import *im, const struct mlir_op *op, int i, struct import_value v,
 	const int64_t *source, struct import_value *out)
@@ -102,7 +102,7 @@ import_collective_permute(struct import *im, const struct mlir_op *op,
 
 /* --- collective_broadcast --------------------------------------------------------------------- */
 
-/* Groups that are axes: the first member's, which does not vary over them any more. */
+/* Groups that are axes: the value of the first member, which then does not vary over them. */
 static bool
 take_first(struct import *im, const struct mlir_op *op, int i, struct import_value v, uint32_t axes,
 	struct import_value *out)

@@ -1,5 +1,5 @@
 /*
- * bitcast_convert: the same bits as another element type. Where the widths differ, the last dim of
+ * bitcast_convert: the same bits as another element type. If the widths differ, the last dim of
  * the narrower side counts the parts of a wider element, the lowest bits first.
  */
 #include "parser/stablehlo/import/ops.h"

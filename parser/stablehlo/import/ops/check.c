@@ -1,6 +1,6 @@
 /*
- * What tests of StableHLO expect: a check becomes a bool output, `check.0`, `check.1` ..., in the
- * order of the text, true where all elements agree. The rules are those of StableHLO's reference
+ * Checks in tests of StableHLO: a check becomes a bool output, `check.0`, `check.1` ..., in the
+ * order of the text, true if all elements agree. The rules are those of StableHLO's reference
  * interpreter:
  *
  *     expect_eq          equal; floats as numbers, so that NaN is never
@@ -58,8 +58,8 @@ almost(struct import *im, const struct mlir_op *op, struct ir_value *a, struct i
 }
 
 /*
- * In floats between: the integers that their bits count. NaN has none, and an infinity is far from
- * every number.
+ * Counts the floats from a to b, from their bits as integers. A NaN or an infinity is close only to
+ * a value that it equals.
  */
 static struct ir_value *
 close_by(struct import *im, const struct mlir_op *op, struct ir_value *a, struct ir_value *b)
@@ -95,7 +95,7 @@ close_by(struct import *im, const struct mlir_op *op, struct ir_value *a, struct
 	return build2(im, OP_or, equal, in);
 }
 
-/* Everything over the local dims; over processes each says its own. */
+/* Do all elements over the local dims hold? Each process has its own result. */
 static struct ir_value *
 all(struct import *im, const struct import_value *v)
 {
@@ -262,7 +262,7 @@ import_expect_probed(struct import *im, const struct mlir_op *op, const struct i
 	return id && import_error(im, op, "there is no probe \"%s\" number %.0f", id, iter);
 }
 
-/* What says nothing about values. */
+/* Checks without a statement about values. */
 bool
 import_nothing(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)

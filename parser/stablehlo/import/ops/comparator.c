@@ -48,7 +48,7 @@ same_attrs(const struct mlir_attr *a, const struct mlir_attr *b, uint32_t n)
 	return true;
 }
 
-/* Is v what u is, of the second elements instead of the first? Reads 2i in u and 2i + 1 in v. */
+/* Is v the same expression as u, on the second elements? u reads arguments 2i, and v 2i + 1. */
 static bool
 mirrors(struct match *m, const struct mlir_value *u, const struct mlir_value *v)
 {

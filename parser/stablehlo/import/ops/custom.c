@@ -1,4 +1,4 @@
-/* custom_call: targets whose meaning is known. */
+/* custom_call: targets with a known meaning. */
 #include "ir/base/number.h"
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"
@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* A callback into Python, which only prints here: nothing of the step depends on it. */
+/* A callback into Python that only prints: the step does not depend on it. */
 static bool
 import_callback(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)
@@ -25,7 +25,7 @@ import_callback(struct import *im, const struct mlir_op *op, const struct import
 	return true;
 }
 
-/* What an export checks about sizes is checked by reading it. */
+/* Checks of sizes in an export are already made when it is read. */
 static bool
 import_shape_assertion(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)

@@ -1,6 +1,6 @@
 /*
- * dynamic_slice and dynamic_update_slice. Starts are moved so that the slice lies inside. Starts
- * that are known make plain slices and pads; others go dim by dim. Where a start differs between
+ * dynamic_slice and dynamic_update_slice. Starts are clamped so that the slice is inside. Known
+ * starts become plain slices and pads; others are handled dim by dim. If a start differs between
  * processes, each element looks up its own position.
  */
 #include "parser/stablehlo/import/ops.h"
@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-/* Scalars of integers behind the first `from` operands, as many as dims. */
+/* Are the operands from number `from` on integer scalars, one for each dim? Reports if not. */
 static bool
 check_starts(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	uint32_t from, int rank)
@@ -89,7 +89,7 @@ look_up(struct import *im, const struct import_value *x, int d, const struct imp
 		(struct ir_value *[]){v[0].value, v[1].value}, 2, attr, 2);
 	if (!r.value)
 		return r;
-	/* The looked up dim stands first: back to its place. */
+	/* The looked up dim comes first: moves it back. */
 	for (int i = 0; i < rank; i++)
 		perm[i] = i == d ? 0 : i < d ? i + 1 : i;
 	r.value = import_build_transpose(im, &r, perm);
@@ -119,7 +119,7 @@ slice_dim(struct import *im, const struct import_value *x, int d, int64_t size,
 	return r;
 }
 
-/* Starts that constants decide, inside; known[i] false: not known. */
+/* Starts that depend only on constants, clamped; known[i] false: not known. */
 static void
 known_starts(struct import *im, const struct import_value *start, int n, const int64_t *have,
 	const int64_t *size, int64_t *at, bool *known)
@@ -228,8 +228,8 @@ update_dim(struct import *im, const struct import_value *x, const struct import_
 }
 
 /*
- * u over local dims d ... of x: along dim d, what starts there is taken out, updated along the
- * other dims and put back.
+ * u over local dims d ... of x: along dim d, the elements from the start on are extracted, updated
+ * along the other dims and put back.
  */
 static struct import_value
 update(struct import *im, const struct import_value *x, const struct import_value *u, int d,

@@ -1,8 +1,8 @@
 /*
- * erf_inv (CHLO, "erf_inv"), which normal random numbers are made by: the polynomials of Giles,
+ * erf_inv (CHLO, "erf_inv"), used for normal random numbers: the polynomials of Giles,
  * "Approximating the erfinv function", GPU Computing Gems (2011), of w = -log((1 - x)(1 + x)), one
- * near 0 and one for the ends, good to 3 units in the last place of f32. f16 and bf16 are computed
- * in f32; of f64 two steps of Newton's method follow, on y with erf(y) - x = 0.
+ * near 0 and one for the ends, accurate to 3 units in the last place of f32. f16 and bf16 are
+ * computed in f32; for f64 two steps of Newton's method follow, on y with erf(y) - x = 0.
  */
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"

@@ -30,7 +30,7 @@ take_attributes(struct index *x, const struct import_value *in, struct dims *off
 	return index_check(x);
 }
 
-/* The offset dims are as many as slices keep dims, and below the result's rank. */
+/* Are there as many offset dims as slices keep dims, all below the result's rank? */
 static bool
 check_offset(const struct index *x, const struct dims *offset)
 {
@@ -48,8 +48,8 @@ check_offset(const struct index *x, const struct dims *offset)
 }
 
 /*
- * A table that is the same at all processes, with indices that vary: these just have more batch
- * dims, which the result has as leading ones.
+ * A table that is the same on all processes, with indices that vary: these have more batch dims,
+ * which are leading dims of the result.
  */
 static void
 lead_as_batch(struct index *x, const struct import_value *indices, struct dims *offset)
@@ -129,7 +129,7 @@ import_index_select(struct import *im, const struct mlir_op *op, const struct im
 	const int64_t at = lead + dim;
 	if (!v[0].value || lead + rank + others - 1 > IR_MAX_RANK)
 		return import_unsupported(im, op, "more than 8 dims of indices and slices");
-	/* [shared.., others.., rest..]: rest in front of dim goes in front of others. */
+	/* [shared.., others.., rest..]: moves the part of rest before dim to before others. */
 	struct ir_value *r = build_gather(im, v[0].value, &v[1].value, 1, &at, shared);
 	const int before = (int)at - shared;
 	for (int d = 0; d < shared; d++)

@@ -134,7 +134,7 @@ import_batch_norm_inference(struct import *im, const struct mlir_op *op,
 	       give(&n, op, 0, normal(&n, n.in[3], n.in[4]), false, out);
 }
 
-/* Of x, scale, mean, variance and the gradient of y: those of x, scale and offset. */
+/* From x, scale, mean, variance and the gradient of y: the gradients of x, scale and offset. */
 bool
 import_batch_norm_grad(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)

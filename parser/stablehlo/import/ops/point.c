@@ -126,7 +126,7 @@ import_point(struct import *im, const struct import_row *row, const struct mlir_
 
 /*
  * An integer of the same width whose order is the total order of floats (IEEE 754, 5.10): the bits,
- * with those behind the sign turned over where it is set.
+ * with all except the sign inverted if the sign is set.
  */
 struct ir_value *
 import_total_key(struct import *im, struct ir_value *v)
@@ -153,7 +153,7 @@ import_total_key(struct import *im, struct ir_value *v)
 	return NULL;
 }
 
-/* The attribute's word; NULL where there is none. */
+/* The attribute's word, or NULL. */
 static const char *
 word(const struct mlir_op *op, const char *name)
 {
@@ -274,8 +274,8 @@ import_identity(struct import *im, const struct mlir_op *op, const struct import
 	return true;
 }
 
-/* Is there anything that could be computed again from the value? A constant stays one that the
- * import knows; tokens, tuples and empty tensors are no values. */
+/* Should the value go through the barrier? Constants bypass it, so that the import still knows
+ * them; tokens, tuples and empty tensors have no ir_value. */
 static bool
 passes_barrier(const struct import_value *in)
 {

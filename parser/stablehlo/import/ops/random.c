@@ -3,10 +3,10 @@
  * PHILOX Philox-4x32 with ten rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
  * SC 2011), both of a key and counters, with XLA's choice of which counter makes which element:
  *
- *     THREE_FRY  state [key, counter]; two words a counter. 32 bits: both words, side by side along
- *                the first even dim, or the longest; 64 bits: the words are one element
- *     PHILOX     state [key, counter, its upper half] (of two numbers: the key is the upper half);
- *                four words a counter, one behind the other; 64 bits: pairs of them
+ *     THREE_FRY  state [key, counter]; two words a counter. 32 bits: the words alternate along the
+ *                first even dim, or the longest; 64 bits: the words are one element
+ *     PHILOX     state [key, counter, its upper half] (if two numbers: the key is the upper half);
+ *                four consecutive words a counter; 64 bits: pairs of them
  *
  * 8 and 16 bits are the lower ones of 32. DEFAULT is PHILOX, as on XLA's CPU and GPU.
  */
@@ -120,7 +120,7 @@ struct bits {
 	int nstate;
 };
 
-/* The dim along which the two words of a counter lie side by side. */
+/* The dim along which the two words of a counter are adjacent. */
 static int
 pair_dim(const struct mlir_type *t)
 {

@@ -5,11 +5,11 @@
  *     add, max, min, mul, and, or     scatter_nd of the updates, combined with the input
  *     the update itself               the number of the last update for each element (scatter_nd,
  *                                     max), by which the update is looked up
- *     anything else                   rounds: in round r every element is combined with the update
- *                                     of the r-th smallest number that goes there (scatter_nd, min,
- *                                     among those above the last). As many rounds as the most
- *                                     updates of one element: one where indices are unique, counted
- *                                     where they are constant, else as many as there are vectors
+ *     anything else                   rounds: in round r every element is combined with its update
+ *                                     that has the r-th smallest number (scatter_nd, min, of those
+ *                                     above the last). The number of rounds is the most updates of
+ *                                     one element: one if indices are unique, counted if they are
+ *                                     constant, else the number of index vectors
  */
 #include "ir/base/alloc.h"
 #include "ir/base/sort.h"
@@ -22,7 +22,7 @@
 #include <talloc.h>
 
 enum {
-	SCATTER_MAX_ROUNDS = 256, /* of a body that is none of the above: some fifteen ops each */
+	SCATTER_MAX_ROUNDS = 256, /* for other bodies: about fifteen ops each */
 };
 
 struct scatter {
@@ -62,7 +62,7 @@ take_attributes(struct scatter *s, const struct import_value *in)
 	return index_check(x);
 }
 
-/* All updates have the batch dims of the indices where they have no window. */
+/* All updates have the batch dims of the indices, apart from their window dims. */
 static bool
 check_updates(struct scatter *s, const struct import_value *in)
 {
@@ -86,7 +86,7 @@ check_updates(struct scatter *s, const struct import_value *in)
 	return true;
 }
 
-/* scatter_nd's way for a monoid on that element type; NULL: none. */
+/* The `how` of scatter_nd for a monoid on that element type; NULL: none. */
 static const char *
 way(enum import_monoid m, enum ir_dtype t)
 {
@@ -111,8 +111,8 @@ scatter_packed(struct scatter *s, struct ir_value *v, const char *how)
 }
 
 /*
- * All that goes to a place at once. Of bool, what nothing goes to is the lowest or highest u8 and
- * comes back as false or true.
+ * Combines all updates of each element at once. For bool, an element without updates is the lowest
+ * or highest u8 and becomes false or true.
  */
 static bool
 by_monoid(struct scatter *s, const char *how)
@@ -153,8 +153,8 @@ build_order(struct scatter *s)
 	return build_like(s->x.im, order, s->x.number[0]);
 }
 
-/* Dims of size 1 where the table has whole dims, so that what is known for looked up dims alone
- * meets tables. */
+/* Adds dims of size 1 for the whole dims of the table, so that a tensor over only looked up dims
+ * matches the table. */
 static struct ir_value *
 with_whole_dims(struct scatter *s, struct ir_value *v)
 {
@@ -214,7 +214,7 @@ by_last(struct scatter *s)
 	return s->input[0] != NULL;
 }
 
-/* One round: the first update above `last` at every place, which becomes the last. */
+/* One round: for every element the first update above `last`, which becomes `last`. */
 static bool
 do_round(struct scatter *s, struct ir_value *order, struct ir_value **last)
 {
@@ -246,8 +246,8 @@ do_round(struct scatter *s, struct ir_value *order, struct ir_value **last)
 	return true;
 }
 
-/* At most so many updates go to one place, -1: more than there may be rounds. Windows that overlap
- * without beginning at one place count, too, so only positions of one element are looked at. */
+/* The most updates of one element; -1: more than the limit of rounds. Overlapping windows with
+ * different begins count too, so only positions of single elements are examined. */
 static int64_t
 count_rounds(struct scatter *s, const struct import_value *indices)
 {

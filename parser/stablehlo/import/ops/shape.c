@@ -59,7 +59,7 @@ import_unique_dims(struct import *im, const struct mlir_op *op, const char *name
 	return true;
 }
 
-/* The sizes of the result: what is written, else what operand `from` is known to say. */
+/* The sizes of the result: as written, else from the known value of operand `from`. */
 static bool
 result_shape(struct import *im, const struct mlir_op *op, const struct import_value *from,
 	int64_t *dim, int *rank)
@@ -274,7 +274,7 @@ import_slice(struct import *im, const struct mlir_op *op, const struct import_va
 	return finish(op, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
 }
 
-/* pad of a value that is no bool, with zeros or a number. */
+/* pad of a value that is not bool, with zeros or a number. */
 static struct ir_value *
 build_pad(struct import *im, const struct import_value *v, const int64_t (*by)[IR_MAX_RANK],
 	const struct ir_attr *value)
@@ -292,7 +292,7 @@ build_pad(struct import *im, const struct import_value *v, const int64_t (*by)[I
 		&im->builder, OP_pad, (struct ir_value *[]){v->value}, 1, attr, value ? 5 : 4);
 }
 
-/* The attribute of a scalar that is known; false where it is not, or is NaN. */
+/* The value attribute of a known scalar; false if it is not known or is NaN. */
 static bool
 known_scalar(struct import *im, const struct import_value *v, struct ir_attr *attr)
 {
@@ -310,8 +310,8 @@ known_scalar(struct import *im, const struct import_value *v, struct ir_attr *at
 }
 
 /*
- * by[0] low, by[1] high, by[2] interior. A padding that is not known when the program is read is
- * selected where a padded mask of ones has zeros.
+ * by[0] low, by[1] high, by[2] interior. A padding value that is not known at import is selected
+ * where a padded mask of ones has zeros.
  */
 static bool
 pad(struct import *im, const struct mlir_op *op, const struct import_value *in,
@@ -418,7 +418,7 @@ import_dynamic_pad(struct import *im, const struct mlir_op *op, const struct imp
 
 /* --- concatenate, sizes --- */
 
-/* One behind the other, as many at a time as a kernel reads. */
+/* Concatenates in steps, each with as many operands as a kernel can read. */
 static struct ir_value *
 concat(struct import *im, struct import_value *v, uint32_t n, int dim)
 {

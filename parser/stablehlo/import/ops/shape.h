@@ -19,7 +19,7 @@ bool import_unique_dims(struct import *im, const struct mlir_op *op, const char 
 struct ir_value *import_build_slice(struct import *im, const struct import_value *v,
 	const int64_t *start, const int64_t *limit, const int64_t *stride);
 
-/* A key whose order is the total order of floats: point.c. */
+/* An integer key in the total order of floats: point.c. */
 struct ir_value *import_total_key(struct import *im, struct ir_value *v);
 
 #endif

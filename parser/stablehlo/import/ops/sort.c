@@ -2,9 +2,9 @@
  * sort and top_k (StableHLO, "sort"; CHLO, "top_k").
  *
  * A comparator that is an order by keys (comparator.h) becomes `sort`, one for each key, the least
- * significant first; as ours is stable, the positions that the last one gives are those of all. The
- * keys are what the comparator computes from whole tensors. Any other comparator is asked about all
- * pairs of a row: the rank of an element is how many go before it.
+ * significant first; as the IR's sort is stable, the positions of the last one are the result. The
+ * keys are computed by the comparator's ops on whole tensors. Any other comparator is evaluated for
+ * all pairs of a row: the rank of an element is the number of elements before it.
  *
  * The dim that is sorted goes last, so that elements are taken by position with one gather.
  */
@@ -17,7 +17,7 @@
 #include <string.h>
 
 enum {
-	SORT_MAX_ASKED = 2048, /* elements of a row whose pairs are all compared: 4 M comparisons */
+	SORT_MAX_ASKED = 2048, /* elements of a row for comparing all pairs: 4 M comparisons */
 };
 
 struct sorting {
@@ -56,7 +56,7 @@ build_order(
 	return v ? &v->op->result[1] : NULL;
 }
 
-/* 1 of a zero that is positive, 0 of all else: what tells zeros apart in the total order. */
+/* 1 for +0, 0 for all others: distinguishes zeros in the total order. */
 static struct ir_value *
 build_zero_sign(const struct sorting *s, struct ir_value *key)
 {
@@ -161,8 +161,8 @@ build_pairs(const struct sorting *s, struct ir_value *v, bool second)
 }
 
 /*
- * An element goes behind all that are before it, and behind those equal to it that stand before it.
- * before[i,j]: i goes before j; ranks are sums over i. Sorting the ranks gives the positions.
+ * An element comes after all smaller ones, and after equal ones that precede it in the operand.
+ * before[i,j]: i comes before j; ranks are sums over i. Sorting the ranks gives the positions.
  */
 static bool
 sort_by_asking(const struct sorting *s)
@@ -306,8 +306,8 @@ import_top_k(struct import *im, const struct mlir_op *op, const struct import_va
 	return true;
 }
 
-/* ApproxTopK of the operand and what goes with it, with their initial values: all of them exactly, in order.
- * `called_computations` says what is first. */
+/* ApproxTopK of the operand and its companions, with their initial values: computed exactly and in
+ * order. `called_computations` is the comparator. */
 bool
 import_approx_top_k(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)

@@ -1,4 +1,4 @@
-/* Functions of CHLO that are no scalar functions of ours: most are templates. */
+/* Functions of CHLO that are not scalar functions of the IR: most are templates. */
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/build/template.h"
 #include "parser/stablehlo/import/ops.h"
@@ -75,9 +75,9 @@ build_bitcast(struct import *im, struct ir_value *v, enum ir_dtype t)
 }
 
 /*
- * The number next to x towards y, as C's nextafter: numbers of a sign follow each other as their
- * bits do as integers; away from zero is one more, towards it one less, and beside zero is the
- * smallest of the sign of y.
+ * The number next to x towards y, as C's nextafter: numbers of one sign are ordered as their bits
+ * are as integers; away from zero is one more, towards it one less, and next to zero is the
+ * smallest number with the sign of y.
  */
 bool
 import_next_after(struct import *im, const struct mlir_op *op, const struct import_value *in,
@@ -135,8 +135,8 @@ import_constant_like(struct import *im, const struct mlir_op *op, const struct i
 	return v.value != NULL;
 }
 
-/* The shape that sizes of both fit by repeating 1: as numpy, by the last dims, or as the attribute
- * says for the operand of fewer dims. */
+/* The shape to which both broadcast: by the last dims, as in numpy, or as the attribute says for
+ * the operand of fewer dims. */
 bool
 import_broadcasting(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)

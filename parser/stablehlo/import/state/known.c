@@ -1,9 +1,9 @@
 /*
- * Values that constants decide: computed by the reference interpreter, in a module of their own
- * that has the ops which lead to the value. What was computed stays known, so that each op is
- * computed once, however long a loop is unrolled.
+ * Values that depend only on constants: computed by the reference interpreter, in a separate module
+ * with the ops that lead to the value. Results are kept, so that each op is computed once, however
+ * far a loop is unrolled.
  *
- * A table says whether an op depends on constants alone: MARK_NONE not yet asked.
+ * A table says whether an op depends only on constants; MARK_NONE: not determined yet.
  */
 #include "parser/stablehlo/import/state/known.h"
 
@@ -33,7 +33,7 @@ import_known_create(const void *owner)
 
 struct op_list VEC(struct ir_op *);
 
-/* The mark of an op; MARK_NONE where it came after the last one that was asked. */
+/* The mark of an op; MARK_NONE if it was made after the last one that was marked. */
 static uint8_t *
 mark_of(struct import_known *k, const struct ir_op *op)
 {
@@ -53,7 +53,7 @@ may_be_known(const struct ir_op *op)
 	return true;
 }
 
-/* What the operands say; MARK_OPEN: one of them has not been asked, it is pushed. */
+/* The mark that follows from the operands; MARK_OPEN: one has no mark yet, it is pushed. */
 static uint8_t
 ask_operands(struct import_known *known, const void *scratch, struct op_list *stack,
 	const struct ir_op *op)
@@ -91,7 +91,7 @@ is_constant(struct import_known *known, const void *scratch, struct ir_op *op)
 	return *mark_of(known, op) == MARK_CONSTANT;
 }
 
-/* The ops that are still to be computed for `op`, each behind its operands. */
+/* The ops still to compute for `op`, each after its operands. */
 static void
 collect(const struct import_known *k, const void *scratch, struct ir_op *op, struct op_list *order)
 {
@@ -135,7 +135,7 @@ number_name(struct ir_context *ctx, char kind, size_t i)
 	return ir_name(ctx, text);
 }
 
-/* The copy of an operand: an input where it is known. */
+/* The copy of an operand: an input if it is known. */
 static struct ir_value *
 copy_operand(struct run *r, const void *scratch, const struct ir_value *v)
 {
@@ -171,7 +171,7 @@ copy_op(struct run *r, const void *scratch, const struct ir_op *op, size_t numbe
 	}
 }
 
-/* Runs the ops and keeps what they give. */
+/* Runs the ops and keeps their results. */
 static bool
 run_ops(struct import *im, const void *scratch, const struct op_list *order)
 {
@@ -204,7 +204,7 @@ run_ops(struct import *im, const void *scratch, const struct op_list *order)
 	return true;
 }
 
-/* A scalar constant needs no interpreter: most of what is asked for. */
+/* A scalar constant, the most frequent case, needs no interpreter. */
 static struct tensor *
 of_scalar(const void *owner, const struct ir_op *op)
 {

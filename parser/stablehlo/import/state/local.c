@@ -65,7 +65,7 @@ import_local_type(struct import *im, enum ir_dtype dtype, int rank, const int64_
 		text = text_append_end(text, "%" PRId64 "x", dim[i]);
 	}
 	const char *name = dtype == IR_bool ? "i1" : ir_dtype_name(dtype);
-	/* ours are u8, theirs ui8 */
+	/* dopt writes u8, MLIR ui8 */
 	bool is_unsigned = ir_dtype_class(dtype) == IR_UINT;
 	text = text_append_end(
 		text, "%s%s>", is_unsigned ? "ui" : name, is_unsigned ? name + 1 : "");
@@ -134,7 +134,7 @@ import_result(const struct mlir_op *op, int i, struct ir_value *value, uint32_t 
 
 /* --- constants --- */
 
-/* A constant says numbers of i64; a larger u64 is a literal. */
+/* A constant holds numbers of i64; a larger u64 becomes a literal. */
 static bool
 is_large(enum ir_dtype t, int64_t value)
 {
@@ -228,7 +228,7 @@ local_rank(const struct import_value *v)
 }
 
 /*
- * v over the axes `all`, with leading dims of size 1 where it does not vary, and `pad` dims of size
+ * v over the axes `all`, with leading dims of size 1 if it does not vary, and `pad` dims of size
  * 1 between leading and local ones.
  */
 static struct ir_value *
@@ -382,7 +382,7 @@ import_build_broadcast(struct import *im, const struct import_value *v, int rank
 	return ir_build(&im->builder, OP_broadcast, (struct ir_value *[]){v->value}, 1, attr, 2);
 }
 
-/* Do v's dims, matched from the right, meet those of the others? */
+/* Are v's dims, matched from the right, compatible with those of the others? */
 static bool
 meets(const struct import_value *v, uint32_t all, int rank)
 {

@@ -1,6 +1,6 @@
 /*
- * Messages, and what is not supported: one message for each op name and reason, at its first place,
- * with how often it occurs. A program that uses an op a thousand times says so once.
+ * Messages, and unsupported ops: one message for each op name and reason, at its first place, with
+ * the number of occurrences, even if a program uses an op a thousand times.
  */
 #include "parser/stablehlo/import/state/missing.h"
 

@@ -1,9 +1,9 @@
 /*
- * Convolutions that are an op of ours: images of two dims (one dim: a second of size 1), floats,
- * filters that are the same at all processes.
+ * Convolutions that are an IR op: images of two dims (for one dim, a second of size 1), floats,
+ * filters that are the same on all processes.
  *
- *     conv2d_filter   the filter is larger than the result: a gradient by filters, where what is
- *                     summed over, c, are the images of a batch
+ *     conv2d_filter   the filter is larger than the result: a gradient by filters, where the sum
+ *                     over c is over the images of a batch
  *     conv2d_data     dilated images, or a reversed filter, at stride 1: a gradient by images
  *     conv2d          all else; dilated images are dilated first. Batch groups become groups.
  */
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Lists of two, height first; `otherwise` is the height's entry where there is one dim. */
+/* Lists of two, height first; `otherwise` is the height's entry if there is one dim. */
 static struct ir_attr
 make_pair(const struct convolution *c, const char *key, const int64_t *list, int64_t otherwise)
 {
@@ -92,7 +92,7 @@ lists(const struct ir_op *op, const char *key, int64_t dim)
 	return false;
 }
 
-/* Does `reverse`, seen through a transpose, turn just the filter's spatial dims? */
+/* Does `reverse`, seen through a transpose, reverse exactly the filter's spatial dims? */
 static bool
 turns_filter(const struct convolution *c, const struct ir_op *reverse, const int *perm)
 {
@@ -102,7 +102,7 @@ turns_filter(const struct convolution *c, const struct ir_op *reverse, const int
 	return true;
 }
 
-/* What the filter was before it was turned, *perm apart; NULL: it was not. */
+/* The filter before it was reversed, up to the permutation *perm; NULL: it is not reversed. */
 static struct ir_value *
 before_turned(const struct convolution *c, int perm[IR_MAX_RANK])
 {
@@ -120,7 +120,7 @@ before_turned(const struct convolution *c, int perm[IR_MAX_RANK])
 	return op && op->code == OP_reverse && turns_filter(c, op, perm) ? ir_operand(op, 0) : NULL;
 }
 
-/* The filter turned round. */
+/* Reverses the filter. */
 static struct ir_value *
 build_turned(const struct convolution *c)
 {

@@ -36,7 +36,7 @@ put_axes(struct spec *s, uint32_t varies)
 				(char)('z' - __builtin_popcount(varies & ((1u << a) - 1)));
 }
 
-/* The same letters for both sides, whichever axes a side has. */
+/* The same letters for both sides, even if they vary over different axes. */
 static void
 put_side_axes(struct spec *s, uint32_t varies, uint32_t all)
 {
@@ -100,7 +100,7 @@ build_grouped_filters(const struct convolution *c)
 	return build_reshape(c->im, c->f, shape, n);
 }
 
-/* One product; `window`: the filter's dims are there, and summed over. */
+/* One product; `window`: with the filter's dims, which are summed over. */
 static struct ir_value *
 build_part(const struct convolution *c, struct ir_value *x, struct ir_value *f, bool window)
 {

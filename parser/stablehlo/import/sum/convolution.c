@@ -1,4 +1,4 @@
-/* convolution and dynamic_conv (StableHLO, "convolution"): attributes, and which way is taken. */
+/* convolution and dynamic_conv (StableHLO, "convolution"): attributes, and the choice of route. */
 #include "parser/stablehlo/import/sum/convolution.h"
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/build/take.h"

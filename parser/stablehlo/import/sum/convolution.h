@@ -1,5 +1,5 @@
 /*
- * A convolution with everything that StableHLO lets it have, read and checked, in one order of
+ * A convolution with all attributes that StableHLO allows, read and checked, in one order of
  * dims:
  *
  *     images   [N, C, x1, x2 ...]     N = batch_groups * n     C = groups * c
@@ -16,8 +16,8 @@
 #include "parser/stablehlo/import/build/build.h"
 
 enum {
-	CONV_MAX_PLACES = 1 << 12, /* filter places, or result places, that are taken one by one: a
-			    few ops each, as many as loops may have (IMPORT_MAX_UNROLLED) */
+	CONV_MAX_PLACES = 1 << 12, /* filter or result positions that are unrolled: a few
+			    ops each, within the limit of loops (IMPORT_MAX_UNROLLED) */
 	CONV_MAX_SPATIAL = IR_MAX_RANK - 2,
 };
 
@@ -40,17 +40,17 @@ struct convolution {
 	struct ir_value *x, *f; /* in the order above, with leading dims, of type `type` */
 };
 
-/* Reads and checks; padding is `given` where that is not NULL: low and high of each dim. */
+/* Reads and checks; padding is `given` if that is not NULL: low and high of each dim. */
 bool conv_take(struct convolution *c, struct import *im, const struct mlir_op *op,
 	const struct import_value *in, const int64_t *given);
 
 /*
- * By the ops conv2d, conv2d_data, conv2d_filter where there is one for it; NULL and *fits = false
- * where not. The result in the order above, leading dims first.
+ * By one of the ops conv2d, conv2d_data, conv2d_filter if it fits; else NULL and *fits = false. The
+ * result is in the order above, leading dims first.
  */
 struct ir_value *conv_by_op(struct convolution *c, bool *fits);
 
-/* By products of slices: place by place of the filter, or of the result, whichever has fewer. */
+/* By products of slices, one for each position of the filter, or of the result if fewer. */
 struct ir_value *conv_by_places(struct convolution *c);
 
 static inline int

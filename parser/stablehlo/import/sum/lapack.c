@@ -1,5 +1,5 @@
-/* LAPACK's factorizations, unrolled by columns. Of `info`, whose sign callers ask for, there is 0, and 1 where a
- * factor has no numbers. */
+/* LAPACK's factorizations, unrolled by columns. `info`, whose sign callers test, is 0, or 1 if a
+ * factor has NaNs. */
 #include "parser/stablehlo/import/sum/lapack.h"
 
 #include "parser/stablehlo/import/build/build.h"
@@ -74,7 +74,7 @@ import_lapack_solve(struct import *im, const struct mlir_op *op, const struct im
 	return solve_triangular(im, op, in, &f, out);
 }
 
-/* Runs a function of templates.dir on matrices of M rows and N columns, of which K are worked on. */
+/* Runs a function of templates.dir on matrices of M rows and N columns; it processes K columns. */
 static bool
 factorize(struct import *im, const struct mlir_op *op, const char *function,
 	struct ir_value *const *operand, int noperands, int64_t k, struct ir_value **result,

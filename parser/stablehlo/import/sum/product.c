@@ -1,6 +1,6 @@
 /*
  * dot and dot_general: a contract, whose letters are the mesh axes that an operand varies over, the
- * batch dims, what is summed over, and what one operand alone has (StableHLO, "dot_general").
+ * batch dims, the contracted dims, and the free dims of each operand (StableHLO, "dot_general").
  *
  *     lhs    axes of lhs, lhs dims        rhs    axes of rhs, rhs dims
  *     result axes of both, batch, free dims of lhs, free dims of rhs
@@ -82,7 +82,7 @@ check_product(struct import *im, const struct mlir_op *op, const struct import_v
 	return true;
 }
 
-/* Letters of the result, behind the axes. */
+/* Letters of the result, after the axes. */
 static void
 put_result(const struct import_value *in, const struct product *p, struct letters *l)
 {

@@ -67,7 +67,7 @@ take_ragged(struct ragged *r, const struct import_value *in)
 	return true;
 }
 
-/* member[i, g] of a dim of n elements: of which groups is i behind the start and before the end? */
+/* member[i, g] for a dim of n elements: is i within the start and end of group g? */
 static struct ir_value *
 build_members(struct ragged *r, struct ir_value *sizes, int64_t n, enum ir_dtype t)
 {
@@ -89,7 +89,7 @@ put(struct ragged *r, char c)
 	r->spec[r->at++] = c;
 }
 
-/* Letters: z for the group; of lhs from a on, of rhs the same where dims are paired. */
+/* Letters: z for the group; from a on for lhs; rhs has the same letters for paired dims. */
 static void
 give_letters(struct ragged *r, const struct import_value *in)
 {

@@ -1,7 +1,7 @@
 /*
- * reduce (StableHLO, "reduce"): what is a reduction of ours is one, and the initial value is
- * combined with what comes out unless it changes nothing; any other body, on several tensors too,
- * is applied to pairs of neighbours until one element is left (fold.h).
+ * reduce (StableHLO, "reduce"): becomes an IR reduction if there is one, and the initial value is
+ * combined with the result unless it changes nothing; any other body, also on several tensors, is
+ * applied to pairs of neighbours until one element is left (fold.h).
  */
 #include "parser/stablehlo/import/build/build.h"
 #include "ir/base/sort.h"
@@ -9,7 +9,7 @@
 #include "parser/stablehlo/import/ops.h"
 #include "parser/stablehlo/import/build/take.h"
 
-/* All operands vary over the same axes from here on, the initial values where they do. */
+/* Makes all operands vary over the same axes, and initial values if they vary. */
 static bool
 check_reduce(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct fold *f, struct dims *dims)
@@ -19,7 +19,7 @@ check_reduce(struct import *im, const struct mlir_op *op, const struct import_va
 	       fold_take_inputs(f, in);
 }
 
-/* The last dims first: so neighbours in row-major order stay neighbours. */
+/* The last dims first, so that neighbours in row-major order stay neighbours. */
 static bool
 reduce_any_body(const struct fold *f, struct ir_value **v, int lead, struct dims *dims)
 {

@@ -2,13 +2,13 @@
  * reduce_window and select_and_scatter (StableHLO, both).
  *
  * reduce_window: the tensors padded with their initial values, then dim by dim, the last one first;
- * along a dim a window is put together from runs of 1, 2, 4 ... elements (fold_window), so that a
- * window of w costs log2(w) applications of the body, whatever it is.
+ * along a dim a window is composed of runs of 1, 2, 4 ... elements (fold_window), so that a window
+ * of w costs log2(w) applications of any body.
  *
- * select_and_scatter: the places of a window one by one, in row-major order, keeping for every
- * window the element that `select` prefers and the place that it has; then back from each place to
- * the elements, from the last place to the first, so that an element meets its windows in their
- * order.
+ * select_and_scatter: the offsets in a window one by one, in row-major order, keeping for every
+ * window the element that `select` prefers and its offset; then back from each offset to the
+ * elements, from the last offset to the first, so that an element is combined with its windows in
+ * their order.
  */
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/build/fold.h"
@@ -76,11 +76,11 @@ struct selection {
 	int lead;
 	uint32_t varies;
 	struct ir_value *padded; /* the operand */
-	struct ir_value *best;   /* of each window so far, what it is, */
-	struct ir_value *place;  /* where it is (i32, -1: nowhere yet) */
+	struct ir_value *best;   /* preferred element of each window so far, */
+	struct ir_value *place;  /* its offset (i32, -1: none yet) */
 };
 
-/* select(best, x): does the best so far stay? */
+/* select(best, x): is the best so far kept? */
 static struct ir_value *
 build_stays(struct selection *s, struct ir_value *x)
 {
@@ -127,7 +127,7 @@ build_windows_inside(struct selection *s, const int64_t *offset)
 	return all;
 }
 
-/* The element at place k is the best where the region does not prefer the one before. */
+/* The element at offset k becomes the best unless the region prefers the one before. */
 static bool
 try_place(struct selection *s, int64_t k)
 {
@@ -156,7 +156,7 @@ try_place(struct selection *s, int64_t k)
 	return s->best && s->place;
 }
 
-/* The sources of the windows whose best is at place k, combined with what is there. */
+/* Combines the sources of windows whose best element is at offset k with the elements there. */
 static bool
 scatter_place(struct selection *s, const struct fold *f, struct ir_value *source, int64_t k,
 	struct ir_value **result)
@@ -203,7 +203,7 @@ check_selection(struct selection *s, const struct import_value *in, struct fold 
 	return true;
 }
 
-/* What the sources of all windows give, on the initial value; without padding. */
+/* Combines the sources of all windows with the initial value; without padding. */
 static struct ir_value *
 build_scattered(
 	struct selection *s, const struct fold *f, struct ir_value *source, struct ir_value *init)
@@ -229,7 +229,7 @@ build_scattered(
 	return build_slice(s->im, result, start, limit, NULL);
 }
 
-/* Negative padding: elements that no window sees keep the initial value. */
+/* Negative padding: elements in no window keep the initial value. */
 static struct ir_value *
 build_uncut(struct selection *s, struct ir_value *v, struct ir_value *init)
 {

@@ -1,9 +1,9 @@
 /*
- * scan (CHLO, "scan"): the body on one slice of the inputs after the other, with what it carries.
+ * scan (CHLO, "scan"): applies the body to the slices of the inputs in order, with carried values.
  *
  *     (output slices.., carries..) = body(input slices.., carries..)
  *
- * Where it adds, and what it gives is what it carries, it is a running sum; else it is unrolled.
+ * If the body adds and its output is its carry, the scan is a prefix sum; else it is unrolled.
  */
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"
@@ -20,7 +20,7 @@ struct scan {
 	bool reverse;
 };
 
-/* How many operands and results are inputs and outputs; the others are carries. */
+/* The numbers of operands and results that are inputs and outputs; the others are carries. */
 static bool
 take_segments(struct scan *s)
 {
@@ -142,7 +142,7 @@ scan_step(const struct scan *s, const struct import_value *in, int64_t at,
 	return true;
 }
 
-/* The parts of an output, one behind the other along the dim. */
+/* The parts of an output, concatenated along the dim. */
 static struct import_value
 build_output(const struct scan *s, int i, struct import_value *const *parts)
 {

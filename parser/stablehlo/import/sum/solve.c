@@ -8,7 +8,7 @@
  *     x_i = (b_i - sum over solved rows j of a_ij x_j) / a_ii
  *
  * cholesky makes l column by column: below l_jj = sqrt(a_jj - sum of l_jk^2) is
- * (a_ij - sum over k < j of l_ik l_jk) / l_jj. Of the matrices just the named triangle is read.
+ * (a_ij - sum over k < j of l_ik l_jk) / l_jj. Only the named triangle of a matrix is read.
  */
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"
@@ -48,7 +48,7 @@ struct solve {
 	bool lower, unit;
 };
 
-/* Row i, from the rows solved so far: those above i where the triangle is a lower one. */
+/* Row i, from the rows solved so far: for a lower triangle those above i. */
 static struct ir_value *
 build_row(const struct solve *s, int64_t i, struct ir_value *solved)
 {

@@ -5,14 +5,14 @@
 #include "parser/stablehlo/import/import.h"
 
 enum {
-	SOLVE_MAX_ROWS = 1024, /* unrolled: some eight ops each, of an LU or QR thirty */
+	SOLVE_MAX_ROWS = 1024, /* unrolled: about eight ops each, for LU or QR thirty */
 };
 
 struct solve_form {
 	bool left, lower, unit, transpose; /* a x = b, not x a = b; of a */
 };
 
-/* A square matrix of floats, or a batch of them, of SOLVE_MAX_ROWS rows at most? Reports. */
+/* Is it a square matrix of floats, or a batch of them, of at most SOLVE_MAX_ROWS rows? Reports. */
 bool solve_check_matrix(struct import *im, const struct mlir_op *op, const struct mlir_type *a);
 
 /* Fills in out[0] from in[0], the matrix a, and in[1], b. */
