@@ -1,18 +1,18 @@
 /*
- * Chains of a product, what is done with it element by element, reductions of its rows and products that
- * read it again: kernels in which the result of the first product never exists as a whole (attention:
- * Dao et al., "FlashAttention", 2022; Rabe and Staats, "Self-attention Does Not Need O(n^2) Memory",
- * 2021). online.c finds them, online_nest.c makes kernels of them.
+ * Chains of a product, what is done with it element by element, reductions of its rows and products
+ * that read it again: kernels in which the result of the first product never exists as a whole
+ * (attention: Dao et al., "FlashAttention", 2022; Rabe and Staats, "Self-attention Does Not Need
+ * O(n^2) Memory", 2021). online.c finds them, online_nest.c makes kernels of them.
  *
  *     s = contract(q, k)            values that have indices of both operands of the product, rows
  *     e = exp(s - max(s))           and columns, are wide: kernels compute them, each for itself
  *     o = contract(e / sum(e), v)   max, sum, o and the gradients of q, k, v are ends: they have
  *                                   indices of one of both, and are what kernels leave
  *
- * A kernel goes over rows or over columns, according to the indices of its ends, and computes again what it
- * reads of the wide values. So gradients, whose ops read the wide values of the forward pass, keep
- * those from being stored. An end may read a reduction of the same kernel (`e` the maximum) where one
- * pass does: online_separable.c.
+ * A kernel goes over rows or over columns, according to the indices of its ends, and computes again
+ * what it reads of the wide values. So gradients, whose ops read the wide values of the forward
+ * pass, keep those from being stored. An end may read a reduction of the same kernel (`e` the
+ * maximum) where one pass does: online_separable.c.
  */
 #ifndef PASSES_FUSION_ONLINE_H
 #define PASSES_FUSION_ONLINE_H
@@ -22,15 +22,15 @@
 #include "passes/fusion/opfuse.h"
 
 enum online_limit {
-	/* Summands of the first product, and of others of that shape: a tile of a wide value is made
-	 * of rows that are held whole in registers, as all kernels for attention do. */
+	/* Summands of the first product, and of others of that shape: a tile of a wide value is
+	 * made of rows that are held whole in registers, as all kernels for attention do. */
 	ONLINE_MAX_REDUCED = 256,
 	ONLINE_MAX_ENDS = 16,  /* of one chain; attention has 8 */
 	ONLINE_MAX_WIDE = 512, /* wide values of one chain: larger ones are given up */
 	ONLINE_MAX_PATH = 512, /* ops that a search for a path looks at before it assumes one */
 };
 
-/* Of a class, an index of the first product's result. */
+/* On which side of the first product the index of a class lies. */
 enum online_side { ONLINE_BATCH = 0, ONLINE_ROWS = 1, ONLINE_COLUMNS = 2, ONLINE_BOTH = 3 };
 
 enum online_kind {
@@ -64,7 +64,7 @@ struct online {
 	uint32_t chain, seed;
 	int8_t nclasses;
 	uint8_t side[IR_MAX_RANK];    /* by class */
-	int64_t size[IR_MAX_RANK];    /* by class */
+	int64_t size[IR_MAX_RANK];    /* per class */
 	struct opfuse_list wide, end; /* in the order in which they were found; ends ascending */
 	struct online_nest nest[ONLINE_MAX_ENDS];
 	int nnests;
@@ -99,23 +99,24 @@ online_is_wide(const struct online *o, uint32_t op)
 /* Which sides do the dims of a value have indices of? */
 enum online_side online_side_of(const struct online *o, const int8_t *cls, int rank);
 
-/* Its form; of a kernel that lasts as long as the chain. False: it has none. */
+/* Writes the index notation of op to *f; for a kernel, memory that lasts as long as the chain.
+ * False: op has none. */
 bool online_form(struct online *o, uint32_t op, struct form *f);
 
-/* Forms the kernels of the chain, o->nest; false: none leaves out what one that is formed without it has
- * to keep. */
+/* Forms the kernels of the chain, o->nest. False: no kernel has an end that reads another of its
+ * ends, so that nothing is gained. */
 bool online_plan(struct online *o);
 
-/* The kernels become kernels of o->u. */
+/* Turns the kernels of the chain, o->nest, into kernels of o->u. */
 void online_commit(struct online *o);
 
 /*
- * Can `end`, a reduction that nest reads anew for each block of what it reduces, be summed up in one pass
- * with the ends that it reads? `nest` has what it reads: online_separable.c.
+ * Can the reduction `end` be accumulated in one pass with the ends of `nest` that it reads? See
+ * online_separable.c.
  */
 bool online_separable(struct online *o, const struct online_nest *nest, uint32_t end);
 
-/* Replaces sums over rows of p * dP by such over o * dO: online_sum.c. Returns how many. */
+/* Replaces sums over rows of p * dP by sums over o * dO: online_sum.c. Returns how many. */
 int online_move_sums(struct online *o);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * When one pass is enough: a reduction over k of f(k, r), where r is itself a reduction over k that the same
- * kernel makes, can be corrected when r changes if f(k, r) = h(k) w(r) under a sum, h(k) + w(r)
- * under a maximum: what is summed up so far is multiplied by w(new) / w(old). Whether f is of that
- * form is read off the expressions of the ops between, by the rules
+ * When one pass is enough: a reduction over k of f(k, r), where r is itself a reduction over k that
+ * the same kernel makes, can be corrected when r changes if f(k, r) = h(k) w(r) under a sum, h(k) +
+ * w(r) under a maximum: what is summed up so far is multiplied by w(new) / w(old). Whether f is of
+ * that form is read off the expressions of the ops between, by the rules
  *
  *     exp(a + b) = exp(a) exp(b)     (a b) / (c d) = (a / c) (b / d)     (a b)^n = a^n b^n
  *

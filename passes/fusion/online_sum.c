@@ -1,15 +1,16 @@
 /*
- * A sum of what a product makes becomes a smaller one. In gradients of softmax the sum over a row of
- * p * dP, which no pass over the row knows before its end, is taken from what the forward pass left:
+ * A sum of what a product makes becomes a smaller one. In gradients of softmax the sum over a row
+ * of p * dP, which no pass over the row knows before its end, is taken from what the forward pass
+ * left:
  *
  *     o[i,d] = sum(k) p[i,k] v[k,d]     dP[i,k] = sum(d) dO[i,d] v[k,d]
  *     sum(k) p[i,k] dP[i,k] = sum(d) dO[i,d] sum(k) p[i,k] v[k,d] = sum(d) dO[i,d] o[i,d]
  *
- * (Dao et al., "FlashAttention", 2022, equation 4). It holds whatever p is: the summand is taken apart into its
- * factors, and if those, without dP and without what is the same for the whole row, are the factors
- * of the first operand of an end o of the chain whose other operand is that of dP, the sum is over
- * d. Conversions of floats are taken for equal to what they convert: terms are added in another order,
- * and rounded at other places.
+ * (Dao et al., "FlashAttention", 2022, equation 4). It holds whatever p is: the summand is taken
+ * apart into its factors, and if those, without dP and without what is the same for the whole row,
+ * are the factors of the first operand of an end o of the chain whose other operand is that of dP,
+ * the sum is over d. Conversions of floats are taken for equal to what they convert: terms are
+ * added in another order, and rounded at other places.
  */
 #include "passes/fusion/online.h"
 
@@ -56,7 +57,7 @@ is_float(enum ir_dtype t)
 	return ir_dtype_class(t) == IR_FLOAT;
 }
 
-/* A scalar constant; false: it is none. */
+/* Is the op a scalar constant? Sets its value; false if it is not. */
 static bool
 constant_of(const struct ir_op *op, const struct expr *e, double *value)
 {
@@ -132,9 +133,9 @@ factors_of(struct online *o, const struct ir_value *v)
 	return x;
 }
 
-/* --- the match ----------------------------------------------------------------------------------- */
+/* --- the match ------------------------------------------------------------------------------ */
 
-/* What a dim is an index of: a class, or dim -1 - x of the operand that both products read. */
+/* A dim's key: its class, or -1 - x for dim x of the operand that both products read. */
 enum { NOTHING = -100 };
 
 struct keys {
@@ -150,8 +151,8 @@ set_keys(const struct online *o, struct keys *k, const struct form_access *x, co
 	return true;
 }
 
-/* The keys of the indices of a product, of whose operands `shared` is the common one; `cls` are the classes
- * of x. */
+/* Sets the keys of a product's indices. `shared` is the operand that both products read; `cls` has
+ * the classes of x. */
 static struct keys
 keys_of(const struct online *o, const struct form *f, const struct form_access *x,
 	const int8_t *cls, int shared)
@@ -226,8 +227,8 @@ is_of_row(const struct ir_value *v, const struct ir_type *wide, uint32_t summed)
 	return true;
 }
 
-/* Takes the factors of w out of those of the sum: what is left is the product, and what is the same for the
- * row. */
+/* Takes the factors of w out of those of the sum: what is left is the product, and what is the same
+ * for the row. */
 static bool
 take_out(const struct online *o, const struct factors *sum, const struct factors *w,
 	const struct ir_type *wide, uint32_t summed, struct match *x, uint32_t *inner)
@@ -340,7 +341,7 @@ find(struct online *o, uint32_t sum, uint32_t wide, struct match *x)
 	return false;
 }
 
-/* --- the sum ------------------------------------------------------------------------------------- */
+/* --- the sum -------------------------------------------------------------------------------- */
 
 static struct ir_value *
 build_attr(struct ir_builder *b, enum op_code code, struct ir_value *v, struct ir_attr attr)
