@@ -47,8 +47,8 @@ later_loop(const struct issue *o, const struct ir_value *v)
 	return later;
 }
 
-/* The result of a loop that v is or is computed from outside of loops; NULL: none that is not seen,
- * by op->id. */
+/* The result of a loop that v is, or is computed from outside of loops; NULL: none that has not
+ * been seen. seen: by op->id. */
 static const struct ir_value *
 complete_of(const struct ir_module *m, const struct ir_value *v, bool *seen)
 {
@@ -84,7 +84,7 @@ needed_by(const struct storage *s, const struct issue_loop *l)
 	return NULL;
 }
 
-/* What a reduction puts together: its own name is a number. */
+/* The name of the value that a reduction combines: the reduction's own name is a number. */
 static const struct ir_value *
 summed(const struct ir_value *v)
 {
@@ -131,7 +131,7 @@ largest(const struct storage *s)
 	return found;
 }
 
-/* What would avoid the second loop, where a term of the loss may be the reason for it. */
+/* Suggests how to avoid the second loop, where a term of the loss may be the cause. */
 static const char *
 advice(struct pass_run *run, const struct ir_module *m)
 {

@@ -1,4 +1,4 @@
-/* The analysis of microbatch.c: which ops it has to do again, by micro-batch. */
+/* The analysis of microbatch.c: which ops have to be computed by micro-batch. */
 #include "passes/parallel/microbatch_terms.h"
 
 #include "ir/base/alloc.h"
@@ -16,7 +16,8 @@ makes_sum(const struct terms *t, const struct ir_op *op)
 	return false;
 }
 
-/* Sums are complete at the last micro-batch. What is given to all of them again is none. */
+/* Is the op a sum over the batch? It is complete at the last micro-batch. A result that is handed
+ * to all micro-batches again is not a sum. */
 static void
 find_sums(struct terms *t)
 {
@@ -34,7 +35,7 @@ find_sums(struct terms *t)
 		}
 }
 
-/* Is the average of the op's results its result for averages? */
+/* Is the average of the op's results equal to its result for averages? */
 static bool
 is_affine(const struct terms *t, const struct ir_op *op)
 {

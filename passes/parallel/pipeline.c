@@ -1,17 +1,18 @@
 /*
- * pipeline: pipeline parallelism. Divides a forward step into stages, one for each place of a device
- * axis, and the batch into micro-batches (accumulate.h); `grad` makes the backward pass of each stage
- * where the stage is, since the gradient of a send is the send back:
+ * pipeline: pipeline parallelism. Divides a forward step into stages, one for each place of a
+ * device axis, and the batch into micro-batches (accumulate.h); `grad` makes the backward pass of
+ * each stage where the stage is, since the gradient of a send is the send back:
  *
  *     %h = matmul(%x, %w)             %h = matmul(%x, %w) : f32[64/mb,8]@pp=0
  *     %y = matmul(%h, %v)             %s = send(%h) {axis = pp, from = 0, to = 1} : f32[64/mb,8]@pp=1
  *                                     %y = matmul(%s, %v) : f32[64/mb,4]@pp=1
  *
  * What depends on inputs and params is cut where pipeline_cut.c says, from the times of the cost
- * model for the devices of each stage. What depends on less has the stage of its first reader: params and states, inputs, masks.
- * Constants are made in every stage that reads them, and what nothing above reads, such as a counter, stays on
- * every device. A value that other stages read is sent on from stage to stage, so is a param that several stages share:
- * once in a step, and its gradient back.
+ * model for the devices of each stage. Other values, such as params, states, inputs and masks, have
+ * the stage of their first reader. Constants are made in every stage that reads them, and values
+ * that none of these read, such as a counter, stay on every device. A value that other stages read
+ * is sent on from stage to stage. So is a param that several stages share: once per step, and its
+ * gradient back.
  *
  * Right because parallelization ops never change what a value means; the verifier infers every
  * layout again.
@@ -73,7 +74,8 @@ check_step(struct pass_run *run, const struct ir_module *m, int axis)
 	return true;
 }
 
-/* The axis of the stages, declared if the module has none of that name; -1: reported. *o is where they are. */
+/* The axis of the stages, declared if the module has none of that name; -1: reported. *o is where
+ * they are. */
 static int
 stage_axis(struct pass_run *run, struct ir_module *m, struct pipeline_order *o)
 {
@@ -117,7 +119,8 @@ stage_axis(struct pass_run *run, struct ir_module *m, struct pipeline_order *o)
 
 /* ---- stages by name -------------------------------------------------------------------------- */
 
-/* Where the params of a name, or of what has it as the first part of theirs, are read first; PIPELINE_UNREAD: nowhere. */
+/* Where the params of a name, or of what has it as the first part of theirs, are read first;
+ * PIPELINE_UNREAD: nowhere. */
 static int32_t
 first_reader(const struct pipeline *p, const char *name, size_t length)
 {
@@ -130,7 +133,8 @@ first_reader(const struct pipeline *p, const char *name, size_t length)
 	return first;
 }
 
-/* Between the reader before it of another param and the op at `at`, where least is sent to stage k. */
+/* Between the reader before it of another param and the op at `at`, where least is sent to stage
+ * k. */
 static uint32_t
 cheapest_cut(const struct pipeline *p, const struct pipeline_line *l, uint32_t k, int32_t at)
 {
@@ -177,9 +181,10 @@ cut_by_name(const struct pipeline *p, const struct pipeline_line *l, uint32_t *f
 			       l->stages, l->stages - 1, k - 1));
 }
 
-/* ---- the step divided -------------------------------------------------------------------------- */
+/* ---- the step divided ---------------------------------------------------------------------- */
 
-/* Divides the step with stages that have room; *step is the result. Stages begin with `first`. False: reported. */
+/* Divides the step with stages that have room; *step is the result. Stages begin with `first`.
+ * False: reported. */
 static bool
 divide(struct pass_run *run, struct ir_module *m, int axis, struct pipeline_room room, bool quiet,
 	struct pipeline_step *step, uint32_t *first)
@@ -213,7 +218,8 @@ divide(struct pass_run *run, struct ir_module *m, int axis, struct pipeline_room
 		if (!cut_by_name(&p, l, first))
 			return false;
 	} else if (!pipeline_cut(l, first) && !pipeline_is_searched(run)) {
-		/* Later passes change what a step keeps, so it says little which cut needs least now. */
+		/* Later passes change what a step keeps, so it says little which cut needs least
+		 * now. */
 		l = pipeline_weigh(&p, (struct pipeline_room){INFINITY, INFINITY});
 		if (!l)
 			return false;
@@ -234,8 +240,9 @@ divide(struct pass_run *run, struct ir_module *m, int axis, struct pipeline_room
 	return true;
 }
 
-/* Memory that cuts are made for in a search, as shares of what there is, or of what the first needs: what a stage is taken
- * to need is an upper limit, and its time counts products of the forward pass alone. */
+/* Memory that cuts are made for in a search, as shares of what there is, or of what the first
+ * needs: what a stage is taken to need is an upper limit, and its time counts products of the
+ * forward pass alone. */
 static const double cuts[] = {INFINITY, 0.5, 0.75, 1, 1.5, 2, 4};
 
 /* Finds a schedule, and the room for the cut that it is of. False: reported. */

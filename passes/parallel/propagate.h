@@ -4,7 +4,7 @@
 
 #include "passes/pass.h"
 
-/* Moves the allgathers over these device axes, a set, behind the ops that can work on slices: see
+/* Moves the allgathers over these device axes, a set, after the ops that can work on slices: see
  * propagate.c. Reports and returns false after an error. */
 bool propagate_over(struct pass_run *run, struct ir_module *m, uint32_t axes);
 

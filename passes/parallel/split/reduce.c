@@ -36,7 +36,7 @@ only_choice(const struct reducer *x, uint32_t node)
 	return only;
 }
 
-/* What a node with one choice costs with each neighbour becomes a cost of that one. */
+/* A node with one choice: the costs of its edges become costs of its neighbours. */
 static void
 take_out_fixed(struct reducer *x, uint32_t node, uint32_t choice)
 {
@@ -61,7 +61,7 @@ take_out_fixed(struct reducer *x, uint32_t node, uint32_t choice)
 	}
 	x->r.fixed += x->cost[node][choice];
 	take_out(x, node);
-	/* Its choice is known without its neighbours'. */
+	/* Its best choice does not depend on its neighbours'. */
 	VEC_LAST(&x->gone).n = 0;
 }
 
