@@ -201,7 +201,7 @@ takes_apart(const struct replica_merge *p, const struct ir_op *op)
 	return is_replicas(p, to);
 }
 
-/* Is it a reshape, or several, that keep the pair and the dims before it? */
+/* Folds a reshape, or several, that keep the pair and the dims before it. */
 static bool
 fold_reshape(struct replica_merge *p, struct ir_op *op)
 {
@@ -226,7 +226,7 @@ fold_reshape(struct replica_merge *p, struct ir_op *op)
 	return v && take_apart(p, &op->result[0], v, have->at);
 }
 
-/* Is it a collective that names no dim, along an axis that does not split the pair? */
+/* Folds a collective that names no dim and whose axis does not split the pair. */
 static bool
 fold_parallel(struct replica_merge *p, struct ir_op *op)
 {

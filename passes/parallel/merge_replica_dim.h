@@ -7,7 +7,7 @@
 /*
  * Moves sums over a dim that is split down to one element per device into the preceding op if that
  * is a sum as well: a contract or a sum. They move past transposes, and past reshapes that insert
- * or remove dims of size 1. False: reported.
+ * or remove dims of size 1. Returns true.
  */
 bool replica_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b);
 

@@ -39,8 +39,8 @@ build_sum(struct ir_builder *b, struct ir_value *x, int64_t dim)
 	return ir_build(b, OP_sum, &x, 1, &attr, 1);
 }
 
-/* The operands that have the index, if the op is linear in them together, a set; 0: it is not, or
- * there are none. */
+/* The operands that have the index of dim d of the result, if the op is linear in them together, a
+ * set; 0: it is not, or there are none. */
 static uint32_t
 linear_operands(
 	struct pass_run *run, struct ir_module *m, const struct ir_op *op, int d, struct form *f)
@@ -140,7 +140,8 @@ drop_dim(struct ir_module *m, struct ir_op *copy, const struct ir_op *op, const 
 	}
 }
 
-/* Operand k without dim d of the result. If it has size 1 there, that dim is removed. */
+/* The operand v without dim d of the result, whose rank is rank_out. v has size 1 there, or lacks
+ * the dim; NULL otherwise. */
 static struct ir_value *
 without_one(struct ir_builder *b, struct ir_value *v, int d, int rank_out)
 {

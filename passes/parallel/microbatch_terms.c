@@ -16,8 +16,8 @@ makes_sum(const struct terms *t, const struct ir_op *op)
 	return false;
 }
 
-/* Is the op a sum over the batch? It is complete at the last micro-batch. A result that is handed
- * to all micro-batches again is not a sum. */
+/* Finds the sums over the batch, which are complete at the last micro-batch, and the values
+ * computed from them. A value that is handed to all micro-batches again is not one. */
 static void
 find_sums(struct terms *t)
 {
@@ -35,7 +35,7 @@ find_sums(struct terms *t)
 		}
 }
 
-/* Is the average of the op's results equal to its result for averages? */
+/* Is the op affine: does it map averages of its operands to averages of its results? */
 static bool
 is_affine(const struct terms *t, const struct ir_op *op)
 {

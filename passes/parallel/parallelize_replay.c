@@ -78,8 +78,8 @@ parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b)
 	return a->over != b->over ? a->over < b->over : a->seconds < b->seconds;
 }
 
-/* Sets plan->seconds and plan->over. If the plan is slower than one that fits, plan->over is found
- * only if it will be reported. */
+/* Sets plan->seconds and plan->over. The peak memory counts for plan->over only if the plan could
+ * replace `best`, or if it will be reported. */
 static void
 replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	const struct parallel_plan *best, struct parallel_plan *plan)

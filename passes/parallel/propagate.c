@@ -43,7 +43,8 @@ state_of(const struct propagate *p, const struct ir_value *v)
 	return v->type->axis[p->axis];
 }
 
-/* The result of an existing op of that code on the current axis that reads v; NULL: none. */
+/* The operand of the op that makes v, if it is an op of that code on the current axis; NULL: it is
+ * not. */
 static struct ir_value *
 made_of(const struct propagate *p, const struct ir_value *v, enum op_code code)
 {
