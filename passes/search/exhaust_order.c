@@ -27,7 +27,8 @@ struct orders {
 	bool ended;
 };
 
-/* A node that is first in its stream and reads nothing starts with the step. */
+/* The start of a kernel that is first in an order, if it reads nothing; otherwise 0, a lower
+ * bound. */
 static replay_time
 first_start(const struct plan *p)
 {

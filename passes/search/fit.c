@@ -7,8 +7,7 @@
 #include "passes/search/search.h"
 
 enum {
-	FIT_PATIENCE = 2000, /* the search ends after this many changes in a row without
-	                      * improvement */
+	FIT_PATIENCE = 2000, /* changes in a row without improvement */
 	FIT_COPIES = 4,      /* one in this many fusions is a copy */
 };
 

@@ -56,7 +56,7 @@ struct starter {
 	const struct search_options *o;
 	const struct joint_room *room;
 	struct joint_starts *starts;
-	bool fused, collectives; /* does the step have gathers? */
+	bool fused, collectives; /* does the step have fuses, collectives? */
 	double ends;             /* clock time; 0: none */
 };
 

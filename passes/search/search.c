@@ -192,8 +192,7 @@ search_run(struct plan *p, const struct search_options *o, struct search_result 
 	struct search_options alone = *o;
 
 	if (o->fits || plan_is_whole(p)) {
-		alone.workers = 1; /* modules are built, and only one thread may use their
-		                    * context */
+		alone.workers = 1; /* one thread only: replays build modules */
 		o = &alone;
 	}
 	if (o->keyboard)

@@ -24,8 +24,7 @@
 
 enum dopt_limit {
 	DOPT_SEARCHERS = 2,
-	DOPT_CLOCK = 16,      /* evaluations between two reads of the clock: less than a
-	                       * millisecond */
+	DOPT_CLOCK = 16,      /* evaluations between reads of the clock: < 1 ms */
 	DOPT_ROUND = 4000,    /* evaluations of a searcher per round: a tenth of a second */
 	DOPT_ROUND_NODE = 64, /* and for each node, if that is less */
 	DOPT_PATIENCE = 40,   /* the search ends after this many rounds without improvement */
@@ -33,8 +32,7 @@ enum dopt_limit {
 	DOPT_SWEEPS = 12,     /* the first of two searchers sweeps kernels up to that round */
 	DOPT_TIE = 64,        /* see dopt_score */
 	DOPT_NOISE = 64,      /* in 1/1024: noise of the other searcher's fusions */
-	DOPT_SMALL = 64,      /* steps with more nodes than this are replayed less often: see
-	                       * quota */
+	DOPT_SMALL = 64,      /* larger steps are not constructed again */
 	DOPT_RESTART_NOISE = 1000,
 };
 

@@ -119,7 +119,7 @@ keys_from_tails(struct order *o)
 	}
 }
 
-/* Sets the current order as keys. */
+/* Keys that reproduce the current order. */
 static void
 keys_from_times(struct order *o, const struct dopt *d)
 {

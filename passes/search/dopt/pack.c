@@ -21,8 +21,7 @@
 #include <talloc.h>
 
 enum pack_limit {
-	PACK_PAIRS = 24,      /* pairs (sent, computed) of a state; rarely more than five are
-	                       * kept */
+	PACK_PAIRS = 24,      /* (sent, computed) of a state; rarely more than five */
 	PACK_MESSAGES = 2000, /* messages of one kind; the time grows with the square: 0.1 s */
 	PACK_PARTS = 64,      /* more parts never help: each costs a latency */
 };
@@ -60,8 +59,8 @@ struct packer {
 
 /* --- the messages --- */
 
-/* Nodes that lead to a message: such messages cannot be packed with messages that depend on
- * them. */
+/* Marks nodes that lead to a message. A message that leads to another one cannot be packed with
+ * messages that depend on it. */
 static void
 mark_leading(const struct dopt *d, bool *leads)
 {

@@ -220,7 +220,7 @@ dopt_walk(struct dopt *d)
 	w->d = d;
 	w->slack = ARRAY_NEW(w, replay_time, d->room);
 	w->critical = ARRAY_NEW(w, uint32_t, d->room);
-	/* A step without a possible change costs no evaluation; such steps end soon in any plan. */
+	/* A step without a possible change costs no evaluation, so the steps are limited, too. */
 	for (; dopt_more(d) && steps < 64 * (d->quota - first) + 1024; steps++) {
 		if (steps % WALK_FORGET == 0)
 			plan_forget(d->p);

@@ -18,7 +18,7 @@
 
 struct view {
 	struct dpro *d;
-	bool *tensor; /* [plan_room] true: a message reads a kernel of its group */
+	bool *tensor; /* [plan_room] does a message read from the kernel's group? */
 	uint32_t *op; /* [n] of each kernel, one op */
 	uint32_t n;
 };
