@@ -12,20 +12,21 @@
  * reader of its gathers. Where it begins, hooks issue collectives.
  *
  *  - zero3: DeepSpeed ZeRO-3 (deepspeed/runtime/zero/partitioned_param_coordinator.py; defaults of
- *    deepspeed/runtime/zero/config.py). Modules are those that own params: the name of a param up to
- *    its last dot. Where a module begins, its params that have not been gathered are gathered in
- *    one collective, and then params of the next modules in another one, until they have
+ *    deepspeed/runtime/zero/config.py). Modules are those that own params: the name of a param up
+ *    to its last dot. Where a module begins, its params that have not been gathered are gathered
+ *    in one collective, and then params of the next modules in another one, until they have
  *    prefetch_bucket_size elements or max_live_parameters are in use. A param that is read again
  *    before max_reuse_distance elements of other params is kept until then. Params of less than
- *    param_persistence_threshold elements are gathered once, in one collective at the beginning of
- *    the step: DeepSpeed does that at the end of the step before. Gradients are scattered in
- *    buckets of reduce_bucket_size elements, and one bucket is filled while the one before is sent.
+ *    param_persistence_threshold elements are gathered once, in one collective at the beginning
+ *    of the step: DeepSpeed does that at the end of the step before. Gradients are scattered in
+ *    buckets of reduce_bucket_size elements, and one bucket is filled while the one before is
+ *    sent.
  *  - fsdp: PyTorch FSDP2 with fully_shard on each transformer block and on the model
- *    (torch/distributed/fsdp/_fully_shard). The params of a block are gathered in one collective, one
- *    block ahead: where the block before begins, in the forward and in the backward pass. All
- *    other params belong to the model: they are gathered at the beginning and kept for the backward
- *    pass. Gradients of a block are scattered in one collective at its end, while the block before
- *    is computed.
+ *    (torch/distributed/fsdp/_fully_shard). The params of a block are gathered in one collective,
+ *    one block ahead: where the block before begins, in the forward and in the backward pass. All
+ *    other params belong to the model: they are gathered at the beginning and kept for the
+ *    backward pass. Gradients of a block are scattered in one collective at its end, while the
+ *    block before is computed.
  *
  * Not modelled: what hooks and allocators take on the host, copies into and out of the buffers of
  * collectives beyond those of ir/memory/row.c, the streams of their own that both use for
