@@ -69,8 +69,8 @@ struct online {
 	struct online_nest nest[ONLINE_MAX_ENDS];
 	int nnests;
 	uint32_t *seen, now; /* [nops] sets of ops: seen[i] == now */
-	uint32_t *far; /* [nops] the last op of the kernels that leave something up to that one */
-	uint8_t *form_of; /* [nops] online_separable.c: of what is seen */
+	uint32_t *far;       /* [nops] last op of the kernels with a result at or before this op */
+	uint8_t *form_of;    /* [nops] online_separable.c: of what is seen */
 };
 
 /* Is op in the list? */

@@ -236,7 +236,7 @@ join_siblings(struct opfuse *u, const struct tensor *t)
 struct copier {
 	struct opfuse *u;
 	double bytes_a_flop; /* that are moved while one number is computed */
-	double *flops;       /* [alike->n]; -1: nobody has asked */
+	double *flops;       /* [alike->n]; -1: not computed yet */
 };
 
 /* Additional bytes that kernel k reads if it computes op itself. */

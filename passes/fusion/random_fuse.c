@@ -112,7 +112,7 @@ both_of(struct sampler *s, const struct group *a, const struct group *b)
 	return g;
 }
 
-/* ---- who reads whom: a group goes by its first op ---- */
+/* ---- reads between groups: a group is named by its first op ---- */
 
 static bool
 visit_uses(const struct sampler *s, const struct group *g, const struct ir_value *v,

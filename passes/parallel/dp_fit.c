@@ -1,6 +1,6 @@
 /*
- * How dp goes on from an op's operands to its results: each operand gets a layout that the op
- * takes. See dp.c.
+ * How dp propagates layouts from an op's operands to its results: each operand gets a layout that
+ * the op takes. See dp.c.
  */
 #include "ir/base/alloc.h"
 #include "ir/ops/form.h"

@@ -59,8 +59,8 @@ splits_batch(const struct ir_op *op, struct ir_state state)
  * Is the layout on one axis what the policy says? Data parallelism splits the batch and copies
  * params; fully sharded, params and states are split instead, and gathered by their readers
  * (ZeRO-3, FSDP). Megatron is data parallelism on the first axis of several, and on the others it
- * splits matrices and no input. dlrm does so but for tables of embeddings, which it splits over all
- * axes, while their indices and all states have any layout.
+ * splits matrices and no input. dlrm does so except for tables of embeddings, which it splits over
+ * all axes, while their indices and all states have any layout.
  */
 static bool
 agrees(enum parallel_policy policy, const struct ir_op *op, enum role role, const struct ir_type *t,

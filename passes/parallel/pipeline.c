@@ -117,8 +117,7 @@ stage_axis(struct pass_run *run, struct ir_module *m, struct pipeline_order *o)
 	return m->naxes++;
 }
 
-/* Position of the first reader of a param called `name`, or whose name starts with it and a dot;
- * PIPELINE_UNREAD: none. */
+/* ---- stages by name -------------------------------------------------------------------------- */
 
 /* Position of the first reader of a param called `name`, or whose name starts with it and a dot;
  * PIPELINE_UNREAD: none. */

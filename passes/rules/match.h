@@ -6,7 +6,7 @@
  *           rule_match: ops, sizes, attributes that the names of the left side stand for
  *                 |  rule_build: the right side, before the roots, as yet unused
  *           rule_built -- rule_commit: its values take the place of the roots
- *                     \-- rule_undo: it goes again
+ *                     \-- rule_undo: it is erased
  *
  * A value of the left side that has other uses stays: the rule still holds, but saves less. A rule
  * of several results matches if all roots are found through uses of values that they share; the

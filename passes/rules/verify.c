@@ -171,7 +171,7 @@ solve(struct decision *d, struct rule_case *c, term_id e, bool zero)
 		const term_id rest = linear_scale(t, linear_add(t, e, linear_var(t, v), -k), -k);
 		if (term_uses(t, rest, v) ||
 			(var.kind == VAR_SIZE &&
-				!case_is_at_least(c, rest, 0))) /* sizes must be at least 0 */
+				!case_is_at_least(c, rest, 0))) /* 0 suffices: types require 1 */
 			continue;
 		const int32_t more =
 			zero ? 0

@@ -6,7 +6,8 @@
  *     live bytes at the op + bytes of the group <= limit     and     bytes of the group <= group
  *
  * and is issued where that ends. Neighbours a, b of a group become one collective if
- * T(a + b) < fuse * max(T(a), T(b)), with T the time that the cost model gives for so many bytes.
+ * T(a + b) < fuse * max(T(a), T(b)), with T the time that the cost model gives for that number of
+ * bytes.
  *
  * Readers of scattered gradients are delayed first (scatters.h): in DeepCompile, too,
  * reducescatters overlap the kernels after them.

@@ -1,6 +1,6 @@
 /*
  * unshard: params that are gathered twice are kept whole between the two, as far as memory allows,
- * and the second gather goes (selective unsharding: DeepCompile, Tanaka and others 2025,
+ * and the second gather is removed (selective unsharding: DeepCompile, Tanaka and others 2025,
  * section 4.3).
  *
  *     %f = allgather(%w)                        %f = allgather(%w)

@@ -1,6 +1,6 @@
 /*
  * An additive problem: each node takes one of its choices, each edge costs what the choices at its
- * ends cost together, and the sum is to be least.
+ * ends cost together, and the sum is minimized.
  *
  *     node s: choice x costs s.cost[x]
  *     edge (s, t): choices x, y cost table.cost[row[x]][column[y]]

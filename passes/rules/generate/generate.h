@@ -6,7 +6,7 @@
  *
  *     ops.c      what ops do to small tensors, their types and layouts
  *     terms.c    terms, by size: the first of a fingerprint represents it, later ones are candidates
- *     derive.c   is a candidate an instance of rules that there are?
+ *     derive.c   is a candidate an instance of known rules?
  *     text.c     the text of a rule       generate.c    all of it
  */
 #ifndef PASSES_RULES_GENERATE_H
