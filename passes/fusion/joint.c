@@ -1,7 +1,7 @@
 /*
- * joint: which ops share a kernel, which tensors share a message, in how many parts messages go and
- * in which order, all at once, by searching plans whose step is replayed (DisCo, section 4; dPRO,
- * section 5). passes/search/search.h has the engines.
+ * joint: which ops share a kernel, which tensors share a message, into how many chunks messages are
+ * split, and the issue order: all chosen at once by a search over plans, which are judged by replay
+ * (DisCo, section 4; dPRO, section 5). Engines: passes/search/search.h.
  */
 #include "ir/base/alloc.h"
 #include "passes/search/joint.h"

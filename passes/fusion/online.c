@@ -123,7 +123,7 @@ is_small_sum(const struct form *f)
 
 static bool add_made_by(struct online *o, uint32_t maker, const int8_t *cls, int depth);
 
-/* The wide values that a wide op reads belong to the chain, where kernels may compute them. */
+/* Adds the wide values that a wide op reads to the chain, if kernels may compute them. */
 static bool
 add_operands(
 	struct online *o, uint32_t op, const struct form *f, const struct classes *c, int depth)

@@ -10,9 +10,9 @@
  *                                   indices of one of both, and are what kernels leave
  *
  * A kernel goes over rows or over columns, according to the indices of its ends, and computes again
- * what it reads of the wide values. So gradients, whose ops read the wide values of the forward
- * pass, keep those from being stored. An end may read a reduction of the same kernel (`e` the
- * maximum) where one pass does: online_separable.c.
+ * what it reads of the wide values. So wide values of the forward pass are not stored although ops
+ * of the gradient read them. An end may read a reduction of the same kernel (as `e` reads the
+ * maximum) if one pass suffices: online_separable.c.
  */
 #ifndef PASSES_FUSION_ONLINE_H
 #define PASSES_FUSION_ONLINE_H
@@ -27,7 +27,7 @@ enum online_limit {
 	ONLINE_MAX_REDUCED = 256,
 	ONLINE_MAX_ENDS = 16,  /* of one chain; attention has 8 */
 	ONLINE_MAX_WIDE = 512, /* wide values of one chain: larger ones are given up */
-	ONLINE_MAX_PATH = 512, /* ops that a search for a path looks at before it assumes one */
+	ONLINE_MAX_PATH = 512, /* ops visited in search of a path before one is assumed to exist */
 };
 
 /* On which side of the first product the index of a class lies. */
@@ -35,23 +35,23 @@ enum online_side { ONLINE_BATCH = 0, ONLINE_ROWS = 1, ONLINE_COLUMNS = 2, ONLINE
 
 enum online_kind {
 	ONLINE_WIDE, /* computed by each kernel that reads it */
-	ONLINE_MASK, /* the same, and reads no product: may belong to other chains, too */
+	ONLINE_MASK, /* the same; depends on no product, so it may belong to several chains */
 	ONLINE_END,
 };
 
 /* An op of the chain. */
 struct online_op {
-	uint32_t chain;          /* the number of the chain in which the rest holds */
+	uint32_t chain;          /* number of the chain for which the other fields are valid */
 	uint8_t kind;            /* enum online_kind */
-	bool taken;              /* it was in a chain that was taken */
-	int8_t cls[IR_MAX_RANK]; /* of the dims of its result; -1: none */
+	bool taken;              /* it is in a chain for which kernels were formed */
+	int8_t cls[IR_MAX_RANK]; /* classes of the dims of its result; -1: none */
 };
 
 /* One kernel. */
 struct online_nest {
-	uint8_t side;               /* enum online_side of its ends */
+	uint8_t side;               /* enum online_side that its ends have */
 	struct opfuse_list end;     /* ascending */
-	struct opfuse_list between; /* narrow ops between an end and what reads it in the kernel */
+	struct opfuse_list between; /* narrow ops between an end and its readers in the kernel */
 	struct opfuse_list wide;
 	bool passes_on; /* one of the ends reads another */
 };
@@ -70,7 +70,7 @@ struct online {
 	int nnests;
 	uint32_t *seen, now; /* [nops] sets of ops: seen[i] == now */
 	uint32_t *far;       /* [nops] last op of the kernels with a result at or before this op */
-	uint8_t *form_of;    /* [nops] online_separable.c: of what is seen */
+	uint8_t *form_of;    /* [nops] online_separable.c: enum form_of of visited ops */
 };
 
 /* Is op in the list? */

@@ -3,8 +3,8 @@
  *   - goes over the same indices, rows or columns;
  *   - no path leads from, through other ops, to what the end reads;
  *   - has only reductions that the end may read in the same pass (online_separable.c).
- * An end that none takes has a kernel of its own. A kernel computes the wide values that its ends
- * read, and the narrow ones between a reduction of its own and the wide values that read it.
+ * An end that joins no kernel gets a kernel of its own. A kernel computes the wide values that its
+ * ends read, and the narrow ones between a reduction of its own and the wide values that read it.
  */
 #include "passes/fusion/online.h"
 
@@ -34,7 +34,7 @@ is_new(struct online *o, uint32_t op)
 	return fresh;
 }
 
-/* The wide values that an end reads, through each other. */
+/* Adds the wide values that an end reads, directly or through other wide values. */
 static void
 add_wide(struct online *o, struct online_nest *k, uint32_t end)
 {
@@ -95,7 +95,7 @@ add_all_between(struct online *o, struct online_nest *k)
 			add_between(o, k, opfuse_maker(o->u, k->wide.at[i], j), 0);
 }
 
-/* The kernel with one more end. */
+/* A copy of the kernel with one more end. */
 static struct online_nest
 with_end(struct online *o, const struct online_nest *k, uint32_t end)
 {
@@ -114,9 +114,9 @@ with_end(struct online *o, const struct online_nest *k, uint32_t end)
 
 struct search {
 	struct online *o;
-	const struct online_nest *k; /* paths through what it leaves do not count */
-	struct opfuse_list list;     /* ops that are reached */
-	uint32_t last;               /* ops behind this position cannot lead back */
+	const struct online_nest *k; /* paths through its results do not count */
+	struct opfuse_list list;     /* ops reached so far */
+	uint32_t last;               /* no op after this one leads back */
 };
 
 static void
@@ -159,7 +159,7 @@ push_kernels(struct search *s, uint32_t op)
 	}
 }
 
-/* The last op that the kernel reads from outside. */
+/* The last op outside of the kernel that the kernel reads. */
 static uint32_t
 last_operand(const struct online *o, const struct online_nest *k)
 {

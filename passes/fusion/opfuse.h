@@ -43,7 +43,7 @@ struct opfuse {
 	struct ir_op **op;            /* [nops] by number */
 	struct opfuse_kernel *kernel; /* [nops] */
 	uint32_t *home;               /* [nops] the kernel whose result others read */
-	struct opfuse_list *copies;   /* [nops] other kernels that have it */
+	struct opfuse_list *copies;   /* [nops] other kernels that contain it */
 	double *bytes;                /* [nops] of the op's first result, on one device */
 	/* Ops that read op i, each once, ascending: reader[first[i]] ... reader[first[i + 1] -
 	 * 1]. */
@@ -143,7 +143,7 @@ void opfuse_unfused(struct opfuse *u, const char *names);
 /* Is there a value for each name in the option `unfused`? False: reported. */
 bool opfuse_check_unfused(const struct pass_run *run, const struct ir_module *m);
 
-/* The policies, which choose kernels. */
+/* The policies: each joins kernels and copies ops. */
 typedef void opfuse_policy(struct opfuse *u);
 
 /* Forms kernels by a policy; a step that fits the budget, in bytes, still fits afterwards:
@@ -151,7 +151,7 @@ typedef void opfuse_policy(struct opfuse *u);
 bool opfuse_within(
 	struct pass_run *run, struct ir_module *m, opfuse_policy *policy, uint64_t budget);
 
-/* Kernels of several products, whose intermediate results are never stored: online.h. */
+/* Forms kernels of several products, whose intermediate results are never stored: online.h. */
 void opfuse_online(struct pass_run *run, struct ir_module *m);
 
 void opfuse_greedy(struct opfuse *u);

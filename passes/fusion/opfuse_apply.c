@@ -323,7 +323,7 @@ sort_block(struct apply *a)
 	array_free(s.place);
 }
 
-/* The flags of all kernels in one array, and where each has its own. */
+/* Puts the flags of all kernels into one array, and sets where those of each kernel begin. */
 static bool **
 live_create(struct opfuse *u)
 {

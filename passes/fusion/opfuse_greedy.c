@@ -24,7 +24,7 @@
 enum greedy_limit {
 	FAR = 64,           /* ops; moving an op further would keep its tensors alive much longer */
 	READERS = 16,       /* readers of a value that are examined; further ones are far apart */
-	MISSED_REMARKS = 10 /* tensors that are named because they go through memory */
+	MISSED_REMARKS = 10 /* tensors named in remarks because they go through memory */
 };
 
 /* ---- joining ---- */
@@ -235,7 +235,7 @@ join_siblings(struct opfuse *u, const struct tensor *t)
 
 struct copier {
 	struct opfuse *u;
-	double bytes_a_flop; /* that are moved while one number is computed */
+	double bytes_a_flop; /* bytes moved in the time of one floating-point operation */
 	double *flops;       /* [alike->n]; -1: not computed yet */
 };
 
@@ -266,7 +266,7 @@ flops_of(const struct copier *c, uint32_t op)
 	return *flops;
 }
 
-/* Bytes saved where kernel k computes op instead of reading it; arithmetic counts as bytes. */
+/* Bytes saved if kernel k computes op instead of reading it; arithmetic is converted to bytes. */
 static double
 gain(struct copier *c, uint32_t op, uint32_t k)
 {

@@ -1,7 +1,7 @@
 /*
- * policy=xla: what XLA does for GPUs, as a baseline to compare with. Followed are the passes of its
- * fusion pipeline as TensorFlow 2.5 to 2.12 had them, before a search by priority took the place of
- * the first three (xla/service/gpu: fusion_pipeline.cc, instruction_fusion.cc, fusion_merger.cc,
+ * policy=xla: what XLA does for GPUs, as a baseline to compare with. It follows the passes of the
+ * fusion pipeline of TensorFlow 2.5 to 2.12, before a search by priority replaced the first three
+ * (xla/service/gpu: fusion_pipeline.cc, instruction_fusion.cc, fusion_merger.cc,
  * multi_output_fusion.cc, gpu_fusible.cc; xla/service/instruction_fusion.cc says what is
  * expensive):
  *
@@ -79,7 +79,7 @@ is_wanted(struct opfuse *u, uint32_t kernel)
 
 /* ---- library calls ---- */
 
-/* Is the other operand of this sum a vector, spread over the result? */
+/* Is the other operand of this sum a broadcast vector? */
 static bool
 adds_bias(const struct opfuse *u, uint32_t op, uint32_t product)
 {
@@ -265,7 +265,8 @@ merge_kernel(struct opfuse *u, uint32_t kernel)
 
 /* ---- multi-output fusion ---- */
 
-/* Have the kernels the same loops: of their results, or of what both reduce in the same way? */
+/* Do the kernels have the same loops: the same result shape, or the same reduction of operands of
+ * the same shape? */
 static bool
 is_alike(const struct opfuse *u, uint32_t a, uint32_t b)
 {
@@ -336,7 +337,7 @@ fuse_all_siblings(struct opfuse *u)
 	array_free(op);
 }
 
-/* A kernel becomes part of a reduction that reads it, and leaves its own result too. */
+/* Joins a kernel into a reduction that reads it; its own result is still written. */
 static void
 fuse_into_reduction(struct opfuse *u, uint32_t kernel)
 {

@@ -79,7 +79,7 @@ mark_operands(struct mover *v, const struct ir_op *op)
 			v->leads[ir_operand(op, i)->op->id] = true;
 }
 
-/* Does the op compute what takes time? */
+/* Does the op take time to compute? */
 static bool
 is_work(const struct ir_op *op)
 {

@@ -68,7 +68,7 @@ group_of(const struct sampler *s, const struct ir_op *op)
 	return number == IR_NO_NUMBER ? NULL : s->group[number];
 }
 
-/* A random op that makes an operand; NULL: none. */
+/* A random op of the block that makes an operand of op; NULL: none. */
 static struct ir_op *
 some_maker(struct sampler *s, const struct ir_op *op)
 {
@@ -77,7 +77,7 @@ some_maker(struct sampler *s, const struct ir_op *op)
 	return ir_operand(op, (int)below(s, op->noperands))->op;
 }
 
-/* A random op that reads a result; NULL: none. */
+/* A random op that reads the result of op; NULL: none. */
 static struct ir_op *
 some_reader(struct sampler *s, const struct ir_op *op)
 {

@@ -1,6 +1,6 @@
 /*
- * What closes a bucket of tensorfuse: the policies that others ship, with their published defaults.
- * tensorfuse.c fills buckets and makes one message of each.
+ * Policies of tensorfuse, which decide when a bucket is closed: those of other systems, with their
+ * published defaults. tensorfuse.c fills buckets and makes one message of each.
  */
 #ifndef PASSES_TENSORFUSE_H
 #define PASSES_TENSORFUSE_H
@@ -23,7 +23,7 @@ struct fuse_policy {
 	int64_t first;  /* ddp: bytes of the first bucket of each kind of message */
 	double cycle;   /* horovod: seconds */
 	double *ready;  /* horovod: seconds at which operands are there, by op->id */
-	bool gathers;   /* fuse those of params, too */
+	bool gathers;   /* also fuse gathers of params */
 };
 
 /* A bucket as a policy sees it. */

@@ -21,7 +21,7 @@
 
 enum fuse_default {
 	/* xla_gpu_all_reduce_combine_threshold_bytes, and those of all-gather and reduce-scatter:
-	 * xla/service/collective_utils.h, 30 MiB and 7 bytes that mark it as the default. */
+	 * xla/service/collective_utils.h, 30 MiB plus 7 bytes, which mark it as the default. */
 	SIZE_BUCKET = 30 * 1024 * 1024 + 7,
 	/* The number of collectives given with it in the pipeline of XLA's GPU compiler. */
 	SIZE_MEMBERS = 256,
@@ -50,7 +50,7 @@ default_bucket(enum fuse_policy_kind kind)
 	return 0;
 }
 
-/* Reports an option that only another policy has. */
+/* Reports an option that this policy does not have. */
 static bool
 refuse(struct pass_run *run, const char *option, const char *why)
 {

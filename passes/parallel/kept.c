@@ -4,9 +4,9 @@
  *
  *     loop { %x  %h  %p = mean(%h) : +mb }  %s = reduce(%p) : @mb=1  loop { %y = mul(%h, %s) }
  *
- * What the second loop reads of the first one, here %h, has a slot for each micro-batch
+ * A value of the first loop that the second loop reads, here %h, has a slot for each micro-batch
  * (ir/memory/storage.h), so that memory grows with their number. A balance loss over the whole
- * batch does that to the backward pass; accumulate{loss=microbatch} computes it otherwise.
+ * batch has this effect on the backward pass; accumulate{loss=microbatch} avoids it.
  */
 #include "passes/parallel/kept.h"
 
@@ -97,7 +97,7 @@ is_kept(const struct storage_buffer *b)
 	return b->role == STORAGE_TEMP && b->slots > 1;
 }
 
-/* The most bytes of kept values that are live at one time. */
+/* The peak of live bytes of kept values. */
 static uint64_t
 most_live(const struct storage *s)
 {

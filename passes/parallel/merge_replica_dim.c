@@ -188,7 +188,8 @@ is_replicas(const struct replica_merge *p, const struct ir_type *t)
 	return t->rank > 1 && t->dim[0] > 1 && ir_type_split_factor(p->m, t, 0) == t->dim[0];
 }
 
-/* Does the reshape make a dim of replicas and a batch of a batch that is split over the axis? */
+/* Does the reshape split a batch, which is split over the axis, into a dim of replicas and a
+ * batch? */
 static bool
 takes_apart(const struct replica_merge *p, const struct ir_op *op)
 {

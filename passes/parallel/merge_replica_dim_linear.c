@@ -225,7 +225,7 @@ replica_sum_beside(struct ir_builder *b, const struct ir_op *op, const struct ir
 		return NULL;
 	const int with = has[0] ? 0 : 1;
 	const int64_t n = inner->result[0].type->dim[d];
-	/* The one with replicas must have all dims, or its sum has fewer. */
+	/* The operand with replicas must have full rank; otherwise its sum has a lower rank. */
 	if (v[with]->type->rank != rank)
 		return NULL;
 	struct ir_value *part = build_sum(b, v[with], d);

@@ -128,7 +128,7 @@ replica_operand(struct replica_merge *p, struct ir_op *op, const struct form *f,
 	}
 	if (first < 0)
 		return repeat(p, v, second, pair);
-	/* The first alone, with size 1 in the place of the second: repeated along the batch. */
+	/* Only the first dim, with size 1 in the place of the second: repeated along the batch. */
 	if (second < 0 && at == first + 1 && v->type->dim[at] == 1) {
 		struct ir_type t = *v->type;
 		t.dim[at] = pair->nsecond;

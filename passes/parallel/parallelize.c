@@ -30,7 +30,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Bounds and costs that differ by no more are equal. */
+/* Bounds and costs with a smaller relative difference count as equal. */
 static const double rounding = 1e-9;
 
 /* --- meshes ----------------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ remark_plan(const struct parallel_search *f, const struct parallel_plan *plan)
 	parallel_tell_choices(f->run, plan->s, found->choice);
 }
 
-/* Of what was replayed. */
+/* Remarks on the replayed plans. */
 static void
 remark_step(const struct parallel_search *f, const struct parallel_plan *plan, double bound)
 {

@@ -10,7 +10,7 @@
 
 /* --- costs: parallelize_costs.c --------------------------------------------------------------- */
 
-/* Seconds of ops with other layouts than they have in the step. */
+/* Seconds of ops in other layouts than the ones they have in the step. */
 struct parallel_costs;
 
 /* Costs for a module on the model's devices; owned by `owner`. NULL: reported. */

@@ -34,7 +34,7 @@ struct parallel_costs {
 
 static const struct ir_loc nowhere = {0};
 
-/* All groups of devices that differ on the axis. */
+/* Lists the groups of devices that differ only in their position on the axis. */
 static void
 list_group(struct parallel_costs *c, int axis)
 {
@@ -92,7 +92,7 @@ parallel_costs_use(struct parallel_costs *c, int axis, uint32_t place, uint32_t 
 
 /* --- probes ----------------------------------------------------------------------------------- */
 
-/* The k-th value that stands for an operand. */
+/* The k-th value used as an operand of probes. */
 static struct ir_value *
 hold(struct parallel_costs *c, uint32_t k)
 {
@@ -201,9 +201,10 @@ pass_seconds(const struct device *d, const struct ir_module *m, const struct ir_
  * bytes that its other ops read and write. A kernel has one product at most, which reads nothing of
  * the kernel (fuse.h), or it is one of attention:
  *
- *     a product          what it takes alone, or a batched one the arithmetic of attention, whichever is less
- *     any other op       of `part`, operands that some op must read, in its kernel or another, and that no product reads,
- *                        and results that must be written; but not of an add or relu, which the library may do
+ *     a product      its time alone; if batched, at most that of the arithmetic of attention
+ *     any other op   the bytes of operands in `part` that some op must read, in its kernel or
+ *                    another, and that no product reads, and of results that must be written; but
+ *                    nothing for an add or relu, which the library may do
  */
 static double
 least_reached(const struct parallel_costs *c, const struct device *d, const struct ir_op *op,

@@ -3,7 +3,7 @@
  * with the choices of parallelize_choices.c; an edge for each value that one makes and another
  * reads, which costs what reshard needs between their layouts. A param is a node, too: how it is
  * stored; an edge leads from its new value, or from its gradient, to it. So gathers of sharded
- * params and scatters of their gradients are edges as others.
+ * params and scatters of their gradients are ordinary edges.
  *
  *     param w ──────────> matmul ──────────> ...      reads: the layout that the matmul wants of w
  *        ^                                            update(w, n): the layout in which w is stored
@@ -34,7 +34,7 @@ struct builder {
 	struct VEC(bool) hidden;
 };
 
-/* Symbols of params that an output of a gradient names. */
+/* Compares params by symbol, to find the param of a gradient's output. */
 static bool
 same_symbol(const void *list, uint32_t i, const void *key)
 {
@@ -44,7 +44,7 @@ same_symbol(const void *list, uint32_t i, const void *key)
 static void
 find_trained(struct parallel_step *s, const struct ir_block *main)
 {
-	static const char prefix[] = "grad."; /* of the outputs that an optimizer takes */
+	static const char prefix[] = "grad."; /* of the outputs that are read by an optimizer */
 	const size_t n = sizeof prefix - 1;
 	struct VEC(struct ir_op *) param = {0};
 	struct map map = {0};

@@ -1,11 +1,11 @@
 /*
- * pipeline: pipeline parallelism. Divides a forward step into stages, one for each place of a
+ * pipeline: pipeline parallelism. Divides a forward step into stages, one for each position on a
  * device axis, and the batch into micro-batches (accumulate.h); `grad` makes the backward pass of
  * each stage where the stage is, since the gradient of a send is the send back:
  *
- *     %h = matmul(%x, %w)             %h = matmul(%x, %w) : f32[64/mb,8]@pp=0
- *     %y = matmul(%h, %v)             %s = send(%h) {axis = pp, from = 0, to = 1} : f32[64/mb,8]@pp=1
- *                                     %y = matmul(%s, %v) : f32[64/mb,4]@pp=1
+ *     %h = matmul(%x, %w)         %h = matmul(%x, %w) : f32[64/mb,8]@pp=0
+ *     %y = matmul(%h, %v)         %s = send(%h) {axis = pp, from = 0, to = 1} : f32[64/mb,8]@pp=1
+ *                                 %y = matmul(%s, %v) : f32[64/mb,4]@pp=1
  *
  * What depends on inputs and params is cut where pipeline_cut.c says, from the times of the cost
  * model for the devices of each stage. Other values, such as params, states, inputs and masks, have
@@ -45,7 +45,8 @@ is_trained(const struct ir_op *op)
 	       (op->code == OP_update && ir_operand(op, 0)->op->code == OP_param);
 }
 
-/* A step that can be divided: forward, with nothing on the axis, and no micro-batches yet. */
+/* Can the step be divided? It must be a forward step with no layouts on the axis and no
+ * micro-batches. */
 static bool
 check_step(struct pass_run *run, const struct ir_module *m, int axis)
 {

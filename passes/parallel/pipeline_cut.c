@@ -30,8 +30,8 @@ struct cutter {
 	const struct pipeline_line *l;
 	double **sum;         /* [stages][n + 1] sum over the ops before i */
 	double *fixed, *kept; /* [n + 1] sum over the ops before i */
-	uint32_t *from; /* [(stages + 1) * (n + 1)] where the last of k stages that end at i begins;
-		       * NONE: they cannot */
+	uint32_t *from; /* [(stages + 1) * (n + 1)] beginning of the last of k stages that end at i;
+		       * NONE: impossible */
 	uint32_t *queue; /* [n + 1] */
 };
 

@@ -109,7 +109,7 @@ order_of_table(struct pass_run *run, const char *text, struct pipeline_order *o)
 	return true;
 }
 
-/* A file of torch.distributed.pipelining. False: reported. */
+/* Reads a schedule file of torch.distributed.pipelining. False: reported. */
 static bool
 order_of_file(struct pass_run *run, const char *path, struct pipeline_order *o)
 {

@@ -1,4 +1,4 @@
-/* What propagate shares with passes that lay values out and leave the rest of the step to it. */
+/* Propagation of layouts, for passes that set the layouts of some values. */
 #ifndef PASSES_PROPAGATE_H
 #define PASSES_PROPAGATE_H
 

@@ -198,7 +198,7 @@ reshard(struct ir_builder *b, struct ir_value *v, const struct ir_type *want)
 {
 	struct resharder r = {b, v, want};
 
-	/* Every axis leaves and enters at most twice. */
+	/* The split of each axis is removed and added at most twice. */
 	for (int turn = 0; turn < 4 * IR_MAX_AXES; turn++) {
 		bool done;
 		int next = next_axis(&r, &done);

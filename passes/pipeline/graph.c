@@ -93,7 +93,8 @@ graph_value(const struct schedule_graph *g, int i)
 static void
 find_waits(struct schedule_graph *g, enum schedule_waits how)
 {
-	int *last = NEW_ARRAY(g, int, g->s->nranks); /* of the queue to each rank, for one rank */
+	int *last = NEW_ARRAY(g, int, g->s->nranks); /* the last message of one rank to each other
+	                                              * rank */
 	int before = -1;
 
 	g->wait = NEW_ARRAY(g, struct schedule_node, g->n);

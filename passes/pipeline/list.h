@@ -32,7 +32,7 @@ struct list_settings {
 	             * backward */
 };
 
-/* How a schedule of that name places its stages. */
+/* The placement of stages in a schedule of that name. */
 enum list_place list_place_of(enum schedule_name name);
 
 /* The rank of a stage. */

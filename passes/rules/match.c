@@ -13,7 +13,7 @@ enum {
 }; /* most ops visited to see whether a value is computed from params
                             * alone */
 
-/* Lengths of all stacks. */
+/* The lengths of all stacks, to undo a try. */
 struct mark {
 	int ngoals, nbound, nlater, nnames, nitems, ndots;
 };

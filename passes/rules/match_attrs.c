@@ -118,7 +118,7 @@ plain_of(
 		to->single.i += rank;
 }
 
-/* Reductions, and reverse, are over a set of dims. */
+/* Sorts the dims of reductions and of reverse, whose order does not matter. */
 static void
 sort_dims(const struct ir_context *ctx, const struct ir_op *op, const char *key, struct plain *p)
 {
@@ -138,7 +138,7 @@ sort_dims(const struct ir_context *ctx, const struct ir_op *op, const char *key,
 		}
 }
 
-/* "bshd,bthd->bhst" and "abcd,aecd->acbe" are the same product. */
+/* Are both specs equal up to letters, like "bshd,bthd->bhst" and "abcd,aecd->acbe"? */
 static bool
 same_spec(const char *a, const char *b)
 {

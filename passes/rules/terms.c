@@ -275,7 +275,7 @@ linear_coefficient(const struct terms *t, term_id a, int32_t v)
 	return 0;
 }
 
-/* What replaces a variable, or the variable itself. */
+/* The replacement of a variable, or the variable itself. */
 static term_id
 var_replaced(struct terms *t, int32_t v, const term_id *by, int nby, bool *changed)
 {

@@ -1,7 +1,7 @@
 /*
  * Terms over symbolic sizes and positions, hash-consed: equal terms have the same number.
  *
- *     affine      c + sum of k v              a position or a size; v a variable, or a product of some
+ *     affine      c + sum of k v              a position or a size; v a variable or a product
  *     factor      access   x[e1,e2]           element of parameter x
  *                 apply    f(p, q)            a scalar function that no law takes apart
  *                 value    v                  a variable as a number: iota, sizes

@@ -1,4 +1,4 @@
-/* Decides rules: every case of the sizes that an undecided condition makes, until none is left. */
+/* Decides rules: an undecided condition splits a case of the sizes, until every case is decided. */
 #include "passes/rules/verify.h"
 
 #include "ir/base/alloc.h"

@@ -1,4 +1,4 @@
-/* What all engines share: see search.h. */
+/* Code shared by all engines: see search.h. */
 #include "passes/search/search.h"
 
 #include "ir/base/clock.h"

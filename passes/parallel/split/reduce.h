@@ -3,8 +3,8 @@
  * neighbours, are eliminated, as their best choice follows from the neighbours'. In the step of an
  * optimizer these are most.
  *
- *     cost of s, table (s, t)             ->  a cost of t             one neighbour
- *     cost of s, tables (s, t), (s, u)    ->  a table (t, u)          two, and added to one that is there
+ *     cost of s, table (s, t)             ->  a cost of t        one neighbour
+ *     cost of s, tables (s, t), (s, u)    ->  a table (t, u)     two; added to an existing table
  *
  * Of choices that no edge distinguishes, only the cheapest is kept.
  *

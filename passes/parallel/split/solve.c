@@ -114,7 +114,7 @@ take_best(const struct split_problem *p, const struct split_half *half, const ui
 	}
 }
 
-/* Of any node, or lines of a table. */
+/* The largest number of choices of a node, or of lines of a table. */
 static uint32_t
 most_choices(const struct split_problem *p)
 {

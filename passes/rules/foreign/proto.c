@@ -3,11 +3,11 @@
  * 8 and its kind; 0: a number in groups of 7 bits, the lowest first; 2: a length and that number of
  * bytes.
  *
- *     rules   {1: rule ...}                     op         {1: code, 2: tensor ..., 3: parameter ...}
- *     rule    {1: op of the left side ...,      tensor     {1: op, 2: result}
- *              2: op of the right side ...,     parameter  {1: key, 2: value}
- *              3: output ...}                   output     {1: op on the left, 2: op on the right,
- *                                                           3: result on the left, 4: on the right}
+ *     rules   {1: rule ...}                   op         {1: code, 2: tensor ..., 3: parameter ...}
+ *     rule    {1: op of the left side ...,    tensor     {1: op, 2: result}
+ *              2: op of the right side ...,   parameter  {1: key, 2: value}
+ *              3: output ...}                 output     {1: op on the left, 2: op on the right,
+ *                                                         3: result on the left, 4: on the right}
  */
 #include "passes/rules/foreign/foreign.h"
 

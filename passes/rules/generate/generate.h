@@ -5,7 +5,7 @@
  * proves for all sizes.
  *
  *     ops.c      what ops do to small tensors, their types and layouts
- *     terms.c    terms, by size: the first of a fingerprint represents it, later ones are candidates
+ *     terms.c    terms by size; the first of a fingerprint represents it, later ones are candidates
  *     derive.c   is a candidate an instance of known rules?
  *     text.c     the text of a rule       generate.c    all of it
  */

@@ -1,4 +1,4 @@
-/* What change.c, sweep.c and walk.c share: one small change. */
+/* Small changes of a plan, for change.c, sweep.c and walk.c. */
 #ifndef PASSES_SEARCH_SEARCH_DOPT_CHANGE_H
 #define PASSES_SEARCH_SEARCH_DOPT_CHANGE_H
 

@@ -54,7 +54,7 @@ struct packer {
 	uint32_t nsamples;
 	struct pair (*state)[PACK_PAIRS]; /* [nmembers + 1] */
 	uint32_t *npairs;
-	uint32_t *begin, nbuckets; /* of buckets: members */
+	uint32_t *begin, nbuckets; /* first members of buckets */
 };
 
 /* --- the messages --- */

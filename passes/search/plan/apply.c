@@ -110,7 +110,7 @@ tell_readers(struct maker *k)
 }
 
 /* Is the op a view (of a view ...) of a result of an op that is erased? Such views have no readers.
- * Nor has such a barrier: all of its operands stay if one of its results is read. */
+ * Neither do such barriers: if one result of a barrier is read, all of its operands stay. */
 static bool
 views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
 {
