@@ -53,8 +53,7 @@ struct again {
 	const struct terms *t;
 	struct pass_run *run;
 	struct ir_builder b;
-	struct ir_value **by; /* by value->id before the change: the value by micro-batch; NULL: not
-	                       * needed */
+	struct ir_value **by; /* by value->id: the value by micro-batch; NULL: not needed */
 };
 
 static bool

@@ -35,8 +35,7 @@ double parallel_costs_op(struct parallel_costs *c, const struct ir_op *probe);
 
 /* The memory traffic of an op, whatever it is fused with. */
 struct parallel_part {
-	uint64_t reads; /* a set of operands: this op counts the read for all readers of the
-	                 * value */
+	uint64_t reads; /* a set of operands whose reads this op counts, for all readers of them */
 	bool writes; /* its result is read by a product, or is the next value of a param or state */
 };
 
@@ -140,17 +139,12 @@ struct parallel_step {
 	uint32_t *node;                      /* by op->id; PARALLEL_NONE: not a node */
 	bool *forward;                       /* by op->id: the loss depends on it */
 	bool *kept;  /* by op->id: results live from the forward to the backward pass, or always */
-	bool *early; /* by op->id: depends on params and on no input: its messages wait for
-	              * nothing */
-	bool *late;  /* by op->id: no product depends on it: few ops wait for the messages it
-	             * reads */
-	const bool
-		*hidden; /* by edge: its messages can overlap most kernels: gathers of params, sums
-		         * of gradients */
+	bool *early; /* by op->id: depends on params and on no input: messages need not wait */
+	bool *late;  /* by op->id: no product depends on it: few ops wait for its messages */
+	const bool *hidden;         /* by edge: can overlap most kernels: gathers of params, ... */
 	struct parallel_part *part; /* by op->id */
 	const double **bytes;       /* by node: of each choice, 0 if nothing is kept */
-	struct ir_op **trained;     /* by op->id of an output: the param whose gradient it is; NULL:
-	                         * none */
+	struct ir_op **trained;     /* by op->id of an output: the param of its gradient, or NULL */
 	struct split_problem problem;
 };
 
@@ -224,8 +218,7 @@ struct parallel_search {
 	bool strict;   /* the plan must fit; otherwise later passes may still make it fit */
 	double price;  /* per byte, of a plan that fitted; 0: none yet */
 	double need,
-		least_need; /* bytes: the least that any plan found needs, and a lower bound for all
-		             * plans */
+		least_need; /* bytes: the least of any plan found; a lower bound for all plans */
 	double gap; /* a plan that costs at most this share more than the bound is not improved */
 	struct parallel_plan plan[PARALLEL_NPOLICIES]; /* the cheapest of each policy */
 	double least[PARALLEL_NPOLICIES];     /* a bound for the policy; INFINITY: not searched */

@@ -20,8 +20,7 @@ enum role {
 	OTHER,   /* an input, a param or a state */
 	TABLE,   /* a param of embeddings: its rows are gathered */
 	INDICES, /* an input that selects the rows */
-	READER,  /* it computes values that products of the step depend on, and reads values that
-	         * depend on no input */
+	READER,  /* products of the step depend on it, and it reads values that need no input */
 	EARLY,   /* depends on no input: a converted param */
 	NROLES,
 };

@@ -30,9 +30,9 @@ struct cutter {
 	const struct pipeline_line *l;
 	double **sum;         /* [stages][n + 1] sum over the ops before i */
 	double *fixed, *kept; /* [n + 1] sum over the ops before i */
-	uint32_t *from; /* [(stages + 1) * (n + 1)] beginning of the last of k stages that end at i;
-		       * NONE: impossible */
-	uint32_t *queue; /* [n + 1] */
+	uint32_t *from;       /* [(stages + 1) * (n + 1)] start of the last of k stages up to i, or
+		       * NONE */
+	uint32_t *queue;      /* [n + 1] */
 };
 
 enum { NONE = UINT32_MAX };

@@ -270,8 +270,7 @@ stage_of(const struct search *f, const struct ir_op *op)
 static void
 add_times(struct search *f, const struct issue *o, const struct cost_timeline *t)
 {
-	int32_t *device = ARRAY_NEW(NULL, int32_t, f->trained->op_ids); /* by op->id: the device
-	                                                                 * whose events count */
+	int32_t *device = ARRAY_NEW(NULL, int32_t, f->trained->op_ids); /* by op->id */
 
 	for (uint32_t i = 0; i < f->trained->op_ids; i++)
 		device[i] = -1;

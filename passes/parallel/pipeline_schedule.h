@@ -8,9 +8,8 @@
 /* Where the stages of a pipeline are, and in which order devices run their micro-batches. */
 struct pipeline_order {
 	int devices, stages;
-	const uint16_t *
-		place; /* [stages] device coordinates, in the module's context; NULL: one device per
-		        * stage */
+	const uint16_t
+		*place;   /* [stages] device coordinates, in the module's context; NULL: one each */
 	const char *text; /* as written in the IR; NULL: one micro-batch after another */
 };
 

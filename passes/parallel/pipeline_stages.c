@@ -99,8 +99,7 @@ add_messages(const struct pipeline *p, struct parallel_costs *costs, const struc
 		if (last == p->at[op->id])
 			continue;
 		const double t =
-			2 * send_seconds(p, costs, op->result[i].type, stage); /* and the gradient
-			                                                        * back */
+			2 * send_seconds(p, costs, op->result[i].type, stage); /* and back */
 		change[p->at[op->id] + 1] += t;
 		change[last + 1] -= t;
 	}

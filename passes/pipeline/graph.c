@@ -93,8 +93,7 @@ graph_value(const struct schedule_graph *g, int i)
 static void
 find_waits(struct schedule_graph *g, enum schedule_waits how)
 {
-	int *last = NEW_ARRAY(g, int, g->s->nranks); /* the last message of one rank to each other
-	                                              * rank */
+	int *last = NEW_ARRAY(g, int, g->s->nranks); /* by rank: last message from this rank */
 	int before = -1;
 
 	g->wait = NEW_ARRAY(g, struct schedule_node, g->n);

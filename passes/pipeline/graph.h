@@ -22,8 +22,7 @@ enum {
 	WAIT_RECEIVER, /* for a message: the previous action of the receiver */
 	WAIT_QUEUE,    /* for a message: the previous one in the sender's queue */
 	WAIT_RECEIVER_QUEUE,
-	WAIT_VALUE = WAIT_RECEIVER, /* for an action: the maker of the value that it reads, or its
-		                * message */
+	WAIT_VALUE = WAIT_RECEIVER, /* for an action: what makes its operand, or its message */
 	WAITS = 4,
 };
 
@@ -36,8 +35,7 @@ struct schedule_graph {
 	int n;
 	const struct schedule_action **action; /* by number, rank after rank, without idle cells */
 	int *rank;                             /* of each action */
-	int *node;                             /* of each action; a receive has the node of its
-	                                        * send */
+	int *node;                             /* of each action; a receive has its send's node */
 	int *receive;                          /* of each send: the receive, or -1 */
 	struct schedule_place *place;          /* by stage * nsteps + micro-batch */
 	struct schedule_node *wait;            /* of each node */

@@ -19,8 +19,7 @@ struct list {
 	double *forward, *input; /* end of F, and of I or B, by stage * nsteps + micro-batch */
 	int *nforward, *ninput, *nweight; /* of each stage */
 	int *left;                        /* of each rank: remaining forwards */
-	double *live, *free;              /* of each rank: memory kept, and time at which it is
-	                                   * free */
+	double *live, *free;              /* of each rank: memory kept; time at which it is free */
 	struct VEC(struct event) event;
 	int64_t todo; /* remaining actions */
 	double makespan;

@@ -22,14 +22,11 @@ struct list_shape {
 struct list_settings {
 	const double *live; /* of each rank: limit on the memory that it keeps */
 	const int *flight;  /* of each stage: most micro-batches between its F and its I or B */
-	const int *backlog; /* of each rank: with this many I without W, W goes first while F are
-		          * left */
+	const int *backlog; /* of each rank: with this many I without W, W goes before F */
 	int round; /* micro-batches that go through all stages of a rank together; 0: all */
 	bool backward_first; /* among ready actions; otherwise forward first */
-	bool deep_first;     /* within a round: the stage nearest to the loss first, otherwise the
-	                  * oldest micro-batch */
-	bool waits; /* a rank that may still run a forward waits for its input rather than run a
-	             * backward */
+	bool deep_first;     /* in a round: the stage nearest to the loss first, or oldest */
+	bool waits; /* a rank that may still run a forward waits for it, not running a backward */
 };
 
 /* The placement of stages in a schedule of that name. */

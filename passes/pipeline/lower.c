@@ -10,8 +10,7 @@ struct lowering {
 	const struct schedule *s;
 	struct schedule *to;
 	int *forward,
-		*backward; /* cell after that of F, and of I or B, by stage * nsteps + micro-batch;
-				    0: not placed yet */
+		*backward; /* by stage * nsteps + step: the cell after F, I or B; 0: not placed */
 	int *at;           /* of each rank: its next action */
 	bool join;         /* join I and W to B */
 	bool align;        /* add idle cells instead of sends and receives */

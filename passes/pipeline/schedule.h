@@ -53,8 +53,7 @@ struct schedule_action {
 	uint8_t kind;      /* enum schedule_kind */
 	bool overlapped;   /* shares its cell, an OVERLAP_F_B, with adjacent actions */
 	bool old_input;    /* an I that is written as B */
-	int32_t stage;     /* for SEND_F and SEND_B of the sender, for RECV_F and RECV_B of the
-	                * receiver */
+	int32_t stage;     /* SEND_F and SEND_B: of the sender; RECV_F and RECV_B: the receiver */
 	int32_t step;      /* micro-batch; -1: none */
 	int32_t cell;      /* position in the line, from 0 */
 	struct ir_loc loc; /* none if the schedule was not read from a text */
@@ -162,8 +161,7 @@ struct schedule_use {
 	double begin, end; /* of its first and of its last action */
 	double bubble;     /* idle time between `begin` and `end` */
 	double peak;       /* largest sum of the memory that its stages keep */
-	double *start;     /* of each of its actions; an idle cell has the time of the next
-	                    * action */
+	double *start;     /* of each of its actions; idle cells: that of the next action */
 	double *finish;
 };
 
@@ -229,8 +227,7 @@ struct schedule_request {
 	int per_rank; /* stages per rank; 0: 1 or 2, whichever gives the shortest time */
 	const struct schedule_stage *piece; /* pieces of the model, in order: see schedule_divide */
 	int npieces;                        /* a multiple of nranks */
-	double memory;                      /* limit on the memory that a rank keeps; infinite:
-	                                     * none */
+	double memory;                      /* limit on what a rank keeps; infinite: none */
 };
 
 struct schedule_found {

@@ -18,8 +18,7 @@ enum {
 	I,
 	W,
 	KINDS,
-	REACH = 12, /* most positions that an action moves: longer moves rarely keep a schedule
-	             * short */
+	REACH = 12, /* most positions that an action moves: longer moves rarely help */
 };
 
 /* Tolerance relative to the best at first; less with fewer simulations than MANY, for which

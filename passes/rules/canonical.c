@@ -65,10 +65,7 @@ var_canonical(struct terms *t, int depth, int k)
 	return var_of(t, VAR_NAMED, key, 2);
 }
 
-enum {
-	REDUCED = 99
-}; /* k of the variable of a reduction: larger than the number of variables of
-                        * any monomial */
+enum { REDUCED = 99 }; /* k of the variable of a reduction: no monomial has that many variables */
 
 static term_id
 factor_renamed(struct terms *t, const struct renaming *r, term_id f, int depth)

@@ -576,8 +576,7 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 		}
 	}
 	if (fn == FN_minimum &&
-		!t->bitwise) /* min(max(a, b), c) = max(min(a, c), min(b, c)): maxima are
-		              * outermost */
+		!t->bitwise) /* min(max(a, b), c) = max(min(a, c), min(b, c)): maxima outermost */
 		for (int k = 0; k < 2; k++) {
 			const term_id x = k ? q : p, y = k ? p : q, f = poly_factor(t, x);
 			if (!f || !factor_applies(t, f, FN_maximum))

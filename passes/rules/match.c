@@ -8,10 +8,7 @@
 
 #include <string.h>
 
-enum {
-	PARAM_OPS = 1000
-}; /* most ops visited to see whether a value is computed from params
-                            * alone */
+enum { PARAM_OPS = 1000 }; /* most ops visited to see whether a value depends on params alone */
 
 /* The lengths of all stacks, to undo a try. */
 struct mark {

@@ -25,9 +25,7 @@ enum rule_limit {
 	RULE_MAX_LATER = 16,   /* sizes that wait for names in other sizes */
 	RULE_MAX_MOVED = 16,   /* ops that compute a param, moved before the first root */
 	RULE_KEY_OPERANDS = 3, /* operands of a root whose ops are part of the key */
-	RULE_MAX_USES = 64,    /* uses of a value in which another root is looked for: with more,
-			       matching would be slower than linear where thousands of ops read one
-			       value */
+	RULE_MAX_USES = 64,    /* of a value, to find another root; more would not be linear */
 };
 
 /* A rule prepared for the matcher. */
@@ -42,14 +40,12 @@ struct rule_pattern {
 	uint32_t right_base; /* id of the first value of the right side */
 	uint32_t nvalues;
 	int depth;      /* most ops from a root to a parameter */
-	bool pointwise; /* all ops are pointwise, on tensors of any equal dims: operands may be
-	                 * broadcast */
+	bool pointwise; /* all ops are pointwise, on equal dims: operands may be broadcast */
 	/* Values of the right side that equal one of the left side: by number on the right, 1 + the
 	 * number on the left. A rule of one result reuses them. */
 	uint8_t same[RULE_MAX_VALUES];
 	uint16_t code;                      /* of the root */
-	uint16_t key[RULE_KEY_OPERANDS];    /* codes of the ops of the root's operands; OP_NCODES:
-	                                     * any */
+	uint16_t key[RULE_KEY_OPERANDS];    /* codes of the root's operands' ops; OP_NCODES: any */
 	double constant[RULE_KEY_OPERANDS]; /* values of operands that are constants; NaN: any */
 	/* Why it never matches, such as "its right side has a name that the left side lacks"; NULL:
 	 * it may match. */
@@ -61,8 +57,7 @@ struct rule_index;
 /* What a name stands for. */
 struct rule_name {
 	const char *name;
-	bool is_type;         /* a letter for an element type, which may have the same name as a
-	                       * size */
+	bool is_type;         /* a letter for an element type: a size may have the same name */
 	struct ir_attr value; /* ATTR_INT, _FLOAT, _AXIS, _DTYPE, _LIST */
 };
 
@@ -72,8 +67,7 @@ enum { RULE_ABSENT = UINT16_MAX };
 struct rule_match {
 	const struct rule_pattern *pattern;
 	struct ir_op *at;                        /* op of the first root */
-	struct ir_value *value[RULE_MAX_VALUES]; /* values of the left side, by id less
-	                                          * value_base */
+	struct ir_value *value[RULE_MAX_VALUES]; /* of the left side, by id less value_base */
 	struct rule_name name[RULE_MAX_NAMES];
 	struct ir_attr item[RULE_MAX_ITEMS]; /* of lists in `name` */
 	int64_t dots[IR_MAX_RANK];

@@ -504,8 +504,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 		return 0;
 	if (low != 1 || high != 1)
 		return unknown(c, "a cut outside of a sum");
-	if (how != REDUCE_SUM) { /* a maximum or minimum over no elements is undefined: empty parts
-	                          * are left out */
+	if (how != REDUCE_SUM) { /* a maximum of no elements is undefined: leave out empty parts */
 		const term_id one = linear_constant(t, 1);
 		const int some = case_at_least(c, linear_add(t, cut.e, one, -1)),
 			  more = some < 0 ? some

@@ -108,8 +108,7 @@ struct rule_case {
 	enum stop stop;
 	struct cut cut;
 	const char *why;
-	bool data, outside; /* of the current position: it depends on elements; it is out of
-	                     * range */
+	bool data, outside; /* of the current position: depends on elements; is out of range */
 	/* Classes of element types, 1 << enum ir_dclass, that the left side accepts. */
 	struct {
 		const char *name;

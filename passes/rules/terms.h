@@ -70,8 +70,7 @@ enum {
 	APPLY_RECIPROCAL = FN_COUNT,
 	APPLY_IN_RANGE, /* 0 <= position < size */
 	APPLY_OPAQUE,   /* a constant that is not a fraction of 64-bit integers */
-	APPLY_CONVERT,  /* + 32 from + to: conversion between element types; from may be IR_NDTYPES,
-	                * unknown */
+	APPLY_CONVERT,  /* + 32 from + to, element types; from may be IR_NDTYPES, unknown */
 };
 
 /* Element types to which a function is applied. */

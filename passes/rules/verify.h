@@ -23,8 +23,7 @@ struct rule_proof {
 	enum rule_verdict verdict;
 	bool bitwise;     /* the proof shows results equal bit by bit, not only within rounding */
 	unsigned assumes; /* set of enum rule_assumes */
-	const char *why;  /* refuted: a counterexample; unknown, unusable: the reason; otherwise
-	                   * "" */
+	const char *why;  /* refuted: a counterexample; unknown, unusable: the reason; else "" */
 	/* Conditions in addition to those of the rule under which it is proven; nwhere = 0:
 	 * none. */
 	const struct ir_rule_condition *where;

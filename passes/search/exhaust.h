@@ -23,8 +23,7 @@
 #include "passes/search/search.h"
 
 enum search_exhaust_limit {
-	EXHAUST_NODES = 32,      /* limit on the initial number of kernels and messages: sets of
-	                          * them are words */
+	EXHAUST_NODES = 32,      /* kernels and messages at first: sets of them are words */
 	EXHAUST_PARTS = 64,      /* limit on parts, the same as of engine dopt */
 	EXHAUST_PLANS = 1 << 20, /* limit on sets of kernels and messages: 1 GB */
 	EXHAUST_SHARE = 64,      /* limit on them per allowed replay */

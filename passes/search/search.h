@@ -45,8 +45,7 @@ struct search_options {
 	uint32_t beta;      /* at most this many moves between two replays (10) */
 	uint32_t unchanged; /* the search ends after this many steps without a better one (1000) */
 	bool again;         /* when the queue is empty, go on from the best (false) */
-	size_t queue_bytes; /* limit for queued candidates; beyond it the most expensive are
-	                     * dropped */
+	size_t queue_bytes; /* limit for queued candidates; the most expensive are dropped */
 	/* dpro; each can be switched off, as in Table 5 of the paper */
 	bool coarsen, partial, symmetry;
 	/* dopt */

@@ -39,8 +39,7 @@ struct offload_settings {
 	uint64_t least; /* least bytes of a state to be offloaded */
 	uint32_t n;     /* the first n fragments are offloaded */
 	bool sync;      /* wait for each copy */
-	uint64_t early; /* limit on the bytes in use for reloads to be issued before their readers;
-	                 * 0: none is */
+	uint64_t early; /* bytes in use up to which reloads are issued early; 0: none is */
 };
 
 /* Moves states to host memory. `silent`: a trial, without remarks and statistics. */

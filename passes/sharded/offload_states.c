@@ -239,8 +239,7 @@ add_waits(struct mover *v, uint32_t i)
 struct early {
 	struct mover *v;
 	const uint64_t *most; /* by op->id: live_until_end */
-	uint64_t *ends;       /* by op->id: bytes that were issued early and have their last reader
-	                 * here */
+	uint64_t *ends;       /* by op->id: bytes issued early whose last reader is this op */
 	uint64_t added;       /* bytes that were issued early and still have readers */
 };
 

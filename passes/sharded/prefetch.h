@@ -39,8 +39,7 @@ struct prefetch {
 /* Settings of `proactive`: bytes, except for `fuse`, the factor below which two gathers are
  * fused. */
 struct prefetch_settings {
-	uint64_t limit; /* of live bytes at an op plus gathers in flight; in a trial it may be lower
-		        * than ... */
+	uint64_t limit;  /* of live bytes plus gathers in flight; a trial's may be lower than ... */
 	uint64_t budget; /* ... the bytes that may be in use on a device, for remarks */
 	uint64_t group, waiting;
 	uint64_t bucket; /* bytes of gradients scattered in one message; 0: each alone */

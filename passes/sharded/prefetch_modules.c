@@ -52,8 +52,7 @@
 struct member {
 	struct gather *g;
 	struct ir_op *reader;    /* the first one */
-	uint32_t begin, end, at; /* numbers of the first reader, of the last reader, of the
-	                          * gather */
+	uint32_t begin, end, at; /* numbers of the first reader, the last reader, the gather */
 	uint64_t elements;       /* of all results on one device */
 	const char *module;      /* its name has `length` characters */
 	size_t length;

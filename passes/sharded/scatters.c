@@ -33,8 +33,7 @@ struct placer {
 	uint32_t n, first;
 	uint64_t waiting;        /* bytes of the waiting tails */
 	uint32_t moved;          /* number of tails moved */
-	struct updates *updates; /* updates to be moved to where gradients arrive; NULL: they stay
-	                          * at the end */
+	struct updates *updates; /* to be moved where gradients arrive; NULL: stay at the end */
 	uint32_t loop;           /* loop of the waiting tails, in `issue`; NO_LOOP: done once */
 };
 

@@ -24,8 +24,7 @@
 struct split_published {
 	const struct split_problem *p;
 	const bool *leads;   /* [nnodes] */
-	uint64_t candidates; /* limit on the candidates that are looked at; afterwards how many
-	                      * were */
+	uint64_t candidates; /* limit on the candidates looked at; afterwards their number */
 	uint16_t *choice;    /* [nnodes] the start, then the best solution */
 	double cost;         /* of that solution */
 };

@@ -19,8 +19,7 @@
 struct split_reduced {
 	struct split_problem problem;
 	const uint32_t *node;          /* [problem.nnodes] the corresponding node of the original */
-	const uint16_t *const *choice; /* [problem.nnodes][choices] the corresponding choice of that
-	                                * node */
+	const uint16_t *const *choice; /* [problem.nnodes][choices] which choice of that node */
 	double fixed;                  /* cost of the original in addition to that of the problem */
 };
 

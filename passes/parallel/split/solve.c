@@ -20,8 +20,7 @@ struct split_solver {
 	double cost; /* cost of `best` */
 	bool *decided;
 	uint32_t sweeps;
-	double near; /* choices that cost at most this much more than the best count as equal: see
-	              * decide */
+	double near; /* choices that cost at most this much more than the best are equal: decide */
 };
 
 /* --- costs ------------------------------------------------------------------------------------ */

@@ -16,8 +16,7 @@ enum {
 struct meaning {
 	int32_t input[GEN_MAX_INPUTS];
 	int8_t axis[GEN_MAX_AXES], cut[GEN_MAX_UNITS];
-	uint32_t swaps; /* a set: which commutative ops, in the order of the traversal, have
-		        * exchanged operands */
+	uint32_t swaps; /* a set: commutative ops, as visited, whose operands are exchanged */
 	int ncommute;
 };
 

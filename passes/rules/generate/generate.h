@@ -19,8 +19,7 @@
 enum {
 	GEN_MAX_RANK = 4,    /* rank of images */
 	GEN_MAX_SIZE = 6,    /* most ops of a term; 5 give 10^9 terms of the usual ops */
-	GEN_MAX_AXES = 2,    /* axes of the mesh: two are needed to tell a split of two dims from
-	                      * two splits of one */
+	GEN_MAX_AXES = 2,    /* of the mesh: two tell a split of two dims from two splits of one */
 	GEN_MAX_INPUTS = 24, /* most layouts: a set has 32 bits */
 	GEN_MAX_UNITS = 4,   /* most units of a dim, which are sizes of inputs, after concats */
 	GEN_MAX_ELEMENTS = 1024, /* 4 x 4 x 4 x 4 units of 2, or two dims of them at 3 x 3 */

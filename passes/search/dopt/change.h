@@ -13,8 +13,7 @@ enum change_kind {
 	CHANGE_CUT,    /* cut into two nodes: the first ops, the last ops */
 	CHANGE_SINGLE, /* make one op a node */
 	CHANGE_SHIFT,  /* move one op into a neighbour */
-	CHANGE_APART,  /* cut in two, where each part recomputes the ops that it needs of the
-	               * other */
+	CHANGE_APART,  /* cut in two; each part recomputes the ops that it needs of the other */
 	CHANGE_LEAVE,  /* the same for one op that leaves */
 	CHANGE_PACK,
 	CHANGE_UNPACK,

@@ -28,8 +28,7 @@ struct dopt {
 	bool over;              /* out of time, or interrupted */
 	uint32_t tick;          /* counts calls: the clock is read only now and then */
 	struct dopt_near *near;
-	struct dopt_colours seen; /* colours of kernels that were swept; a large step has some
-	                           * hundred */
+	struct dopt_colours seen; /* colours of kernels that were swept; some hundred */
 	struct map seen_map;
 	uint32_t *reader, *list, *colour; /* scratch: [room], [room], [nops] */
 };

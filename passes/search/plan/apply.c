@@ -23,11 +23,9 @@ struct maker {
 	struct ir_op **op;        /* [nops] by number; NULL: it has been erased */
 	struct ir_op **made;      /* [count] by position: the op of the node */
 	uint32_t *behind;         /* [nops] the node that a view in a loop follows; room: before all
-				      nodes; PLAN_NONE: no such view */
-	bool *passed;             /* [room + 1] a node and the views that follow it are in the
-	                           * block */
-	uint32_t *waits; /* by op->id: number of operands not in the block yet; PUT: the op is in
-	                  * the block */
+	                           * nodes; PLAN_NONE: not such a view */
+	bool *passed;             /* [room + 1] a node and the views after it are in the block */
+	uint32_t *waits; /* by op->id: operands not in the block yet; PUT: op is in the block */
 	uint32_t n;      /* number of ops that do no work */
 	const struct ir_op *wrong; /* an op that was placed before its operands, or not at all */
 };

@@ -24,8 +24,7 @@ struct plan_op {
 	uint32_t first_dep, ndeps;       /* work ops that it reads, in the order of its operands */
 	uint32_t first_reader, nreaders; /* work ops that read it, ascending */
 	uint32_t over;                   /* time axes of its loop, a set */
-	uint32_t like; /* for a collective: the first op of its kind; collectives of a kind may
-			*share a message */
+	uint32_t like; /* first collective of its kind, with which it may share a message */
 	double bytes;  /* size of a collective's message */
 	bool work, collective;
 	bool sent; /* is it read by a collective? */
@@ -60,8 +59,7 @@ struct plan_state {
 	bool message;
 	double bytes;
 	replay_time duration;
-	replay_time packing; /* for a message: time of copies on the compute stream before it is
-				posted */
+	replay_time packing; /* of a message: time of copies into it before it is posted */
 };
 
 /* Times of the last replay. */
@@ -106,10 +104,8 @@ struct plan {
 	uint32_t *stamp;  /* [room] scratch to mark nodes */
 	uint32_t *within; /* [nops] scratch to mark ops */
 	uint32_t now;     /* the current stamp */
-	uint32_t *scratch, *member, *moved; /* [nops] scratch of a move: ops, members, members of
-	                                     * another node */
-	uint32_t *late;                     /* [2 * room] scratch of plan_put_behind: nodes,
-	                                     * positions */
+	uint32_t *scratch, *member, *moved; /* [nops] of a move: ops, members, other members */
+	uint32_t *late;                     /* [2 * room] of plan_put_behind: nodes, positions */
 	struct VEC(uint32_t) dropped;       /* ops that are no longer needed */
 	bool *flag;                         /* [nops] */
 	struct plan_answer *answer;

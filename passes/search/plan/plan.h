@@ -68,10 +68,8 @@ enum plan_kind { PLAN_KERNEL, PLAN_MESSAGE };
 #define PLAN_OP_OF(member) ((member)&PLAN_OP)
 
 struct plan_node {
-	const uint32_t *op;   /* [nops] ascending; PLAN_OP_OF(op[i]) is the op; kernels may have
-	                     * copies */
-	const uint32_t *pred; /* [npreds] nodes that it reads from, each once, in the order of
-				 operands */
+	const uint32_t *op;   /* [nops] ascending, PLAN_OP_OF(op[i]); in kernels also copies */
+	const uint32_t *pred; /* [npreds] nodes that it reads, once each, in order of operands */
 	uint32_t nops, npreds;
 	uint32_t position; /* in the issue order */
 	enum plan_kind kind;
@@ -83,8 +81,7 @@ struct plan_node {
 
 uint32_t plan_room(const struct plan *p);                  /* limit of node numbers */
 uint32_t plan_count(const struct plan *p);                 /* number of existing nodes */
-uint32_t plan_at(const struct plan *p, uint32_t position); /* the node at `position`, which is less
-                                                            * than plan_count */
+uint32_t plan_at(const struct plan *p, uint32_t position); /* the node there; < plan_count */
 /* Does the node exist? `node` is less than plan_room; moves remove nodes. */
 bool plan_exists(const struct plan *p, uint32_t node);
 /* An existing node; valid until the next change. */

@@ -62,8 +62,7 @@ replay_ahead(struct plan *p)
 struct thread {
 	struct plan *p;
 	replay_time compute, message, last; /* last: the latest end */
-	uint32_t pending; /* position of the first message that may not have run; used without
-	                   * overlap */
+	uint32_t pending; /* position of the first message that may be pending; if !overlap */
 };
 
 static void
@@ -213,8 +212,7 @@ at_most(replay_time *latest, replay_time t)
 void
 plan_slack(const struct plan *p, replay_time *slack)
 {
-	replay_time compute = p->makespan, message = p->makespan; /* latest time at which the
-	                                                           * streams must be free */
+	replay_time compute = p->makespan, message = p->makespan; /* latest free times */
 
 	assert(p->replayed);
 	for (uint32_t i = 0; i < p->count; i++)
