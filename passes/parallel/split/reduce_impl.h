@@ -139,7 +139,7 @@ void reduce_exclude(struct reducer *x);
 /* Of choices that have the same line in every edge, keeps the cheapest; drops impossible ones. */
 const struct fewer *reduce_fewer(struct reducer *x, uint32_t node);
 
-/* Sets their lines. */
+/* The lines of the kept choices. */
 const uint16_t *reduce_fewer_lines(struct reducer *x, const struct fewer *f, const uint16_t *line);
 
 #endif

@@ -20,7 +20,7 @@ enum {
 	GEN_MAX_RANK = 4,    /* rank of images */
 	GEN_MAX_SIZE = 6,    /* most ops of a term; 5 give 10^9 terms of the usual ops */
 	GEN_MAX_AXES = 2,    /* of the mesh: two tell a split of two dims from two splits of one */
-	GEN_MAX_INPUTS = 24, /* most layouts: a set has 32 bits */
+	GEN_MAX_INPUTS = 24, /* inputs of all layouts together: a set has 32 bits */
 	GEN_MAX_UNITS = 4,   /* most units of a dim, which are sizes of inputs, after concats */
 	GEN_MAX_ELEMENTS = 1024, /* 4 x 4 x 4 x 4 units of 2, or two dims of them at 3 x 3 */
 };
@@ -161,14 +161,14 @@ void gen_enumerate(struct gen *g, int size);
 /* The rule, or an unproven candidate, from which it follows that the term is equal to its
  * representative; NULL: there is none. */
 const struct gen_rule *gen_derive(const struct gen *g, int32_t term);
-/* Is the rule an instance of the pattern? */
+/* Is the term an instance of the pattern? */
 bool gen_matches(const struct gen *g, int32_t pattern, int32_t term);
 /* Drops rules that are instances of others. */
 void gen_drop_instances(struct gen *g);
 
 /* --- text.c --- */
 struct gen_sides {
-	int32_t result[2][2]; /* most terms of both sides */
+	int32_t result[2][2]; /* terms: the results of both sides */
 	int nresults;
 };
 void gen_write(struct gen *g, FILE *out, const char *name, const struct gen_sides *s);
