@@ -1,7 +1,7 @@
 /*
- * joint: which ops share a kernel, which tensors share a message, in how many parts messages go and
- * in which order, all at once, by searching plans whose step is replayed (DisCo, section 4; dPRO,
- * section 5). passes/search/search.h has the engines.
+ * joint: which ops share a kernel, which tensors share a message, into how many chunks messages are
+ * split, and the issue order: all chosen at once by a search over plans, which are judged by replay
+ * (DisCo, section 4; dPRO, section 5). Engines: passes/search/search.h.
  */
 #include "ir/base/alloc.h"
 #include "passes/search/joint.h"
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Of the evaluations, where they are limited, this part is for rules. */
+/* Share of the evaluation limit that is reserved for rules. */
 enum { RULES_SHARE = 8 };
 
 static const struct {
@@ -24,7 +24,7 @@ static const struct {
 	{"all", SEARCH_ALL},
 };
 
-/* The moves that a text names, "fuse,pack"; 0 after reporting a word that is none. */
+/* The moves named in a text such as "fuse,pack"; 0 after reporting an unknown word. */
 static unsigned
 read_moves(struct pass_run *run, const char *text)
 {
@@ -49,8 +49,8 @@ read_moves(struct pass_run *run, const char *text)
 	return set;
 }
 
-/* Rules are moves of a search of its own, whose steps are fused by a policy: engines move kernels and messages of ops
- * that stay. */
+/* Rules are searched separately: each changed step is fused by a policy, as the engines only
+ * rearrange existing ops in kernels and messages. */
 static bool
 apply_rules(struct pass_run *run, struct ir_module *m, const struct search_options *o)
 {

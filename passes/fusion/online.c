@@ -1,18 +1,18 @@
 /*
  * opfuse{online}: finds chains (online.h) and has their kernels formed.
  *
- * A chain starts at a product that sums up few elements, so that it is about as cheap to have again as
- * to read. Its values are followed from op to op by their indices: to their readers, and back to what else those
- * read (masks, the second product of the gradient). It is taken if
+ * A chain starts at a product that sums up few elements, so that recomputing it costs about as much
+ * as reading it. Its values are followed from op to op by their indices: to their readers, and back
+ * to what else those read (masks, the second product of the gradient). It is taken if
  *   - all readers of a wide value are wide or ends: no other op needs it in memory;
- *   - a reduction of its rows (or columns) is read, through wide values, by a product that reduces the
- *     same indices;
+ *   - a reduction of its rows (or columns) is read, through wide values, by a product that reduces
+ *     the same indices;
  *   - one kernel has both, as that is what makes them one pass.
- * So neither a product with relu between it and the next one, whose result is cheaper to store than
- * to compute again, nor a softmax that is only printed is one.
+ * So a product, a relu and another product are not a chain, as storing the result is cheaper than
+ * recomputing it; nor is a softmax that is only printed.
  *
- * Meaning is kept bit by bit: kernels have copies of the same ops. Only sums that move from the wide
- * values to smaller ones are rounded differently (online_sum.c).
+ * Results are the same to the bit: kernels contain copies of the same ops. Only sums that move from
+ * the wide values to smaller ones are rounded differently (online_sum.c).
  */
 #include "passes/fusion/online.h"
 
@@ -44,8 +44,8 @@ struct classes {
 	int8_t of[FORM_MAX_INDICES];
 };
 
-/* Notes the classes of a value that is read or written by that access. False: they contradict what is
- * known, or it is read at computed positions. */
+/* Records the index classes of a value that is read or written by that access. False: they
+ * contradict the classes recorded so far, or positions are computed. */
 static bool
 note(const struct online *o, const struct form *f, struct classes *c, const struct form_access *x,
 	const int8_t *cls)
@@ -62,7 +62,7 @@ note(const struct online *o, const struct form *f, struct classes *c, const stru
 	return true;
 }
 
-/* The classes of a value; false: one has two dims of it. */
+/* The classes of a value's dims; false: two of its dims have the same class. */
 static bool
 look(const struct classes *c, const struct form_access *x, int8_t cls[IR_MAX_RANK])
 {
@@ -92,7 +92,7 @@ kind_of(const struct online *o, uint32_t op)
 	return (enum fuse_kind)fuse_table_role(o->u->table, op)->kind;
 }
 
-/* Adds an op, or compares what is known of it. */
+/* Adds an op to the chain; if it is in the chain already, compares its kind and classes. */
 static bool
 add(struct online *o, uint32_t op, enum online_kind kind, const int8_t *cls)
 {
@@ -123,7 +123,7 @@ is_small_sum(const struct form *f)
 
 static bool add_made_by(struct online *o, uint32_t maker, const int8_t *cls, int depth);
 
-/* The wide values that a wide op reads belong to the chain, where kernels may compute them. */
+/* Adds the wide values that a wide op reads to the chain, if kernels may compute them. */
 static bool
 add_operands(
 	struct online *o, uint32_t op, const struct form *f, const struct classes *c, int depth)
@@ -145,7 +145,8 @@ add_operands(
 	return true;
 }
 
-/* A mask reads no other chain's products: whether it is one is known once its operands are. */
+/* A mask depends on no product. Whether an op is a mask is known once its operands are
+ * classified. */
 static bool
 reads_product(const struct online *o, uint32_t op)
 {
@@ -175,7 +176,7 @@ add_made_by(struct online *o, uint32_t maker, const int8_t *cls, int depth)
 	return add(o, maker, reads_product(o, maker) ? ONLINE_WIDE : ONLINE_MASK, cls);
 }
 
-/* An op that reads wide values is wide itself or an end. */
+/* An op that reads wide values is itself wide, or an end of the chain. */
 static bool
 add_reader(struct online *o, uint32_t reader)
 {
@@ -200,7 +201,8 @@ add_reader(struct online *o, uint32_t reader)
 	       add_operands(o, reader, &f, &c, 0) && add(o, reader, ONLINE_WIDE, cls);
 }
 
-/* The indices of a product's result, by the operands that have them. False: it starts no chain. */
+/* The indices of a product's result, by the operands that have them. False: no chain starts at this
+ * product. */
 static bool
 start(struct online *o, uint32_t seed)
 {
@@ -228,7 +230,7 @@ start(struct online *o, uint32_t seed)
 	return sides == ONLINE_BOTH && add(o, seed, ONLINE_WIDE, cls);
 }
 
-/* Follows the chain from its first product. False: somebody else needs a wide value. */
+/* Follows the chain from its first product. False: an op outside the chain needs a wide value. */
 static bool
 follow(struct online *o)
 {
@@ -248,8 +250,8 @@ follow(struct online *o)
 	return true;
 }
 
-/* Is there anything between the product and the next one that reduces its rows? What most products have is
- * found out without following the rest. */
+/* Are there ops between the product and the next one that reduces its rows? This cheap test rejects
+ * most products without following the whole chain. */
 static bool
 has_rows(const struct online *o)
 {
@@ -286,7 +288,8 @@ online_create(struct pass_run *run, struct ir_module *m)
 	return o;
 }
 
-/* Erases ops whose only readers were the sums that moved. Ops that had no readers before stay. */
+/* Erases ops whose only readers were the sums that have been replaced. Ops that had no readers
+ * before stay. */
 static void
 erase_unread(const struct opfuse *u)
 {
@@ -296,7 +299,7 @@ erase_unread(const struct opfuse *u)
 			ir_op_erase(u->op[i]);
 }
 
-/* Sums move before kernels are formed: they are other ops then. */
+/* Sums are moved before kernels are formed, as moving them changes the ops. */
 static bool
 move_sums(struct pass_run *run, struct ir_module *m)
 {

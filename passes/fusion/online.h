@@ -1,18 +1,18 @@
 /*
- * Chains of a product, what is done with it element by element, reductions of its rows and products that
- * read it again: kernels in which the result of the first product never exists as a whole (attention:
- * Dao et al., "FlashAttention", 2022; Rabe and Staats, "Self-attention Does Not Need O(n^2) Memory",
- * 2021). online.c finds them, online_nest.c makes kernels of them.
+ * Chains of a product, what is done with it element by element, reductions of its rows and products
+ * that read it again: kernels in which the result of the first product never exists as a whole
+ * (attention: Dao et al., "FlashAttention", 2022; Rabe and Staats, "Self-attention Does Not Need
+ * O(n^2) Memory", 2021). online.c finds them, online_nest.c makes kernels of them.
  *
  *     s = contract(q, k)            values that have indices of both operands of the product, rows
  *     e = exp(s - max(s))           and columns, are wide: kernels compute them, each for itself
  *     o = contract(e / sum(e), v)   max, sum, o and the gradients of q, k, v are ends: they have
  *                                   indices of one of both, and are what kernels leave
  *
- * A kernel goes over rows or over columns, according to the indices of its ends, and computes again what it
- * reads of the wide values. So gradients, whose ops read the wide values of the forward pass, keep
- * those from being stored. An end may read a reduction of the same kernel (`e` the maximum) where one
- * pass does: online_separable.c.
+ * A kernel goes over rows or over columns, according to the indices of its ends, and computes again
+ * what it reads of the wide values. So wide values of the forward pass are not stored although ops
+ * of the gradient read them. An end may read a reduction of the same kernel (as `e` reads the
+ * maximum) if one pass suffices: online_separable.c.
  */
 #ifndef PASSES_FUSION_ONLINE_H
 #define PASSES_FUSION_ONLINE_H
@@ -22,36 +22,36 @@
 #include "passes/fusion/opfuse.h"
 
 enum online_limit {
-	/* Summands of the first product, and of others of that shape: a tile of a wide value is made
-	 * of rows that are held whole in registers, as all kernels for attention do. */
+	/* Summands of the first product, and of others of that shape: a tile of a wide value is
+	 * made of rows that are held whole in registers, as all kernels for attention do. */
 	ONLINE_MAX_REDUCED = 256,
 	ONLINE_MAX_ENDS = 16,  /* of one chain; attention has 8 */
 	ONLINE_MAX_WIDE = 512, /* wide values of one chain: larger ones are given up */
-	ONLINE_MAX_PATH = 512, /* ops that a search for a path looks at before it assumes one */
+	ONLINE_MAX_PATH = 512, /* ops visited in search of a path before one is assumed to exist */
 };
 
-/* Of a class, an index of the first product's result. */
+/* On which side of the first product the index of a class lies. */
 enum online_side { ONLINE_BATCH = 0, ONLINE_ROWS = 1, ONLINE_COLUMNS = 2, ONLINE_BOTH = 3 };
 
 enum online_kind {
 	ONLINE_WIDE, /* computed by each kernel that reads it */
-	ONLINE_MASK, /* the same, and reads no product: may belong to other chains, too */
+	ONLINE_MASK, /* the same; depends on no product, so it may belong to several chains */
 	ONLINE_END,
 };
 
 /* An op of the chain. */
 struct online_op {
-	uint32_t chain;          /* the number of the chain in which the rest holds */
+	uint32_t chain;          /* number of the chain for which the other fields are valid */
 	uint8_t kind;            /* enum online_kind */
-	bool taken;              /* it was in a chain that was taken */
-	int8_t cls[IR_MAX_RANK]; /* of the dims of its result; -1: none */
+	bool taken;              /* it is in a chain for which kernels were formed */
+	int8_t cls[IR_MAX_RANK]; /* classes of the dims of its result; -1: none */
 };
 
 /* One kernel. */
 struct online_nest {
-	uint8_t side;               /* enum online_side of its ends */
+	uint8_t side;               /* enum online_side that its ends have */
 	struct opfuse_list end;     /* ascending */
-	struct opfuse_list between; /* narrow ops between an end and what reads it in the kernel */
+	struct opfuse_list between; /* narrow ops between an end and its readers in the kernel */
 	struct opfuse_list wide;
 	bool passes_on; /* one of the ends reads another */
 };
@@ -64,13 +64,13 @@ struct online {
 	uint32_t chain, seed;
 	int8_t nclasses;
 	uint8_t side[IR_MAX_RANK];    /* by class */
-	int64_t size[IR_MAX_RANK];    /* by class */
+	int64_t size[IR_MAX_RANK];    /* per class */
 	struct opfuse_list wide, end; /* in the order in which they were found; ends ascending */
 	struct online_nest nest[ONLINE_MAX_ENDS];
 	int nnests;
 	uint32_t *seen, now; /* [nops] sets of ops: seen[i] == now */
-	uint32_t *far; /* [nops] the last op of the kernels that leave something up to that one */
-	uint8_t *form_of; /* [nops] online_separable.c: of what is seen */
+	uint32_t *far;       /* [nops] last op of the kernels with a result at or before this op */
+	uint8_t *form_of;    /* [nops] online_separable.c: enum form_of of visited ops */
 };
 
 /* Is op in the list? */
@@ -99,23 +99,24 @@ online_is_wide(const struct online *o, uint32_t op)
 /* Which sides do the dims of a value have indices of? */
 enum online_side online_side_of(const struct online *o, const int8_t *cls, int rank);
 
-/* Its form; of a kernel that lasts as long as the chain. False: it has none. */
+/* Writes the index notation of op to *f; for a kernel, memory that lasts as long as the chain.
+ * False: op has none. */
 bool online_form(struct online *o, uint32_t op, struct form *f);
 
-/* Forms the kernels of the chain, o->nest; false: none leaves out what one that is formed without it has
- * to keep. */
+/* Forms the kernels of the chain, o->nest. False: no kernel has an end that reads another of its
+ * ends, so that nothing is gained. */
 bool online_plan(struct online *o);
 
-/* The kernels become kernels of o->u. */
+/* Turns the kernels of the chain, o->nest, into kernels of o->u. */
 void online_commit(struct online *o);
 
 /*
- * Can `end`, a reduction that nest reads anew for each block of what it reduces, be summed up in one pass
- * with the ends that it reads? `nest` has what it reads: online_separable.c.
+ * Can the reduction `end` be accumulated in one pass with the ends of `nest` that it reads? See
+ * online_separable.c.
  */
 bool online_separable(struct online *o, const struct online_nest *nest, uint32_t end);
 
-/* Replaces sums over rows of p * dP by such over o * dO: online_sum.c. Returns how many. */
+/* Replaces sums over rows of p * dP by sums over o * dO: online_sum.c. Returns how many. */
 int online_move_sums(struct online *o);
 
 #endif

@@ -3,8 +3,8 @@
  *   - goes over the same indices, rows or columns;
  *   - no path leads from, through other ops, to what the end reads;
  *   - has only reductions that the end may read in the same pass (online_separable.c).
- * An end that none takes has a kernel of its own. A kernel computes the wide values that its ends read, and the
- * narrow ones between a reduction of its own and the wide values that read it.
+ * An end that joins no kernel gets a kernel of its own. A kernel computes the wide values that its
+ * ends read, and the narrow ones between a reduction of its own and the wide values that read it.
  */
 #include "passes/fusion/online.h"
 
@@ -34,7 +34,7 @@ is_new(struct online *o, uint32_t op)
 	return fresh;
 }
 
-/* The wide values that an end reads, through each other. */
+/* Adds the wide values that an end reads, directly or through other wide values. */
 static void
 add_wide(struct online *o, struct online_nest *k, uint32_t end)
 {
@@ -51,7 +51,7 @@ add_wide(struct online *o, struct online_nest *k, uint32_t end)
 	}
 }
 
-/* Is op between in a kernel that the chain has already? */
+/* Is op in the `between` list of a kernel that the chain already has? */
 static bool
 is_between(const struct online *o, uint32_t op)
 {
@@ -61,7 +61,8 @@ is_between(const struct online *o, uint32_t op)
 	return false;
 }
 
-/* Does op lead from an end of the kernel, through narrow values only? Then these are between. */
+/* Does op depend on an end of the kernel through narrow values only? If so, those values are added
+ * to `between`. */
 static bool
 add_between(struct online *o, struct online_nest *k, uint32_t op, int depth)
 {
@@ -94,7 +95,7 @@ add_all_between(struct online *o, struct online_nest *k)
 			add_between(o, k, opfuse_maker(o->u, k->wide.at[i], j), 0);
 }
 
-/* The kernel with one more end. */
+/* A copy of the kernel with one more end. */
 static struct online_nest
 with_end(struct online *o, const struct online_nest *k, uint32_t end)
 {
@@ -109,13 +110,13 @@ with_end(struct online *o, const struct online_nest *k, uint32_t end)
 	return more;
 }
 
-/* --- paths --------------------------------------------------------------------------------------- */
+/* --- paths ---------------------------------------------------------------------------------- */
 
 struct search {
 	struct online *o;
-	const struct online_nest *k; /* paths through what it leaves do not count */
-	struct opfuse_list list;     /* ops that are reached */
-	uint32_t last;               /* no op behind that one leads back */
+	const struct online_nest *k; /* paths through its results do not count */
+	struct opfuse_list list;     /* ops reached so far */
+	uint32_t last;               /* no op after this one leads back */
 };
 
 static void
@@ -136,7 +137,7 @@ push_all_readers(struct search *s, const uint32_t *op, int64_t n)
 		push_readers(s, op[i]);
 }
 
-/* What is in a kernel leads to all that the kernel leaves. */
+/* An op in a kernel reaches all results that the kernel writes. */
 static void
 push_kernels(struct search *s, uint32_t op)
 {
@@ -158,7 +159,7 @@ push_kernels(struct search *s, uint32_t op)
 	}
 }
 
-/* The last op that the kernel reads from outside. */
+/* The last op outside of the kernel that the kernel reads. */
 static uint32_t
 last_operand(const struct online *o, const struct online_nest *k)
 {
@@ -198,8 +199,8 @@ last_of(const struct online_nest *k)
 }
 
 /*
- * The last op from which a path may lead to one of the ops up to `last`. An op leads to later ones, but for what is
- * in a kernel: that leads to all that the kernel leaves.
+ * The last op from which a path may lead to one of the ops up to `last`. An op leads to later ones
+ * only, except in a kernel: there it leads to all results of the kernel.
  */
 static uint32_t
 last_before(const struct online *o, uint32_t last)
@@ -214,7 +215,8 @@ last_before(const struct online *o, uint32_t last)
 	return last;
 }
 
-/* Notes a kernel that stays: far[i] is the last op of those that leave something up to op i. */
+/* Records a kernel that stays: far[i] is the last op of the kernels that have a result at or before
+ * op i. */
 static void
 note_far(struct online *o, const struct online_nest *k)
 {
@@ -233,7 +235,7 @@ reads(const struct online *o, const struct online_nest *k, uint32_t op)
 	return false;
 }
 
-/* Does a path lead from what the kernel leaves, through others, back into it? */
+/* Does a path lead from the results of the kernel, through other kernels, back into it? */
 static bool
 has_path(struct online *o, const struct online_nest *k)
 {
@@ -244,7 +246,8 @@ has_path(struct online *o, const struct online_nest *k)
 	push_all_readers(&s, k->between.at, k->between.n);
 	for (int64_t i = 0; i < s.list.n; i++) {
 		const uint32_t op = s.list.at[i];
-		/* The kernel has its own copy of a wide value, but others may have one, too. */
+		/* The kernel computes its own copy of a wide value; other kernels may have copies
+		 * too. */
 		if (i == ONLINE_MAX_PATH || (!online_lists(&k->wide, op) && reads(o, k, op)))
 			return true;
 		push_readers(&s, op);
@@ -253,9 +256,10 @@ has_path(struct online *o, const struct online_nest *k)
 	return false;
 }
 
-/* --- joining ------------------------------------------------------------------------------------- */
+/* --- joining -------------------------------------------------------------------------------- */
 
-/* Which indices has its result? What has none, or only those of batches, is summed up with rows. */
+/* Which indices has the result? A result without indices, or with batch indices only, is summed up
+ * with rows. */
 static enum online_side
 side_of_end(const struct online *o, uint32_t end)
 {
@@ -265,7 +269,7 @@ side_of_end(const struct online *o, uint32_t end)
 	return side == ONLINE_BATCH ? ONLINE_ROWS : side;
 }
 
-/* Does an end read an end of the kernel, or what is between? */
+/* Does an end read another end of the kernel, or a `between` op? */
 static bool
 reads_end(const struct online *o, const struct online_nest *k, uint32_t end)
 {

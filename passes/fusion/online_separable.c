@@ -1,25 +1,25 @@
 /*
- * When one pass is enough: a reduction over k of f(k, r), where r is itself a reduction over k that the same
- * kernel makes, can be corrected when r changes if f(k, r) = h(k) w(r) under a sum, h(k) + w(r)
- * under a maximum: what is summed up so far is multiplied by w(new) / w(old). Whether f is of that
- * form is read off the expressions of the ops between, by the rules
+ * When one pass is enough: consider a reduction over k of f(k, r), where r is itself a reduction
+ * over k in the same kernel. The result so far can be corrected when r changes if f(k, r) = h(k)
+ * w(r) under a sum, or h(k) + w(r) under a maximum: a sum is multiplied by w(new) / w(old). Whether
+ * f is of that form is read off the expressions of the ops between, by the rules
  *
  *     exp(a + b) = exp(a) exp(b)     (a b) / (c d) = (a / c) (b / d)     (a b)^n = a^n b^n
  *
  *     softmax: f = exp(s(k) - m) v(k) = exp(s(k)) v(k) exp(-m)      yes
  *     division by the sum: f = e(k) / l                             yes, the last correction
- *     relu(s(k) - m), (x(k) - mean)^2 under a sum                   no: another kernel, after this one
+ *     relu(s(k) - m), (x(k) - mean)^2 under a sum                   no: needs another kernel
  *
- * Only the form counts here; how a target computes w(new) / w(old) so that it does not overflow,
- * exp(old - new), is its own.
+ * Only the form matters here; how w(new) / w(old) is computed without overflow, as exp(old - new),
+ * is up to the target.
  */
 #include "passes/fusion/online.h"
 
-/* What a value is of the running reductions. */
+/* How a value depends on k and on the running reductions r. */
 enum form_of {
 	OF_ZERO,
-	OF_CONSTANT, /* nothing, and the same for all k */
-	OF_K,        /* nothing */
+	OF_CONSTANT, /* neither on k nor on r */
+	OF_K,        /* on k only: h(k) */
 	OF_R,        /* w(r) */
 	OF_SUM,      /* h(k) + w(r) */
 	OF_PRODUCT,  /* h(k) * w(r) */
@@ -32,7 +32,7 @@ is_free(enum form_of x)
 	return x <= OF_K;
 }
 
-/* Of a function of which nothing is known. */
+/* The form of an arbitrary function of these arguments. */
 static enum form_of
 of_any(const enum form_of *x, int n)
 {
@@ -81,7 +81,7 @@ of_call(const struct expr *e, const enum form_of *x)
 	case FN_sqrt:
 	case FN_rsqrt: return x[0] == OF_PRODUCT ? OF_PRODUCT : OF_ELSE;
 	case FN_select:
-		/* What is left out adds nothing, whatever r is. */
+		/* Masked elements contribute 0, whatever r is. */
 		return is_free(x[0]) && ((x[1] == OF_PRODUCT && x[2] == OF_ZERO) ||
 						(x[2] == OF_PRODUCT && x[1] == OF_ZERO))
 			       ? OF_PRODUCT

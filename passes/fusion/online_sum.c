@@ -1,15 +1,16 @@
 /*
- * A sum of what a product makes becomes a smaller one. In gradients of softmax the sum over a row of
- * p * dP, which no pass over the row knows before its end, is taken from what the forward pass left:
+ * Replaces a sum over the result of a product by a smaller sum. In gradients of softmax, the sum
+ * over a row of p * dP, which is known only after a pass over the row, is computed from results of
+ * the forward pass:
  *
  *     o[i,d] = sum(k) p[i,k] v[k,d]     dP[i,k] = sum(d) dO[i,d] v[k,d]
  *     sum(k) p[i,k] dP[i,k] = sum(d) dO[i,d] sum(k) p[i,k] v[k,d] = sum(d) dO[i,d] o[i,d]
  *
- * (Dao et al., "FlashAttention", 2022, equation 4). It holds whatever p is: the summand is taken apart into its
- * factors, and if those, without dP and without what is the same for the whole row, are the factors
- * of the first operand of an end o of the chain whose other operand is that of dP, the sum is over
- * d. Conversions of floats are taken for equal to what they convert: terms are added in another order,
- * and rounded at other places.
+ * (Dao et al., "FlashAttention", 2022, equation 4). It holds for any p. The summand is split into
+ * its factors. If these, without dP and without factors that are constant along the row, are the
+ * factors of the first operand of an end o of the chain, and o's other operand is that of dP, the
+ * sum is taken over d. Conversions of floats are ignored: terms are added in another order, and
+ * rounded at other places.
  */
 #include "passes/fusion/online.h"
 
@@ -56,7 +57,7 @@ is_float(enum ir_dtype t)
 	return ir_dtype_class(t) == IR_FLOAT;
 }
 
-/* A scalar constant; false: it is none. */
+/* Is the op a scalar constant? Sets its value; false if it is not. */
 static bool
 constant_of(const struct ir_op *op, const struct expr *e, double *value)
 {
@@ -71,7 +72,7 @@ constant_of(const struct ir_op *op, const struct expr *e, double *value)
 	return is_float((enum ir_dtype)maker->result[0].type->dtype);
 }
 
-/* Adds the factors of an expression; false: it has none but itself. */
+/* Adds the factors of an expression; false: the expression is itself a single factor. */
 static bool
 add_expr(struct factors *x, const struct ir_op *op, const struct expr *e, int power)
 {
@@ -108,7 +109,7 @@ add_expr(struct factors *x, const struct ir_op *op, const struct expr *e, int po
 	}
 }
 
-/* Adds the factors of a value: those of a wide one by what makes it. */
+/* Adds the factors of a value; for a wide value, those of the op that makes it. */
 static void
 add_value(struct factors *x, const struct ir_value *v, int power)
 {
@@ -132,9 +133,9 @@ factors_of(struct online *o, const struct ir_value *v)
 	return x;
 }
 
-/* --- the match ----------------------------------------------------------------------------------- */
+/* --- the match ------------------------------------------------------------------------------ */
 
-/* What a dim is an index of: a class, or dim -1 - x of the operand that both products read. */
+/* A dim's key: its class, or -1 - x for dim x of the operand that both products read. */
 enum { NOTHING = -100 };
 
 struct keys {
@@ -150,8 +151,8 @@ set_keys(const struct online *o, struct keys *k, const struct form_access *x, co
 	return true;
 }
 
-/* The keys of the indices of a product, of whose operands `shared` is the common one; `cls` are the classes
- * of x. */
+/* Sets the keys of a product's indices. `shared` is the operand that both products read; `cls` has
+ * the classes of x. */
 static struct keys
 keys_of(const struct online *o, const struct form *f, const struct form_access *x,
 	const int8_t *cls, int shared)
@@ -183,7 +184,7 @@ struct match {
 	double scale;
 };
 
-/* Are the dims of the other operand of `inner`, the product, those of the result of `end`? */
+/* Does the other operand of the product `inner` have the dims of the result of `end`? */
 static bool
 same_dims(struct online *o, uint32_t inner, int in_shared, uint32_t end, int end_shared,
 	struct match *x)
@@ -212,7 +213,8 @@ same_dims(struct online *o, uint32_t inner, int in_shared, uint32_t end, int end
 	return true;
 }
 
-/* Has the value one element for each row: the dims of a wide one, but 1 where the sum is over? */
+/* Is the value constant along rows: does it have the dims of a wide value, but size 1 in the summed
+ * dims? */
 static bool
 is_of_row(const struct ir_value *v, const struct ir_type *wide, uint32_t summed)
 {
@@ -226,8 +228,7 @@ is_of_row(const struct ir_value *v, const struct ir_type *wide, uint32_t summed)
 	return true;
 }
 
-/* Takes the factors of w out of those of the sum: what is left is the product, and what is the same for the
- * row. */
+/* Removes the factors of w from those of the sum: the product and row constants must remain. */
 static bool
 take_out(const struct online *o, const struct factors *sum, const struct factors *w,
 	const struct ir_type *wide, uint32_t summed, struct match *x, uint32_t *inner)
@@ -274,7 +275,7 @@ take_out(const struct online *o, const struct factors *sum, const struct factors
 	return !left.full && *inner != OPFUSE_NONE;
 }
 
-/* The dims of a wide value that an end has no indices of. */
+/* The dims of a wide value whose indices an end does not have, a set. */
 static uint32_t
 summed_dims(const struct online *o, uint32_t wide, uint32_t end)
 {
@@ -301,7 +302,7 @@ classes_of(const struct online *o, uint32_t wide, uint32_t dims)
 	return set;
 }
 
-/* Does the sum, of `wide`, follow from an end with one operand `shared`? */
+/* Can the sum over `wide` be computed from an end one of whose operands is `shared`? */
 static bool
 matches(struct online *o, uint32_t sum, uint32_t wide, uint32_t end, int shared, struct match *x)
 {
@@ -340,7 +341,7 @@ find(struct online *o, uint32_t sum, uint32_t wide, struct match *x)
 	return false;
 }
 
-/* --- the sum ------------------------------------------------------------------------------------- */
+/* --- the sum -------------------------------------------------------------------------------- */
 
 static struct ir_value *
 build_attr(struct ir_builder *b, enum op_code code, struct ir_value *v, struct ir_attr attr)
@@ -445,7 +446,7 @@ move_sum(struct online *o, uint32_t sum, uint32_t wide, const struct match *x)
 	struct ir_op *op = o->u->op[sum];
 	struct ir_op *before = op->prev;
 	struct ir_builder b = {.m = o->u->m, .block = o->u->block, .before = op, .loc = op->loc};
-	/* Layouts may not go together: then the sum stays. */
+	/* If the layouts are not compatible, the sum stays. */
 	const bool muted = diag_mute(b.m->ctx->diag, true);
 	struct ir_value *r = build_sum(&b, o, sum, wide, x);
 

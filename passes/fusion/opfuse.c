@@ -13,8 +13,8 @@
  *
  * `undo` takes kernels apart: the ops of each fuse stand in its place.
  *
- * Right because a fuse means its body, and no kernel waits for itself. Collectives, inputs, params
- * and updates are never in a kernel.
+ * Right because a fuse computes what its body computes, and no kernel depends on itself.
+ * Collectives, inputs, params and updates are never in a kernel.
  */
 #include "passes/fusion/opfuse.h"
 #include "passes/search/joint.h"

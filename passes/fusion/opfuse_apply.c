@@ -1,7 +1,7 @@
 /*
- * Kernels become fuses. Which results leave a kernel, and what is in it at all, follows from who
- * reads: from the last op to the first, an op of a kernel is alive when an op that is alive reads
- * it there, or when it is at home there and somebody who is alive has no copy of his own.
+ * Kernels become fuses. Liveness decides which ops a kernel keeps and which results it writes. From
+ * the last op to the first, an op of a kernel is live if a live op of that kernel reads it, or if
+ * the kernel is its home and a live op elsewhere reads it without a copy of its own.
  */
 #include "passes/fusion/opfuse.h"
 
@@ -14,10 +14,10 @@
 
 struct apply {
 	struct opfuse *u;
-	bool **live;           /* [nops] of kernel k: of its ops */
-	bool *out;             /* [nops] read outside of its home */
+	bool **live;           /* [nops] per kernel k, for each of its ops */
+	bool *out;             /* [nops] read outside of its home kernel */
 	struct ir_op **fuse;   /* [nops] of kernel k; NULL: none */
-	struct ir_value **now; /* [nops] what stands for its result; NULL: itself */
+	struct ir_value **now; /* [nops] the replacement of its result; NULL: itself */
 };
 
 static uint32_t
@@ -30,7 +30,8 @@ find(const struct opfuse_kernel *k, uint32_t op)
 	return i;
 }
 
-/* Is op, in kernel k, read there by an op that is alive? Kernels are small, readers may be many. */
+/* Does a live op of kernel k read op? Scans the kernel, which is small; op may have many
+ * readers. */
 static bool
 is_read_in(const struct apply *a, uint32_t op, uint32_t k)
 {
@@ -43,7 +44,7 @@ is_read_in(const struct apply *a, uint32_t op, uint32_t k)
 	return false;
 }
 
-/* Is op alive in kernel `in`, and without a copy of `what`? */
+/* Is op live in kernel `in`, and does that kernel have no copy of `what`? */
 static bool
 reads_from_outside(const struct apply *a, uint32_t op, uint32_t in, uint32_t what)
 {
@@ -75,7 +76,7 @@ find_live(struct apply *a)
 
 	for (uint32_t op = u->nops; op-- > 0;) {
 		const uint32_t home = u->home[op];
-		/* What nobody reads from the start is no business of ours, unless it went into a
+		/* An op that had no readers before is left alone, unless it was joined into a
 		 * kernel. */
 		const bool alone = u->first[op] == u->first[op + 1] && u->kernel[home].n == 1;
 		a->out[op] = is_read_outside(a, op);
@@ -107,7 +108,7 @@ remark_kernel(struct apply *a, const struct ir_op *fuse, uint32_t n, uint32_t co
 	}
 }
 
-/* The fuse of kernel k, at the end of the block; none where fewer than two ops are left of it. */
+/* The fuse of kernel k, at the end of the block; none if fewer than two of its ops are live. */
 static void
 make_fuse(struct apply *a, uint32_t k)
 {
@@ -156,7 +157,7 @@ replace_ops(struct apply *a)
 	}
 	IR_FOR_OPS_SAFE (op, u->block)
 		if (fuse_is_scalar(op) && !op->result[0].uses)
-			ir_op_erase(op); /* every reader has its own */
+			ir_op_erase(op); /* every reader has its own copy */
 }
 
 /* ---- the order of the block ---- */
@@ -166,17 +167,18 @@ struct node {
 	uint32_t waits; /* operands that are not yet placed */
 };
 
-/* The ops of the block in the order of their keys: their numbers, and the places of fuses. */
+/* Orders the ops of the block by their keys: their numbers, or for fuses the places of the
+ * kernels. */
 struct sorter {
 	struct opfuse *u;
 	struct node *node;
-	uint32_t *heap;  /* of numbers of nodes */
-	bool releases;   /* the block has some: who reads last counts for them alone */
-	uint32_t *uses;  /* by value->id: by ops that are not placed yet, releases left out */
+	uint32_t *heap;  /* heap of node numbers */
+	bool releases;   /* does the block have releases? Only then are last readers counted */
+	uint32_t *uses;  /* by value->id: users that are not placed yet, releases not counted */
 	uint32_t *place; /* by op->id: its key, then the number of its node */
 };
 
-/* A heap of numbers of nodes, the least first: nodes are in the order of their keys. */
+/* A heap of node numbers, the smallest first: nodes are numbered in the order of their keys. */
 static void
 push(uint32_t *heap, uint32_t n, uint32_t x)
 {
@@ -203,7 +205,7 @@ pop(uint32_t *heap, uint32_t n)
 	return least;
 }
 
-/* A release waits for what makes its value, and for the last of all others who use it. */
+/* A release waits for the op that makes its value, and for all other users of the value. */
 static uint32_t
 count_waits(const uint32_t *uses, const struct ir_op *op)
 {
@@ -224,7 +226,7 @@ count_uses(struct sorter *s)
 			s->uses[ir_operand(op, j)->id]++;
 }
 
-/* One operand of the op is there; puts it into the heap with the last one. */
+/* One operand of the op is now placed; after the last one the op goes into the heap. */
 static uint32_t
 arrive(struct sorter *s, const struct ir_op *op, uint32_t n)
 {
@@ -251,7 +253,7 @@ tell_readers(struct sorter *s, const struct ir_op *op, uint32_t n)
 	return n;
 }
 
-/* The keys of the ops: of a fuse the place of its kernel. */
+/* Sets the keys of the ops; the key of a fuse is the place of its kernel. */
 static void
 find_places(struct sorter *s, const struct apply *a)
 {
@@ -266,7 +268,7 @@ find_places(struct sorter *s, const struct apply *a)
 			s->place[a->fuse[k]->id] = u->kernel[k].place;
 }
 
-/* Nodes in the order of their keys, those of one key as they stand. */
+/* Numbers the nodes in the order of their keys; equal keys keep the order of the block. */
 static uint32_t
 sort_nodes(struct sorter *s)
 {
@@ -287,7 +289,7 @@ sort_nodes(struct sorter *s)
 	return n;
 }
 
-/* Ops by their places, as far as what they read stands before them. */
+/* Orders the ops by their keys, subject to their dependencies. */
 static void
 sort_block(struct apply *a)
 {
@@ -321,7 +323,7 @@ sort_block(struct apply *a)
 	array_free(s.place);
 }
 
-/* The flags of all kernels in one array, and where each has its own. */
+/* Puts the flags of all kernels into one array, and sets where those of each kernel begin. */
 static bool **
 live_create(struct opfuse *u)
 {

@@ -1,12 +1,13 @@
 /*
- * opfuse within a budget (`dopt -budget`). A kernel at the place of its last op keeps operands of the
- * others until there, one at the place of its first op has results earlier than they are read: memory
- * that was free between two ops is not. Where that raises the peak of the step above the budget, trials
- * (passes/analysis/cost/trial.h) form kernels under a few limits on what is live: what fits before fits
- * after, and what does not needs no more.
+ * opfuse within a budget (`dopt -budget`). A kernel at the place of its last op keeps the operands
+ * of its other ops alive until there; a kernel at the place of its first op has its results earlier
+ * than they are read. Both take memory that was free between the ops. Where that raises the peak of
+ * the step above the budget, trials (passes/analysis/cost/trial.h) form kernels under a few limits
+ * on what is live: a step that fits before still fits, and one that does not needs no more memory.
  *
- * A limit on live bytes: kernels are formed in a trial, ops at which more is live are marked, and no op is moved
- * or copied across a mark when kernels are formed again; a few times, until nothing new is marked.
+ * A limit on live bytes: kernels are formed in a trial, ops at which more is live are marked, and
+ * no op is moved or copied across a mark when kernels are formed again; a few times, until nothing
+ * new is marked.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -28,7 +29,7 @@ struct attempt {
 	uint32_t nops;
 };
 
-/* Where each op of the block stands among the ops that there were before, by op->id. */
+/* The number that each op of the block had before kernels were formed, by op->id. */
 static uint32_t *
 numbers(const struct opfuse *u, const struct ir_module *m)
 {
@@ -42,7 +43,8 @@ numbers(const struct opfuse *u, const struct ir_module *m)
 	return number;
 }
 
-/* Marks the ops of the step with kernels at which more than so many bytes are live. Is one new? */
+/* Marks the ops of the fused step at which more than `allowed` bytes are live. True: an op was
+ * newly marked. */
 static bool
 mark(const struct attempt *a, const struct opfuse *u, const struct ir_module *m, uint64_t allowed,
 	bool *marked)
@@ -79,7 +81,8 @@ form(const struct attempt *a, struct ir_module *m, const bool *marked, bool sile
 	return u;
 }
 
-/* The marks for a limit on live bytes, found on the step as it came, which it then is again; NULL: no limit. */
+/* The marks for a limit on live bytes; NULL: no limit. Tries kernels on the step and restores
+ * it. */
 static bool *
 find_marks(const struct attempt *a, uint64_t allowed)
 {
@@ -111,7 +114,8 @@ form_within(void *data, struct ir_module *m, uint64_t allowed)
 	talloc_free(form(a, m, marked, true));
 }
 
-/* Below what was live the surroundings of the peak stay as they were, gaps between buffers, too. */
+/* Limits below the current peak leave the ops around the peak unchanged, including gaps between
+ * buffers. */
 static void
 find_limits(const struct attempt *a, uint64_t limit[LIMITS])
 {
@@ -157,8 +161,8 @@ opfuse_within(struct pass_run *run, struct ir_module *m, opfuse_policy *policy, 
 		return false;
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
 		a.nops++;
-	/* One that needs half as much again gets all kernels: what may come later, offload, moves
-	 * states only. */
+	/* A step that needs 1.5 times the budget or more gets all kernels, since passes that
+	 * follow, such as offload, may only move states. */
 	if (base.r.live <= budget + budget / 2) {
 		find_limits(&a, limit);
 		if (!trial_fit(&t, budget, &allowed, &r, &fits))

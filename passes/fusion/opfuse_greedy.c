@@ -3,14 +3,14 @@
  *
  *   chains    in issue order, an op's kernel joins those that make its operands
  *   siblings  kernels that read one tensor, the largest first, read it once; then chains again,
- *             now that it is known which kernels there are
- *   copies    from the last op to the first: what is cheap to compute again is computed by those
- *             who read it, where that moves fewer bytes (duplicate fusion)
+ *             now that the kernels are known
+ *   copies    from the last op to the first: ops that are cheap to compute again are computed by
+ *             their readers, where that moves fewer bytes (duplicate fusion)
  *
- * Two kernels a and b, a before b, become one at the place of b where nobody outside of them who
- * stands before b reads from a: nobody waits then, no collective among them. Or at the place of a,
- * where all that b reads stands before a: all its results are there earlier, but those of a wait
- * for b, so not where a collective reads from a.
+ * Two kernels a and b, a before b, become one at the place of b if no other kernel before b reads
+ * from a: then no reader, and no collective, is delayed. Or at the place of a, if all that b reads
+ * stands before a: then the results of b are available earlier, but those of a only when b is done,
+ * so not if a collective reads from a.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -22,14 +22,14 @@
 #include <stdlib.h>
 
 enum greedy_limit {
-	FAR = 64,           /* ops: what is moved further keeps its tensors alive much longer */
-	READERS = 16,       /* of one value are looked at: more of them stand far apart */
-	MISSED_REMARKS = 10 /* tensors that are named because they go through memory */
+	FAR = 64,           /* ops; moving an op further would keep its tensors alive much longer */
+	READERS = 16,       /* readers of a value that are examined; further ones are far apart */
+	MISSED_REMARKS = 10 /* tensors named in remarks because they go through memory */
 };
 
 /* ---- joining ---- */
 
-/* Is everybody outside of both who reads from a placed behind b? */
+/* Do all other readers of kernel a come after b? */
 static bool
 nobody_waits(struct opfuse *u, uint32_t a, uint32_t b)
 {
@@ -57,7 +57,7 @@ is_sent(const struct opfuse *u, uint32_t a)
 	return false;
 }
 
-/* Does all that b reads, but for a, stand before a? */
+/* Do all operands of b, except a, stand before a? */
 static bool
 is_ready(struct opfuse *u, uint32_t a, uint32_t b)
 {
@@ -72,7 +72,8 @@ is_ready(struct opfuse *u, uint32_t a, uint32_t b)
 	return ready;
 }
 
-/* Bytes of what kernel k leaves, and of what nobody reads after it but k and `with`. */
+/* Bytes that kernel k writes (*left), and bytes of its operands that only k and `with` still read
+ * (*ended). */
 static void
 find_bytes(struct opfuse *u, uint32_t k, uint32_t with, double *left, double *ended)
 {
@@ -87,7 +88,7 @@ find_bytes(struct opfuse *u, uint32_t k, uint32_t with, double *left, double *en
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		bool last = !op_is(u->op[operand[i]], TRAIT_NAMED);
-		/* From the last reader on: where there are many it mostly comes after k. */
+		/* Start at the last reader: if there are many, it is usually after k. */
 		for (uint32_t r = u->first[operand[i] + 1]; r-- > u->first[operand[i]] && last;) {
 			const uint32_t in = u->home[u->reader[r]];
 			last = in == with || u->kernel[in].place <= u->kernel[k].place;
@@ -96,7 +97,8 @@ find_bytes(struct opfuse *u, uint32_t k, uint32_t with, double *left, double *en
 	}
 }
 
-/* Would less memory be free between two kernels if a, at first, were done where b is? */
+/* Would less memory be free between the two kernels if a, the earlier one, ran at the place of
+ * b? */
 static bool
 grows_late(struct opfuse *u, uint32_t a, uint32_t b)
 {
@@ -106,7 +108,7 @@ grows_late(struct opfuse *u, uint32_t a, uint32_t b)
 	return ended > left;
 }
 
-/* And if b were done where a is? */
+/* Would less memory be free between them if b ran at the place of a? */
 static bool
 grows_early(struct opfuse *u, uint32_t a, uint32_t b)
 {
@@ -116,8 +118,8 @@ grows_early(struct opfuse *u, uint32_t a, uint32_t b)
 	return left > ended;
 }
 
-/* Has the kernel rows so long that two of them do not fit the cache? It goes over memory several
- * times then, fused or not. */
+/* Are the rows of the kernel so long that two of them exceed the cache? Then it goes over memory
+ * several times, fused or not. */
 static bool
 has_long_rows(const struct opfuse *u, uint32_t kernel)
 {
@@ -136,11 +138,11 @@ has_long_rows(const struct opfuse *u, uint32_t kernel)
 }
 
 enum how {
-	HOW_LATE,  /* at the place of the later one */
-	HOW_EITHER /* there, or at that of the first one; not over a long way */
+	HOW_LATE,  /* at the place of the later kernel */
+	HOW_EITHER /* at the later place, or at the first; not over a long distance */
 };
 
-/* Joins kernels x and y where they can be one; which number it has is up to it. */
+/* Joins kernels x and y if they can be one kernel; join() decides which number it has. */
 static bool
 try_join(struct opfuse *u, uint32_t x, uint32_t y, enum how how)
 {
@@ -195,7 +197,7 @@ largest_first(const void *a, const void *b)
 	return x->op < y->op ? -1 : x->op > y->op;
 }
 
-/* All ops with a result, the largest first. */
+/* All ops with a result, the largest result first. */
 static struct tensor *
 by_size(struct opfuse *u)
 {
@@ -233,11 +235,11 @@ join_siblings(struct opfuse *u, const struct tensor *t)
 
 struct copier {
 	struct opfuse *u;
-	double bytes_a_flop; /* that are moved while one number is computed */
-	double *flops;       /* [alike->n]; -1: nobody has asked */
+	double bytes_a_flop; /* bytes moved in the time of one floating-point operation */
+	double *flops;       /* [alike->n]; -1: not computed yet */
 };
 
-/* Bytes that kernel k reads more when it computes op itself. */
+/* Additional bytes that kernel k reads if it computes op itself. */
 static double
 more_to_read(const struct opfuse *u, uint32_t op, uint32_t k)
 {
@@ -264,7 +266,7 @@ flops_of(const struct copier *c, uint32_t op)
 	return *flops;
 }
 
-/* Bytes saved where kernel k computes op instead of reading it; arithmetic counts as bytes. */
+/* Bytes saved if kernel k computes op instead of reading it; arithmetic is converted to bytes. */
 static double
 gain(struct copier *c, uint32_t op, uint32_t k)
 {
@@ -275,7 +277,8 @@ gain(struct copier *c, uint32_t op, uint32_t k)
 	return u->bytes[op] - more_to_read(u, op, k) - flops_of(c, op) * c->bytes_a_flop;
 }
 
-/* Is it at home alone, and gone when all have copies? */
+/* Bytes written and, if op is alone in its home, read to make op: saved if all readers have
+ * copies. */
 static double
 bytes_to_make(const struct opfuse *u, uint32_t op)
 {
@@ -290,7 +293,7 @@ bytes_to_make(const struct opfuse *u, uint32_t op)
 	return sum;
 }
 
-/* Gives copies of op to all its readers, or to those who gain by it alone. */
+/* Copies op into all its readers if that pays in total, else into those where it pays alone. */
 static void
 place_copies(struct copier *c, uint32_t op)
 {
@@ -318,7 +321,7 @@ may_be_copied(const struct opfuse *u, uint32_t op)
 	       !opfuse_heavy(u, op);
 }
 
-/* A device that computes f32 and moves bytes as that of the cluster does, or the generic one. */
+/* The f32 and memory rates of the cluster's device, or of the generic one. */
 static double
 bytes_a_flop(const struct opfuse *u)
 {
@@ -342,7 +345,7 @@ copy_cheap_ops(struct opfuse *u)
 
 /* ---- what was not fused ---- */
 
-/* Why the reader in kernel `in` does not share a kernel with op; NULL: nothing to say. */
+/* Why the reader in kernel `in` does not share a kernel with op; NULL: no remark. */
 static const char *
 reason(struct opfuse *u, uint32_t op, uint32_t in)
 {

@@ -1,4 +1,4 @@
-/* Kernels as sets of ops: joining, copying, and who reads what. See opfuse.h. */
+/* Kernels as sets of ops: joining, copying, and which kernels read what. See opfuse.h. */
 #include "ir/base/alloc.h"
 #include "ir/base/sort.h"
 #include "passes/fusion/opfuse.h"
@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Who makes which operand, next to each other: to ask the ops goes through memory. */
+/* Copies makers of operands into one array: following pointers to the ops would miss the cache. */
 static void
 find_makers(struct opfuse *u)
 {
@@ -27,7 +27,7 @@ find_makers(struct opfuse *u)
 		}
 }
 
-/* Notes what has that number; has it not been noted since u->now was raised? */
+/* Stamps `number`; returns false if it has been stamped since u->now was raised. */
 static bool
 is_new(struct opfuse *u, uint32_t number)
 {
@@ -37,8 +37,8 @@ is_new(struct opfuse *u, uint32_t number)
 	return fresh;
 }
 
-/* Counts the readers of every op at first[op + 2], or writes them from first[op + 1] on, which is the
- * end of them then. Returns how many there are. */
+/* Counts the readers of every op in first[op + 2], or writes them from first[op + 1] on, which then
+ * becomes the end of the list. Returns how many there are. */
 static uint32_t
 each_reader(struct opfuse *u, bool write)
 {
@@ -63,7 +63,8 @@ each_reader(struct opfuse *u, bool write)
 static void
 find_readers(struct opfuse *u)
 {
-	/* Counts stand two places further on, so that filling in leaves the ends behind. */
+	/* Counts are two positions ahead, so that filling in the readers leaves each start in
+	 * first[op]. */
 	u->first = ARRAY_ZERO(u, uint32_t, u->nops + 3u);
 	u->reader = ARRAY_NEW(u, uint32_t, each_reader(u, false));
 	for (uint32_t i = 2; i <= u->nops; i++)
@@ -139,7 +140,7 @@ opfuse_reads(const struct opfuse *u, uint32_t reader, uint32_t op)
 	return false;
 }
 
-/* The kernel that has the ops of kernel k by now. */
+/* The kernel that now has the ops of kernel k. */
 static uint32_t
 now_in(const struct opfuse *u, uint32_t k)
 {
@@ -201,7 +202,7 @@ opfuse_operands(struct opfuse *u, uint32_t kernel, uint32_t *n)
 	return list->at;
 }
 
-/* How many ops two ascending lists have together, each once; they are out[] then, unless that is
+/* The number of ops in the union of two ascending lists; the union is written to out[] unless
  * NULL. */
 static uint32_t
 merge(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb, uint32_t *out)
@@ -235,7 +236,7 @@ opfuse_check_join(struct opfuse *u, uint32_t a, uint32_t b)
 	return check_merged(u, b, u->kernel[a].op, u->kernel[a].n);
 }
 
-/* A copy reads the operands of op where k is. */
+/* The copy reads the operands of op at the place of k. */
 bool
 opfuse_may_copy(struct opfuse *u, uint32_t op, uint32_t k)
 {

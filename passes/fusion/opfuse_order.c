@@ -1,8 +1,9 @@
-/* Joins two kernels where no path through others leads from one to the other: passes/fuse/apart.h. */
+/* Joins two kernels where no path through others leads from one to the other:
+ * passes/fuse/apart.h. */
 #include "passes/fuse/apart.h"
 #include "passes/fusion/opfuse.h"
 
-/* The kernels that `reader` is in, where they do not have op themselves. */
+/* The kernels that contain `reader` and do not contain op. */
 static bool
 visit_reader(struct opfuse *u, uint32_t op, uint32_t reader, apart_visit *visit, void *to)
 {

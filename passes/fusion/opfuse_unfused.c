@@ -1,11 +1,11 @@
 /*
- * Ops that opfuse leaves alone because of their names, as programs have them that run an op at a time: the loss of Megatron-LM,
- * a softmax of sizes that its fused kernel does not do.
+ * Ops that opfuse leaves alone because of their names, as programs have them that run an op at a
+ * time: the loss of Megatron-LM, a softmax of sizes that its fused kernel does not support.
  *
- * A name stands for the values of all blocks that are called so, and for all in an instance of a template: "core.scores" for
- * %block3.core.scores, "entropy" for %entropy.e. Gradients are named like their values, %d_block3.core.scores: "d_core.scores".
- * Ops that passes insert have no names, such as the conversions of amp: they go with a named op that they read or that reads
- * them.
+ * A name stands for the values of all blocks that are called so, and for all in an instance of a
+ * template: "core.scores" for %block3.core.scores, "entropy" for %entropy.e. Gradients are named
+ * like their values, %d_block3.core.scores: "d_core.scores". Ops that passes insert have no names,
+ * such as the conversions of amp: they go with a named op that they read or that reads them.
  */
 #include "passes/fusion/opfuse.h"
 
@@ -27,7 +27,8 @@ is_gradient(const char *name)
 	return strncmp(name, "d_", 2) == 0;
 }
 
-/* Is `part` in the name as whole words: after its start or a dot, before its end, a dot or the number that makes names unique? */
+/* Is `part` in the name as whole words: after its start or a dot, before its end, a dot or the
+ * number that makes names unique? */
 static bool
 has_part(const char *name, const char *part)
 {
@@ -58,7 +59,7 @@ is_named(const struct ir_op *op, char *const *part)
 	return false;
 }
 
-/* An op without a name: does it read a named one, or does one read it? */
+/* Does an op without a name read a named op, or is it read by one? */
 static bool
 goes_along(const struct opfuse *u, const bool *named, uint32_t op)
 {

@@ -1,7 +1,7 @@
 /*
- * policy=xla: what XLA does for GPUs, as a baseline to compare with. Followed are the passes of its
- * fusion pipeline as TensorFlow 2.5 to 2.12 had them, before a search by priority took the place of
- * the first three (xla/service/gpu: fusion_pipeline.cc, instruction_fusion.cc, fusion_merger.cc,
+ * policy=xla: what XLA does for GPUs, as a baseline to compare with. It follows the passes of the
+ * fusion pipeline of TensorFlow 2.5 to 2.12, before a search by priority replaced the first three
+ * (xla/service/gpu: fusion_pipeline.cc, instruction_fusion.cc, fusion_merger.cc,
  * multi_output_fusion.cc, gpu_fusible.cc; xla/service/instruction_fusion.cc says what is
  * expensive):
  *
@@ -29,10 +29,10 @@
 #include <stdlib.h>
 
 enum xla_limit {
-	READERS = 64 /* kernels that a value is looked at with */
+	READERS = 64 /* readers of a value that are examined */
 };
 
-/* The merger may move so many times the bytes, for a launch that is saved. */
+/* The merger may move up to this multiple of the bytes, as a launch is saved. */
 static const double merger_bytes = 1.1;
 
 static enum fuse_kind
@@ -50,7 +50,7 @@ has_product(const struct opfuse *u, uint32_t kernel)
 	return false;
 }
 
-/* The op whose result a kernel is there for: its last one. */
+/* The root of a kernel: its last op. */
 static uint32_t
 root_of(const struct opfuse *u, uint32_t kernel)
 {
@@ -63,7 +63,7 @@ is_reduction(const struct opfuse *u, uint32_t op)
 	return kind_of(u, op) == FUSE_ROW || kind_of(u, op) == FUSE_LAST;
 }
 
-/* Is there anybody who reads from the kernel, or was there never? */
+/* Does another op read from the kernel, or did none of its ops ever have a reader? */
 static bool
 is_wanted(struct opfuse *u, uint32_t kernel)
 {
@@ -79,7 +79,7 @@ is_wanted(struct opfuse *u, uint32_t kernel)
 
 /* ---- library calls ---- */
 
-/* Is the other operand of this sum a vector, spread over the result? */
+/* Is the other operand of this sum a broadcast vector? */
 static bool
 adds_bias(const struct opfuse *u, uint32_t op, uint32_t product)
 {
@@ -95,7 +95,7 @@ adds_bias(const struct opfuse *u, uint32_t op, uint32_t product)
 	return sides == 1 && u->op[op]->result[0].type->rank > 1;
 }
 
-/* The one op that reads `op`, in a kernel of its own; OPFUSE_NONE: there are none or several. */
+/* The only op that reads `op`, if it is a kernel of its own; OPFUSE_NONE: none or several. */
 static uint32_t
 only_reader(struct opfuse *u, uint32_t op)
 {
@@ -107,7 +107,7 @@ only_reader(struct opfuse *u, uint32_t op)
 	return in[0];
 }
 
-/* Would both be one kernel, at the later place, without a mark between them? */
+/* Could both be one kernel at the later place, with no marked op between them? */
 static bool
 may_join(struct opfuse *u, uint32_t a, uint32_t b)
 {
@@ -151,7 +151,7 @@ elements(const struct opfuse *u, uint32_t op)
 	return u->bytes[op] / ir_dtype_bytes((enum ir_dtype)t->dtype);
 }
 
-/* Does the kernel read an element of op's result more than once, to spread it? */
+/* Does the kernel read elements of op's result more than once, to broadcast them? */
 static bool
 reuses(const struct opfuse *u, uint32_t op, uint32_t kernel)
 {
@@ -171,7 +171,7 @@ is_always_copied(const struct opfuse *u, uint32_t op)
 	return code == OP_broadcast || code == OP_constant || code == OP_iota;
 }
 
-/* Takes op up into the kernel, which reads it. */
+/* Joins op into a kernel that reads it, or copies it there. */
 static bool
 take_up(struct opfuse *u, uint32_t op, uint32_t kernel, bool may_duplicate)
 {
@@ -265,7 +265,8 @@ merge_kernel(struct opfuse *u, uint32_t kernel)
 
 /* ---- multi-output fusion ---- */
 
-/* Have the kernels the same loops: of their results, or of what both reduce in the same way? */
+/* Do the kernels have the same loops: the same result shape, or the same reduction of operands of
+ * the same shape? */
 static bool
 is_alike(const struct opfuse *u, uint32_t a, uint32_t b)
 {
@@ -336,7 +337,7 @@ fuse_all_siblings(struct opfuse *u)
 	array_free(op);
 }
 
-/* A kernel becomes part of a reduction that reads it, and leaves its own result too. */
+/* Joins a kernel into a reduction that reads it; its own result is still written. */
 static void
 fuse_into_reduction(struct opfuse *u, uint32_t kernel)
 {

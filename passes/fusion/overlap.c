@@ -1,7 +1,8 @@
 /*
- * overlap: computation beside messages of activations. A message between two products, as tensor
- * parallelism has them, is waited for by the next op of the text. What stands before it and does
- * not lead to it, such as the product for the gradient of a weight, is issued after it is posted:
+ * overlap: computation during messages of activations. A message between two products, as tensor
+ * parallelism has them, is waited for by the next op of the text. An op that stands before the
+ * message and does not lead to it, such as the product for the gradient of a weight, is issued
+ * after it is posted:
  *
  *     %w = contract(%d, %a)  %e = matmul(%d, %v)  %s = allreduce(%e)  ... %s ...
  *     %e = matmul(%d, %v)  %s = allreduce(%e)  %w = contract(%d, %a)  ... %s ...
@@ -9,10 +10,11 @@
  * That is what Megatron-LM does with the gradient of an input that is split over tensor-parallel
  * devices (Narayanan et al., arXiv:2104.04473; "async tensor-model-parallel allreduce").
  *
- * Right because ops move only behind ops that do not depend on them: what moves has no ancestor of
- * the message, and it keeps its order. An op moves once, from between the message before and this
- * one, so that operands live hardly longer. Where a step with all moves would exceed the memory that there is, ops
- * stay before the messages for which most bytes would have to wait (passes/analysis/cost/trial.h).
+ * Right because ops move only past ops that do not depend on them: no ancestor of the message
+ * moves, and moved ops keep their order. An op moves once, from between the previous message and
+ * this one, so that operands live only a little longer. Where a step with all moves would exceed
+ * the available memory, ops stay before the messages for which most bytes would have to wait
+ * (passes/analysis/cost/trial.h).
  */
 #include "ir/base/alloc.h"
 #include "ir/base/sort.h"
@@ -30,14 +32,14 @@ struct mover {
 	struct pass_run *run; /* NULL: a trial, without statistics */
 	struct ir_module *m;
 	uint32_t batch;      /* set of axes over which dim 0 of an input is split */
-	bool *leads;         /* by op->id: to the message at hand */
-	bool *moved;         /* likewise; once is enough, or all would gather at the end */
-	uint64_t allowed;    /* bytes that may wait for a message, of operands of what moves */
-	struct costs *costs; /* those bytes, of each message; NULL: not asked */
+	bool *leads;         /* by op->id: the current message depends on it */
+	bool *moved;         /* by op->id: an op moves once, or all ops would collect at the end */
+	uint64_t allowed;    /* bytes that may wait for a message: operands of moved ops */
+	struct costs *costs; /* those bytes, recorded per message; NULL: not wanted */
 	const void *owner;   /* of those */
 };
 
-/* Of what is computed for each slice of the batch: no params, no gradients of params. */
+/* Is the op computed for each slice of the batch? Params and their gradients are not. */
 static bool
 is_activation(const struct mover *v, const struct ir_op *op)
 {
@@ -77,21 +79,22 @@ mark_operands(struct mover *v, const struct ir_op *op)
 			v->leads[ir_operand(op, i)->op->id] = true;
 }
 
-/* Does the op compute what takes time? */
+/* Does the op take time to compute? */
 static bool
 is_work(const struct ir_op *op)
 {
 	return op->nresults && !op_is(op, TRAIT_EFFECT | TRAIT_NAMED | TRAIT_PARALLEL);
 }
 
-/* Does the op, which stands between an earlier message and this one, move behind it? */
+/* Does the op, between an earlier message and this one, move after this one? */
 static bool
 moves(const struct mover *v, const struct ir_op *op)
 {
 	return op->noperands && !v->leads[op->id] && !v->moved[op->id];
 }
 
-/* Marks what leads to the message, back to the one before; returns the bytes that what moves reads. */
+/* Marks the ops that lead to the message, back to `before`; returns the bytes of the moved ops'
+ * operands. */
 static uint64_t
 bytes_behind(struct mover *v, const struct ir_op *before, const struct ir_op *message)
 {
@@ -108,7 +111,8 @@ bytes_behind(struct mover *v, const struct ir_op *before, const struct ir_op *me
 	return bytes;
 }
 
-/* Moves what stands between an earlier message and this one behind it; returns how many ops compute. */
+/* Moves ops from between an earlier message and this one past this one; returns how many of them
+ * compute. */
 static uint32_t
 move_behind(struct mover *v, const struct ir_op *before, struct ir_op *message)
 {
@@ -158,7 +162,7 @@ move_on(void *data, struct ir_module *m, uint64_t allowed)
 	move_all((struct mover){.m = m, .allowed = allowed});
 }
 
-/* The bytes that wait for each message where all moves, ascending. */
+/* The bytes that wait for each message if all ops move, ascending. */
 static void
 list_costs(const struct pass_run *run, struct ir_module *m, struct costs *costs)
 {
@@ -171,7 +175,8 @@ list_costs(const struct pass_run *run, struct ir_module *m, struct costs *costs)
 	sort_uint64(costs->at, (size_t)costs->n);
 }
 
-/* As many bytes as leave the step within the limit; TRIAL_ALL where it is with all moves. False: reported. */
+/* The largest number of waiting bytes with which the step fits; TRIAL_ALL: all ops move. False:
+ * reported. */
 static bool
 find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, uint64_t *allowed)
 {
@@ -181,7 +186,7 @@ find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, ui
 	bool fits;
 
 	list_costs(run, m, &costs);
-	if (!costs.n || !costs.at[costs.n - 1]) /* nothing moves that reads anything */
+	if (!costs.n || !costs.at[costs.n - 1]) /* no op with operands moves */
 		return true;
 	if (!trial_begin(&base, run, m))
 		return false;

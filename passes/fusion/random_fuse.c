@@ -1,7 +1,7 @@
 /*
- * random-fuse: kernels at random. What opfuse and the searches may make of a step is drawn here
- * without any judgement, so that kernels of all kinds are there to be measured and an estimator can
- * learn from them (DisCo, section 4.3):
+ * random-fuse: kernels at random. Draws the kernels that opfuse and the searches could form without
+ * judging them, so that kernels of all kinds can be measured and an estimator trained on them
+ * (DisCo, section 4.3):
  *
  *     dopt -pass=grad,sgd,random-fuse -seed=1 -measure -profile=FILE model.dir
  *
@@ -10,7 +10,7 @@
  * and then one that it reads, or that reads it, or that reads the same as it. How often that is
  * tried is drawn too, so that steps range from almost apart to almost fused.
  *
- * Right because a fuse means its body.
+ * Right because a fuse computes what its body computes.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -24,7 +24,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Kernels that read one mask may stand a whole step apart: such two stay as they are. */
+/* Two kernels that read the same mask may be far apart in the step: they are left alone. */
 enum { FAR = 200 /* nodes */ };
 
 struct group {
@@ -59,7 +59,7 @@ number_of(const struct sampler *s, const struct ir_op *op)
 	return ir_number(s->ops, op);
 }
 
-/* The kernel that an op is in; NULL: it is none of the block as it was. */
+/* The kernel that an op is in; NULL: it was not in the block at the start. */
 static struct group *
 group_of(const struct sampler *s, const struct ir_op *op)
 {
@@ -68,7 +68,7 @@ group_of(const struct sampler *s, const struct ir_op *op)
 	return number == IR_NO_NUMBER ? NULL : s->group[number];
 }
 
-/* A random op that makes an operand; NULL: none. */
+/* A random op of the block that makes an operand of op; NULL: none. */
 static struct ir_op *
 some_maker(struct sampler *s, const struct ir_op *op)
 {
@@ -77,7 +77,7 @@ some_maker(struct sampler *s, const struct ir_op *op)
 	return ir_operand(op, (int)below(s, op->noperands))->op;
 }
 
-/* A random op that reads a result; NULL: none. */
+/* A random op that reads the result of op; NULL: none. */
 static struct ir_op *
 some_reader(struct sampler *s, const struct ir_op *op)
 {
@@ -112,7 +112,7 @@ both_of(struct sampler *s, const struct group *a, const struct group *b)
 	return g;
 }
 
-/* ---- who reads whom: a group goes by its first op ---- */
+/* ---- reads between groups: a group is named by its first op ---- */
 
 static bool
 visit_uses(const struct sampler *s, const struct group *g, const struct ir_value *v,
@@ -216,8 +216,8 @@ make_fuse(struct sampler *s, const struct group *g)
 	talloc_free(op);
 }
 
-/* All that `op` reads, and what that reads, comes before `at`, unless it stands there already: what
- * reads an op of a fuse may have stood before its last one. done: by op->id. */
+/* Moves the operands of `op`, and theirs in turn, before `at`, unless they are there already: a
+ * reader of one op of a fuse may have preceded the fuse's last op. done: by op->id. */
 static void
 pull_up(bool *done, struct ir_op *op, struct ir_op *at)
 {
@@ -242,7 +242,7 @@ order_block(const struct sampler *s, struct ir_block *b)
 			pull_up(done, op, op);
 }
 
-/* The op of the block whose first result an operand is; s->n: none. */
+/* The op of the block that makes an operand as its first result; s->n: none. */
 static uint32_t
 maker_of(const struct sampler *s, const struct ir_op *op, int j)
 {
@@ -252,7 +252,7 @@ maker_of(const struct sampler *s, const struct ir_op *op, int j)
 	return i == IR_NO_NUMBER ? s->n : i;
 }
 
-/* In order of the block: the order of uses is that in which passes have made them. */
+/* Siblings are taken in block order, as the order of uses depends on earlier passes. */
 static void
 list_readers(struct sampler *s)
 {

@@ -6,15 +6,15 @@
  *
  * Collectives of one op, attributes (axis, dim ...) and element type are put in a bucket in issue
  * order; the policy (tensorfuse.h) says when it is full. The one op of the bucket stands where its
- * last member stood. A bucket is closed before the first op that reads a member's result, so order
- * and dominance hold and nothing else moves. Right because a variadic collective is defined as each
- * alone.
+ * last member stood. A bucket is closed before the first op that reads a member's result, so that
+ * definitions still precede their uses and nothing else moves. Right because a variadic collective
+ * is defined as its collectives one by one.
  *
  * Gathers of sharded params (passes/sharded/gathers.h) stand right before their readers, and can be
  * issued at any earlier point: those of a bucket are issued where the first one stood, and its
  * readers do not close the bucket. That takes memory; the policy says whether it may.
  *
- * Bytes of a message are those at one place, of the larger of operand and result.
+ * The size of a message is that on one device, of the operand or the result, whichever is larger.
  */
 #include "passes/fusion/tensorfuse.h"
 
@@ -37,7 +37,7 @@ struct bucket {
 	struct ir_op **member;    /* [fill.members]; in_bucket says `number` of them */
 	int noperands;
 	bool of_params;
-	uint32_t number; /* from 1; another one each time that it is filled */
+	uint32_t number; /* from 1; a new number each time the bucket is filled */
 	struct fuse_bucket fill;
 };
 
@@ -46,11 +46,11 @@ struct fuser {
 	struct ir_module *m;
 	const struct fuse_policy *policy;
 	void *scratch;
-	struct gathers *gathers; /* that are fused; NULL: none */
+	struct gathers *gathers; /* the gathers of params that are fused; NULL: none */
 	struct bucket *bucket;
 	uint32_t filled;
-	/* By op->id, of ops that were there before this pass: `number` of the bucket, or 0. The source
-	 * of a gather has the last one of its gathers. */
+	/* By op->id, for ops from before this pass: the bucket's `number`, or 0. For the source of
+	 * a gather, the number of the last of its gathers. */
 	uint32_t *in_bucket, nids;
 	uint64_t hash; /* of what was fused */
 	bool silent;
@@ -69,7 +69,7 @@ message_bytes(const struct ir_module *m, const struct ir_op *op)
 	return bytes;
 }
 
-/* Bytes that have to be copied into the row of the message. */
+/* Bytes to be copied into the contiguous row of the message. */
 static int64_t
 packed_bytes(const struct ir_module *m, const struct ir_op *op)
 {
@@ -101,7 +101,7 @@ remark_fused(struct fuser *f, const struct ir_op *one, const struct fuse_bucket 
 			name, bytes);
 }
 
-/* The gather that the op is; NULL: another op. */
+/* The gather that the op is; NULL: it is not a gather of a param. */
 static const struct gather *
 gather_of(const struct fuser *f, const struct ir_op *op)
 {
@@ -118,7 +118,7 @@ move_after(struct ir_op **at, struct ir_op *op)
 	*at = op;
 }
 
-/* The gathers of a bucket, with their feeds, follow the first one. */
+/* Moves the gathers of a bucket, with their feeds, after the first one. */
 static void
 issue_at_first(const struct fuser *f, const struct bucket *k)
 {
@@ -213,8 +213,8 @@ shares_tensor(const struct ir_op *a, const struct ir_op *b)
 	return false;
 }
 
-/* Does the bucket have a tensor of the gather already, for the forward pass? This one, for the
- * backward pass, would only be a copy that is kept until then. */
+/* Does the bucket already have this tensor from a gather for the forward pass? If so, this one for
+ * the backward pass would only be a copy that is kept until then. */
 static bool
 gathers_again(const struct fuser *f, const struct bucket *k, const struct ir_op *op)
 {

@@ -1,6 +1,6 @@
 /*
- * What closes a bucket of tensorfuse: the policies that others ship, with their published defaults.
- * tensorfuse.c fills buckets and makes one message of each.
+ * Policies of tensorfuse, which decide when a bucket is closed: those of other systems, with their
+ * published defaults. tensorfuse.c fills buckets and makes one message of each.
  */
 #ifndef PASSES_TENSORFUSE_H
 #define PASSES_TENSORFUSE_H
@@ -23,7 +23,7 @@ struct fuse_policy {
 	int64_t first;  /* ddp: bytes of the first bucket of each kind of message */
 	double cycle;   /* horovod: seconds */
 	double *ready;  /* horovod: seconds at which operands are there, by op->id */
-	bool gathers;   /* fuse those of params, too */
+	bool gathers;   /* also fuse gathers of params */
 };
 
 /* A bucket as a policy sees it. */
@@ -35,43 +35,43 @@ struct fuse_bucket {
 };
 
 /*
- * Reads the options of a run; false where one is given that the policy does not have, reported at
- * the option, or where the step has no replay that says when tensors are ready.
+ * Reads the options of a run; false, reported, if an option is given that the policy does not have,
+ * or if the step has no replay, which the policy needs to know when tensors are ready.
  */
 bool fuse_policy_create(struct fuse_policy *p, struct pass_run *run, struct ir_module *m);
 
-/* Sets what is 0 to the defaults of the kind, and the times of m, which the policy is applied to;
- * false: it has no replay. */
+/* Sets fields that are 0 to the defaults of the kind, and ready times from m, to which the policy
+ * is applied; false: m has no replay. */
 bool fuse_policy_complete(struct fuse_policy *p, struct pass_run *run, struct ir_module *m);
 
-/* Fuses collectives of m. Returns a hash of what it fused: two copies of a module with the same one
- * are the same step. `silent`: on a copy, without remarks. */
+/* Fuses collectives of m. Returns a hash of the fused collectives: copies of a module with equal
+ * hashes are the same step. `silent`: no remarks, as for a trial copy. */
 uint64_t fuse_policy_apply(
 	const struct fuse_policy *p, struct pass_run *run, struct ir_module *m, bool silent);
 
 /*
- * Gives p the kind and the bucket sizes, 0 where they are the defaults of that kind, with which the
- * replay of the step is shortest, of those that fit (fuse_replay_fits), and says so in a remark. Where
- * nothing describes the machine, no cluster and no profile, the links of the device `generic` would
- * decide, which no real machine has: then it is `size`, the policy that is used most.
+ * Sets the kind and bucket sizes of p (0: the kind's default) to those with the shortest replayed
+ * step among those that fit (fuse_replay_fits), with a remark. Without a cluster or a profile only
+ * the links of the device `generic` could decide, which no real machine has; then the kind is
+ * `size`, the most widely used policy.
  */
 void fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy *p);
 
-/* Does a step that the policy fuses fit into -budget, where one is given, or need no more memory than
- * the step as it is? Where gathers of params are not to be fused, it is not asked. */
+/* Does the step as fused by the policy fit into -budget, if given, or need no more memory than the
+ * step as it is? Not checked if gathers of params are not fused. */
 bool fuse_replay_fits(struct pass_run *run, struct ir_module *m, const struct fuse_policy *p);
 
-/* Does a message of so many bytes stay alone, whatever is in the bucket? */
+/* Does a message of `bytes` stay alone, whatever the bucket contains? */
 bool fuse_policy_leaves(const struct fuse_policy *p, int64_t bytes);
 
-/* Does the message go into the bucket, which has members? Else the bucket is closed before. */
+/* Does the message go into the bucket, which has members? Otherwise the bucket is closed first. */
 bool fuse_policy_takes(const struct fuse_policy *p, const struct fuse_bucket *b,
 	const struct ir_op *op, int64_t bytes);
 
-/* Is the bucket closed now that this is in it? */
+/* Is the bucket full after this message? */
 bool fuse_policy_seals(const struct fuse_policy *p, const struct fuse_bucket *b);
 
-/* The cycle in which the operands of a message are ready; 0 for all where the policy has none. */
+/* The cycle in which the operands of a message are ready; always 0 if the policy has no cycles. */
 int64_t fuse_policy_cycle(const struct fuse_policy *p, const struct ir_op *op);
 
 #endif

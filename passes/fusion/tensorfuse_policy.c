@@ -3,14 +3,14 @@
  * the order of issue, which is the order in which they become ready:
  *
  *  - size: XLA's combiners of collectives. A message is added as long as bucket and number are not
- *    exceeded; one that is larger than the bucket stays alone, and what comes behind it may still
- *    join those before it.
+ *    exceeded; one that is larger than the bucket stays alone, and later messages may still join
+ *    those before it.
  *  - ddp: PyTorch's gradient buckets. A tensor is added first and the bucket closed once it has
  *    reached its size, so the last tensor may exceed it. The first bucket is small, so that
  *    communication starts early.
  *  - horovod: what has become ready since the last cycle goes together, up to the threshold. Cycles
- *    are counted from the start of the step; when a tensor is ready the replay of the step without
- *    fusion says.
+ *    are counted from the start of the step; the replay of the step without fusion says when a
+ *    tensor is ready.
  */
 #include "passes/fusion/tensorfuse.h"
 
@@ -21,9 +21,9 @@
 
 enum fuse_default {
 	/* xla_gpu_all_reduce_combine_threshold_bytes, and those of all-gather and reduce-scatter:
-	 * xla/service/collective_utils.h, 30 MiB and 7 bytes that mark it as the default. */
+	 * xla/service/collective_utils.h, 30 MiB plus 7 bytes, which mark it as the default. */
 	SIZE_BUCKET = 30 * 1024 * 1024 + 7,
-	/* The number beside it in the pipeline of XLA's GPU compiler. */
+	/* The number of collectives given with it in the pipeline of XLA's GPU compiler. */
 	SIZE_MEMBERS = 256,
 	/* bucket_cap_mb of torch.nn.parallel.DistributedDataParallel, and
 	   dist._DEFAULT_FIRST_BUCKET_BYTES. */
@@ -41,7 +41,7 @@ default_bucket(enum fuse_policy_kind kind)
 {
 	switch (kind) {
 	case FUSE_NONE:
-	case FUSE_REPLAY: /* becomes another */
+	case FUSE_REPLAY: /* becomes another policy */
 	case FUSE_JOINT: return 0;
 	case FUSE_SIZE: return SIZE_BUCKET;
 	case FUSE_DDP: return DDP_BUCKET;
@@ -50,7 +50,7 @@ default_bucket(enum fuse_policy_kind kind)
 	return 0;
 }
 
-/* Reports an option that only another policy has. */
+/* Reports an option that this policy does not have. */
 static bool
 refuse(struct pass_run *run, const char *option, const char *why)
 {
@@ -79,7 +79,7 @@ check_options(const struct fuse_policy *p, struct pass_run *run)
 	return ok;
 }
 
-/* The op that computes v, behind views. */
+/* The op that computes v, looking through views. */
 static const struct ir_op *
 maker_of(const struct ir_module *m, const struct ir_value *v)
 {
@@ -88,7 +88,7 @@ maker_of(const struct ir_module *m, const struct ir_value *v)
 	return v->op;
 }
 
-/* When results are there, by op->id, in the step as it is. */
+/* When results are available, by op->id, in the step as it is. */
 static double *
 result_times(struct pass_run *run, struct ir_module *m)
 {
@@ -107,7 +107,7 @@ result_times(struct pass_run *run, struct ir_module *m)
 	return end;
 }
 
-/* When operands are there, by op->id. */
+/* When all operands are available, by op->id. */
 static double *
 ready_times(struct pass_run *run, struct ir_module *m)
 {

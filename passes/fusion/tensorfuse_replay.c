@@ -1,10 +1,11 @@
 /*
- * policy=replay of tensorfuse: every candidate of a table is applied to a copy of the step, fusing the
- * gathers of params and not, and of those that fit the one whose replayed step is shortest is taken;
- * of several that are, the first in the table. The candidates do not depend on the memory, so more of
- * it never makes the step slower. What is best depends on the link (how much of a message is latency,
- * at which sizes it is slow: the curve of the profile), on the order in which gradients are ready, and
- * on what is computed during collectives, so that no bucket size is good everywhere.
+ * policy=replay of tensorfuse: every candidate of a table is applied to a copy of the step, with
+ * and without fusing the gathers of params. Of the candidates that fit, the one with the shortest
+ * replayed step is taken; of equal ones, the first in the table. The candidates do not depend on
+ * the memory, so more of it never makes the step slower. What is best depends on the link (how much
+ * of a message is latency, at which sizes it is slow: the curve of the profile), on the order in
+ * which gradients are ready, and on what is computed during collectives, so that no bucket size is
+ * good everywhere.
  */
 #include "passes/fusion/tensorfuse.h"
 
@@ -25,10 +26,10 @@ struct candidate {
 };
 
 /*
- * The policies as others ship them, the default of `size` first; then buckets from what takes about
- * as long as its latency on a slow network, in steps of four where more are hardly different, of two
- * where models have the gradients of their layers. Of ddp, whose buckets are not smaller than their
- * size, so that small gradients go with a large one.
+ * The policies as others ship them, the default of `size` first; then bucket sizes from where a
+ * message takes about as long as its latency on a slow network, in steps of four where sizes differ
+ * little, and of two around the gradient sizes of layers. These use ddp, whose buckets are at least
+ * their size, so that small gradients go with a large one.
  */
 static const struct candidate table[] = {
 	{FUSE_SIZE, 0, 0},
@@ -65,7 +66,7 @@ struct attempt {
 	const struct candidate *candidate;
 	bool gathers;
 	uint64_t fused; /* hash */
-	double seconds; /* of the step; negative: it cannot be told */
+	double seconds; /* seconds of the step; negative: unknown */
 };
 
 struct chooser {
@@ -100,7 +101,7 @@ policy_of(const struct attempt *a)
 		.gathers = a->gathers};
 }
 
-/* A copy of the step that a policy has fused; NULL: the step has no replay. */
+/* A copy of the step, fused by a policy; NULL: the step has no replay. */
 static struct ir_module *
 fused_copy(struct pass_run *run, const struct ir_module *m, struct fuse_policy p, uint64_t *fused)
 {
@@ -122,7 +123,7 @@ seconds_of(const struct trial_base *base, struct ir_module *copy)
 	return step ? replay_seconds(step->r.makespan) : -1;
 }
 
-/* Many candidates fuse the same collectives: a step is replayed once. */
+/* Candidates often fuse the same collectives: each such step is replayed once. */
 static void
 try(struct chooser *c, const struct candidate *row, bool gathers)
 {
@@ -142,7 +143,7 @@ try(struct chooser *c, const struct candidate *row, bool gathers)
 	c->n++;
 }
 
-/* Are there two collectives, or gathers of params, that might go together? */
+/* Are there two collectives, or two gathers of params, that could be fused? */
 static bool
 has_choice(const struct pass_run *run, struct ir_module *m, bool *gathers)
 {
@@ -155,7 +156,7 @@ has_choice(const struct pass_run *run, struct ir_module *m, bool *gathers)
 	return messages > 1;
 }
 
-/* What the fused step may need. */
+/* The memory that the fused step may need. */
 static uint64_t
 room_of(const struct pass_run *run, const struct ir_module *m)
 {
@@ -183,7 +184,7 @@ fuse_replay_fits(struct pass_run *run, struct ir_module *m, const struct fuse_po
 	return !gathers || fits(run, m, *p, room_of(run, m));
 }
 
-/* The first one of the shortest time; -1: none has one. */
+/* The first candidate with the shortest time; -1: none has a time. */
 static int
 fastest(const struct chooser *c)
 {
@@ -196,7 +197,7 @@ fastest(const struct chooser *c)
 	return best;
 }
 
-/* The fastest one that fits, as one with nothing fused does. */
+/* The fastest candidate that fits; one that fuses nothing does. */
 static int
 fastest_that_fits(struct chooser *c)
 {
@@ -238,7 +239,7 @@ fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy
 		trial_begin(&c.base, run, m)) {
 		c.gathers = gathers && p->gathers;
 		const int n = CANDIDATES * (c.gathers ? 2 : 1);
-		/* Where the first one has no time, none has. */
+		/* If the first candidate has no time, none has. */
 		for (int i = 0; i < n && (!i || c.attempt[0].seconds >= 0); i++)
 			try(&c, &table[i % CANDIDATES], c.gathers && i < CANDIDATES);
 		best = fastest_that_fits(&c);

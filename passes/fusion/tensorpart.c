@@ -1,16 +1,15 @@
 /*
- * tensorpart: a collective goes in k parts, each a message (tensor partition: BytePS, Jiang and
+ * tensorpart: a collective is sent in k chunks, each a message (tensor partition: BytePS, Jiang and
  * others 2020; dPRO, section 5.1). Where an algorithm passes stages that use different links, as
- * push and pull do, a part is in one stage while the next is in the one before; each part costs the
- * latencies of a message. Values stay what they are, and so does everything else of the step, so
- * that a partition can only be judged by time:
+ * push and pull do, a chunk is in one stage while the next chunk is in the stage before; each chunk
+ * costs the latencies of a message. Values and the rest of the step do not change, so a partition
+ * is judged by time alone:
  *
- *  - replay: t_sync(s, k), what the cost model says of the message of s bytes in k parts, has its
- *    least at k*, which is found by trying every k (dPRO, Theorem 2 and its grid search). The
- *    messages that are exposed longest come first; k* is taken where the replay of the whole step
- *    gets shorter by it.
- *  - byteps: parts of at most `size` bytes. BYTEPS_PARTITION_BYTES of bytedance/byteps,
- *    docs/env.md, is 4096000 if nobody says otherwise.
+ *  - replay: t_sync(s, k), the cost model's time of a message of s bytes in k chunks, is least at
+ *    k*, which is found by trying every k (dPRO, Theorem 2 and its grid search). The messages that
+ *    are exposed longest come first; k* is kept if it shortens the replay of the whole step.
+ *  - byteps: chunks of at most `size` bytes. BYTEPS_PARTITION_BYTES of bytedance/byteps,
+ *    docs/env.md, is 4096000 by default.
  *  - fixed: the same number for all.
  *  - joint: the search of `joint` with this move alone.
  */
@@ -27,12 +26,12 @@
 
 enum policy { POLICIES(CHOICE_CODE) };
 
-/* A message that may go in parts. */
+/* A message that may be sent in chunks. */
 struct message {
 	struct ir_op *op;
 	struct cost_collective of;
-	double exposed; /* seconds, all turns together */
-	uint32_t parts; /* that it shall have */
+	double exposed; /* seconds, over all iterations */
+	uint32_t parts; /* the number of chunks to set */
 };
 
 struct parter {
@@ -62,7 +61,7 @@ list_messages(struct parter *p, struct ir_block *b)
 	}
 }
 
-/* Gives the messages the parts that they shall have. */
+/* Sets the number of chunks of each message. */
 static void
 set_parts(struct parter *p)
 {
@@ -77,7 +76,7 @@ set_parts(struct parter *p)
 
 /* --- by size, by number --- */
 
-/* Elements that a place gives to one other: there is no part without one. */
+/* Elements that a device sends to one other device: there are at most that many chunks. */
 static double
 elements_of(const struct message *x)
 {
@@ -127,7 +126,7 @@ by_exposed(const void *a, const void *b)
 	return (*x > *y) - (*x < *y); /* in order of the block */
 }
 
-/* How long the device computes nothing while a message is on its way. */
+/* Time in which the device computes nothing while a message is in flight. */
 static bool
 find_exposed(struct parter *p, const struct cost_model *model)
 {
@@ -142,7 +141,7 @@ find_exposed(struct parter *p, const struct cost_model *model)
 	return t != NULL;
 }
 
-/* The least t_sync(s, k), of equals that of fewest parts. */
+/* The k with the least t_sync(s, k); of equal ones, the smallest. */
 static uint32_t
 best_parts(struct parter *p, struct plan *plan, const struct message *x, uint32_t node)
 {
@@ -160,7 +159,7 @@ best_parts(struct parter *p, struct plan *plan, const struct message *x, uint32_
 	return best;
 }
 
-/* Takes k* where the step gets shorter than `step`; returns what the step takes then. */
+/* Sets k* if the step then takes less than `step`; returns the time of the step afterwards. */
 static replay_time
 part_one(struct parter *p, struct plan *plan, struct message *x, replay_time step)
 {

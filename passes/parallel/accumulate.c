@@ -13,10 +13,11 @@
  * batch divides by the size of the whole batch and stays the same number. What needs the whole
  * batch otherwise (a maximum over it, statistics that normalize it) is right too, but the ops after
  * it run in a second loop over the micro-batches, with a remark. loss=microbatch changes the loss
- * so that its gradient needs no such loop: microbatch.c.
+ * so that its gradient does not need the second loop: microbatch.c.
  *
- * Otherwise right because parallelization ops never change what a value means; the verifier infers every
- * layout again. Works on forward steps, on steps with gradients and on steps that train alike.
+ * Otherwise right because parallelization ops never change what a value means; the verifier infers
+ * every layout again. Works on forward steps, on steps with gradients and on steps that train
+ * alike.
  */
 #include "passes/parallel/accumulate.h"
 
@@ -28,7 +29,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A message lists as many of the numbers of micro-batches that would do: a line of text. */
+/* The most numbers of micro-batches that an error message lists: a line of text. */
 enum { SIZES_SHOWN = 12 };
 
 static bool
@@ -112,7 +113,8 @@ accumulate_check_name(struct pass_run *run, const struct ir_module *m, const cha
 	return true;
 }
 
-/* Has the input the size of the batch? Others, such as a table of positions, stay whole. */
+/* Has dim 0 of the input the size of the batch? Other inputs, such as a table of positions, stay
+ * whole. */
 static bool
 has_batch(const struct ir_op *input, const void *batch)
 {
@@ -123,7 +125,7 @@ has_batch(const struct ir_op *input, const void *batch)
 
 enum loss { ACCUMULATE_LOSSES(CHOICE_CODE) };
 
-/* Of a step with gradients it would be too late. */
+/* For a step with gradients it would be too late. */
 static bool
 check_forward(struct pass_run *run, const struct ir_module *m)
 {

@@ -23,7 +23,7 @@
 /* Declares the time axis and splits the batch over it: see accumulate.c. False: reported. */
 bool accumulate_split(struct pass_run *run, struct ir_module *m, bool peel);
 
-/* Can the text of the option be the name of a new axis? False: reported. */
+/* Is the text of the option valid as the name of a new axis? False: reported. */
 bool accumulate_check_name(struct pass_run *run, const struct ir_module *m, const char *option);
 
 #endif

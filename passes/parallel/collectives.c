@@ -15,13 +15,13 @@ collectives_fusible(const struct ir_op *a, const struct ir_op *b)
 	       ir_operand_type(a, 0)->dtype == ir_operand_type(b, 0)->dtype;
 }
 
-/* Members, and what depends on them, as far as the block was walked. */
+/* The members, and the ops of the block that depend on them, found so far. */
 struct group {
 	void *scratch;
-	struct map map; /* of ops in `list` */
+	struct map map; /* of the ops in `list` */
 	struct VEC(struct ir_op *) list;
-	struct VEC(struct ir_op *) follower; /* those of the list that are no members */
-	int64_t between;                     /* of these, before the last member */
+	struct VEC(struct ir_op *) follower; /* those ops of the list that are not members */
+	int64_t between;                     /* how many followers precede the last member */
 };
 
 static bool
@@ -59,7 +59,8 @@ depends(const struct group *g, const struct ir_op *op)
 	return false;
 }
 
-/* Of the members the first ones, none of which depends on another. Notes what depends on them. */
+/* How many of the first members are independent of each other. Records the ops that depend on
+ * them. */
 static uint32_t
 count_independent(struct group *g, struct ir_op *const *member, uint32_t n)
 {
@@ -82,7 +83,7 @@ count_independent(struct group *g, struct ir_op *const *member, uint32_t n)
 	return k;
 }
 
-/* One op of all operands, in the place of the last member. */
+/* One op with the operands of all members, in the place of the last member. */
 static struct ir_op *
 make_one(const void *scratch, struct ir_module *m, struct ir_op **member, uint32_t n)
 {
@@ -111,7 +112,7 @@ make_one(const void *scratch, struct ir_module *m, struct ir_op **member, uint32
 	return one;
 }
 
-/* Fuses the first members, as many as are independent; returns how many that are. */
+/* Fuses the first members, up to the first that depends on another one; returns how many. */
 static uint32_t
 fuse_first(struct ir_module *m, struct ir_op **member, uint32_t n, struct ir_op **one)
 {
@@ -141,7 +142,8 @@ collectives_fuse(struct ir_module *m, struct ir_op **member, uint32_t n, struct 
 	return fused;
 }
 
-/* Fuses those of the kind of the first op, and takes them out of the list; returns what is left. */
+/* Fuses the collectives of the same kind as the first op and removes them from the list; returns
+ * how many are left in it. */
 static uint32_t
 fuse_kind(struct ir_module *m, struct ir_op **op, uint32_t n, uint32_t *fused)
 {

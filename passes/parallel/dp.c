@@ -13,8 +13,8 @@
  *     split, no rule fits    allgather
  *
  * Right because these ops never change what a value means; the verifier infers every layout again.
- * Params and states stay copied. Outputs go to the end of the step, so that nothing waits for a
- * report. Works on forward steps and on steps with gradients alike.
+ * Params and states stay copied. Outputs are moved to the end of the step, so that no op waits for
+ * a reported value. Works on forward steps and on steps with gradients alike.
  */
 #include "ir/base/alloc.h"
 #include "passes/parallel/dp_impl.h"
@@ -39,7 +39,7 @@ split_input(struct dp *p, struct ir_op *op, int dim)
 	return true;
 }
 
-/* A report is not worth waiting for in the middle of a step. */
+/* No op should wait for a reported value in the middle of a step. */
 static void
 move_outputs_last(struct ir_block *block)
 {

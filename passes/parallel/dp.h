@@ -11,13 +11,13 @@
  */
 bool dp_split(struct pass_run *run, struct ir_module *m, int dim, int rank);
 
-/* Is this input to be split? */
+/* Should this input be split? */
 typedef bool dp_choice(const struct ir_op *input, const void *data);
 
 /*
- * The same over any axis, for the inputs that `takes` returns true for. Over a time axis what is
- * summed over the slices, or needs all of them, is known after the last one: it is made by reduce
- * and combine instead of allreduce and allgather.
+ * The same over any axis, for the inputs that `takes` returns true for. Over a time axis, a value
+ * that is summed over the slices or needs all of them is known only after the last slice: it is
+ * made by reduce and combine instead of allreduce and allgather.
  */
 bool dp_split_over(struct pass_run *run, struct ir_module *m, int axis, int dim, dp_choice *takes,
 	const void *data);

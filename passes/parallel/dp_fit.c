@@ -1,6 +1,6 @@
 /*
- * How dp goes on from an op's operands to its results: each operand gets a layout that the op
- * takes. See dp.c.
+ * How dp propagates layouts from an op's operands to its results: each operand gets a layout that
+ * the op takes. See dp.c.
  */
 #include "ir/base/alloc.h"
 #include "ir/ops/form.h"
@@ -31,11 +31,11 @@ all_partial(const struct dp *p, const struct ir_op *op)
 	return true;
 }
 
-/* How far ahead dp looks for what makes a partial value smaller: a gradient is sliced, summed and
+/* How many ops ahead dp looks for ops that shrink a partial value: a gradient is sliced, summed and
  * reshaped within a few ops. */
 static const int max_ahead = 6;
 
-/* Is the result of the op, for a partial operand, partial and not larger? */
+/* Given a partial operand, is the result of the op partial and not larger? */
 static bool
 shrinks(const struct ir_op *op)
 {
@@ -53,8 +53,8 @@ shrinks(const struct ir_op *op)
 
 /*
  * Can the partial value v be communicated after the ops that read it, at no cost? All of them
- * shrink it, to no more elements in total than it has. `message` is the number of elements that are
- * then communicated, or those of v.
+ * shrink it, to no more elements in total than it has. *message: the number of elements
+ * communicated then, or that of v if it cannot wait. `ahead`: ops to look ahead.
  */
 static bool
 can_wait(const struct ir_value *v, int ahead, int64_t *message)
@@ -82,13 +82,13 @@ passes_partial(const struct dp *p, const struct ir_op *op)
 
 	if (op->code == OP_add)
 		return all_partial(p, op);
-	/* What is summed over the micro-batches first is communicated once. */
+	/* A value that is summed over the micro-batches first is communicated once. */
 	return (op_is(op, TRAIT_PARALLEL) && !p->time) || op->code == OP_barrier ||
 	       op_is(op, TRAIT_COPY) ||
 	       (shrinks(op) && can_wait(ir_operand(op, 0), max_ahead, &message));
 }
 
-/* Operand j to a split on its dim of `index`, or to copied where it has none. */
+/* Brings operand j to a split on dim want_dim, or to copied if that is negative. */
 static bool
 fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 {
@@ -104,7 +104,7 @@ fit_operand(struct dp *p, struct ir_op *op, int j, int want_dim)
 	return set_fitted(op, j, dp_slice(p, ir_operand(op, j), want_dim, 0));
 }
 
-/* A remark names so many ops: a line of text. */
+/* The most ops that a remark names: a line of text. */
 enum { NAMES_SHOWN = 4 };
 
 void
@@ -167,8 +167,8 @@ repeat_late(struct dp *p, struct ir_op *op)
 }
 
 /*
- * The index that the first split operand picks; -1: none. Only sums can be split along the index
- * that they reduce.
+ * The index over which the first split operand is split; -1: none. Only sums can be split along the
+ * index that they reduce.
  */
 static int
 picked_index(const struct dp *p, const struct ir_op *op, const struct form *f)
@@ -183,7 +183,7 @@ picked_index(const struct dp *p, const struct ir_op *op, const struct form *f)
 	return -1;
 }
 
-/* The dim of operand j in which it is going to be split because another operand is; -1: none. */
+/* The dim of operand j to be split because another operand is split on the same index; -1: none. */
 static int
 dim_beside_split(struct dp *p, const struct ir_op *op, int j)
 {
@@ -235,7 +235,7 @@ fit_splits(struct dp *p, struct ir_op *op)
 	return !p->time || repeat_late(p, op);
 }
 
-/* A new value of a param must have the param's layout. */
+/* The new value of a param must have the param's layout. */
 static bool
 fit_update(struct dp *p, struct ir_op *op)
 {
@@ -255,7 +255,7 @@ fit_reshape(struct dp *p, struct ir_op *op)
 	return fits || fit_operand(p, op, 0, -1);
 }
 
-/* Ops with rules of their own take a split that fits them, or else whole operands. */
+/* Ops with layout rules of their own take a split that fits the rules, or else whole operands. */
 static bool
 fit_own(struct dp *p, struct ir_op *op)
 {
@@ -269,7 +269,7 @@ fit_own(struct dp *p, struct ir_op *op)
 	return ok;
 }
 
-/* `now`, with the splits over other axes that `before` has and nothing in the operands decides. */
+/* `now`, plus the splits over other axes that `before` has and that no operand determines. */
 static const struct ir_type *
 with_chosen_splits(const struct dp *p, const struct ir_type *before, const struct ir_type *now)
 {
@@ -313,8 +313,8 @@ infer_again(struct dp *p, struct ir_op *op)
 }
 
 /*
- * A collective reads slices, or the whole that they form: of a dim that is split over two axes only
- * the innermost split can be removed, and that is now the one over this axis.
+ * A collective reads slices, or the whole tensor that they form: if a dim is split over two axes,
+ * only the innermost split can be removed, which is now the one over this axis.
  */
 static bool
 fit_parallel(struct dp *p, struct ir_op *op)
@@ -328,7 +328,7 @@ fit_parallel(struct dp *p, struct ir_op *op)
 	return ok;
 }
 
-/* Over time, what leaves the step is whole: slices exist on devices only. */
+/* On a time axis, outputs of the step are whole: slices exist only on devices. */
 static bool
 fit_effect(struct dp *p, struct ir_op *op)
 {

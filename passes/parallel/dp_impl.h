@@ -1,4 +1,4 @@
-/* The files of dp share this: what they know of the step while they go through it. */
+/* Shared by the files of dp: the state of a run of the pass. */
 #ifndef PASSES_DP_IMPL_H
 #define PASSES_DP_IMPL_H
 
@@ -9,7 +9,7 @@ struct dp_names {
 	const struct ir_op *first;
 	int64_t n;
 	const char
-		*text; /* of the first ones, "sub (%a), mul, ..."; NULL where nobody sees remarks */
+		*text; /* text of the first ones, "sub (%a), mul, ..."; NULL if remarks are off */
 };
 
 void dp_names_add(struct pass_run *run, struct dp_names *names, const struct ir_op *op);
@@ -18,10 +18,10 @@ struct dp {
 	struct pass_run *run;
 	struct ir_module *m;
 	int axis;
-	bool time;                 /* the axis is one of micro-batches */
+	bool time;                 /* is it a time axis, of micro-batches? */
 	struct dp_sliced **sliced; /* by value->id, of values that were there before this pass */
 	uint32_t nids;
-	struct dp_names late; /* of the second loop over micro-batches: repeat_late */
+	struct dp_names late; /* ops of the second loop over micro-batches: repeat_late */
 };
 
 /* How v is laid out on the axis. */
@@ -32,13 +32,13 @@ dp_state(const struct dp *p, const struct ir_value *v)
 }
 
 /*
- * v after a parallelization op over the axis: `code`, or over time what stands for it there; along
- * `dim` if the op has one. One that exists is used. NULL: reported.
+ * v after a parallelization op over the axis: `code`, or its counterpart on a time axis; along
+ * `dim` if the op has a dim. An existing op is reused. NULL: reported.
  */
 struct ir_value *dp_change(struct dp *p, struct ir_value *v, enum op_code code, int dim);
 
 /*
- * The slice of a copied value along dim that a device needs: see dp_slice.c. `depth`: 0.
+ * The slice along dim of a copied value that a device needs: see dp_slice.c. Callers pass depth 0.
  */
 struct ir_value *dp_slice(struct dp *p, struct ir_value *v, int dim, int depth);
 

@@ -19,7 +19,8 @@ struct dp_sliced {
  */
 enum { SLICE_MAX_DEPTH = 1000 };
 
-/* The result of an op of that code on this axis (and dim, if it has one) that reads v, or NULL. */
+/* The result of an op with that code on this axis (and dim, if it has one) that reads v, or
+ * NULL. */
 static struct ir_value *
 find_change(const struct dp *p, const struct ir_value *v, enum op_code code, int dim)
 {
@@ -39,8 +40,8 @@ code_over_time(enum op_code code)
 }
 
 /*
- * A change of the layout of v, right after v. One that exists is moved there, since its new reader
- * may be earlier in the text.
+ * Changes the layout of v, right after v. An existing op for that is moved there, since its new
+ * reader may be earlier in the text.
  */
 struct ir_value *
 dp_change(struct dp *p, struct ir_value *v, enum op_code asked, int dim)
@@ -114,7 +115,7 @@ remember(struct dp *p, const struct ir_value *v, int dim, struct ir_value *slice
 	p->sliced[v->id] = s;
 }
 
-/* The slices of a value that are there. */
+/* The slices of a value that have been made so far. */
 static const struct dp_sliced *
 slices_of(const struct dp *p, const struct ir_value *v)
 {

@@ -4,9 +4,9 @@
  *
  *     loop { %x  %h  %p = mean(%h) : +mb }  %s = reduce(%p) : @mb=1  loop { %y = mul(%h, %s) }
  *
- * What the second loop reads of the first one, here %h, has a slot for each micro-batch
+ * A value of the first loop that the second loop reads, here %h, has a slot for each micro-batch
  * (ir/memory/storage.h), so that memory grows with their number. A balance loss over the whole
- * batch does that to the backward pass; accumulate{loss=microbatch} computes it otherwise.
+ * batch has this effect on the backward pass; accumulate{loss=microbatch} avoids it.
  */
 #include "passes/parallel/kept.h"
 
@@ -47,8 +47,8 @@ later_loop(const struct issue *o, const struct ir_value *v)
 	return later;
 }
 
-/* The result of a loop that v is or is computed from outside of loops; NULL: none that is not seen,
- * by op->id. */
+/* The result of a loop that v is, or is computed from outside of loops; NULL: none that has not
+ * been seen. seen: by op->id. */
 static const struct ir_value *
 complete_of(const struct ir_module *m, const struct ir_value *v, bool *seen)
 {
@@ -84,7 +84,7 @@ needed_by(const struct storage *s, const struct issue_loop *l)
 	return NULL;
 }
 
-/* What a reduction puts together: its own name is a number. */
+/* The name of the value that a reduction combines: the reduction's own name is a number. */
 static const struct ir_value *
 summed(const struct ir_value *v)
 {
@@ -97,7 +97,7 @@ is_kept(const struct storage_buffer *b)
 	return b->role == STORAGE_TEMP && b->slots > 1;
 }
 
-/* The most bytes of kept values that are live at one time. */
+/* The peak of live bytes of kept values. */
 static uint64_t
 most_live(const struct storage *s)
 {
@@ -131,7 +131,7 @@ largest(const struct storage *s)
 	return found;
 }
 
-/* What would avoid the second loop, where a term of the loss may be the reason for it. */
+/* Suggests how to avoid the second loop, where a term of the loss may be the cause. */
 static const char *
 advice(struct pass_run *run, const struct ir_module *m)
 {

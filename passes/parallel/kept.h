@@ -1,13 +1,13 @@
-/* What a second loop over micro-batches costs. */
+/* The memory cost of a second loop over micro-batches. */
 #ifndef PASSES_PARALLEL_KEPT_H
 #define PASSES_PARALLEL_KEPT_H
 
 #include "passes/pass.h"
 
 /*
- * A remark of the pass about the step as it is now, if values are kept for all micro-batches: how
- * many bytes, the largest one, and the op for which the loop is divided in two. Silent for a step
- * without time axes. The module must have a typed @main without calls.
+ * If values of the current step are kept for all micro-batches, adds a remark of the pass: the
+ * bytes, the largest value, and the op that requires a second loop. Silent for a step without time
+ * axes. The module must have a typed @main without calls.
  */
 void kept_remark(struct pass_run *run, struct ir_module *m);
 

@@ -1,19 +1,20 @@
 /*
- * merge-replica-dim: a dim of replicas in front of the batch becomes part of it. What a process of an SPMD
- * program has is f32[4/dp,32,784] after import, which is the batch f32[128/dp,784] in parts that
- * are split: the same elements, in the same order, at the same places.
+ * merge-replica-dim: a dim of replicas in front of the batch becomes part of it. A tensor of a
+ * process of an SPMD program is f32[4/dp,32,784] after import, which is the batch f32[128/dp,784],
+ * split in two dims: the same elements, in the same order, at the same places.
  *
  *     %x : f32[4/dp,32,784]                          %x : f32[4/dp,32,784]
  *     %h = matmul(%x, %w) : f32[4/dp,32,512]         %y = reshape(%x) : f32[128/dp,784]
  *     %s = sum(%h) {dims = [0, 1]}                   %h = matmul(%y, %w) : f32[128/dp,512]
  *                                                    %s = sum(%h) {dims = [0]}
  *
- * First sums over replicas are joined with sums over the batch in front (merge_replica_dim_sums.c). Then,
- * op by op in order from the inputs on: if an operand is a folded value taken apart again, and the
- * op's form has the two dims beside each other wherever it has them, the op is made anew on folded
- * operands, and its result is taken apart for those who cannot do with it folded. An operand that
- * has one of the two dims, or none where it is broadcast, is repeated. A reshape in place remains
- * where an op keeps the dims apart: at inputs and outputs, and around reductions of one of them.
+ * First, sums over replicas are joined with preceding sums over the batch
+ * (merge_replica_dim_sums.c). Then, op by op in order from the inputs on: if an operand is the
+ * unfolded form of a folded value, and the two dims are adjacent wherever the op's form has them,
+ * the op is built again on folded operands, and its result is unfolded for the readers that need it
+ * so. An operand that has only one of the two dims, or neither because it is broadcast, is
+ * repeated. A reshape in place remains where an op keeps the dims apart: at inputs and outputs, and
+ * around reductions of one of them.
  *
  * Right because an op's form is a loop nest over indices, and
  *
@@ -47,7 +48,7 @@ replica_reshape(struct replica_merge *p, struct ir_value *x, const int64_t *dim,
 	return ir_build_try(&p->b, OP_reshape, x, &shape, 1, NULL);
 }
 
-/* The sizes of t with dims `at` and the next as one. */
+/* The sizes of t with dims `at` and at + 1 merged. */
 int
 replica_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK])
 {
@@ -69,7 +70,7 @@ remember(struct replica_merge *p, struct ir_value *apart, struct ir_value *whole
 	p->folded.at[apart->id] = (struct folded){whole, at};
 }
 
-/* Puts v in the place of its op's result: v is old with dims at, at + 1 as one. */
+/* Replaces old, the result of its op, by v, which is old with dims at, at + 1 merged. */
 static bool
 take_apart(struct replica_merge *p, struct ir_value *old, struct ir_value *v, int at)
 {
@@ -88,7 +89,7 @@ take_apart(struct replica_merge *p, struct ir_value *old, struct ir_value *v, in
 
 /* --- ops -------------------------------------------------------------------------------------- */
 
-/* The pair of an op, from its first folded operand; *at is where it stands there. */
+/* The pair of dims of an op, from its first folded operand; *at: their position in that operand. */
 static bool
 find_pair(const struct replica_merge *p, const struct ir_op *op, const struct form *f,
 	struct pair *pair, int *operand)
@@ -112,7 +113,7 @@ find_pair(const struct replica_merge *p, const struct ir_op *op, const struct fo
 	return false;
 }
 
-/* Both summed away, or both of the result and beside each other; false: neither. */
+/* Are both reduced, or both in the result and adjacent? False: neither. */
 static bool
 result_fits(const struct form *f, const struct pair *pair, int *at_out)
 {
@@ -187,7 +188,8 @@ is_replicas(const struct replica_merge *p, const struct ir_type *t)
 	return t->rank > 1 && t->dim[0] > 1 && ir_type_split_factor(p->m, t, 0) == t->dim[0];
 }
 
-/* Does the reshape make a dim of replicas and a batch of a batch that is split over the axis? */
+/* Does the reshape split a batch, which is split over the axis, into a dim of replicas and a
+ * batch? */
 static bool
 takes_apart(const struct replica_merge *p, const struct ir_op *op)
 {
@@ -200,7 +202,7 @@ takes_apart(const struct replica_merge *p, const struct ir_op *op)
 	return is_replicas(p, to);
 }
 
-/* A reshape, or several, that leave the pair and what is in front of it. */
+/* Folds a reshape, or several, that keep the pair and the dims before it. */
 static bool
 fold_reshape(struct replica_merge *p, struct ir_op *op)
 {
@@ -225,7 +227,7 @@ fold_reshape(struct replica_merge *p, struct ir_op *op)
 	return v && take_apart(p, &op->result[0], v, have->at);
 }
 
-/* Collectives along an axis that neither name a dim nor are of the axis that splits the pair. */
+/* Folds a collective that names no dim and whose axis does not split the pair. */
 static bool
 fold_parallel(struct replica_merge *p, struct ir_op *op)
 {
@@ -245,7 +247,7 @@ fold_parallel(struct replica_merge *p, struct ir_op *op)
 
 /*
  * Where folding starts: an input whose first dim is split down to one element, and the first larger
- * dim behind it. Dims of size 1 between are taken out.
+ * dim after it. Dims of size 1 between are taken out.
  */
 static void
 start_at(struct replica_merge *p, struct ir_value *v)
@@ -266,7 +268,7 @@ start_at(struct replica_merge *p, struct ir_value *v)
 	dim[n++] = t->dim[0] * t->dim[at];
 	for (int d = at + 1; d < t->rank; d++)
 		dim[n++] = t->dim[d];
-	bool open = false; /* else all who read it have it folded */
+	bool open = false; /* else all of its readers use it folded */
 	IR_FOR_USES (u, v)
 		open = open || u->op->code != OP_reshape || u->op->result[0].type->rank != n ||
 		       memcmp(u->op->result[0].type->dim, dim, (size_t)n * sizeof *dim) != 0;
@@ -287,7 +289,7 @@ start_at(struct replica_merge *p, struct ir_value *v)
 	remember(p, apart, whole, 0);
 }
 
-/* An input, or what a reshape makes of one. */
+/* Folds an input, or a reshape of one. */
 static bool
 is_start(const struct ir_op *op)
 {
@@ -310,7 +312,7 @@ fold_op(struct replica_merge *p, struct ir_op *op)
 	return form_exists((enum op_code)op->code) && fold_form(p, op);
 }
 
-/* Folds one dim of replicas everywhere; how many ops that changed. */
+/* Folds one dim of replicas everywhere; returns how many ops that changed. */
 static int64_t
 fold_once(struct replica_merge *p, struct ir_block *b)
 {

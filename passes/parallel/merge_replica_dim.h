@@ -1,20 +1,21 @@
-/* What merge_replica_dim.c and merge_replica_dim_sums.c share. */
+/* Shared by merge_replica_dim.c, merge_replica_dim_sums.c and merge_replica_dim_linear.c. */
 #ifndef PASSES_MERGE_REPLICA_DIM_H
 #define PASSES_MERGE_REPLICA_DIM_H
 
 #include "passes/pass.h"
 
 /*
- * Sums over a dim that is split down to one element a place, made in the op in front where that is
- * a sum as well: a contract, a sum. Transposes, and reshapes that put in or take out dims of size
- * 1, let them through.
+ * Moves sums over a dim that is split down to one element per device into the preceding op if that
+ * is a sum as well: a contract or a sum. They move past transposes, and past reshapes that insert
+ * or remove dims of size 1. Returns true.
  */
 bool replica_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b);
 
 /*
- * merge_replica_dim_linear.c. The dim of replicas that a sum sums over, -1: it is no such sum. A sum over
- * it of what `inner` makes, as sums of its operands. An allreduce of such a sum of x + y or x - y,
- * of which one lacks the dim: *sum is the sum of the other. NULL where that does not fit.
+ * merge_replica_dim_linear.c. replica_dim_of: the dim of replicas that op sums over, -1 if op is
+ * not such a sum. replica_sum_of_linear: the sum op of the result of `inner`, as `inner` of sums of
+ * its operands. replica_sum_beside: an allreduce of such a sum of x + y or x - y, one of which
+ * lacks the dim; *sum is the sum of the other one. Both return NULL if the op has another form.
  */
 int replica_dim_of(const struct ir_module *m, const struct ir_op *op);
 struct ir_value *replica_sum_of_linear(struct pass_run *run, struct ir_builder *b,
@@ -22,7 +23,7 @@ struct ir_value *replica_sum_of_linear(struct pass_run *run, struct ir_builder *
 struct ir_value *replica_sum_beside(
 	struct ir_builder *b, const struct ir_op *op, const struct ir_op **sum);
 
-/* Drops an op that nothing reads, and what only it read, along first operands. */
+/* Erases an op without readers, and the ops that only it read, along first operands. */
 void replica_drop(struct ir_op *op);
 
 #endif

@@ -1,8 +1,8 @@
-/* merge-replica-dim: the attributes of an op whose two dims become one. */
+/* merge-replica-dim: attributes of an op after merging its two dims. */
 #include "ir/product.h"
 #include "passes/parallel/merge_replica_dim_op.h"
 
-/* Dim d of operand or result where `at` and the next become one; -1: it is the second. */
+/* The number of dim d after merging dims `at` and at + 1; -1: d is the second of them. */
 static int64_t
 renumber(int64_t d, int rank, int at)
 {
@@ -10,7 +10,7 @@ renumber(int64_t d, int rank, int at)
 	return d <= at ? d : d - 1;
 }
 
-/* dims of a reduction: both of the pair or none. */
+/* dims of a reduction: it has both of the pair or neither. */
 static bool
 fold_dims(struct replica_merge *p, struct ir_op *copy, const char *key, int rank, int at, bool both)
 {
@@ -116,7 +116,7 @@ fold_spec(
 	return true;
 }
 
-/* Attributes that speak of dims, of the operand that has the pair at `at`. */
+/* Attributes that refer to dims, for an operand that has the pair at `at`. */
 bool
 replica_attrs(struct replica_merge *p, struct ir_op *copy, const struct ir_op *op,
 	const struct form *f, const struct pair *pair, int at, int at_out)

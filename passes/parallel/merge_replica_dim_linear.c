@@ -1,14 +1,14 @@
 /*
- * merge-replica-dim, sums over replicas through other ops. A dim of replicas is split down to one element a
- * place, so that to sum over it computes nothing: what a place has becomes its part of a partial
- * value. Where an op is linear in all its operands that have that dim together, the sum may go to
- * them:
+ * merge-replica-dim, sums over replicas through other ops. A dim of replicas is split down to one
+ * element per device, so that a sum over it computes nothing: the element of a device becomes its
+ * part of a partial value. If an op is linear in those of its operands that have the dim, taken
+ * together, the sum may be moved to them:
  *
  *     sum(convert(x) / c, r)            convert(sum(x, r)) / c
  *     sum(concat(x, y), r)              concat(sum(x, r), sum(y, r))
  *     allreduce(sum(x + y, r))          allreduce(sum(x, r)) + n y        y lacks r, n replicas
  *
- * Places do the same arithmetic on the same numbers, but for the last line.
+ * Devices do the same arithmetic on the same numbers, except in the last line.
  */
 #include "passes/parallel/merge_replica_dim.h"
 
@@ -16,7 +16,8 @@
 
 #include <talloc.h>
 
-/* The one dim that the op sums over, split down to one element; -1: it is not such a sum. */
+/* The only dim that the op sums over, if split down to one element; -1: the op is not such a
+ * sum. */
 int
 replica_dim_of(const struct ir_module *m, const struct ir_op *op)
 {
@@ -38,7 +39,8 @@ build_sum(struct ir_builder *b, struct ir_value *x, int64_t dim)
 	return ir_build(b, OP_sum, &x, 1, &attr, 1);
 }
 
-/* Which operands have the index, if the op is linear in those together; 0: it is not, or none. */
+/* The operands that have the index of dim d of the result, if the op is linear in them together, a
+ * set; 0: it is not, or there are none. */
 static uint32_t
 linear_operands(
 	struct pass_run *run, struct ir_module *m, const struct ir_op *op, int d, struct form *f)
@@ -66,7 +68,7 @@ linear_operands(
 	return fits ? with : 0;
 }
 
-/* A list of dims without d: those behind it move up. False where d is in it. */
+/* A list of dims without d: later dims move up by one. False if d is in it. */
 static bool
 without_dim(struct ir_module *m, struct ir_op *op, const char *key, int rank, int d)
 {
@@ -111,7 +113,7 @@ drop_broadcast_dim(struct ir_module *m, struct ir_op *copy, const struct ir_op *
 	return true;
 }
 
-/* The attributes of an op whose dim d is gone. */
+/* The attributes of an op whose dim d has been removed. */
 static bool
 drop_dim(struct ir_module *m, struct ir_op *copy, const struct ir_op *op, const struct form *f,
 	int d)
@@ -138,7 +140,8 @@ drop_dim(struct ir_module *m, struct ir_op *copy, const struct ir_op *op, const 
 	}
 }
 
-/* Operand k without dim d of the result, which it lacks: a size of 1 in its place goes. */
+/* The operand v without dim d of the result, whose rank is rank_out. v has size 1 there, or lacks
+ * the dim; NULL otherwise. */
 static struct ir_value *
 without_one(struct ir_builder *b, struct ir_value *v, int d, int rank_out)
 {
@@ -222,7 +225,7 @@ replica_sum_beside(struct ir_builder *b, const struct ir_op *op, const struct ir
 		return NULL;
 	const int with = has[0] ? 0 : 1;
 	const int64_t n = inner->result[0].type->dim[d];
-	/* The one with replicas must have all dims, or its sum has fewer. */
+	/* The operand with replicas must have full rank; otherwise its sum has a lower rank. */
 	if (v[with]->type->rank != rank)
 		return NULL;
 	struct ir_value *part = build_sum(b, v[with], d);

@@ -1,4 +1,4 @@
-/* What merge_replica_dim.c, merge_replica_dim_operands.c and replica_attrs.c share. */
+/* Shared by merge_replica_dim.c, merge_replica_dim_operands.c and merge_replica_dim_attrs.c. */
 #ifndef PASSES_MERGE_REPLICA_DIM_OP_H
 #define PASSES_MERGE_REPLICA_DIM_OP_H
 
@@ -7,7 +7,7 @@
 #include "ir/ops/form.h"
 #include "passes/parallel/merge_replica_dim.h"
 
-/* A value that is `whole` with dim `at` taken apart in two; NULL: it is not. */
+/* A value that is `whole` with dim `at` unfolded into two; NULL: it is not one. */
 struct folded {
 	struct ir_value *whole;
 	int at;
@@ -20,33 +20,33 @@ struct replica_merge {
 	struct ir_builder b;
 };
 
-/* The two indices of the op at work that become one. */
+/* The two indices of the current op that are merged. */
 struct pair {
 	int first, second;
 	int64_t nfirst, nsecond;
-	const struct ir_type *like; /* of an operand that has the pair */
-	int at;                     /* and where */
+	const struct ir_type *like; /* type of an operand that has the pair */
+	int at;                     /* position of the pair in it */
 };
 
-/* What v is folded to; NULL: it is not. */
+/* The folded form of v; NULL: it has none. */
 const struct folded *replica_folded(const struct replica_merge *p, const struct ir_value *v);
 
-/* x of that shape; x itself where it has it. */
+/* x reshaped to these dims; x itself if it has them. */
 struct ir_value *replica_reshape(
 	struct replica_merge *p, struct ir_value *x, const int64_t *dim, int rank);
 
-/* The sizes of t with dims `at` and the next as one; returns how many. */
+/* The sizes of t with dims `at` and at + 1 merged; returns how many. */
 int replica_merged(const struct ir_type *t, int at, int64_t dim[IR_MAX_RANK]);
 
 /*
- * Operand k of the op with the pair as one dim; NULL where it cannot be had. `at_out`: where the
- * pair stands in the result, -1 where it is reduced.
+ * Operand k of the op with the pair merged into one dim; NULL if that is not possible. `at_out`:
+ * position of the pair in the result, -1 if it is reduced.
  */
 struct ir_value *replica_operand(struct replica_merge *p, struct ir_op *op, const struct form *f,
 	int k, const struct pair *pair, int at_out);
 
-/* Attributes of the copy of an op that speak of dims; the pair is at `at` in the first operand that
- * has it. False where the op has no such form. */
+/* Sets the attributes of the copy of an op that refer to dims; the pair is at `at` in the first
+ * operand that has it. False if the op has no such form. */
 bool replica_attrs(struct replica_merge *p, struct ir_op *copy, const struct ir_op *op,
 	const struct form *f, const struct pair *pair, int at, int at_out);
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* Where the pair stands in an operand of that rank, by the dims of the result matched from the
- * right; may be negative. */
+/* Position of the pair in an operand of that rank, with dims matched to the result from the right;
+ * may be negative. */
 static int
 aligned(int at, int rank_out, int rank)
 {
@@ -12,8 +12,8 @@ aligned(int at, int rank_out, int rank)
 }
 
 /*
- * A value that is the same for all of the pair, or lacks one of its dims, repeated to have both.
- * `at` is where the second dim of the pair stands in it or would, matched from the right.
+ * Repeats a value that lacks one or both dims of the pair, so that it has both. `at` is the
+ * position, existing or not, of the pair's second dim in it, matched from the right.
  */
 static struct ir_value *
 repeat(struct replica_merge *p, struct ir_value *v, int at, const struct pair *pair)
@@ -24,7 +24,8 @@ repeat(struct replica_merge *p, struct ir_value *v, int at, const struct pair *p
 	struct ir_value *x = v;
 	int n = 0;
 
-	/* The pair as one dim, in front of what is behind it; what is in front has size 1. */
+	/* Merges the pair into one dim before the dims that follow it; the dims before it have size
+	 * 1. */
 	for (int d = 0; d < at; d++)
 		if (t->dim[d] != 1)
 			return NULL;
@@ -39,7 +40,7 @@ repeat(struct replica_merge *p, struct ir_value *v, int at, const struct pair *p
 	for (int a = 0; a < p->m->naxes; a++) {
 		const struct ir_state s = pair->like->axis[a];
 		if (t->axis[a].kind == IR_SPLIT)
-			return NULL; /* slices of slices: leave it */
+			return NULL; /* slices of slices: not supported */
 		if (s.kind != IR_SPLIT || s.dim != pair->at)
 			continue;
 		if (t->axis[a].kind != IR_COPIED)
@@ -127,7 +128,7 @@ replica_operand(struct replica_merge *p, struct ir_op *op, const struct form *f,
 	}
 	if (first < 0)
 		return repeat(p, v, second, pair);
-	/* The first alone, with size 1 in the place of the second: repeated along the batch. */
+	/* Only the first dim, with size 1 in the place of the second: repeated along the batch. */
 	if (second < 0 && at == first + 1 && v->type->dim[at] == 1) {
 		struct ir_type t = *v->type;
 		t.dim[at] = pair->nsecond;

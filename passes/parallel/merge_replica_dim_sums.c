@@ -1,6 +1,6 @@
 /*
- * merge-replica-dim, first part: what is summed over a batch and then over replicas is summed over both at
- * once. Rewrites of a sum by the op that makes its operand, if nothing else reads that:
+ * merge-replica-dim, first part: a sum over a batch and then over replicas becomes one sum over
+ * both. Rewrites of a sum, by the op that makes its operand, if nothing else reads that operand:
  *
  *     sum(sum(x, A), B)                    sum(x, A and B)
  *     sum(contract(.. -> rkn), r)          contract(.. -> kn)        also of matmul
@@ -9,7 +9,7 @@
  *     sum(x, D), D of size 1               reshape(x)
  *     what merge_replica_dim_linear.c has
  *
- * The numbers are those of a sum in another order. Each rewrite moves a sum up by an op or takes
+ * The results are those of a sum in another order. Each rewrite moves a sum up by an op or takes
  * one away, so this ends.
  */
 #include "ir/product.h"
@@ -127,14 +127,14 @@ sum_of_transpose(struct sums *s, struct ir_op *op, struct ir_op *inner)
 		else
 			rest[n++] = perm[d];
 	}
-	for (int i = 0; i < n; i++) /* the dims that are left move up */
+	for (int i = 0; i < n; i++) /* later dims move up */
 		rest[i] -= __builtin_popcount(below & ((1u << rest[i]) - 1));
 	struct ir_value *x = build_sum(s, ir_operand(inner, 0), below);
 	const struct ir_attr attr = ir_make_ints(s->m, "perm", rest, n);
 	return x ? ir_build(&s->b, OP_transpose, &x, 1, &attr, 1) : NULL;
 }
 
-/* Dims larger than 1 are the same in order: those summed over are found below. */
+/* Dims larger than 1 have the same order: those summed over are found below. */
 static struct ir_value *
 sum_of_reshape(struct sums *s, struct ir_op *op, struct ir_op *inner)
 {
@@ -194,7 +194,7 @@ rewrite(struct sums *s, struct ir_op *op)
 	}
 }
 
-/* Is one of the dims split, so that replicas are summed over; or is nothing summed? */
+/* Is one of the dims split, so that replicas are summed over, or is there nothing to sum? */
 static bool
 is_wanted(const struct sums *s, const struct ir_op *op)
 {
@@ -226,7 +226,7 @@ replica_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b)
 			v = replica_sum_beside(&s.b, op, &sum);
 		diag_mute(m->ctx->diag, before);
 		if (!v || v->type != op->result[0].type) {
-			while (op->prev != prev) /* made for nothing */
+			while (op->prev != prev) /* unused */
 				ir_op_erase(op->prev);
 			op = next;
 			continue;
@@ -235,7 +235,7 @@ replica_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b)
 		if (!v->name)
 			v->name = op->result[0].name;
 		ir_replace_uses(&op->result[0], v);
-		/* Sums that were made are looked at next: they may go on upwards. */
+		/* The sums just made are looked at next: they may move further up. */
 		struct ir_op *made = prev ? prev->next : b->first;
 		const bool none = made == op;
 		replica_drop(op);

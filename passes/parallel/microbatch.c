@@ -1,9 +1,10 @@
 /*
- * accumulate{loss=microbatch}: terms of the loss by micro-batch. A loss that balances experts (Fedus et
- * al., "Switch Transformers", 2021, section 2.2) multiplies means over the batch. Its gradient in one
- * micro-batch needs the means of all of them, so that the backward pass becomes a second loop
- * (kept.c). Training codes, Megatron and DeepSpeed among them, compute such a term of each
- * micro-batch instead, and average the terms. That is another loss, and what this does on request:
+ * accumulate{loss=microbatch}: terms of the loss by micro-batch. A loss that balances experts
+ * (Fedus et al., "Switch Transformers", 2021, section 2.2) multiplies means over the batch. Its
+ * gradient in one micro-batch needs the means of all of them, so that the backward pass becomes a
+ * second loop (kept.c). Training codes, Megatron and DeepSpeed among them, instead compute such a
+ * term for each micro-batch and average the terms. That is a different loss, which this code
+ * computes on request:
  *
  *     %a = mean(%x) {dims = [0]} : f32[E]+mb        %y = reshape(%x) : f32[M/mb,B/M,E]
  *     %s = reduce(%a) : f32[E]@mb=last              %a = mean(%y) {dims = [1]} : f32[M/mb,E]
@@ -12,16 +13,16 @@
  *                                                   %s = reduce(%m) : f32[E]@mb=last
  *                                                   %l = sum(%s) : f32[]@mb=last
  *
- * Exactly: a *statistic* is a sum or mean over the batch on which the loss depends through an op that is
- * not affine in all statistics together. What the op computes, and what leads from statistics to it,
- * is computed for each micro-batch from its own statistics, its sums multiplied by the number M of
- * micro-batches, so that they stand for the batch, as its means do; the results of such ops that no
- * other one of them needs are averaged. What the loss is affine in, as the mean of the tokens' losses, is not
- * changed: an average over micro-batches is what it is.
+ * Exactly: a *statistic* is a sum or mean over the batch on which the loss depends through an op
+ * that is not affine in all statistics together. The op, and the ops that lead from statistics to
+ * it, are computed for each micro-batch from its own statistics. Sums are multiplied by the number
+ * M of micro-batches, so that they stand for the batch, as means do. Results that no other such op
+ * reads are averaged. Statistics in which the loss is affine, such as the mean of the tokens'
+ * losses, do not change: they already are averages over micro-batches.
  *
- * What rows of the batch read again, as they do in batch normalization, stays a statistic of the
- * whole batch. Gradients of the result are in the one loop over micro-batches, since the new tensors
- * are split over it.
+ * A statistic that rows of the batch read, as in batch normalization, stays one of the whole batch.
+ * Gradients of the result are in the one loop over micro-batches, since the new tensors are split
+ * over it.
  */
 #include "passes/parallel/microbatch.h"
 
@@ -52,7 +53,7 @@ struct again {
 	const struct terms *t;
 	struct pass_run *run;
 	struct ir_builder b;
-	struct ir_value **by; /* by value->id of before: by micro-batch; NULL: not needed */
+	struct ir_value **by; /* by value->id: the value by micro-batch; NULL: not needed */
 };
 
 static bool
@@ -78,7 +79,7 @@ micro_batches(const struct again *g)
 	return g->b.m->axis[g->t->axis].size;
 }
 
-/* Which dims of an operand of that rank the op reduces. */
+/* The dims of an operand of that rank that the op reduces. */
 static void
 reduced_dims(const struct ir_op *op, int rank, bool reduced[IR_MAX_RANK])
 {
@@ -92,9 +93,9 @@ reduced_dims(const struct ir_op *op, int rank, bool reduced[IR_MAX_RANK])
 }
 
 /*
- * Dim d of v, which the time axis splits, as several: one for each axis outside the time axis, that
- * one, and the rest. Returns how many are before the rest; the last of these is that of micro-batches. 0: more
- * than a tensor can have.
+ * Splits dim d of v, which the time axis splits, into several: one for each axis outside the time
+ * axis, one for the time axis, and the rest. Returns how many are before the rest; the last of
+ * these is that of micro-batches. 0: more than a tensor can have.
  */
 static int
 split_dim(struct again *g, struct ir_value **v, int d)
@@ -134,7 +135,7 @@ to_front(struct again *g, struct ir_value *v, int d)
 	return d ? ir_build(&g->b, OP_transpose, &v, 1, &attr, 1) : v;
 }
 
-/* A sum or mean over the batch, of each micro-batch. */
+/* A sum or mean over the batch, computed per micro-batch. */
 static struct ir_value *
 build_statistic(struct again *g, const struct ir_op *op)
 {
@@ -177,7 +178,8 @@ build_statistic(struct again *g, const struct ir_op *op)
 	return build_reshape(g, v, shape, old->rank + 1);
 }
 
-/* v, by micro-batch, with dims of size 1 up to that rank without the one of micro-batches. */
+/* v, by micro-batch, padded with dims of size 1 to that rank, not counting the dim of
+ * micro-batches. */
 static struct ir_value *
 to_rank(struct again *g, struct ir_value *v, int rank)
 {
@@ -192,7 +194,8 @@ to_rank(struct again *g, struct ir_value *v, int rank)
 	return build_reshape(g, v, dim, rank + 1);
 }
 
-/* Is each element of the result computed from those at its place, broadcast from the right? */
+/* Is each element of the result computed from the elements at its position, with operands broadcast
+ * from the right? */
 static bool
 is_pointwise(const struct again *g, const struct ir_op *op)
 {
@@ -213,7 +216,7 @@ is_pointwise(const struct again *g, const struct ir_op *op)
 	return fits;
 }
 
-/* The attributes of a copy of op whose operands have one more dim in front. False: unknown. */
+/* The attributes of a copy of op whose operands have one more leading dim. False: unknown. */
 static bool
 shift_attrs(struct again *g, const struct ir_op *op, struct ir_op *copy)
 {
@@ -289,7 +292,8 @@ build_term(struct again *g, const struct ir_op *op)
 	return ir_infer(g->b.m, copy, NULL) ? &copy->result[0] : NULL;
 }
 
-/* The average over micro-batches, for all who read the term of the batch; rows keep that. */
+/* Replaces the term of the batch by the average over micro-batches, for all readers except rows of
+ * the batch. */
 static bool
 use_average(struct again *g, struct ir_op *op)
 {
@@ -311,7 +315,7 @@ use_average(struct again *g, struct ir_op *op)
 	return true;
 }
 
-/* Is a result needed by more than other terms? */
+/* Is a result read by an op that is not a term? */
 static bool
 leaves(const struct terms *t, const struct ir_op *op)
 {
@@ -359,7 +363,7 @@ microbatch_loss(struct pass_run *run, struct ir_module *m, int axis)
 			bend[n++] = op;
 		}
 	}
-	for (uint32_t i = 0; i < n; i++) /* one that is gone with another has no block */
+	for (uint32_t i = 0; i < n; i++) /* an op that was erased with another one has no block */
 		dp_drop_dead(&bend[i]->result[0]);
 	pass_remark(run, names.first, PASS_APPLIED,
 		"%s computed by micro-batch, from sums over each of them, and averaged, so the loss is "

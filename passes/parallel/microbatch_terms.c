@@ -1,4 +1,4 @@
-/* The analysis of microbatch.c: which ops it has to do again, by micro-batch. */
+/* The analysis of microbatch.c: which ops have to be computed by micro-batch. */
 #include "passes/parallel/microbatch_terms.h"
 
 #include "ir/base/alloc.h"
@@ -16,7 +16,8 @@ makes_sum(const struct terms *t, const struct ir_op *op)
 	return false;
 }
 
-/* Sums are complete at the last micro-batch. What is given to all of them again is none. */
+/* Finds the sums over the batch, which are complete at the last micro-batch, and the values
+ * computed from them. A value that is handed to all micro-batches again is not one. */
 static void
 find_sums(struct terms *t)
 {
@@ -34,7 +35,7 @@ find_sums(struct terms *t)
 		}
 }
 
-/* Is the average of the op's results its result for averages? */
+/* Is the op affine: does it map averages of its operands to averages of its results? */
 static bool
 is_affine(const struct terms *t, const struct ir_op *op)
 {

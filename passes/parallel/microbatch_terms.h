@@ -1,4 +1,5 @@
-/* Which ops of a forward step are terms of the loss that are not linear in sums over the batch: see microbatch.c. */
+/* Which ops of a forward step are terms of the loss that are not linear in sums over the batch: see
+ * microbatch.c. */
 #ifndef PASSES_PARALLEL_MICROBATCH_TERMS_H
 #define PASSES_PARALLEL_MICROBATCH_TERMS_H
 
@@ -8,12 +9,12 @@ struct terms {
 	const struct ir_module *m;
 	struct ir_block *block;
 	int axis;
-	uint32_t nops; /* ids of ops that were there before */
+	uint32_t nops; /* number of op ids before the change */
 	uint32_t nbends;
 	const struct ir_op *loss; /* the output; NULL: none */
 	bool *sum;                /* by value->id: is or is computed from a sum over the batch */
-	bool *term;               /* by op->id: it is to be computed by micro-batch */
-	bool *bends;              /* by op->id: and it is not affine in sums over the batch */
+	bool *term;               /* by op->id: must be computed by micro-batch */
+	bool *bends;              /* by op->id: moreover not affine in sums over the batch */
 };
 
 /* How v is laid out on the time axis. */
@@ -23,7 +24,7 @@ terms_state(const struct terms *t, const struct ir_value *v)
 	return v->type->axis[t->axis];
 }
 
-/* Ops that were built since have later ids. */
+/* Ops that were built later have larger ids. */
 static inline bool
 terms_have(const struct terms *t, const struct ir_op *op)
 {

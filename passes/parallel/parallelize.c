@@ -1,19 +1,20 @@
 /*
- * parallelize: chooses for each op of a step, and each device axis, an index of the op over which it is split, or
- * none, or that it works on parts of a sum. Params are stored split or whole. What a plan costs is the sum of the
- * times of all kernels and of all changes of layout between them, on one device: a problem of one choice for each
- * op, with costs of pairs (parallelize_step.c), for which a lower bound and a plan are found (split/solve.h). So the
- * pass says how much faster any other plan of its kind can be at most.
+ * parallelize: chooses for each op of a step and each device axis an index of the op over which it
+ * is split, or none, or partial operands. Params are stored split or whole. The cost of a plan is
+ * the sum of the times of all kernels and of all changes of layout between them, on one device.
+ * That is a problem with one choice for each op and with costs of pairs (parallelize_step.c), for
+ * which a plan and a lower bound are found (split/solve.h). So the pass can report how much faster
+ * any other plan could be at most.
  *
- * Data parallelism, sharded params and optimizer states, pairs of column- and row-parallel products, split heads,
- * vocabularies and sequences are such plans; none of them is known here, but as the baselines, the policies:
- * the same problem with what they say of inputs and params held. Of all these plans the one is taken whose step is the
- * fastest in a replay: parallelize_replay.c.
+ * Data parallelism, sharded params and optimizer states, pairs of column- and row-parallel
+ * products, split heads, vocabularies and sequences are such plans. The pass knows them only as
+ * baselines, the policies: the same problem with the layouts of inputs and params fixed. The plan
+ * whose step is fastest in a replay is taken: parallelize_replay.c.
  *
- * The problem of choosing parallelization ops for a graph is that of C. Unger et al., "Unity: Accelerating DNN
- * Training Through Joint Optimization of Algebraic Transformations and Parallelization", OSDI 2022, and of
- * L. Zheng et al., "Alpa: Automating Inter- and Intra-Operator Parallelism for Distributed Deep Learning", OSDI
- * 2022, there solved as an integer program.
+ * The problem of choosing parallelization ops for a graph is that of C. Unger et al., "Unity:
+ * Accelerating DNN Training Through Joint Optimization of Algebraic Transformations and
+ * Parallelization", OSDI 2022, and of L. Zheng et al., "Alpa: Automating Inter- and Intra-Operator
+ * Parallelism for Distributed Deep Learning", OSDI 2022, there solved as an integer program.
  *
  * A module without device axes gets the mesh whose plan is the cheapest: parallelize_axes.c.
  *
@@ -29,13 +30,14 @@
 #include <inttypes.h>
 #include <math.h>
 
-/* Bounds and costs that differ by no more are equal. */
+/* Bounds and costs with a smaller relative difference count as equal. */
 static const double rounding = 1e-9;
 
 /* --- meshes ----------------------------------------------------------------------------------- */
 
 /*
- * Limits on the work (parallel_search.work) of one mesh and of all that are tried: some seconds of one core. That of a mesh is predicted from one that has an axis less.
+ * Limits on the work (parallel_search.work) of one mesh and of all meshes tried: some seconds of
+ * one core. work_of_axis predicts the work of a mesh from that of a mesh with one axis less.
  */
 static const double most_work = 3e7, most_work_together = 4e7, work_of_axis = 25;
 
@@ -75,8 +77,8 @@ try_cuts(struct climb *c, uint32_t cuts, double *cost)
 	return true;
 }
 
-/* From an axis for each level of the cluster to meshes that are near, as long as one has a cheaper plan: first to those
- * of few axes, which take little time. */
+/* Starts with an axis for each level of the cluster and moves to neighbouring meshes as long as one
+ * has a cheaper plan: first to those of few axes, which take little time. */
 static bool
 climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
@@ -110,7 +112,7 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 	return true;
 }
 
-/* Bytes that a plan may need as split_bytes counts them; 0: any. */
+/* Bytes that a plan may need, counted as by split_bytes; 0: any number. */
 static double
 budget_of(const struct pass_run *run)
 {
@@ -149,7 +151,7 @@ remark_plan(const struct parallel_search *f, const struct parallel_plan *plan)
 	parallel_tell_choices(f->run, plan->s, found->choice);
 }
 
-/* Of what was replayed. */
+/* Remarks on the replayed plans. */
 static void
 remark_step(const struct parallel_search *f, const struct parallel_plan *plan, double bound)
 {
@@ -236,7 +238,7 @@ check_options(struct pass_run *run)
 	return !wrong;
 }
 
-/* Is the fastest step of several plans asked for, or one plan? */
+/* Should several plans be replayed to find the fastest step, or is one plan enough? */
 static bool
 is_replayed(const struct parallel_search *f)
 {
@@ -244,7 +246,8 @@ is_replayed(const struct parallel_search *f)
 	       f->engine != PARALLEL_EXHAUST && !pass_bool(f->run, "overlap");
 }
 
-/* Puts the plan that was found into the module, whose meshes are NULL if it has its own. False: reported. */
+/* Puts the plan that was found into the module. `meshes` is NULL if the module has its own axes.
+ * False: reported. */
 static bool
 take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
@@ -259,7 +262,7 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 	if (is_replayed(f) && pass_remarks_wanted(f->run))
 		remark_step(f, plan, parallel_bound(plan->s));
 
-	/* Equal sums in other orders are rounded otherwise. */
+	/* Sums of the same terms in another order are rounded differently. */
 	if (found->cost - found->bound < rounding * found->cost)
 		found->bound = found->cost;
 	if (!tell_budget(f, plan))
@@ -292,10 +295,11 @@ start_search(struct pass_run *run, struct ir_module *m, const struct cost_model 
 	return f;
 }
 
-/* Sweeps to compare meshes, and steps to which rules were applied. */
+/* Sweeps to compare meshes, and to judge steps to which rules were applied. */
 enum { CLIMB_SWEEPS = 10 };
 
-/* Of steps to which rules were applied: each is parallelized, which takes up to some seconds. */
+/* Evaluations of steps to which rules were applied: each is parallelized, which takes up to some
+ * seconds. */
 enum { RULES_EVALUATIONS = 40 };
 
 static bool
@@ -315,7 +319,7 @@ search_devices(struct parallel_search *f, const struct parallel_meshes *meshes)
 	return true;
 }
 
-/* Where a plan is searched for: over the axes of the module, or on all meshes of so many devices. */
+/* The search space: the axes of the module, or all meshes of a number of devices. */
 struct space {
 	const struct parallel_meshes *meshes; /* NULL: axes */
 	struct parallel_axes axes;
@@ -330,7 +334,7 @@ search_space(struct parallel_search *f, const struct space *space)
 			     : parallel_search_mesh(f, &space->axes, 0, &cost);
 }
 
-/* The plan that has the mesh: it is searched now if it was not. NULL: reported. */
+/* The plan for the mesh; searches for it if there is none yet. NULL: reported. */
 static const struct parallel_plan *
 plan_on_mesh(struct parallel_search *f, const struct space *space, uint32_t cuts)
 {
@@ -344,8 +348,9 @@ plan_on_mesh(struct parallel_search *f, const struct space *space, uint32_t cuts
 	return parallel_search_mesh(f, &axes, cuts, &cost) ? plan_on_mesh(f, space, cuts) : NULL;
 }
 
-/* What was found with fewer indices becomes the plan, if its step is faster. Choices are numbered alike, so that it is a
- * plan of the step with all indices, with the bounds of that. False: reported. */
+/* Takes the plan found with fewer indices if its step is faster. Choices have the same numbers, so
+ * it is also a plan of the step with all indices, and gets the bounds of that step. False:
+ * reported. */
 static bool
 take_from(struct parallel_search *f, const struct space *space, const struct parallel_search *fewer)
 {
@@ -376,11 +381,13 @@ take_from(struct parallel_search *f, const struct space *space, const struct par
 	return true;
 }
 
-/* Steps of more ops are searched with all indices alone: the others take as long again. */
+/* Steps with more ops are searched with all indices only: the other searches would take as long
+ * again. */
 static const double fewer_ops = 1.5e4;
 
-/* Searches and replays. More indices never make the step slower: the cheapest sum is not the fastest step, so that the
- * plan with fewer indices may be the faster one, and is searched for as well. False: reported. */
+/* Searches and replays. More indices must never make the step slower. As the plan with the least
+ * sum does not always have the fastest step, plans with fewer indices are searched for as well.
+ * False: reported. */
 static bool
 find_plan(struct parallel_search *f, const struct space *space)
 {
@@ -405,7 +412,7 @@ find_plan(struct parallel_search *f, const struct space *space)
 	return true;
 }
 
-/* Axes that are there: so many at once as can be. */
+/* Splits over the axes of the module, as many at once as possible. */
 static bool
 split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_model *model)
 {
@@ -438,7 +445,8 @@ split_over_devices(
 	return find_plan(&f, &space) && take_plan(&f, space.meshes);
 }
 
-/* Devices over which the pass makes axes of its own: 0 where the mesh has some. False: reported. */
+/* The number of devices over which the pass makes its own axes: 0 if the mesh has axes. False:
+ * reported. */
 static bool
 count_devices(
 	struct pass_run *run, const struct ir_module *m, const struct cost_model *model, int64_t *n)
@@ -467,9 +475,10 @@ count_devices(
 }
 
 /*
- * Rules are moves of a search, in which every step is parallelized by a plan found in few sweeps. So what is found is
- * what pays for the plan that the step can then have (Unity's joint optimization). What is found is undone unless the step
- * is faster by the plan that this pass then finds, after the passes that follow.
+ * Rules are moves of a search in which every changed step is parallelized by a plan found in few
+ * sweeps. So rules are judged by the plan that they allow (Unity's joint optimization). The rules
+ * found are undone unless the step is faster with the plan that this pass then finds, after the
+ * passes that follow.
  */
 static bool
 apply_rules(struct pass_run *run, struct ir_module *m)

@@ -10,45 +10,47 @@
 
 /* --- costs: parallelize_costs.c --------------------------------------------------------------- */
 
-/* Seconds of ops with other layouts than they have in the step. */
+/* Seconds of ops in other layouts than the ones they have in the step. */
 struct parallel_costs;
 
-/* For a module and devices as the model has them; owned by `owner`. NULL: reported. */
+/* Costs for a module on the model's devices; owned by `owner`. NULL: reported. */
 struct parallel_costs *parallel_costs_create(
 	const void *owner, const struct cost_model *model, const struct ir_module *m);
 
-/* Is a device of that kind of the cluster at the place of the axis? Then kernels are, from now on, of that kind; at first
- * they are of that of the first device. */
+/* Does the cluster have a device of that kind at the position of the axis? If so, kernels are
+ * costed for that kind from now on; initially for the kind of the first device. */
 bool parallel_costs_use(struct parallel_costs *c, int axis, uint32_t place, uint32_t kind);
 
-/* A copy of the op, in a module of its own, on operands whose types can be set: of parallel_costs_types. Owned
- * by the costs, until the next. */
+/* A copy of the op, in a module of its own, on operands whose types can be set with
+ * parallel_costs_types. Owned by the costs, valid until the next call. */
 struct ir_op *parallel_costs_probe(struct parallel_costs *c, const struct ir_op *op);
 
-/* Gives the operands of the probe these types and infers its results. False, silently: they do not fit. */
+/* Gives the operands of the probe these types and infers its results. False, silently: they do not
+ * fit. */
 bool parallel_costs_fit(struct parallel_costs *c, struct ir_op *probe,
 	const struct ir_type *const *operand, const struct ir_type *const *written);
 
-/* Of the probe as it is typed: a kernel, a collective or nothing. */
+/* Seconds of the probe with its current types: as a kernel, as a collective, or 0. */
 double parallel_costs_op(struct parallel_costs *c, const struct ir_op *probe);
 
-/* What passes through memory with an op, whatever it is fused with. */
+/* The memory traffic of an op, whatever it is fused with. */
 struct parallel_part {
-	uint64_t reads; /* a set of operands: of those that read a value, this op stands for all */
+	uint64_t reads; /* a set of operands whose reads this op counts, for all readers of them */
 	bool writes; /* its result is read by a product, or is the next value of a param or state */
 };
 
-/* What the probe adds at least to the kernels of a step, however they are fused. */
+/* The least that the probe adds to the kernels of a step, however they are fused. */
 double parallel_costs_least(
 	const struct parallel_costs *c, const struct ir_op *probe, struct parallel_part part);
 
-/* Of the ops by which reshard leads from one layout to another; SPLIT_NEVER where none do. */
+/* Seconds of the ops by which reshard leads from one layout to another; SPLIT_NEVER if there are
+ * none. */
 double parallel_costs_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
 
-/* --- axes: parallelize_axes.c ------------------------------------------------------------------ */
+/* --- axes: parallelize_axes.c --------------------------------------------------------------- */
 
-/* More axes at once have too many layouts: of a tensor of three dims 625 on four axes. */
+/* With more axes at once there are too many layouts: 625 of a tensor of three dims on four axes. */
 enum { PARALLEL_MOST_AXES = 3 };
 
 /* Device axes over which ops are split, in the order of the module. */
@@ -56,13 +58,14 @@ struct parallel_axes {
 	int n, axis[IR_MAX_AXES];
 };
 
-/* Sets *wanted to a set of axes: those of the option `axes`, or all of devices; but not those of one device, or over
- * which values are laid out already. False: reported. */
+/* Sets *wanted to a set of axes: those of the option `axes`, or all device axes; but not axes of
+ * one device, or axes over which values are laid out already. False: reported. */
 bool parallel_axes_wanted(struct pass_run *run, const struct ir_module *m, uint32_t *wanted);
 
 struct cluster;
 
-/* Meshes of the first n devices of a cluster: cuts between the prime factors of n, see parallelize_axes.c. */
+/* Meshes of the first n devices of a cluster: cuts between the prime factors of n, see
+ * parallelize_axes.c. */
 struct parallel_meshes;
 
 enum { PARALLEL_MOST_CUTS = 512 };
@@ -72,14 +75,16 @@ struct parallel_cuts {
 	int n;
 };
 
-/* In addition to the axes that the module has, but that those of size 1 are used first; n is at least 2. */
+/* Axes are added to those of the module, except that its axes of size 1 are used first; n is at
+ * least 2. */
 struct parallel_meshes *parallel_meshes_create(
 	const void *owner, const struct ir_module *m, struct cluster *c, int64_t n);
 
 /* An axis for each level of the cluster. */
 uint32_t parallel_meshes_start(const struct parallel_meshes *s);
 
-/* Appends those with a cut more, or less, or at another place, that are not in the list and have at most so many axes. */
+/* Appends the meshes with one cut more or less, or with one cut moved, that are not in the list and
+ * have at most `most` axes. */
 void parallel_meshes_near(
 	const struct parallel_meshes *s, uint32_t cuts, int most, struct parallel_cuts *list);
 
@@ -87,9 +92,9 @@ void parallel_meshes_near(
 void parallel_meshes_set(const struct parallel_meshes *s, uint32_t cuts, struct ir_module *m,
 	struct parallel_axes *axes);
 
-/* --- choices of ops that are alike: parallelize_choices.c --------------------------------------- */
+/* --- choices of ops that are alike: parallelize_choices.c ----------------------------------- */
 
-/* The layouts of one operand or result: those that there are, and which each choice has. */
+/* The layouts of one operand or result: the distinct ones, and the one of each choice. */
 struct parallel_lines {
 	const struct ir_type **type; /* [n] */
 	uint32_t n;
@@ -97,23 +102,24 @@ struct parallel_lines {
 };
 
 struct parallel_choices {
-	const struct ir_op *op; /* the first of those that are alike */
+	const struct ir_op *op; /* the first of the ops that are alike */
 	uint32_t n, noperands, nresults;
 	struct parallel_lines *operand, *result;
-	double *seconds; /* [n] of a kernel */
-	double *least;   /* [n] that the op adds to kernels, however they are fused */
-	double *bytes;   /* [n] that results take in the memory of a device */
+	double *seconds; /* [n] of the op as a kernel */
+	double *least;   /* [n] the least that the op adds to kernels, however they are fused */
+	double *bytes;   /* [n] that the results take in the memory of a device */
 };
 
-/* All that the op's rule for layouts allows on these axes, each an index of the op, none, or partial operands;
- * the first is that of the op as it is. Owned by `owner`. */
+/* All choices that the op's layout rule allows on these axes, each an index of the op, none, or
+ * partial operands; the first is the current layout of the op. Owned by `owner`. */
 struct parallel_choices *parallel_choices_create(const void *owner, struct parallel_costs *c,
 	const struct ir_op *op, struct parallel_part part, const struct parallel_axes *axes);
 
-/* --- the step as a problem: parallelize_step.c -------------------------------------------------- */
+/* --- the step as a problem: parallelize_step.c ---------------------------------------------- */
 
-/* Which indices of products can be split, to see what each kind of parallelism adds. no-heads: of those that all operands
- * and the result have only the first dim, the batch; outputs: nor, in the forward pass, those that are summed over. */
+/* Which indices of products may be split, to see what each kind of parallelism adds. no-heads
+ * excludes the indices for which all operands and the result have only the first dim, the batch;
+ * outputs also excludes, in the forward pass, the indices that are summed over. */
 #define PARALLEL_INDICES(ROW)                                                                      \
 	ROW(PARALLEL_ALL_INDICES, "all")                                                           \
 	ROW(PARALLEL_NO_HEADS, "no-heads")                                                         \
@@ -126,20 +132,19 @@ struct parallel_step {
 	struct parallel_costs *costs;
 	struct parallel_axes axes;
 	enum parallel_indices indices;
-	bool excludes; /* choices of products */
+	bool excludes; /* choices of products were excluded */
 	struct alike *alike;
-	struct parallel_choices **of;        /* by number of alike; NULL: no decision */
+	struct parallel_choices **of;        /* by alike number; NULL: not a node */
 	struct VEC(const struct ir_op *) op; /* by node */
-	uint32_t *node;                      /* by op->id; PARALLEL_NONE: no decision */
+	uint32_t *node;                      /* by op->id; PARALLEL_NONE: not a node */
 	bool *forward;                       /* by op->id: the loss depends on it */
-	bool *kept; /* by op->id: results are there from the forward to the backward pass, or always */
-	bool *early; /* by op->id: it depends on params and on no input, so its messages wait for nothing */
-	bool *late; /* by op->id: no product depends on it, so few wait for the messages that it reads */
-	const bool *
-		hidden; /* by edge: its messages can go beside most kernels: gathers of params, sums of gradients */
+	bool *kept;  /* by op->id: results live from the forward to the backward pass, or always */
+	bool *early; /* by op->id: depends on params and on no input: messages need not wait */
+	bool *late;  /* by op->id: no product depends on it: few ops wait for its messages */
+	const bool *hidden;         /* by edge: can overlap most kernels: gathers of params, ... */
 	struct parallel_part *part; /* by op->id */
-	const double **bytes;       /* by node: of each choice, 0 where nothing is kept */
-	struct ir_op **trained; /* by op->id: the param whose gradient an output has; NULL: none */
+	const double **bytes;       /* by node: of each choice, 0 if nothing is kept */
+	struct ir_op **trained;     /* by op->id of an output: the param of its gradient, or NULL */
 	struct split_problem problem;
 };
 
@@ -155,13 +160,14 @@ parallel_step_choices(const struct parallel_step *s, uint32_t node)
 	return s->of[s->alike->number[s->op.at[node]->id]];
 }
 
-/* The value whose layout v has: before barriers and copies. */
+/* The value that determines the layout of v: looks through barriers and copies. */
 const struct ir_value *parallel_made(const struct ir_value *v);
 
-/* Ops without operands that any device can make in any layout: constants, positions. They are no decision. */
+/* Is it an op without operands, a constant or positions, that any device can make in any layout?
+ * Such ops are not nodes. */
 bool parallel_is_free(const struct ir_op *op);
 
-/* --- policies: parallelize_policy.c ------------------------------------------------------------- */
+/* --- policies: parallelize_policy.c --------------------------------------------------------- */
 
 #define PARALLEL_POLICIES(ROW)                                                                     \
 	ROW(PARALLEL_BEST, "best")                                                                 \
@@ -171,15 +177,15 @@ bool parallel_is_free(const struct ir_op *op);
 
 enum parallel_policy { PARALLEL_POLICIES(CHOICE_CODE) PARALLEL_NPOLICIES };
 
-/* "data parallelism"; of PARALLEL_BEST "the sum". */
+/* "data parallelism"; for PARALLEL_BEST "the sum". */
 const char *parallel_policy_name(enum parallel_policy policy);
 
-/* The problem of the step in which inputs and params have the layouts of the policy, as far as they can. It belongs to
- * `owner`, and the step must live as long. */
+/* The problem of the step with inputs and params in the layouts of the policy, as far as possible.
+ * Owned by `owner`; the step must live as long. */
 struct split_problem parallel_policy_problem(
 	const void *owner, const struct parallel_step *s, enum parallel_policy policy);
 
-/* --- plans: parallelize_plans.c ----------------------------------------------------------------- */
+/* --- plans: parallelize_plans.c ------------------------------------------------------------- */
 
 #define PARALLEL_ENGINES(ROW)                                                                      \
 	ROW(PARALLEL_DOPT, "dopt")                                                                 \
@@ -189,14 +195,14 @@ struct split_problem parallel_policy_problem(
 enum parallel_engine { PARALLEL_ENGINES(CHOICE_CODE) };
 
 struct parallel_plan {
-	const char *name;            /* what it is the best of */
-	enum parallel_policy policy; /* that it is a plan of */
+	const char *name;            /* for messages: what it is the best of */
+	enum parallel_policy policy; /* the policy whose plan it is */
 	struct parallel_step *s;     /* NULL: there is no plan */
 	uint32_t cuts;               /* of the mesh */
-	struct split_solution found; /* its bound holds for all plans on this mesh */
-	bool fits;                   /* in the budget */
+	struct split_solution found; /* the bound holds for all plans on this mesh */
+	bool fits;                   /* within the budget */
 	double seconds;              /* of the replayed step; 0: it was not replayed */
-	double over;                 /* bytes that it needs more than -budget */
+	double over;                 /* bytes needed in excess of -budget */
 };
 
 struct parallel_search {
@@ -206,67 +212,70 @@ struct parallel_search {
 	enum parallel_policy policy;
 	enum parallel_engine engine;
 	enum parallel_indices indices;
-	bool excludes; /* indices that some product of a mesh has */
+	bool excludes; /* true if some product of a mesh has indices that are excluded */
 	uint32_t sweeps;
-	double budget; /* bytes, 0: any */
-	bool strict;  /* no other plan will do; else one that the passes that follow may make fit */
-	double price; /* of a byte, with which a plan fitted; 0: none has yet */
+	double budget; /* bytes; 0: unlimited */
+	bool strict;   /* the plan must fit; otherwise later passes may still make it fit */
+	double price;  /* per byte, of a plan that fitted; 0: none yet */
 	double need,
-		least_need; /* bytes: the least of what was found, and what no plan needs less than */
+		least_need; /* bytes: the least of any plan found; a lower bound for all plans */
 	double gap; /* a plan that costs at most this share more than the bound is not improved */
 	struct parallel_plan plan[PARALLEL_NPOLICIES]; /* the cheapest of each policy */
-	double least
-		[PARALLEL_NPOLICIES]; /* a bound for the policy; INFINITY: it was not searched */
-	const char *passes;           /* that replayed steps have been through */
-	int meshes;                   /* that were searched */
-	struct VEC(struct parallel_plan) all; /* of each mesh and policy the cheapest */
-	uint64_t candidates;                  /* that a published engine has looked at */
-	double work; /* of the last mesh: entries of the tables of all edges */
+	double least[PARALLEL_NPOLICIES];     /* a bound for the policy; INFINITY: not searched */
+	const char *passes;                   /* that replayed steps went through */
+	int meshes;                           /* how many were searched */
+	struct VEC(struct parallel_plan) all; /* the cheapest of each mesh and policy */
+	uint64_t candidates;                  /* how many a published engine has looked at */
+	double work; /* of the last mesh: entries in the tables of all edges */
 };
 
-/* Searches on the mesh that the module has now, for plans that are cheaper than those that there are. False: reported.
- * *cost: of the plan of the policy that was asked for, on this mesh; INFINITY: it is not the cheapest. */
+/* Searches on the module's current mesh for plans that are cheaper than those found so far. False:
+ * reported. *cost: of the requested policy's plan on this mesh; INFINITY: it is not the
+ * cheapest. */
 bool parallel_search_mesh(
 	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost);
 
-/* Solves a problem that has the nodes of the step, within the budget: *found has its cost. False: nothing that was found
- * fits, and it is the best one without a budget, or if that is strict the one that needs least. */
+/* Solves a problem that has the nodes of the step, within the budget: *found has its cost. False:
+ * no solution found fits; then it is the best without a budget or, if `strict`, the one that needs
+ * least. */
 bool parallel_solve(struct parallel_search *f, const struct parallel_step *s,
 	const struct split_problem *p, uint32_t sweeps, double gap, struct split_solution *found);
 
-/* Searches for the plans that there are again, each on its mesh, with f->sweeps. */
+/* Repeats the search for the current plans, each on its mesh, with f->sweeps. */
 void parallel_search_again(struct parallel_search *f);
 
-/* What a published engine finds on the mesh of the step, from data parallelism. */
+/* The result of a published engine on the mesh of the step, starting with data parallelism. */
 struct split_solution parallel_published(struct parallel_search *f, const struct parallel_step *s,
 	enum parallel_engine engine, uint64_t candidates);
 
-/* --- replays: parallelize_replay.c -------------------------------------------------------------- */
+/* --- replays: parallelize_replay.c ---------------------------------------------------------- */
 
-/* Replays the plans of the policy that was asked for, or of all, and those of other weights of kernels and messages; the
- * one whose step is the fastest becomes that of the policy. `meshes`: NULL: those of the module. */
+/* Replays the plans of the requested policy, or of all policies, and plans for other weights of
+ * kernels and messages; the plan with the fastest step becomes that of the policy. `meshes`: NULL:
+ * the module's axes. */
 void parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes);
 
-/* Is a replayed plan better: less over the budget, or as much and faster? */
+/* Is replayed plan a better than b: less over the budget, or equally much over it and faster? */
 bool parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b);
 
-/* Seconds that no step of any plan on this mesh takes less than, however kernels are fused. */
+/* A lower bound, in seconds, on the step of any plan on this mesh, however kernels are fused. */
 double parallel_bound(const struct parallel_step *s);
 
-/* Such a bound for a step that has no layouts yet, over the device axes of its mesh: without micro-batches, and without
- * anything computed again, no plan takes less. 0: not known, as the mesh has more axes than are searched at once. */
+/* Such a bound for a step without layouts yet, over the device axes of its mesh. It holds for plans
+ * without micro-batches and without recomputation. 0: not known, as the mesh has more axes than can
+ * be searched at once. */
 double parallel_module_bound(
 	struct pass_run *run, const struct cost_model *model, struct ir_module *m);
 
-/* --- layouts into the module: parallelize_apply.c ----------------------------------------------- */
+/* --- layouts into the module: parallelize_apply.c ------------------------------------------- */
 
-/* Gives the ops of the step's module, or of a copy of it, the layouts of their choices, with parallelization ops
- * between them. False: reported. */
+/* Gives the ops of the step's module, or of a copy of it, the layouts of their choices, with
+ * parallelization ops between them. False: reported. */
 bool parallel_apply(struct pass_run *run, const struct parallel_step *s, struct ir_module *m,
 	const uint16_t *choice);
 
-/* A remark for each choice of inputs, params, states and products that are alike, at the first of them:
- * parallelize_tell.c. */
+/* Remarks on the choices of inputs, params, states and products, one for all that are alike, at the
+ * first of them: parallelize_tell.c. */
 void parallel_tell_choices(
 	struct pass_run *run, const struct parallel_step *s, const uint16_t *choice);
 

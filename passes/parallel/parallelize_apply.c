@@ -1,8 +1,9 @@
 /*
- * Puts choices into the module, op by op in order: operands are brought into the layouts that the op's choice wants,
- * then its results are typed anew. A change of layout is made once for all readers that want it. What adds up or
- * cuts a value stands right after the op that makes it, what puts one together right before its first reader.
- * Right because parallelization ops are identities on meaning, and the verifier infers every layout again.
+ * Puts choices into the module, op by op in order: operands are brought into the layouts that the
+ * op's choice wants, then its results are typed anew. A change of layout is made once for all
+ * readers that want it. Ops that sum or slice a value are placed right after the op that makes it,
+ * ops that gather it right before its first reader. Right because parallelization ops do not change
+ * the value of a tensor, and the verifier infers every layout again.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -19,7 +20,7 @@ struct apply {
 	struct pass_run *run;
 	const struct parallel_step *s;
 	struct ir_module *m; /* that of the step, or a copy */
-	struct ir_op **copy; /* by id of an op of the step: that of the module */
+	struct ir_op **copy; /* by id of an op of the step: the corresponding op of the module */
 	struct map map;
 	struct VEC(struct changed) changed;
 };
@@ -33,7 +34,7 @@ same_change(const void *list, uint32_t i, const void *key)
 	return a->changed.at[i].of == k->of && a->changed.at[i].type == k->type;
 }
 
-/* A constant in another layout: made so. */
+/* A constant in another layout is made in that layout. */
 static struct ir_value *
 make_free(struct apply *a, struct ir_value *v, const struct ir_type *want)
 {
@@ -45,7 +46,8 @@ make_free(struct apply *a, struct ir_value *v, const struct ir_type *want)
 	return &copy->result[0];
 }
 
-/* Of the ops before `end`, from `first` on, moves those up to the first gather right after the value. */
+/* Among the ops from `first` to before `end`, moves those up to the first gather right after the
+ * value. */
 static void
 move_up(const struct ir_value *v, struct ir_op *first, const struct ir_op *end)
 {
@@ -83,7 +85,7 @@ change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct i
 
 static bool fit(struct apply *a, struct ir_op *op, int k, const struct ir_type *want);
 
-/* What is copied to the host gets its layout before. */
+/* A value that is copied to the host gets its layout before the copy. */
 static bool
 fit_before(struct apply *a, const struct ir_op *reader, const struct ir_value *v,
 	const struct ir_type *want)
@@ -135,7 +137,7 @@ apply_choice(struct apply *a, struct ir_op *op, const struct parallel_choices *c
 	return ir_infer(a->m, op, op->nresults ? written : NULL);
 }
 
-/* `from`: the op of the step of which `op` is, or is a copy. */
+/* `from`: the op of the step that is `op`, or of which `op` is a copy. */
 static bool
 apply_op(struct apply *a, struct ir_op *op, const struct ir_op *from, const uint16_t *choice)
 {

@@ -1,14 +1,14 @@
 /*
- * The axes over which parallelize splits a step. Those of the mesh, at most PARALLEL_MOST_AXES at once; or those that
- * it makes itself for a number of devices: its prime factors in the order of the devices, level by level of the
- * cluster, grouped into axes by cuts between them.
+ * The axes over which parallelize splits a step. Those of the mesh, at most PARALLEL_MOST_AXES at
+ * once; or those that it makes itself for a number of devices: its prime factors in the order of
+ * the devices, level by level of the cluster, grouped into axes by cuts between them.
  *
  *     32 servers of 6 cards       2 2 2 2 2 | 2 3          | ends a level: links inside are faster
  *     [node = 32, card = 6]        . . . . | .
  *     [node0 = 4, node1 = 8, card = 6]  . | . . | .
  *
- * Which cuts are best depends on the step: two axes of one level can split different indices, but what one of them
- * communicates has fewer devices to go to. parallelize.c moves the cuts.
+ * Which cuts are best depends on the step: two axes of one level can split different indices, but a
+ * message along one of them reaches fewer devices. parallelize.c moves the cuts.
  */
 #include "ir/base/alloc.h"
 #include "ir/cluster/cluster.h"
@@ -72,7 +72,7 @@ struct level {
 	int64_t size, stride; /* devices of the cluster between two of its groups */
 };
 
-/* Above the prime factors of CLUSTER_DEVICES_MAX. */
+/* More than the number of prime factors of CLUSTER_DEVICES_MAX. */
 enum { MOST_FACTORS = 20 };
 
 struct parallel_meshes {
@@ -81,10 +81,9 @@ struct parallel_meshes {
 	int level[MOST_FACTORS]; /* 0: innermost */
 	int levels;
 	bool boundless;
-	struct ir_attr *devices; /* of the mesh; NULL: the first ones */
-	int first;               /* axes that the module has */
-	int nown,
-		own[IR_MAX_AXES]; /* of these, device axes of size 1: the first ones that are made */
+	struct ir_attr *devices;    /* of the mesh; NULL: the first devices */
+	int first;                  /* axes that the module already has */
+	int nown, own[IR_MAX_AXES]; /* of these, device axes of size 1, which are used first */
 };
 
 static double
@@ -95,7 +94,7 @@ bandwidth_to(struct cluster *c, uint32_t device)
 	return cluster_route(c, 0, device, &r) ? r.bandwidth : 0;
 }
 
-/* Devices up to it are reached from the first no slower than device `from` is. */
+/* Devices before this position are reached from the first no slower than device `from` is. */
 static uint32_t
 level_end(struct cluster *c, uint32_t from)
 {
@@ -115,7 +114,8 @@ largest_divisor(int64_t n, int64_t most)
 	return most;
 }
 
-/* Innermost first; the number of levels. Where n does not divide evenly, the first n devices are one level. */
+/* Levels, innermost first; returns how many. If n does not divide evenly, the first n devices are
+ * one level. */
 static int
 find_levels(struct cluster *c, int64_t n, struct level level[MOST_FACTORS])
 {
@@ -148,7 +148,8 @@ add_factors(struct parallel_meshes *s, const struct level *level, int number)
 		}
 }
 
-/* Does every level continue where the groups inside it end? Then the mesh is the first devices. */
+/* Does every level continue where the groups inside it end? If so, the mesh consists of the first
+ * devices. */
 static struct ir_attr *
 list_devices(const struct ir_module *m, const struct level *level, int levels, int64_t n)
 {
@@ -217,13 +218,12 @@ parallel_meshes_start(const struct parallel_meshes *s)
 	return cuts;
 }
 
-/* Of two axes side by side with the same factors on the same links, the outer one is not larger: the other way round
- * is the same mesh. */
+/* If two adjacent axes have the same factors and links, the outer one must not be larger: the
+ * exchanged mesh is equivalent. */
 static bool
 is_canonical(const struct parallel_meshes *s, uint32_t cuts)
 {
-	int before = -1,
-	    last = -1; /* where the axis before, and this one, begin: after these factors */
+	int before = -1, last = -1; /* factors before the previous axis, and before this one */
 
 	for (int i = 0; i < s->n; i++) {
 		if (i < s->n - 1 && !cut(cuts, i))
@@ -262,7 +262,7 @@ parallel_meshes_near(
 				add_cuts(s, list, cuts ^ 1u << i ^ 1u << j, most);
 }
 
-/* "node", "card"; where several axes have that name, numbered; and none that the module has. */
+/* "node", "card"; numbered if several axes have that name; never a name that the module uses. */
 static const char *
 axis_name(const struct parallel_meshes *s, const struct ir_module *m, const char *word, bool many,
 	int number)

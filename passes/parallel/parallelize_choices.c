@@ -1,8 +1,8 @@
 /*
- * How an op can be split: on each axis an index of its form, so that operands and results that have it are split
- * there, or none, or partial operands. Which of them fit, and what the results are then, says the op's rule for
- * layouts (ir/ops/layout.c), which is asked for each. Ops without index notation have the dims of their first
- * operand, or of their result, for indices.
+ * How an op can be split: on each axis an index of its form, so that operands and results that have
+ * it are split there, or none, or partial operands. The op's layout rule (ir/ops/layout.c) decides
+ * for each of them whether it fits and what the results are. For ops without index notation, the
+ * dims of the first operand, or of the result, serve as indices.
  */
 #include "ir/base/alloc.h"
 #include "ir/ops/form.h"
@@ -10,10 +10,10 @@
 
 #include <string.h>
 
-/* Choices of an op beyond these are not considered: those that come later split over more axes. */
+/* Further choices of an op are not considered: later ones split over more axes. */
 enum { MOST_CHOICES = 2000 };
 
-/* On one axis. */
+/* An option on one axis. */
 struct option {
 	int index;        /* -1: none */
 	uint32_t partial; /* operands, bit k = operand k */
@@ -32,13 +32,13 @@ struct chooser {
 	struct ir_op *probe;
 	struct form f;
 	struct VEC(struct option) option[IR_MAX_AXES]; /* by position in `axes` */
-	const struct ir_type **operand, **written;     /* of the choice that is tried */
+	const struct ir_type **operand, **written;     /* types of the choice being tried */
 	struct parallel_choices *all;
 	struct VEC(double) seconds, least, bytes;
-	struct column *line; /* of operands, then of results */
+	struct column *line; /* operands, then results */
 };
 
-/* Identity on the dims of what is there. */
+/* An identity form on the dims of the first operand, or else of the result. */
 static void
 form_of_dims(struct chooser *c)
 {
@@ -79,7 +79,7 @@ operands_have(const struct chooser *c, int index)
 	return false;
 }
 
-/* The type split once more, over the axis, along its dim; NULL: it does not divide. */
+/* The type split once more, over the axis, along its dim; NULL: the dim is not divisible. */
 static const struct ir_type *
 split(const struct chooser *c, const struct ir_type *t, int dim, int axis)
 {
@@ -107,7 +107,7 @@ with_option(const struct chooser *c, const struct ir_type *t, const struct form_
 	return ir_type_intern(c->m->ctx, &s);
 }
 
-/* Adds the option to the types of the choice that is tried. False: it does not divide. */
+/* Adds the option to the types of the choice being tried. False: a dim is not divisible. */
 static bool
 add_option(struct chooser *c, struct option o, int axis)
 {
@@ -161,7 +161,7 @@ result_bytes(const struct chooser *c)
 	return bytes;
 }
 
-/* The probe as it is typed. */
+/* Records the probe's current types as a choice. */
 static void
 add_choice(struct chooser *c)
 {
@@ -183,8 +183,8 @@ add_choice(struct chooser *c)
 		c->line[i].n--;
 }
 
-/* Types the probe as options [which[i]] of the axes say; in reverse, axes that split one index do so the other way
- * round. */
+/* Types the probe as options [which[i]] of the axes say; if `reverse`, axes that split one index do
+ * so in reverse order. */
 static bool
 try_options(struct chooser *c, const struct option *o, bool reverse)
 {
@@ -235,7 +235,7 @@ one_index_twice(const struct chooser *c, const struct option *o)
 	return false;
 }
 
-/* In an order of their own, so that ops whose layouts are the same list them in the same way. */
+/* Sorted, so that ops with the same layouts list them in the same order. */
 static void
 sort_lines(const struct chooser *c, struct parallel_lines *l, uint32_t choices)
 {

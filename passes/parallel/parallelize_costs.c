@@ -1,6 +1,7 @@
 /*
- * Costs for parallelize: an op is typed anew in a module of its own and asked of the cost model, a change of layout
- * is built there by reshard. So both are what they will be in the step.
+ * Costs for parallelize: an op is typed anew in a module of its own and evaluated by the cost
+ * model; a change of layout is built there by reshard. So both cost what they will cost in the
+ * step.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -20,12 +21,12 @@ struct change {
 
 struct parallel_costs {
 	const struct cost_model *model;
-	struct ir_module *m; /* of probes */
+	struct ir_module *m; /* module of the probes */
 	struct ir_block *block;
-	struct ir_op **held; /* [nheld] ops whose results are operands of probes */
+	struct ir_op **held; /* [nheld] ops whose results are the operands of probes */
 	uint32_t nheld, kind;
 	struct ir_op *probe;       /* NULL: none yet */
-	const uint32_t *device;    /* by place of the mesh */
+	const uint32_t *device;    /* by position in the mesh */
 	struct event_group *group; /* by axis */
 	struct map map;
 	struct VEC(struct change) change;
@@ -33,7 +34,7 @@ struct parallel_costs {
 
 static const struct ir_loc nowhere = {0};
 
-/* All groups of devices that differ on the axis. */
+/* Lists the groups of devices that differ only in their position on the axis. */
 static void
 list_group(struct parallel_costs *c, int axis)
 {
@@ -91,7 +92,7 @@ parallel_costs_use(struct parallel_costs *c, int axis, uint32_t place, uint32_t 
 
 /* --- probes ----------------------------------------------------------------------------------- */
 
-/* The k-th value that stands for an operand. */
+/* The k-th value used as an operand of probes. */
 static struct ir_value *
 hold(struct parallel_costs *c, uint32_t k)
 {
@@ -136,7 +137,8 @@ parallel_costs_fit(struct parallel_costs *c, struct ir_op *probe,
 	return fits;
 }
 
-/* How often a device runs an op: once in each iteration of the loops over what it reads or makes. */
+/* How often a device runs an op: once in each iteration of the loops that it reads from or belongs
+ * to. */
 static double
 turns_of(const struct ir_module *m, const struct ir_op *op)
 {
@@ -180,9 +182,9 @@ parallel_costs_op(struct parallel_costs *c, const struct ir_op *op)
 	return 0;
 }
 
-/* --- what no kernel takes less than ------------------------------------------------------------ */
+/* --- what no kernel takes less than --------------------------------------------------------- */
 
-/* Bytes of a value, at the best rate at which loops of any kind go through memory. */
+/* Seconds to move the bytes of a value at the best rate at which any loop nest accesses memory. */
 static double
 pass_seconds(const struct device *d, const struct ir_module *m, const struct ir_type *t)
 {
@@ -195,12 +197,14 @@ pass_seconds(const struct device *d, const struct ir_module *m, const struct ir_
 }
 
 /*
- * At reached rates (estimate/reach.h) a kernel takes its product and, in addition, the bytes that its other ops read and
- * write. A kernel has one product at most, which reads nothing of the kernel (fuse.h), or it is one of attention:
+ * At reached rates (estimate/reach.h) the time of a kernel is that of its product plus that of the
+ * bytes that its other ops read and write. A kernel has one product at most, which reads nothing of
+ * the kernel (fuse.h), or it is one of attention:
  *
- *     a product          what it takes alone, or a batched one the arithmetic of attention, whichever is less
- *     any other op       of `part`, operands that some op must read, in its kernel or another, and that no product reads,
- *                        and results that must be written; but not of an add or relu, which the library may do
+ *     a product      its time alone; if batched, at most that of the arithmetic of attention
+ *     any other op   the bytes of operands in `part` that some op must read, in its kernel or
+ *                    another, and that no product reads, and of results that must be written; but
+ *                    nothing for an add or relu, which the library may do
  */
 static double
 least_reached(const struct parallel_costs *c, const struct device *d, const struct ir_op *op,

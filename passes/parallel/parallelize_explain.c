@@ -1,13 +1,13 @@
 /*
- * -explain: why an op or a param is split as it is. Beside the layout that the plan has for it stand the others, each
- * with the best plan that is found when it is held:
+ * -explain: why an op or a param is split as it is. The layout in the plan is listed with the
+ * alternatives, each with the best plan found when it is fixed:
  *
  *     parallelize: param "h*.wq", 32 alike
  *     f32[4096,4096/card]        1.66ms   chosen     kernels 91us, messages 26us   8.4MB
  *     f32[4096,4096]             2.39ms   +730us     kernels 91us, messages 750us  67MB
  *
- * Kernels are those of the op, messages what lies between it and its neighbours in that plan; of a param also the
- * gathers of its readers and the sums of its gradient.
+ * "kernels" are those of the op, "messages" those between it and its neighbours in that plan; for a
+ * param also the gathers of its readers and the sums of its gradient.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -24,17 +24,18 @@
 #include <talloc.h>
 
 enum {
-	EXPLAIN_KINDS = 10,   /* of ops that a name may mean: more are not read */
-	EXPLAIN_LAYOUTS = 40, /* of one kind: each is a search */
+	EXPLAIN_KINDS = 10,   /* ops that a name may match: further ones are not considered */
+	EXPLAIN_LAYOUTS = 40, /* layouts of one kind: each needs a search */
 };
 
-/* Nodes that a name means and that are alike. */
+/* Nodes that match a name and are alike. */
 struct matched {
 	const char *name;
 	uint32_t *node, n;
 };
 
-/* A layout of the first result, or of the only operand of an op without results, and the plan with it. */
+/* A layout of the first result, or of the only operand of an op without results, and the plan with
+ * it. */
 struct alternative {
 	const struct ir_type *type;
 	uint32_t line;
@@ -58,7 +59,7 @@ lines_of(const struct parallel_choices *c)
 	return c->nresults ? &c->result[0] : c->noperands ? &c->operand[0] : NULL;
 }
 
-/* The problem in which these nodes have that layout. */
+/* The problem with these nodes fixed to that layout. */
 static struct split_problem
 hold(const void *owner, const struct parallel_step *s, const struct matched *m, uint32_t line)
 {
@@ -76,7 +77,7 @@ hold(const void *owner, const struct parallel_step *s, const struct matched *m, 
 	return p;
 }
 
-/* What the plan costs at these nodes. */
+/* The cost of the plan at these nodes. */
 static void
 count_costs(const struct parallel_step *s, const struct matched *m, struct alternative *a)
 {
@@ -179,7 +180,7 @@ explain_kind(const struct parallel_search *f, const struct parallel_plan *plan,
 		fprintf(out, "  and %" PRIu32 " layouts that were not tried\n", left);
 }
 
-/* The nodes that a name means, by kind. */
+/* The nodes that match a name, by kind. */
 static uint32_t
 match(const void *scratch, const struct parallel_step *s, const char *name, struct matched *kind,
 	struct suggestion *near)

@@ -9,10 +9,11 @@
 
 #include <math.h>
 
-/* Entries of the largest table of engine exhaust, which takes some tenths of a second. */
+/* Limit on the entries of the largest table of engine exhaust, which takes some tenths of a
+ * second. */
 enum { EXHAUST_ENTRIES = 1 << 18 };
 
-/* A choice that can be reached from what the ops before have, drawn for each op. */
+/* Draws for each op a choice that is reachable from those of the ops before. */
 static void
 draw_choices(const struct parallel_search *f, const struct split_problem *p,
 	struct split_solution *drawn, uint64_t random)
@@ -76,10 +77,11 @@ parallel_solve(struct parallel_search *f, const struct parallel_step *s,
 	return f->budget == 0;
 }
 
-/* Candidates of a published engine on a mesh where `dopt -evaluations` says nothing else: a second or so. */
+/* Candidates of a published engine on a mesh without `dopt -evaluations`: about a second. */
 enum { PUBLISHED_CANDIDATES = 200000 };
 
-/* The choices of the reduced problem that are those of the original, or the first where they were left out. */
+/* The choices of the reduced problem that correspond to those of the original, or 0 if those were
+ * excluded. */
 static uint16_t *
 reduced_choices(const void *owner, const struct split_reduced *r, const uint16_t *choice)
 {
@@ -92,8 +94,8 @@ reduced_choices(const void *owner, const struct split_reduced *r, const uint16_t
 	return start;
 }
 
-/* They work on the reduced problem: params, optimizer and what
- * else has few neighbours follow in the best way. */
+/* The engines work on the reduced problem: params, optimizer and other nodes with few neighbours
+ * get the best choices. */
 struct split_solution
 parallel_published(struct parallel_search *f, const struct parallel_step *s,
 	enum parallel_engine engine, uint64_t candidates)
@@ -122,8 +124,8 @@ parallel_published(struct parallel_search *f, const struct parallel_step *s,
 	return found;
 }
 
-/* Where messages leave a gap, as on axes that split one batch, small steps are eliminated op by op: tenths of a second. Not
- * while meshes are compared, by few sweeps. */
+/* If the messages leave a gap to the bound, as on axes that split one batch, small steps are
+ * eliminated op by op, in tenths of a second; not while meshes are compared, with few sweeps. */
 enum { PROVEN_NODES = 1000, PROVEN_SWEEPS = 100 };
 static const double wide_gap = 0.01;
 
@@ -173,7 +175,8 @@ solve_free(struct parallel_search *f, const struct parallel_step *s, struct spli
 			"the step is too large to eliminate op by op: the plan is that of engine dopt");
 }
 
-/* What policies allow. Of all plans, too, these are the best where the bound does not exclude it. */
+/* Searches what the policies allow. Their plans are also candidates among all plans, unless the
+ * bound excludes it. */
 static void
 solve_policies(struct parallel_search *f, struct parallel_step *s, struct split_solution *free,
 	uint32_t cuts)
@@ -232,11 +235,12 @@ parallel_search_mesh(
 	f->work = work_of(&s->problem);
 	if (f->budget > 0) {
 		fits = parallel_solve(f, s, &s->problem, f->sweeps, f->gap, &free);
-		/* The bound is that of plans that fit. Those that do not may do so after the passes that follow. */
+		/* The bound is that of plans that fit. Plans that do not fit may do so after the
+		 * passes that follow. */
 		if (!fits)
 			free.bound = -INFINITY;
 	} else {
-		/* Every op as it is: the step on each device. */
+		/* Every op in its current layout: the whole step on each device. */
 		free.choice = ARRAY_ZERO(f->run->scratch, uint16_t, s->problem.nnodes);
 		solve_free(f, s, &free);
 	}

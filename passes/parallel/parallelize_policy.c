@@ -1,4 +1,5 @@
-/* The policies of parallelize: what people would do, as the same problem with the layouts of inputs and params held. */
+/* The policies of parallelize: what engineers would do by hand, as the same problem with the
+ * layouts of inputs and params fixed. */
 #include "ir/base/alloc.h"
 #include "passes/parallel/parallelize.h"
 
@@ -14,17 +15,17 @@ parallel_policy_name(enum parallel_policy policy)
 	return name[policy];
 }
 
-/* What an op is to a policy. */
+/* The role of an op for a policy. */
 enum role {
 	OTHER,   /* an input, a param or a state */
 	TABLE,   /* a param of embeddings: its rows are gathered */
-	INDICES, /* an input that says which rows */
-	READER, /* it computes what products of the step depend on, and reads what depends on no input */
-	EARLY, /* it depends on no input: params that are converted */
+	INDICES, /* an input that selects the rows */
+	READER,  /* products of the step depend on it, and it reads values that need no input */
+	EARLY,   /* depends on no input: a converted param */
 	NROLES,
 };
 
-/* Is the value, or one that has its elements, that operand of a gather? */
+/* Is the value, possibly through ops that keep its elements, that operand of a gather? */
 static bool
 feeds_gather(const struct ir_value *v, int operand)
 {
@@ -54,10 +55,11 @@ splits_batch(const struct ir_op *op, struct ir_state state)
 }
 
 /*
- * Is the layout on one axis what the policy says? Data parallelism splits the batch and copies params; fully sharded,
- * params and states are split instead, and gathered by their readers (ZeRO-3, FSDP). Megatron is data parallelism
- * on the first axis of several, and on the others it splits matrices and no input. dlrm does so but for tables of
- * embeddings, which it splits over all axes, while their indices and all states have any layout.
+ * Is the layout on one axis what the policy says? Data parallelism splits the batch and copies
+ * params; fully sharded, params and states are split instead, and gathered by their readers
+ * (ZeRO-3, FSDP). Megatron is data parallelism on the first axis of several, and on the others it
+ * splits matrices and no input. dlrm does so except for tables of embeddings, which it splits over
+ * all axes, while their indices and all states have any layout.
  */
 static bool
 agrees(enum parallel_policy policy, const struct ir_op *op, enum role role, const struct ir_type *t,
@@ -85,7 +87,7 @@ agrees(enum parallel_policy policy, const struct ir_op *op, enum role role, cons
 	return splits_batch(op, state);
 }
 
-/* Has each operand that depends on params alone been gathered on that axis? */
+/* Has every operand that depends on params alone been gathered on that axis? */
 static bool
 gathers(const struct parallel_step *s, const struct parallel_choices *c, uint32_t x, int axis)
 {
@@ -98,7 +100,7 @@ gathers(const struct parallel_step *s, const struct parallel_choices *c, uint32_
 	return true;
 }
 
-/* Costs of the choices with all but those excluded that agree with the policy on most axes. */
+/* Excludes all choices but those that agree with the policy on the largest number of axes. */
 static const double *
 pinned_costs(const void *owner, const struct parallel_step *s, enum parallel_policy policy,
 	enum role role, const struct parallel_choices *c)
@@ -123,7 +125,7 @@ pinned_costs(const void *owner, const struct parallel_step *s, enum parallel_pol
 	return cost;
 }
 
-/* NROLES: the policy does not say anything of it. */
+/* NROLES: the policy does not restrict it. */
 static enum role
 role_in(const struct parallel_step *s, enum parallel_policy policy, const struct ir_op *op)
 {

@@ -1,16 +1,19 @@
 /*
- * Which plan of parallelize is fastest as a step: each is put into a copy of the module, the passes that follow in the
- * pipeline are run, kernels are fused by opfuse in any case, and the step is replayed, so that it counts what overlaps,
- * what kernels spare when fused, gathers that are moved early, and a change of layout once for all of its readers. A
- * plan that fits into -budget then is better than one that does not. Replayed are the cheapest plans by the sum of
- * kernels and messages, those of the policies and of Unity's search, and those of other weights: kernels less, as fused
- * ones take less, or more, as messages are hidden behind them; gathers of params and sums of gradients less, as they
- * wait for no activation and none waits for them. So the step is not slower than that of any policy.
+ * Which plan of parallelize is fastest as a step: each is put into a copy of the module, the passes
+ * that follow in the pipeline are run, kernels are fused by opfuse in any case, and the step is
+ * replayed. So overlap, savings by fusion and gathers that are moved early count, and a change of
+ * layout counts once for all of its readers. A plan that fits into -budget then is better than one
+ * that does not. Replayed are the cheapest plans by the sum of kernels and messages, those of the
+ * policies and of Unity's search, and plans for other weights: kernels less, as fused ones take
+ * less, or more, as messages are hidden by them; gathers of params and sums of gradients less, as
+ * they do not wait for activations and no activation waits for them. So the step is not slower than
+ * that of any policy.
  *
- * No step of the mesh is faster than the bound, with kernels fused in whatever way: ops count what they add to kernels
- * at least (parallel_costs_least), and a change of layout of a value with n readers an n-th for each of them; of what
- * depends on params alone nothing, as prefetch and unshard gather it once for several readers.
- * Of kernels C and messages M of a device, T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h).
+ * No step of the mesh is faster than the bound, with kernels fused in whatever way: ops count the
+ * least that they add to kernels (parallel_costs_least), and a change of layout of a value with n
+ * readers counts an n-th for each of them, or nothing if the value depends on params alone, as
+ * prefetch and unshard gather it once for several readers. With kernels C and messages M of a
+ * device, T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h).
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -28,35 +31,36 @@
 
 static const char fusion[] = "opfuse";
 
-/* What kernels weigh, and messages that can go beside most kernels (parallel_step.hidden); other messages 1. */
+/* Weights of kernels, and of messages that can overlap most kernels (parallel_step.hidden); other
+ * messages have weight 1. */
 static const struct weights {
 	double kernels, hidden;
 } weights[] = {{0.25, 1}, {4, 1}, {4, 0.5}, {1, 0.1}, {1, 0}};
 
-/* Of each policy the cheapest plans of all meshes are replayed as long as their ops are no more than that together: less
- * than a second. One is in any case. */
+/* For each policy the cheapest plans of all meshes are replayed as long as they have at most this
+ * many ops together: less than a second. One plan is replayed in any case. */
 static const double most_ops = 6e4;
 
-/* With other weights on the cheapest meshes, likewise. */
+/* With other weights on the cheapest meshes, with the same limit. */
 static const double weights_ops = 1.5e4;
 
-/* What Unity's search finds is replayed, too, on the cheapest meshes as long as their ops are no more than that together:
- * it takes some tenths of a second. */
+/* Plans found by Unity's search on the cheapest meshes are replayed as long as they have at most
+ * this many ops together: that takes some tenths of a second. */
 enum { UNITY_CANDIDATES = 20000 };
 static const double unity_ops = 8000;
 
-/* Their problems need no proof: sweeps that bring them near enough. */
+/* Their problems need no proof: a few sweeps bring them near enough. */
 enum { WEIGHTED_SWEEPS = 6 };
 static const double weighted_gap = 0.01;
 
 struct candidate {
 	struct parallel_plan plan;
-	unsigned policies; /* that have this plan, a set */
+	unsigned policies; /* a set of the policies that have this plan */
 };
 
 struct candidates VEC(struct candidate);
 
-/* The passes that follow, or those of the option `finish`, kernels fused in any case. */
+/* The passes that follow, or those of the option `finish`; kernels are fused in any case. */
 static const char *
 finishing(const struct pass_run *run)
 {
@@ -67,14 +71,15 @@ finishing(const struct pass_run *run)
 				    : TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);
 }
 
-/* Plans that fit come first, then those that need least. */
+/* Plans that fit come first, then those that exceed the budget least. */
 bool
 parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b)
 {
 	return a->over != b->over ? a->over < b->over : a->seconds < b->seconds;
 }
 
-/* Sets plan->seconds and plan->over; that of a plan which is slower than one that fits only if somebody sees it. */
+/* Sets plan->seconds and plan->over. The peak memory counts for plan->over only if the plan could
+ * replace `best`, or if it will be reported. */
 static void
 replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	const struct parallel_plan *best, struct parallel_plan *plan)
@@ -153,7 +158,7 @@ scale_costs(const void *owner, const double *cost, size_t n, double factor)
 	return scaled;
 }
 
-/* The problem with the costs of each edge scaled. Tables that were shared still are. */
+/* The problem with the costs of each edge scaled. Edges that share a table still share it. */
 static struct split_problem
 scale_edges(const void *owner, const struct split_problem *p, const double *factor)
 {
@@ -193,7 +198,7 @@ weigh(const void *owner, const struct parallel_step *s, const struct weights *w)
 	return scale_edges(owner, &s->problem, factor);
 }
 
-/* --- candidates -------------------------------------------------------------------------------- */
+/* --- candidates ----------------------------------------------------------------------------- */
 
 static void
 add_weighted(struct parallel_search *f, struct candidates *all, struct parallel_plan plan,
@@ -231,7 +236,7 @@ add_unity(struct parallel_search *f, struct candidates *all, struct parallel_pla
 
 /* --- the bound -------------------------------------------------------------------------------- */
 
-/* Readers of what the edge leads from: edges that have the same node and lines. */
+/* The number of readers of the value of an edge: edges with the same source node and lines. */
 static uint32_t *
 count_readers(const void *owner, const struct split_problem *p)
 {
@@ -253,7 +258,8 @@ count_readers(const void *owner, const struct split_problem *p)
 	return readers;
 }
 
-/* The problem of which no step of the mesh costs less in kernels, nor in messages. */
+/* A problem whose bound is a lower bound on the kernels, and on the messages, of any step on the
+ * mesh. */
 static struct split_problem
 certified(const void *owner, const struct parallel_step *s)
 {
@@ -320,7 +326,7 @@ parallel_module_bound(struct pass_run *run, const struct cost_model *model, stru
 		parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
 }
 
-/* On the k-th mesh, from 0: with other weights, and from Unity's search. */
+/* Candidates for the k-th mesh, from 0: with other weights, and from Unity's search. */
 static void
 add_others(
 	struct parallel_search *f, struct candidates *all, const struct parallel_plan *plan, int k)
@@ -341,7 +347,7 @@ list_candidates(struct parallel_search *f)
 	double ops[PARALLEL_NPOLICIES] = {0};
 	int meshes = 0;
 
-	/* That of all policies last: it can be one of theirs. */
+	/* The plan of PARALLEL_BEST is last: it may be equal to that of a policy. */
 	for (int i = PARALLEL_NPOLICIES - 1; i >= PARALLEL_BEST; i--)
 		if (f->plan[i].s && (f->policy == PARALLEL_BEST || (int)f->policy == i))
 			add(f->run->scratch, &all, &f->plan[i]);
@@ -362,7 +368,8 @@ list_candidates(struct parallel_search *f)
 	return all;
 }
 
-/* Replays candidates from the first one on; the fastest becomes the plan of the policy. */
+/* Replays candidates from the first on; the one with the fastest step becomes the plan of the
+ * policy. */
 static void
 replay_from(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all,
 	int64_t first)
@@ -384,7 +391,7 @@ replay_from(struct parallel_search *f, const struct parallel_meshes *meshes, str
 	}
 }
 
-/* Where no step fits that was replayed: plans that need as much less as is missing. */
+/* If no replayed step fits: searches for plans that need less by the missing amount. */
 enum { TIGHTER_ROUNDS = 2 };
 
 static void
@@ -420,7 +427,7 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict)
 		tighten(f, meshes, &all);
 	f->budget = budget;
-	/* Other plans have bounds of when meshes were compared, by few sweeps. */
+	/* The other plans have bounds from the comparison of meshes, after few sweeps. */
 	if (best->s == proven.s && proven.found.bound > best->found.bound) {
 		best->found.bound = proven.found.bound;
 		best->found.sweeps = proven.found.sweeps;

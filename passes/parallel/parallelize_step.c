@@ -1,8 +1,9 @@
 /*
- * A step as a problem of split/problem.h: a node for each op that computes or is read from outside, with the choices
- * of parallelize_choices.c; an edge for each value that one makes and another reads, which costs what reshard needs
- * between their layouts. A param is a node, too: how it is stored; an edge leads from its new value, or from its
- * gradient, to it. So gathers of sharded params and scatters of their gradients are edges as others.
+ * A step as a problem of split/problem.h: a node for each op that computes or is read from outside,
+ * with the choices of parallelize_choices.c; an edge for each value that one makes and another
+ * reads, which costs what reshard needs between their layouts. A param is a node, too: how it is
+ * stored; an edge leads from its new value, or from its gradient, to it. So gathers of sharded
+ * params and scatters of their gradients are ordinary edges.
  *
  *     param w ──────────> matmul ──────────> ...      reads: the layout that the matmul wants of w
  *        ^                                            update(w, n): the layout in which w is stored
@@ -19,7 +20,7 @@
 #include <string.h>
 
 struct table_entry {
-	const struct parallel_lines *line[2]; /* the first that have these layouts */
+	const struct parallel_lines *line[2]; /* the first ops that have these layouts */
 	struct split_table *table;
 };
 
@@ -33,7 +34,7 @@ struct builder {
 	struct VEC(bool) hidden;
 };
 
-/* Symbols of params that an output of a gradient names. */
+/* Compares params by symbol, to find the param of a gradient's output. */
 static bool
 same_symbol(const void *list, uint32_t i, const void *key)
 {
@@ -43,7 +44,7 @@ same_symbol(const void *list, uint32_t i, const void *key)
 static void
 find_trained(struct parallel_step *s, const struct ir_block *main)
 {
-	static const char prefix[] = "grad."; /* of the outputs that an optimizer takes */
+	static const char prefix[] = "grad."; /* of the outputs that are read by an optimizer */
 	const size_t n = sizeof prefix - 1;
 	struct VEC(struct ir_op *) param = {0};
 	struct map map = {0};
@@ -71,7 +72,7 @@ parallel_is_free(const struct ir_op *op)
 	return !op->noperands && op_is(op, TRAIT_PURE);
 }
 
-/* Results are operands, in the same layout. */
+/* Its results are its operands, in the same layout. */
 static bool
 passes_on(const struct ir_op *op)
 {
@@ -93,8 +94,8 @@ decides(const struct parallel_step *s, const struct ir_op *op)
 	       op->code != OP_release && !s->trained[op->id];
 }
 
-/* Inputs, params and states, and what the backward pass or the optimizer reads of the forward pass, but for what
- * waits for it in the memory of the host. */
+/* Inputs, params and states, and values of the forward pass that the backward pass or the optimizer
+ * reads, except those that wait in host memory. */
 static void
 find_kept(struct parallel_step *s, const struct ir_block *main)
 {
@@ -112,8 +113,8 @@ find_kept(struct parallel_step *s, const struct ir_block *main)
 	}
 }
 
-/* What depends on params but on no input can be made, and sent, before it is read; and for what no product depends on,
- * there is time, too. */
+/* Values that depend on params but on no input can be made, and sent, before they are read; and for
+ * values on which no product depends, there is time, too. */
 static void
 find_slack(struct parallel_step *s, const struct ir_block *main)
 {
@@ -138,11 +139,13 @@ find_slack(struct parallel_step *s, const struct ir_block *main)
 	}
 }
 
-/* Values that loops must read, or write: see parallel_costs_least. Of several readers the first one counts. */
+/* Values that loops must read or write: see parallel_costs_least. If a value has several readers,
+ * the first one counts. */
 static void
 find_parts(struct parallel_step *s, const struct ir_block *main)
 {
-	/* By op->id, of its only result: does a product read it, is it written to memory, has a reader been counted? */
+	/* By op->id, for its only result: does a product read it, is it written to memory, has a
+	 * reader been counted? */
 	bool *multiplied = ARRAY_ZERO(s, bool, s->m->op_ids),
 	     *written = ARRAY_ZERO(s, bool, s->m->op_ids),
 	     *counted = ARRAY_ZERO(s, bool, s->m->op_ids);
@@ -173,9 +176,9 @@ find_parts(struct parallel_step *s, const struct ir_block *main)
 	array_free(counted);
 }
 
-/* What else counts of ops that are alike: whether results are kept and late, and of the forward pass where that
- * decides; what passes through memory; and which operands are early or made by any device for itself, as these cannot be
- * partial. */
+/* Further properties that distinguish ops: whether results are kept and late, and for ops of the
+ * forward pass where that matters; the memory traffic; and which operands are early or made by any
+ * device for itself, as these cannot be partial. */
 static uint64_t
 word_of(void *data, const struct ir_op *op)
 {
@@ -216,7 +219,7 @@ hash_lines(const struct parallel_lines *l)
 	return mix_bytes(l->n, l->type, l->n * sizeof *l->type);
 }
 
-/* Layouts change in the memory of the device: before copies to the host, after those back. */
+/* Layouts change in device memory: before copies to the host, after copies back. */
 static const struct ir_type **
 on_device(struct builder *b, const struct parallel_lines *l)
 {
@@ -244,7 +247,7 @@ make_table(struct builder *b, const struct table_entry *k)
 	return t;
 }
 
-/* An edge from the node that makes v, to a node that wants it as `lines` say. */
+/* Adds an edge from the node that makes v to a node that wants it as `lines` say. */
 static void
 add_edge(struct builder *b, const struct ir_value *v, uint32_t to,
 	const struct parallel_lines *lines)
@@ -272,7 +275,7 @@ add_edge(struct builder *b, const struct ir_value *v, uint32_t to,
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* What no device has: parts of a sum where every device makes the whole. */
+/* Excludes types that no device can have: partial, where every device makes the whole value. */
 static void
 forbid_partial(const struct parallel_step *s, struct parallel_choices *c, const struct ir_op *op)
 {
@@ -288,7 +291,7 @@ forbid_partial(const struct parallel_step *s, struct parallel_choices *c, const 
 					c->seconds[x] = SPLIT_NEVER;
 }
 
-/* Is the axis split over an index of the product that the restriction excludes? */
+/* Is the op split on the axis over an index of the product that f->indices excludes? */
 static bool
 is_excluded(const struct parallel_step *s, const struct form *f, const struct parallel_choices *c,
 	uint32_t x, int axis)
@@ -345,7 +348,7 @@ add_node(struct builder *b, const struct ir_op *op)
 	VEC_PUSH(s, &b->bytes, (*c)->bytes);
 }
 
-/* A param or state gets its next value, or an optimizer its gradient, in its own layout. */
+/* A param or state gets its next value, and an optimizer its gradient, in its own layout. */
 static void
 add_return(struct builder *b, const struct ir_value *next, const struct ir_value *stored)
 {

@@ -1,4 +1,4 @@
-/* What parallelize says of the choices that it has made. */
+/* Remarks on the choices that parallelize has made. */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/internal.h"

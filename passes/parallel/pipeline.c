@@ -1,17 +1,18 @@
 /*
- * pipeline: pipeline parallelism. Divides a forward step into stages, one for each place of a device
- * axis, and the batch into micro-batches (accumulate.h); `grad` makes the backward pass of each stage
- * where the stage is, since the gradient of a send is the send back:
+ * pipeline: pipeline parallelism. Divides a forward step into stages, one for each position on a
+ * device axis, and the batch into micro-batches (accumulate.h); `grad` makes the backward pass of
+ * each stage where the stage is, since the gradient of a send is the send back:
  *
- *     %h = matmul(%x, %w)             %h = matmul(%x, %w) : f32[64/mb,8]@pp=0
- *     %y = matmul(%h, %v)             %s = send(%h) {axis = pp, from = 0, to = 1} : f32[64/mb,8]@pp=1
- *                                     %y = matmul(%s, %v) : f32[64/mb,4]@pp=1
+ *     %h = matmul(%x, %w)         %h = matmul(%x, %w) : f32[64/mb,8]@pp=0
+ *     %y = matmul(%h, %v)         %s = send(%h) {axis = pp, from = 0, to = 1} : f32[64/mb,8]@pp=1
+ *                                 %y = matmul(%s, %v) : f32[64/mb,4]@pp=1
  *
  * What depends on inputs and params is cut where pipeline_cut.c says, from the times of the cost
- * model for the devices of each stage. What depends on less has the stage of its first reader: params and states, inputs, masks.
- * Constants are made in every stage that reads them, and what nothing above reads, such as a counter, stays on
- * every device. A value that other stages read is sent on from stage to stage, so is a param that several stages share:
- * once in a step, and its gradient back.
+ * model for the devices of each stage. Other values, such as params, states, inputs and masks, have
+ * the stage of their first reader. Constants are made in every stage that reads them, and values
+ * that none of these read, such as a counter, stay on every device. A value that other stages read
+ * is sent on from stage to stage. So is a param that several stages share: once per step, and its
+ * gradient back.
  *
  * Right because parallelization ops never change what a value means; the verifier infers every
  * layout again.
@@ -44,7 +45,8 @@ is_trained(const struct ir_op *op)
 	       (op->code == OP_update && ir_operand(op, 0)->op->code == OP_param);
 }
 
-/* A step that can be divided: forward, with nothing on the axis, and no micro-batches yet. */
+/* Can the step be divided? It must be a forward step with no layouts on the axis and no
+ * micro-batches. */
 static bool
 check_step(struct pass_run *run, const struct ir_module *m, int axis)
 {
@@ -73,7 +75,8 @@ check_step(struct pass_run *run, const struct ir_module *m, int axis)
 	return true;
 }
 
-/* The axis of the stages, declared if the module has none of that name; -1: reported. *o is where they are. */
+/* The axis of the stages, declared if the module has none of that name; -1: reported. *o: where the
+ * stages are. */
 static int
 stage_axis(struct pass_run *run, struct ir_module *m, struct pipeline_order *o)
 {
@@ -117,7 +120,8 @@ stage_axis(struct pass_run *run, struct ir_module *m, struct pipeline_order *o)
 
 /* ---- stages by name -------------------------------------------------------------------------- */
 
-/* Where the params of a name, or of what has it as the first part of theirs, are read first; PIPELINE_UNREAD: nowhere. */
+/* Position of the first reader of a param called `name`, or whose name starts with it and a dot;
+ * PIPELINE_UNREAD: none. */
 static int32_t
 first_reader(const struct pipeline *p, const char *name, size_t length)
 {
@@ -130,7 +134,8 @@ first_reader(const struct pipeline *p, const char *name, size_t length)
 	return first;
 }
 
-/* Between the reader before it of another param and the op at `at`, where least is sent to stage k. */
+/* The cut with the least messages to stage k, at position `at` or before it, down to the nearest
+ * earlier first reader of a param. */
 static uint32_t
 cheapest_cut(const struct pipeline *p, const struct pipeline_line *l, uint32_t k, int32_t at)
 {
@@ -145,7 +150,7 @@ cheapest_cut(const struct pipeline *p, const struct pipeline_line *l, uint32_t k
 	return (uint32_t)best;
 }
 
-/* The first op of each stage, as `cut` names them. False: reported. */
+/* The first op of each stage, as named by the option `cut`. False: reported. */
 static bool
 cut_by_name(const struct pipeline *p, const struct pipeline_line *l, uint32_t *first)
 {
@@ -177,9 +182,10 @@ cut_by_name(const struct pipeline *p, const struct pipeline_line *l, uint32_t *f
 			       l->stages, l->stages - 1, k - 1));
 }
 
-/* ---- the step divided -------------------------------------------------------------------------- */
+/* ---- the step divided ---------------------------------------------------------------------- */
 
-/* Divides the step with stages that have room; *step is the result. Stages begin with `first`. False: reported. */
+/* Divides the step into stages that fit `room`; *step is the result. Stages begin with `first`.
+ * False: reported. */
 static bool
 divide(struct pass_run *run, struct ir_module *m, int axis, struct pipeline_room room, bool quiet,
 	struct pipeline_step *step, uint32_t *first)
@@ -213,7 +219,8 @@ divide(struct pass_run *run, struct ir_module *m, int axis, struct pipeline_room
 		if (!cut_by_name(&p, l, first))
 			return false;
 	} else if (!pipeline_cut(l, first) && !pipeline_is_searched(run)) {
-		/* Later passes change what a step keeps, so it says little which cut needs least now. */
+		/* Later passes change what a step keeps in memory, so the step does not yet show
+		 * which cut needs least. */
 		l = pipeline_weigh(&p, (struct pipeline_room){INFINITY, INFINITY});
 		if (!l)
 			return false;
@@ -234,11 +241,12 @@ divide(struct pass_run *run, struct ir_module *m, int axis, struct pipeline_room
 	return true;
 }
 
-/* Memory that cuts are made for in a search, as shares of what there is, or of what the first needs: what a stage is taken
- * to need is an upper limit, and its time counts products of the forward pass alone. */
+/* Memory that a search makes cuts for, as shares of the available memory or of what the first cut
+ * needs: the estimate for a stage is an upper limit, and its time counts only products of the
+ * forward pass. */
 static const double cuts[] = {INFINITY, 0.5, 0.75, 1, 1.5, 2, 4};
 
-/* Finds a schedule, and the room for the cut that it is of. False: reported. */
+/* Finds a schedule, and the `room` of the cut that it belongs to. False: reported. */
 static bool
 find_schedule(struct pass_run *run, const struct ir_module *m, int axis,
 	struct pipeline_found *found, struct pipeline_room *room)

@@ -11,7 +11,7 @@ enum {
 	PIPELINE_UNREAD = INT32_MAX, /* no op of the line reads it */
 };
 
-/* A value at another stage than that of its op. */
+/* A value at another stage than the stage of its op. */
 struct pipeline_copy {
 	int stage;
 	struct ir_value *value;
@@ -23,29 +23,31 @@ struct pipeline {
 	struct ir_module *m;
 	struct ir_block *block;
 	int axis;
-	bool quiet;             /* a copy of the step, that is only tried */
-	uint32_t nops, nvalues; /* ids before the pass adds ops */
-	uint8_t *needs;         /* by op->id: ON_ */
-	int32_t *at; /* by op->id: position in the line of the op, or of its first reader */
+	bool quiet;             /* a trial on a copy of the step */
+	uint32_t nops, nvalues; /* numbers of ids before the pass adds ops */
+	uint8_t *needs;         /* by op->id: a set of ON_ constants */
+	int32_t *at; /* by op->id: position of the op in the line, or of its first reader */
 	int *stage;  /* by op->id */
 	struct pipeline_copy **copies; /* by value->id */
 	struct VEC(struct ir_op *) line;
 };
 
-/* --- stages of ops: pipeline_stages.c ---------------------------------------------------------- */
+/* --- stages of ops: pipeline_stages.c ------------------------------------------------------- */
 
-/* The line of ops that are divided, and where the others are. */
+/* Finds the line, the ops to be divided into stages, and the positions of all other ops. */
 void pipeline_make_line(struct pipeline *p);
 
-/* What stages may have, in bytes: `memory` where the devices have no limit, times `share`. */
+/* Memory of stages, in bytes: that of the devices, or `memory` if they have no limit, times
+ * `share`. */
 struct pipeline_room {
 	double memory, share;
 };
 
-/* What the line takes on the devices of each stage; owned by the run's scratch. NULL: reported. */
+/* The times and bytes of the line on the devices of each stage; owned by the run's scratch. NULL:
+ * reported. */
 struct pipeline_line *pipeline_weigh(const struct pipeline *p, struct pipeline_room room);
 
-/* Gives all ops stages, of which each begins with op first[k] of the line. */
+/* Assigns stages to all ops; stage k begins with op first[k] of the line. */
 void pipeline_set_stages(struct pipeline *p, const uint32_t *first, uint32_t stages);
 
 /* The bytes of each stage that do not depend on the order of micro-batches. */
@@ -56,9 +58,9 @@ double *pipeline_fixed_bytes(
 void pipeline_tell_stages(
 	const struct pipeline *p, const struct pipeline_line *l, const uint32_t *first);
 
-/* --- into the module: pipeline_sends.c --------------------------------------------------------- */
+/* --- into the module: pipeline_sends.c ------------------------------------------------------ */
 
-/* Moves ops to their stages, with sends between them. False: reported. */
+/* Moves ops to their stages and inserts sends. False: reported. */
 bool pipeline_apply_stages(struct pipeline *p);
 
 #endif

@@ -1,16 +1,18 @@
 /*
- * Cuts a line of ops into stages of consecutive ops, so that the slowest stage is as fast as possible.
+ * Cuts a line of ops into stages of consecutive ops, so that the slowest stage is as fast as
+ * possible.
  *
- * Is there a cut with no stage slower than a bound? Let sum[i] be the work of the ops before i. Ops j .. i - 1
- * are stage k within the bound if
+ * Is there a cut with no stage slower than a bound? Let sum[i] be the work of the ops before i. Ops
+ * j .. i - 1 are stage k within the bound if
  *
  *     sum[k][i] - sum[k][j] + cut[k][j] + cut[k + 1][i] <= bound,
  *
- * so that among the ends j that k stages before it can have, the one with the largest sum[k][j] - cut[k][j]
- * decides. Stages are on devices of different kinds, so sums and messages are their own. Memory allows a window of ends,
- * as it only grows with the ops of a stage, and both sides of the window move forward with i: a queue of maxima answers
- * in constant time. One question takes O(stages * ops), and bisection asks a fixed number of them; a bottleneck of a
- * partition of a chain is found in this way (Pinar and Aykanat, "Fast optimal load balancing algorithms for 1D
+ * so that among the ends j that k stages before it can have, the one with the largest sum[k][j] -
+ * cut[k][j] decides. Stages may be on devices of different kinds, so each stage has its own sums
+ * and messages. Memory allows a window of ends, as it only grows with the ops of a stage, and both
+ * sides of the window move forward with i: a queue of maxima answers in constant time. One question
+ * takes O(stages * ops), and bisection asks a fixed number of them; a bottleneck of a partition of
+ * a chain is found in this way (Pinar and Aykanat, "Fast optimal load balancing algorithms for 1D
  * partitioning", JPDC 64(8), 2004), here with costs of cuts and with memory.
  */
 #include "passes/parallel/pipeline_cut.h"
@@ -20,21 +22,22 @@
 #include <math.h>
 #include <talloc.h>
 
-/* Bisections: a bound is within 2^-40 of the sum of all work, less than any clock shows. */
+/* Number of bisections: a bound is within 2^-40 of the sum of all work, which is less than any
+ * clock resolves. */
 enum { BISECTIONS = 40 };
 
 struct cutter {
 	const struct pipeline_line *l;
-	double **sum;         /* [stages][n + 1] of the ops before i */
-	double *fixed, *kept; /* [n + 1] likewise */
-	uint32_t *
-		from; /* [(stages + 1) * (n + 1)] where the last of k stages that end at i begins; NONE: they cannot */
-	uint32_t *queue; /* [n + 1] */
+	double **sum;         /* [stages][n + 1] sum over the ops before i */
+	double *fixed, *kept; /* [n + 1] sum over the ops before i */
+	uint32_t *from;       /* [(stages + 1) * (n + 1)] start of the last of k stages up to i, or
+		       * NONE */
+	uint32_t *queue;      /* [n + 1] */
 };
 
 enum { NONE = UINT32_MAX };
 
-/* Under 1F1B a stage has as many micro-batches under way as there are stages from it on. */
+/* Under 1F1B the micro-batches in flight at a stage are as many as the stages from it on. */
 static double
 under_way(const struct pipeline_line *l, uint32_t k)
 {
@@ -61,7 +64,7 @@ from(const struct cutter *c, uint32_t k, uint32_t i)
 	return &c->from[(size_t)k * (c->l->n + 1) + i];
 }
 
-/* Where stage k, which ends at i for each i, begins. */
+/* For each i, the beginning of stage k if it ends at i. */
 static void
 end_stage(const struct cutter *c, uint32_t k, double bound, double share)
 {
@@ -93,7 +96,8 @@ fits(const struct cutter *c, double bound, double share)
 	return *from(c, c->l->stages, c->l->n) != NONE;
 }
 
-/* The least value in [0, high] with which there is a cut, as the bound or, with any bound, as the share of the memory. */
+/* The least value in [0, high] for which a cut exists. The value is the bound if `bounds` is true,
+ * else the share of the memory, without a bound. */
 static double
 least(const struct cutter *c, double high, bool bounds, double share)
 {
@@ -109,7 +113,8 @@ least(const struct cutter *c, double high, bool bounds, double share)
 	return high;
 }
 
-/* With this share of its memory each stage could have all ops: twice over, so that rounding does not decide. */
+/* With this share of its memory each stage could have all ops, twice, so that rounding does not
+ * matter. */
 static double
 most_share(const struct cutter *c)
 {
@@ -120,7 +125,7 @@ most_share(const struct cutter *c)
 	return share;
 }
 
-/* No stage of any cut is slower. */
+/* A bound that no stage of any cut exceeds. */
 static double
 most_bound(const struct cutter *c)
 {

@@ -1,11 +1,12 @@
 /*
  * Schedules for pass pipeline: by name, as a table, or searched.
  *
- * What is searched for is the shortest iteration by the replay of the step as it will be, with gradients and Adam. Candidates
- * are the schedules that have a name, and what schedule_search makes of the times of F, I and W in each stage, taken
- * from a replay too; so the result is not slower than any that has a name. Those that need more memory than there is do not
- * count. A cut of the model that is made for little memory is not balanced, and may be for less than the step needs: several
- * are tried.
+ * The search looks for the shortest iteration in a replay of the step with gradients and Adam.
+ * Candidates are the named schedules, and those that schedule_search makes from the times of F, I
+ * and W in each stage, which also come from a replay; so the result is not slower than any named
+ * schedule. Candidates that need more than the available memory do not count. A cut of the model
+ * for little memory is not balanced, and the memory may be less than the step needs, so several
+ * cuts are tried.
  */
 #include "passes/parallel/pipeline_schedule.h"
 
@@ -21,11 +22,12 @@
 #include <string.h>
 #include <talloc.h>
 
-/* What follows the pass. */
+/* The passes that follow in the replayed step. */
 static const char training[] = "grad,adam";
 
-/* The search counts what forwards leave for backwards; gaps between buffers come on top. So it may be asked again, for less
- * memory: at most TRIES times, each time for so much of what it was. */
+/* The search counts the memory that forwards leave for backwards, but not gaps between buffers. So
+ * it is repeated with less memory: at most TRIES times, each time with the share `less` of the
+ * previous limit. */
 enum { TRIES = 6 };
 static const double less = 0.85;
 
@@ -38,7 +40,7 @@ complain(struct pass_run *run, const char *option, const char *text)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-/* What a schedule computes, a line for each rank, and where its stages are. */
+/* A schedule as an order: a line of cells for each rank, and the device of each stage. */
 static struct pipeline_order
 order_of(struct pass_run *run, const struct schedule *s)
 {
@@ -72,8 +74,8 @@ order_of(struct pass_run *run, const struct schedule *s)
 	return o;
 }
 
-/* The IR has names of its own for gpipe and 1f1b, whose order follows from the numbers of stages and micro-batches. False:
- * reported. */
+/* The IR has its own names for gpipe and 1f1b, whose order follows from the numbers of stages and
+ * micro-batches. False: reported. */
 static bool
 order_of_name(struct pass_run *run, enum schedule_name name, int devices, int per_rank, int steps,
 	struct pipeline_order *o)
@@ -89,7 +91,7 @@ order_of_name(struct pass_run *run, enum schedule_name name, int devices, int pe
 	return true;
 }
 
-/* A table that is written in the option; what is wrong with it says cells_create. */
+/* A table written in the option; cells_create reports errors in it. */
 static bool
 order_of_table(struct pass_run *run, const char *text, struct pipeline_order *o)
 {
@@ -107,7 +109,7 @@ order_of_table(struct pass_run *run, const char *text, struct pipeline_order *o)
 	return true;
 }
 
-/* A file of torch.distributed.pipelining. False: reported. */
+/* Reads a schedule file of torch.distributed.pipelining. False: reported. */
 static bool
 order_of_file(struct pass_run *run, const char *path, struct pipeline_order *o)
 {
@@ -123,7 +125,7 @@ order_of_file(struct pass_run *run, const char *path, struct pipeline_order *o)
 	return true;
 }
 
-/* Stages in turn on the devices, as long as no schedule says another thing. */
+/* Stages go round the devices unless a schedule says otherwise. */
 static void
 set_places(struct pass_run *run, struct pipeline_order *o)
 {
@@ -134,7 +136,7 @@ set_places(struct pass_run *run, struct pipeline_order *o)
 	o->place = o->stages > o->devices ? place : NULL;
 }
 
-/* Is the order as the options and the devices are? */
+/* Does the order agree with the options and the devices? */
 static bool
 check_order(struct pass_run *run, const struct pipeline_order *o, int devices, int stages)
 {
@@ -217,7 +219,7 @@ pipeline_set_order(struct ir_module *m, int axis, int time, const struct pipelin
 
 struct search {
 	const struct pipeline_step *step;
-	struct ir_module *trained; /* a copy of the step as it will be */
+	struct ir_module *trained; /* a copy of the step with gradients and Adam */
 	struct schedule_stage *piece;
 	int cut;
 	struct pipeline_found *found;
@@ -229,7 +231,7 @@ fits(const struct pipeline_step *s, const struct pipeline_candidate *c)
 	return c->peak <= s->memory;
 }
 
-/* Keeps the shorter one, or where neither fits, the smaller one. */
+/* Keeps the shorter candidate or, if neither fits, the one that needs less memory. */
 static void
 keep_better(
 	const struct search *f, struct pipeline_candidate *best, const struct pipeline_candidate *c)
@@ -264,11 +266,11 @@ stage_of(const struct search *f, const struct ir_op *op)
 	return s.kind == IR_SINGLE ? s.order : -1;
 }
 
-/* What kernels and messages of the first micro-batch take. */
+/* Adds up the times of kernels and messages of the first micro-batch. */
 static void
 add_times(struct search *f, const struct issue *o, const struct cost_timeline *t)
 {
-	int32_t *device = ARRAY_NEW(NULL, int32_t, f->trained->op_ids); /* whose events count */
+	int32_t *device = ARRAY_NEW(NULL, int32_t, f->trained->op_ids); /* by op->id */
 
 	for (uint32_t i = 0; i < f->trained->op_ids; i++)
 		device[i] = -1;
@@ -307,7 +309,7 @@ count_devices(const struct search *f)
 	return f->trained->axis[f->step->axis].size;
 }
 
-/* What forwards leave for backwards, as a share of what the memory of a device has room for. */
+/* The memory that forwards leave for backwards, as a share of the free memory of a device. */
 static void
 add_memory(struct search *f, const struct issue *o)
 {
@@ -333,7 +335,7 @@ add_memory(struct search *f, const struct issue *o)
 	}
 }
 
-/* All F, then all I, then all W: so a replay tells their times apart. */
+/* All F, then all I, then all W, so that a replay tells their times apart. */
 static struct pipeline_order
 apart(const struct search *f)
 {
@@ -354,7 +356,7 @@ apart(const struct search *f)
 	return order_of(f->step->run, s);
 }
 
-/* Times and memory of each stage, from a replay. False: reported, or there is none. */
+/* Times and memory of each stage, from a replay. False: reported, or there is no replay. */
 static bool
 measure(struct search *f)
 {
@@ -374,7 +376,7 @@ measure(struct search *f)
 	return true;
 }
 
-/* Shorter ones, within the memory. */
+/* Looks for shorter schedules within the memory. */
 static void
 try_searched(struct search *f)
 {

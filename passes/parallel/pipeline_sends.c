@@ -30,7 +30,8 @@ add_copy(struct pipeline *p, const struct ir_value *of, int stage, struct ir_val
 	return v;
 }
 
-/* The value sent from the nearest stage that has it, or that and no message if it is there. */
+/* v at the stage: sent from the nearest stage that has it, or without a message if it is there
+ * already. */
 static struct ir_value *
 sent_value(struct pipeline *p, struct ir_value *v, int stage)
 {
@@ -55,7 +56,7 @@ sent_value(struct pipeline *p, struct ir_value *v, int stage)
 	return add_copy(p, v, stage, there);
 }
 
-/* What needs no input, param or state is made where it is read. */
+/* Values that depend on no input, param or state are computed in the stage that reads them. */
 static struct ir_value *
 made_value(struct pipeline *p, struct ir_value *v, int stage, struct ir_op *before)
 {
@@ -76,7 +77,7 @@ made_value(struct pipeline *p, struct ir_value *v, int stage, struct ir_op *befo
 	return &made->result[v->index];
 }
 
-/* Operands at the stage of the op; an update writes where its state is. */
+/* Brings operands to the stage of the op; an update is placed where its state is. */
 static bool
 move_operands(struct pipeline *p, struct ir_op *op)
 {

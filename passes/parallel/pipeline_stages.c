@@ -1,4 +1,5 @@
-/* Stages of ops: which are divided, what they take on the devices of each stage, where the others go. See pipeline.c. */
+/* Stages of ops: which ops are divided, what they take on the devices of each stage, and where
+ * other ops go. See pipeline.c. */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/cost.h"
@@ -10,8 +11,8 @@
 #include <talloc.h>
 
 enum {
-	PASSES = 3, /* the gradient of a product is two products */
-	COPIES = 4, /* a param, its gradient, and two states as Adam has */
+	PASSES = 3, /* a forward product, and two for its gradient */
+	COPIES = 4, /* a param, its gradient, and two states, as for Adam */
 };
 
 /* What an op depends on. */
@@ -35,7 +36,7 @@ needs_of(const struct pipeline *p, const struct ir_op *op)
 	return needs;
 }
 
-/* Of an op outside of the line the position of its first reader. */
+/* Sets the position of an op outside of the line to that of its first reader. */
 static void
 find_readers(struct pipeline *p)
 {
@@ -47,7 +48,7 @@ find_readers(struct pipeline *p)
 		}
 }
 
-/* The line: ops that need inputs and params, or without params, inputs alone. */
+/* The line: ops that depend on inputs and on params or, in a module without params, on inputs. */
 void
 pipeline_make_line(struct pipeline *p)
 {
@@ -71,7 +72,7 @@ pipeline_make_line(struct pipeline *p)
 
 /* ---- what it costs --------------------------------------------------------------------------- */
 
-/* Seconds in which the value goes to the stage from the one before, in all micro-batches. */
+/* Seconds of sending the value to the stage from the previous one, for all micro-batches. */
 static double
 send_seconds(const struct pipeline *p, struct parallel_costs *costs, const struct ir_type *t,
 	uint32_t stage)
@@ -84,7 +85,8 @@ send_seconds(const struct pipeline *p, struct parallel_costs *costs, const struc
 		costs, ir_type_intern(p->m->ctx, &from), ir_type_intern(p->m->ctx, &to));
 }
 
-/* Adds up what leaves the op for later ones of the line, where the stage begins: changes of the sum, op by op. */
+/* Adds the messages to the stage of what the op makes for later ops, as changes of a sum along the
+ * line. */
 static void
 add_messages(const struct pipeline *p, struct parallel_costs *costs, const struct ir_op *op,
 	uint32_t stage, double *change)
@@ -113,7 +115,7 @@ local_bytes(const struct pipeline *p, const struct ir_op *op)
 	return bytes;
 }
 
-/* What the messages take where the stage begins, by the op that it begins with. */
+/* Seconds of the messages to a stage, by the op of the line with which the stage begins. */
 static const double *
 weigh_messages(const struct pipeline *p, struct parallel_costs *costs, uint32_t stage)
 {
@@ -133,7 +135,7 @@ weigh_messages(const struct pipeline *p, struct parallel_costs *costs, uint32_t 
 	return cut;
 }
 
-/* What kernels take on the devices of a stage, of which the slowest counts. */
+/* Seconds of the kernels on the devices of a stage; the slowest device counts. */
 static const double *
 weigh_kernels(const struct pipeline *p, struct parallel_costs *costs, uint32_t stage)
 {
@@ -157,7 +159,7 @@ weigh_kernels(const struct pipeline *p, struct parallel_costs *costs, uint32_t s
 	return work;
 }
 
-/* Bytes of a device at the place of the axis, of those that have the least; INFINITY: not known. */
+/* Bytes of the devices at that position of the axis with the least memory; INFINITY: not known. */
 static double
 place_memory(const struct pipeline *p, struct parallel_costs *costs, uint32_t place)
 {
@@ -175,7 +177,7 @@ place_memory(const struct pipeline *p, struct parallel_costs *costs, uint32_t pl
 	return memory;
 }
 
-/* The first stage of devices of the same kinds. */
+/* The first stage whose devices are of the same kinds. */
 static uint32_t
 first_alike(const struct pipeline *p, struct parallel_costs *costs, uint32_t stage)
 {
@@ -221,7 +223,7 @@ pipeline_weigh(const struct pipeline *p, struct pipeline_room room)
 		const double memory = place_memory(p, costs, ir_axis_place(a, (uint16_t)k));
 		l->work[k] = alike < k ? l->work[alike] : weigh_kernels(p, costs, k);
 		l->cut[k] = weigh_messages(p, costs, k);
-		/* A device has several stages, each a share of its memory. */
+		/* A device may have several stages, each with a share of its memory. */
 		l->memory[k] =
 			(isfinite(memory) ? memory : room.memory) * room.share * a->size / stages;
 		l->least = fmin(l->least, memory);
@@ -232,7 +234,7 @@ pipeline_weigh(const struct pipeline *p, struct pipeline_room room)
 
 /* ---- stages of ops --------------------------------------------------------------------------- */
 
-/* Gives the op, and what it reads that has no stage, that one. */
+/* Sets the stage of the op, and of its operands that have no stage. */
 static bool
 set_stage(struct pipeline *p, struct ir_op *op, int stage)
 {
@@ -244,7 +246,8 @@ set_stage(struct pipeline *p, struct ir_op *op, int stage)
 	return true;
 }
 
-/* Stages for what no op of the line reads, of a value that has one or for a state that has. */
+/* Sets stages of ops that no op of the line reads: they read a value, or compute a state, that has
+ * a stage. */
 static bool
 settle(struct pipeline *p)
 {

@@ -1,24 +1,24 @@
 /*
  * propagate: layouts that are given at a few values, inputs and params say, carried through the
- * step. A module in which split values are put together at once is right, and does all work
- * everywhere:
+ * step. A module in which split values are gathered at once is correct, but does all work on every
+ * device:
  *
  *     %x = input("x") : f32[32/dp,8]               %x = input("x") : f32[32/dp,8]
  *     %g = allgather(%x) {axis = dp} : f32[32,8]   %y = matmul(%x, %w) : f32[32/dp,4]
  *     %y = matmul(%g, %w) : f32[32,4]              %g = allgather(%y) {axis = dp} : f32[32,4]
  *
- * This pass moves the allgathers down, op by op in order, on one axis after another. Of the index
- * that is split in front of an allgather the op's rule (ir/ops/layout.c) says what the other operands
- * have to be: split there, which a copied value is by a partition, or copied. The result is split,
- * and an allgather goes behind it, or partial, and an allreduce does. Where several indices would
- * do, the one is taken whose messages are fewest; where a result is partial only because others
- * were cut to fit, the op stays if its gathers are less than the allreduce. Ties go to the first
- * operand.
+ * This pass moves the allgathers down, op by op in order, on one axis after another. For the index
+ * that is split before an allgather, the op's rule (ir/ops/layout.c) says what the other operands
+ * must be: split there, which takes a partition of a copied value, or copied. The result is split
+ * and followed by an allgather, or partial and followed by an allreduce. If several indices are
+ * possible, the one with the fewest bytes of messages is taken; if a result is partial only because
+ * other operands were sliced to fit, the op stays as it is if its gathers send less than the
+ * allreduce. Ties go to the first operand.
  *
- * What makes more of what it reads (broadcast) stays above its gather, and is made in slices where
- * a slice of it is wanted. Outputs report split values. Right because parallelization ops are
- * identities on meaning, and the verifier infers every layout again. Each op is made anew at most
- * once an axis: O(ops x axes).
+ * A broadcast to more elements stays before its gather, and is made in slices where a slice of it
+ * is needed. Outputs report split values. Right because parallelization ops do not change the value
+ * of a tensor, and the verifier infers every layout again. Each op is made anew at most once an
+ * axis: O(ops x axes).
  *
  * After GSPMD (Y. Xu et al., "GSPMD: General and Scalable Parallelization for ML Computation
  * Graphs", 2021), forwards alone and with the index rules of the op table in place of rules by op.
@@ -31,8 +31,8 @@
 struct propagate {
 	struct pass_run *run;
 	struct ir_module *m;
-	int axis;           /* at work */
-	struct ir_op *made; /* what took the place of the op at work */
+	int axis;           /* the current axis */
+	struct ir_op *made; /* replacements of the results of the current op */
 };
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -43,7 +43,8 @@ state_of(const struct propagate *p, const struct ir_value *v)
 	return v->type->axis[p->axis];
 }
 
-/* What an op of that code and one operand on the axis at work makes v of; NULL: none does. */
+/* The operand of the op that makes v, if it is an op of that code on the current axis; NULL: it is
+ * not. */
 static struct ir_value *
 made_of(const struct propagate *p, const struct ir_value *v, enum op_code code)
 {
@@ -62,7 +63,7 @@ repeats(const struct ir_value *v)
 	       ir_type_elements(v->type) > ir_type_elements(ir_operand_type(v->op, 0));
 }
 
-/* Where dim d of what is broadcast goes. */
+/* The dim of the result that dim d of the broadcast operand becomes. */
 static int
 broadcast_dim(const struct ir_op *op, int d)
 {
@@ -75,8 +76,9 @@ broadcast_dim(const struct ir_op *op, int d)
 }
 
 /*
- * A value that is copied on the axis, put together from slices: along which of its dims, and which
- * order the split has there. -1: it is none. *bytes is what the message takes.
+ * For a value that is copied on the axis and gathered from slices: the dim along which it is
+ * gathered, and the order of the split there. -1: it is not such a value. *bytes is the size of the
+ * message.
  */
 static int
 gathered(const struct propagate *p, const struct ir_value *v, int *order, int64_t *bytes)
@@ -152,7 +154,7 @@ divides(const struct propagate *p, const struct ir_type *t, int dim)
 
 static struct ir_value *slice(struct propagate *p, struct ir_value *v, int dim);
 
-/* A source made in slices from the start; a broadcast of slices, or of all along a new dim. */
+/* A source made in slices from the start: a broadcast of slices, or of all along a new dim. */
 static struct ir_value *
 slice_of_op(struct propagate *p, struct ir_value *v, int dim)
 {
@@ -181,7 +183,8 @@ slice_of_op(struct propagate *p, struct ir_value *v, int dim)
 	return &copy->result[0];
 }
 
-/* v, which is copied on the axis, in slices along dim: what it was put together from, or cut. */
+/* v, which is copied on the axis, in slices along dim: the slices that it was gathered from, or a
+ * partition. */
 static struct ir_value *
 slice(struct propagate *p, struct ir_value *v, int dim)
 {
@@ -198,7 +201,7 @@ slice(struct propagate *p, struct ir_value *v, int dim)
 		return change(p, v, OP_alltoall, x, "from", state_of(p, x).dim, "to", dim);
 	if (sum && alone)
 		return change(p, v, OP_reducescatter, sum, "dim", dim, NULL, 0);
-	IR_FOR_USES (u, v) /* cut already */
+	IR_FOR_USES (u, v) /* already sliced */
 		if (u->op->code == OP_partition &&
 			made_of(p, &u->op->result[0], OP_partition) == v &&
 			state_of(p, &u->op->result[0]).dim == dim) {
@@ -215,11 +218,11 @@ slice(struct propagate *p, struct ir_value *v, int dim)
 struct choice {
 	int index;    /* of the form */
 	bool partial; /* it is summed away */
-	bool natural; /* no operand is cut to fit */
-	int64_t cost; /* bytes of messages that it leaves or makes */
+	bool natural; /* no operand has to be sliced to fit */
+	int64_t cost; /* bytes of messages that remain or are added */
 };
 
-/* What the op costs if `index` is split on the axis; false where operand k forbids it. */
+/* The cost of the op if `index` is split on the axis; false if operand k forbids it. */
 static bool
 judge_operand(const struct propagate *p, const struct ir_op *op, const struct form *f, int k,
 	struct choice *c)
@@ -239,7 +242,7 @@ judge_operand(const struct propagate *p, const struct ir_op *op, const struct fo
 	if (have == dim)
 		return true;
 	c->natural = false;
-	if (have >= 0) /* exchanged, or put together and cut */
+	if (have >= 0) /* exchanged, or gathered and sliced */
 		c->cost += made_of(p, v, OP_allgather) ? bytes / p->m->axis[p->axis].size : bytes;
 	return divides(p, v->type, dim);
 }
@@ -258,7 +261,7 @@ judge(const struct propagate *p, const struct ir_op *op, const struct form *f, s
 	return true;
 }
 
-/* The messages in front of the op as it stands. */
+/* The bytes of the messages before the op as it is now. */
 static int64_t
 cost_of_staying(const struct propagate *p, const struct ir_op *op)
 {
@@ -283,7 +286,7 @@ form_of(const struct propagate *p, const struct ir_op *op, struct form *f)
 
 /* --- an op ------------------------------------------------------------------------------------ */
 
-/* The copy of the op on those operands, if it has a layout that can be put together again. */
+/* The copy of the op on those operands, if its layout can be gathered again. */
 static struct ir_op *
 try_op(struct propagate *p, const struct ir_op *op, struct ir_value *const *operand,
 	const struct ir_type *guess)
@@ -309,7 +312,7 @@ try_op(struct propagate *p, const struct ir_op *op, struct ir_value *const *oper
 	return NULL;
 }
 
-/* Puts the copy in the op's place, and what puts its results together behind it. */
+/* Puts the copy in the op's place, followed by ops that gather its results. */
 static bool
 replace(struct propagate *p, struct ir_op *op, struct ir_op *copy)
 {
@@ -395,7 +398,7 @@ push_form(struct propagate *p, struct ir_op *op)
 	return best.index >= 0 && split_at(p, op, &f, &best);
 }
 
-/* Ops with layout rules of their own: on the slices that there are, if they take them. */
+/* Ops with layout rules of their own run on existing slices if the rules allow it. */
 static bool
 push_other(struct propagate *p, struct ir_op *op)
 {
@@ -406,7 +409,8 @@ push_other(struct propagate *p, struct ir_op *op)
 	return copy && replace(p, op, copy);
 }
 
-/* partition: single or copied -> split. Of slices it is nothing, or an exchange. */
+/* partition: single or copied -> split. If the value is split already, it is dropped or becomes an
+ * exchange. */
 static bool
 push_partition(struct propagate *p, struct ir_op *op)
 {
@@ -428,7 +432,7 @@ push_partition(struct propagate *p, struct ir_op *op)
 	return true;
 }
 
-/* Is the axis free for the op: nothing that it reads or makes is laid out over it? */
+/* Is the axis free for the op: is no operand or result laid out over it? */
 static bool
 axis_is_free(const struct propagate *p, const struct ir_op *op)
 {
@@ -449,7 +453,7 @@ push_axis(struct propagate *p, struct ir_op *op)
 	if (own)
 		return op->code == OP_partition && push_partition(p, op);
 	const bool barrier = op->code == OP_barrier && op->noperands == 1;
-	/* Of two allgathers none goes first. */
+	/* Two adjacent allgathers are not exchanged. */
 	if (op->code == OP_allgather || !op->nresults || (!op_is(op, TRAIT_PURE) && !barrier) ||
 		op->body || op->noperands < 1 || op->noperands > FORM_MAX_INPUTS ||
 		!axis_is_free(p, op))
@@ -459,7 +463,7 @@ push_axis(struct propagate *p, struct ir_op *op)
 		       : push_other(p, op);
 }
 
-/* A report of slices is one of the whole. */
+/* A report of slices is also a report of the whole value. */
 static void
 push_output(struct propagate *p, struct ir_op *op, uint32_t axes)
 {
@@ -491,7 +495,7 @@ propagate_over(struct pass_run *run, struct ir_module *m, uint32_t axes)
 		}
 		for (p.axis = 0; p.axis < m->naxes && !moved; p.axis++)
 			moved = (axes >> p.axis & 1) && push_axis(&p, op);
-		/* What took its place may be split over another axis, too. */
+		/* Its replacement may be split over another axis, too. */
 		if (moved && p.made)
 			next = p.made;
 	}

@@ -1,8 +1,8 @@
 /*
- * Layout changes, one axis at a time, with the one op whose row leads from the state that is to the
- * state that should be. A split can be put on or taken off only as the innermost of its dimension:
- * axes whose turn has not come are passed over, and when none can move, an innermost one is
- * gathered to make way and put on again later.
+ * Changes of layout, one axis at a time, with the only op whose row leads from the current state to
+ * the wanted state. A split can be put on or taken off only as the innermost of its dimension: axes
+ * that cannot move yet are skipped, and when none can move, an innermost split is gathered to make
+ * way and split again later.
  */
 #include "passes/parallel/reshard.h"
 
@@ -20,7 +20,7 @@ state_equal(struct ir_state a, struct ir_state b)
 	return a.kind == b.kind && a.dim == b.dim && a.order == b.order;
 }
 
-/* Is this good enough on this axis? Time axes: see the header. */
+/* Is the state on this axis good enough? For time axes see the header. */
 static bool
 satisfied(const struct resharder *r, int axis)
 {
@@ -67,8 +67,8 @@ complain(struct resharder *r, int axis)
 }
 
 /*
- * Copied to single is no transition of the table, for it moves nothing: one place keeps its copy. A
- * product with a 1 that is single there says so, and costs no message.
+ * No op of the table leads from copied to single, since nothing is moved: one iteration keeps its
+ * copy. A product with a 1 that is single there expresses it without a message.
  */
 static bool
 keep_one_copy(struct resharder *r, int axis, int place)
@@ -83,14 +83,15 @@ keep_one_copy(struct resharder *r, int axis, int place)
 	return r->v != NULL;
 }
 
-/* The one op from state to state. Splits are innermost, and the new one gets its place. */
+/* The only op from state to state. Splits are innermost, and a new one becomes the innermost. */
 static bool
 move_axis(struct resharder *r, int axis)
 {
 	struct ir_state have = r->v->type->axis[axis], want = r->want->axis[axis];
 	const bool time = r->b->m->axis[axis].time;
 
-	/* Over time the loop that makes the terms or the slices ends first; its result is then split. */
+	/* On a time axis, the loop that makes the terms or the slices ends first; its result is
+	 * then split. */
 	if (time && have.kind == IR_PARTIAL && want.kind != IR_SINGLE)
 		return step(r, OP_reduce, axis, NULL, 0, NULL, 0);
 	if (time && have.kind == IR_SPLIT && want.kind == IR_SPLIT)
@@ -122,7 +123,8 @@ move_axis(struct resharder *r, int axis)
 	return complain(r, axis);
 }
 
-/* Are the axes that split the dim those that should? Else one of them has yet to come off. */
+/* Are the axes that split the dim in their wanted states? Otherwise one of them must be removed
+ * first. */
 static bool
 others_stay(const struct resharder *r, int dim)
 {
@@ -133,7 +135,7 @@ others_stay(const struct resharder *r, int dim)
 	return true;
 }
 
-/* May this axis move now: does its split come off, and is it its turn to be put on? */
+/* May this axis move now: can its split be removed, and is its new split the next one in order? */
 static bool
 may_move(const struct resharder *r, int axis)
 {
@@ -150,7 +152,7 @@ may_move(const struct resharder *r, int axis)
 	       others_stay(r, want.dim);
 }
 
-/* No axis may move: gather an innermost split that is in the way. */
+/* No axis may move: gathers an innermost split that is in the way. */
 static bool
 make_way(struct resharder *r)
 {
@@ -168,8 +170,8 @@ make_way(struct resharder *r)
 }
 
 /*
- * The axis to move next, -1 if none may; *done if all are right. Sums over time come first: what is
- * accumulated over the micro-batches is communicated once, not once for each of them.
+ * The axis to move next, -1 if none may; *done if all are right. Sums over time come first: a value
+ * that is accumulated over the micro-batches is communicated once, not once for each of them.
  */
 static int
 next_axis(const struct resharder *r, bool *done)
@@ -196,7 +198,7 @@ reshard(struct ir_builder *b, struct ir_value *v, const struct ir_type *want)
 {
 	struct resharder r = {b, v, want};
 
-	/* Every axis leaves and enters at most twice. */
+	/* The split of each axis is removed and added at most twice. */
 	for (int turn = 0; turn < 4 * IR_MAX_AXES; turn++) {
 		bool done;
 		int next = next_axis(&r, &done);

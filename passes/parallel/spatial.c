@@ -1,7 +1,7 @@
 /*
  * spatial: splits the height of images over a device axis. A convolution or pooling over a split
- * image needs rows of its neighbours, the halo. Meaning first: with S devices, an image of S blocks
- * of h rows is
+ * image needs rows of its neighbours, the halo. First the computation is rewritten on whole
+ * tensors. With S devices, an image of S blocks of h rows is
  *
  *     x[.., C, H, W]  ->  blocks[.., C, S, h, W]         reshape
  *     above[.., s, :] = the last rows of block s - 1     slice, pad {low = 1, high = -1}
@@ -14,8 +14,8 @@
  * then reducescatter), everything else is local. Gradients are made by grad, which runs after this
  * pass.
  *
- * What does not divide evenly (a height that S does not divide, windows that do not start a block
- * where a block starts, a halo larger than a block) is left as it is and gets a whole image.
+ * An op that does not divide evenly (S does not divide the height, no window starts where a block
+ * starts, or the halo is larger than a block) is left as it is and gets a whole image.
  */
 #include "passes/parallel/dp.h"
 
@@ -46,7 +46,7 @@ is_windowed(const struct ir_op *op)
 	return op->code == OP_conv2d || op->code == OP_max_pool || op->code == OP_avg_pool;
 }
 
-/* Block sizes and halo; false where the windows do not fall into blocks. */
+/* Block sizes and halo; false if the windows do not align with blocks. */
 static bool
 measure(struct windows *w)
 {
@@ -91,7 +91,7 @@ build_rows(struct windows *w, struct ir_value *blocks, int64_t start, int64_t li
 	return build_ints(w, OP_slice, blocks, key, value);
 }
 
-/* Every block's rows at the next block (by = 1) or the one before (-1); 0 at the end. */
+/* Every block's rows, at the next block (by = 1) or the previous one (by = -1); 0 at the ends. */
 static struct ir_value *
 build_shift(struct windows *w, struct ir_value *rows, int64_t by)
 {
@@ -101,7 +101,7 @@ build_shift(struct windows *w, struct ir_value *rows, int64_t by)
 	return build_ints(w, OP_pad, rows, key, value);
 }
 
-/* The lowest number instead of 0 where a block has no neighbour: what a maximum is padded with. */
+/* The lowest number instead of 0 where a block has no neighbour: the padding of a maximum. */
 static struct ir_value *
 build_lowest(struct windows *w, struct ir_value *rows, int64_t block)
 {

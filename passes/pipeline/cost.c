@@ -1,4 +1,4 @@
-/* What a schedule takes, by simulation: see schedule.h. */
+/* The cost of a schedule, by simulation: see schedule.h. */
 #include "passes/pipeline/graph.h"
 
 #include "ir/base/alloc.h"
@@ -22,7 +22,7 @@ time_of(const struct schedule_action *a, const struct schedule_stage *stage)
 	}
 }
 
-/* How long a value is on its way that node `i` waits for without a receive. */
+/* Time in transit of the value that node `i` waits for, if there is no receive. */
 static double
 delay_of(const struct schedule_graph *g, int i, int k, const struct schedule_stage *stage)
 {
@@ -36,7 +36,7 @@ delay_of(const struct schedule_graph *g, int i, int k, const struct schedule_sta
 		.message;
 }
 
-/* What it adds to what its rank keeps. */
+/* The change in the memory that the rank of the action keeps. */
 static double
 live_of(const struct schedule_action *a, const struct schedule_stage *stage)
 {
@@ -118,8 +118,8 @@ struct schedule_stage *
 schedule_divide(const void *owner, const struct schedule_stage *piece, int n, int nstages)
 {
 	struct schedule_stage *stage = ZERO_ARRAY(owner, struct schedule_stage, nstages);
-	const int each = nstages > n ? 1 : n / nstages;  /* pieces of a stage */
-	const int parts = nstages > n ? nstages / n : 1; /* stages of a piece */
+	const int each = nstages > n ? 1 : n / nstages;  /* pieces per stage */
+	const int parts = nstages > n ? nstages / n : 1; /* stages per piece */
 
 	for (int i = 0; i < nstages; i++)
 		for (int k = 0; k < each; k++) {

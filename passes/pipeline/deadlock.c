@@ -1,7 +1,7 @@
 /*
- * The message of a deadlock: the actions of a cycle, each with what it waits for, from the first rank's
- * first one on. What a rank does only because something comes before it is one line, however many
- * actions are between.
+ * The message of a deadlock: the actions of a cycle, each with what it waits for, from the first
+ * rank's first one on. Consecutive waits that come only from the order of one rank are merged into
+ * one line.
  */
 #include "passes/pipeline/graph.h"
 
@@ -9,7 +9,7 @@
 
 #include <limits.h>
 
-/* The action of a node on that rank: of a message, its send or its receive. */
+/* The action of a node on that rank: if the node is a message, its send or its receive. */
 static int
 side(const struct schedule_graph *g, int node, int rank)
 {
@@ -35,21 +35,21 @@ wait_kind(const struct schedule_graph *g, int node, int on)
 	return k;
 }
 
-/* Does it wait for what its rank does before? */
+/* Does the node wait for the previous action of its rank? */
 static bool
 by_order(const struct schedule_graph *g, int node, int k)
 {
 	return k == WAIT_ORDER || (g->receive[node] >= 0 && k == WAIT_RECEIVER);
 }
 
-/* Of the cycle's entry `i`, which wait it is. */
+/* The kind of wait by which entry i of the cycle waits for the next one. */
 static int
 cycle_wait(const struct schedule_graph *g, int i)
 {
 	return wait_kind(g, g->cycle[i], g->cycle[(i + 1) % g->ncycle]);
 }
 
-/* Do the cycle's entry i and the next one wait by the order of one rank? */
+/* Do entries i and i + 1 of the cycle both wait because of the order of the same rank? */
 static bool
 continues(const struct schedule_graph *g, int i)
 {
@@ -60,8 +60,8 @@ continues(const struct schedule_graph *g, int i)
 	       wait_rank(g, g->cycle[i], k) == wait_rank(g, g->cycle[next], l);
 }
 
-/* The entry at which to begin: where a run of one rank's order begins, on the first rank, in its first
- * cell. */
+/* The entry to report first: the start of a run of waits in one rank's order, on the first rank, in
+ * its first cell. */
 static int
 cycle_start(const struct schedule_graph *g)
 {
@@ -71,7 +71,7 @@ cycle_start(const struct schedule_graph *g)
 		const int k = cycle_wait(g, i), node = g->cycle[i];
 		if (g->ncycle > 1 && continues(g, (i + g->ncycle - 1) % g->ncycle))
 			continue;
-		/* Where a rank waits for another one rather than for itself, if there is such a place. */
+		/* Prefer an entry where a rank waits for another rank rather than for itself. */
 		const int at =
 			side(g, node, wait_rank(g, node, k)) + (by_order(g, node, k) ? g->n : 0);
 		if (at < best) {
@@ -96,7 +96,8 @@ graph_report_cycle(const struct schedule_graph *g, struct diag *diag)
 		}
 		const int on = g->cycle[(i + 1) % g->ncycle];
 		const int a = side(g, node, rank);
-		/* A value comes from another rank: the side of the message that is here is the receive. */
+		/* A value comes from another rank: the side of the message on this rank is the
+		 * receive. */
 		const int b = side(g, on, rank);
 		const char *how = by_order(g, node, k) ? "comes after"
 				  : g->receive[node] < 0

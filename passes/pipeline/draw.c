@@ -1,7 +1,7 @@
 /*
  * A schedule as a picture:
  *
- *     rank 0 |0|1|2|3|       | 0 | 4 | 1 ...      a box for each action, as wide as it takes long
+ *     rank 0 |0|1|2|3|       | 0 | 4 | 1 ...      a box per action, as wide as its time
  *     rank 1     |0|1|2|3| 0 | 4 | 1 ...          legend, times below
  */
 #include "passes/pipeline/schedule.h"
@@ -11,14 +11,14 @@
 
 enum {
 	ROW = 26,     /* height of a rank's row */
-	BOX = 20,     /* of a box in it */
-	MARGIN = 60,  /* left of the boxes: names of ranks */
+	BOX = 20,     /* height of a box in it */
+	MARGIN = 60,  /* space left of the boxes for names of ranks */
 	LEGEND = 160, /* width of an entry of the legend */
 	DIGIT = 7,    /* width of a digit */
 	SHORT = 16,   /* wanted width of the shortest action ... */
 	LEAST = 600,  /* ... within these widths of the whole */
 	MOST = 6000,
-	SHADES = 2, /* the stages of a rank in turn */
+	SHADES = 2, /* colours of the stages of a rank, in turn */
 };
 
 static const struct {

@@ -1,7 +1,8 @@
 /*
  * DualPipeV (DeepSeek-AI 2025, "DualPipe"): two stages a rank, there and back, with a forward and a
- * backward of the two stages in one cell, whose messages hide behind each other's kernels. What rank r of p does with m
- * micro-batches, first and second being its stages; W, a cell of its own, is for the oldest I that has none:
+ * backward of the two stages in one cell, whose messages are hidden by each other's kernels. The
+ * order of rank r of p for m micro-batches, where first and second are its stages, and each W, a
+ * cell of its own, belongs to the oldest I that has no W yet:
  *
  *     2 (p - 1 - r)       F of first
  *     r + 1               F of first, F of second
@@ -24,7 +25,7 @@ struct line {
 	struct schedule *s;
 	int rank;
 	int stage[2];
-	int forward[2], backward[2];   /* micro-batches that are done */
+	int forward[2], backward[2];   /* micro-batches done so far */
 	struct schedule_action *input; /* I without W: a queue */
 	int first, end;
 };
@@ -54,7 +55,7 @@ weight(struct line *l)
 	schedule_add(l->s, l->rank, SCHEDULE_WEIGHT, a->stage, a->step);
 }
 
-/* Both in one cell. */
+/* Both actions in one cell. */
 static void
 overlap(struct line *l, int k)
 {
@@ -84,7 +85,7 @@ make_line(struct line *l, int p, int m)
 		forward(l, 1);
 	}
 	for (int i = 0; i < m - 2 * p + before; i++) {
-		/* Here the last rank has nothing to send beside. */
+		/* At this point the last rank has no message to overlap. */
 		if (i == 0 && !after) {
 			forward(l, 0);
 			backward(l, 1, false);

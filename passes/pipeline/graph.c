@@ -1,4 +1,4 @@
-/* What waits for what in a schedule: see graph.h. */
+/* Which actions wait for which in a schedule: see graph.h. */
 #include "passes/pipeline/graph.h"
 
 #include "ir/base/alloc.h"
@@ -44,7 +44,7 @@ graph_where(const struct schedule_graph *g, int i)
 		g, "rank %d, cell %d: '%s'", g->rank[i], g->action[i]->cell, graph_text(g, i));
 }
 
-/* Are sends and receives nodes of messages? */
+/* Are messages nodes, with a send and a receive each? */
 static bool
 is_message(enum schedule_kind k)
 {
@@ -93,7 +93,7 @@ graph_value(const struct schedule_graph *g, int i)
 static void
 find_waits(struct schedule_graph *g, enum schedule_waits how)
 {
-	int *last = NEW_ARRAY(g, int, g->s->nranks); /* of the queue to each rank, for one rank */
+	int *last = NEW_ARRAY(g, int, g->s->nranks); /* by rank: last message from this rank */
 	int before = -1;
 
 	g->wait = NEW_ARRAY(g, struct schedule_node, g->n);
@@ -124,7 +124,7 @@ find_waits(struct schedule_graph *g, enum schedule_waits how)
 	}
 }
 
-/* Depth first from each node in turn, into what it waits for. */
+/* Depth-first search from each node, along its waits. */
 static bool
 find_order(struct schedule_graph *g)
 {

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <talloc.h>
 
-/* A rank looks for work at a time: a heap, earliest first, then by rank. */
+/* At this time the rank looks for work. Heap order: earliest first, then by rank. */
 struct event {
 	double time;
 	int rank;
@@ -16,12 +16,12 @@ struct list {
 	const struct list_shape *shape;
 	const struct list_settings *how;
 	struct schedule *s;
-	double *forward, *input; /* when F, and I or B, are done: by stage * nsteps + micro-batch */
+	double *forward, *input; /* end of F, and of I or B, by stage * nsteps + micro-batch */
 	int *nforward, *ninput, *nweight; /* of each stage */
-	int *left;                        /* of each rank: forwards to come */
-	double *live, *free;              /* of each rank: what it keeps; when it is free */
+	int *left;                        /* of each rank: remaining forwards */
+	double *live, *free;              /* of each rank: memory kept; time at which it is free */
 	struct VEC(struct event) event;
-	int64_t todo; /* actions */
+	int64_t todo; /* remaining actions */
 	double makespan;
 };
 
@@ -85,7 +85,7 @@ at(const struct list *l, int stage, int step)
 	return (int64_t)stage * l->shape->nsteps + step;
 }
 
-/* When what `from` makes is on the rank of `to`, a stage next to it. */
+/* When the value made by stage `from` arrives at stage `to`, an adjacent stage. */
 static double
 arrival(const struct list *l, const double *done, int from, int to, int step)
 {
@@ -95,7 +95,8 @@ arrival(const struct list *l, const double *done, int from, int to, int step)
 	       (apart ? l->shape->stage[from < to ? from : to].message : 0);
 }
 
-/* Does stage s fit into what its rank keeps? Sums of many terms differ in their last digits. */
+/* Does another forward of stage s fit into the rank's memory? The tolerance is for rounding of
+ * sums. */
 static bool
 fits(const struct list *l, int rank, int s)
 {
@@ -126,12 +127,12 @@ input_ready(const struct list *l, int s, double now)
 	       (s + 1 == l->shape->nstages || arrival(l, l->input, s + 1, s, k) <= now);
 }
 
-/* Which of two actions of one kind comes first, by stage and micro-batch. */
+/* Does action (s, k) come before (other_s, other_k) of the same kind? */
 static bool
 precedes(const struct list *l, enum schedule_kind kind, int s, int k, int other_s, int other_k)
 {
 	const int round = l->how->round ? l->how->round : l->shape->nsteps;
-	/* In whole rounds, forwards go from the first stage on, and backwards from the last. */
+	/* In whole rounds, forwards go from the first stage on, and backwards from the last one. */
 	const bool first = l->how->round > 1 && kind == SCHEDULE_FORWARD;
 
 	if (k / round != other_k / round)
@@ -148,7 +149,7 @@ offer(const struct list *l, struct choice *c, enum schedule_kind kind, int s, in
 		*c = (struct choice){kind, s, k, true};
 }
 
-/* The stages of a rank, first to last: *s is -1 before the first. */
+/* Iterates over the stages of a rank, first to last: *s is -1 before the first. */
 static bool
 next_stage(const struct list_shape *shape, int rank, int *s)
 {
@@ -164,7 +165,7 @@ next_stage(const struct list_shape *shape, int rank, int *s)
 	return *s < shape->nstages;
 }
 
-/* The W that comes first: of the stage with most to do. */
+/* The next W: of the stage with the most outstanding ones. */
 static void
 offer_weight(const struct list *l, struct choice *c, int rank)
 {

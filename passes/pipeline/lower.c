@@ -1,4 +1,5 @@
-/* Sends and receives for a schedule, and idle cells for one that runs in lockstep: see schedule.h. */
+/* Sends and receives for a schedule, and idle cells for one that runs in lockstep: see
+ * schedule.h. */
 #include "passes/pipeline/graph.h"
 
 #include "ir/base/alloc.h"
@@ -9,11 +10,10 @@ struct lowering {
 	const struct schedule *s;
 	struct schedule *to;
 	int *forward,
-		*backward; /* the cell after that of F, and of I or B; 0: not placed yet. By stage * nsteps +
-				    micro-batch */
+		*backward; /* by stage * nsteps + step: the cell after F, I or B; 0: not placed */
 	int *at;           /* of each rank: its next action */
-	bool join;  /* I and W to B */
-	bool align; /* idle cells rather than sends and receives */
+	bool join;         /* join I and W to B */
+	bool align;        /* add idle cells instead of sends and receives */
 };
 
 static int *
@@ -26,7 +26,8 @@ placed(const struct lowering *l, const struct schedule_action *a)
 	return a->kind == SCHEDULE_INPUT || a->kind == SCHEDULE_BACKWARD ? &l->backward[i] : NULL;
 }
 
-/* The action of the stage that waits for this one, or of the one that it waits for; stage -1: none. */
+/* The action of the next stage, which waits for this one (direction 1), or of the previous one
+ * (-1); stage -1: none. */
 static struct schedule_action
 neighbour(const struct lowering *l, const struct schedule_action *a, int direction)
 {
@@ -63,7 +64,8 @@ cell_ready(const struct lowering *l, const struct schedule_action *a, int n)
 	return true;
 }
 
-/* The cell of `rank` where it can run in lockstep: after all that it waits for. */
+/* The first cell of `rank` in which the actions can run in lockstep: after all that they wait
+ * for. */
 static int
 find_cell(const struct lowering *l, const struct schedule_rank *rank,
 	const struct schedule_action *a, int n)
@@ -92,7 +94,7 @@ send(struct lowering *l, const struct schedule_action *a)
 		other.stage, a->step);
 }
 
-/* Is it an I whose W is the next action, so that both are one B? */
+/* Is it an I directly followed by its W, so that both form a B? */
 static bool
 is_whole(const struct schedule_action *a, const struct schedule_action *next)
 {
@@ -109,7 +111,7 @@ skip_idle(const struct schedule_action *a, const struct schedule_action *end)
 	return a < end ? a : NULL;
 }
 
-/* Places the next cell of a rank, if it can run; false: it cannot, or there is none. */
+/* Places the next cell of a rank if it can run; false: it cannot, or none is left. */
 static bool
 place_cell(struct lowering *l, int r)
 {
@@ -146,7 +148,7 @@ place_cell(struct lowering *l, int r)
 	return true;
 }
 
-/* A rank after the other places a cell, until none can. False: some are left. */
+/* Ranks place cells in turn until none can. False: some are left. */
 static bool
 place_all(struct lowering *l, struct diag *diag)
 {

@@ -1,6 +1,6 @@
 /*
- * Schedules that have a name. Each is a row of settings of the list scheduler, run with all times 1, so
- * that its order does not depend on times:
+ * The named schedules. Each is a row of settings of the list scheduler, run with all times equal to
+ * 1, so that its order does not depend on times:
  *
  *     gpipe        Huang and others 2019, "GPipe"
  *     1f1b         Narayanan and others 2019, "PipeDream": a stage keeps as many micro-batches as there
@@ -12,7 +12,8 @@
  *     zbv, vhalf,  Qi and others 2024, "Pipeline parallelism with controllable memory", ZB-V, V-Half and V-Min
  *     vmin
  *
- * and one a pattern of its own, dualpipev (dualpipe.c), if there are enough micro-batches; with fewer it is as zbv.
+ * dualpipev has a pattern of its own (dualpipe.c) if there are enough micro-batches; with fewer it
+ * equals zbv.
  */
 #include "passes/pipeline/list.h"
 
@@ -22,17 +23,18 @@
 #include <string.h>
 #include <talloc.h>
 
-/* A number of micro-batches, rounded down: (ranks * p + left * n + each) / over, where p is the number of
- * ranks and n says how many stages are after this one, or ranks after this one. All 0: no limit. */
+/* A number of micro-batches, rounded down: (ranks * p + left * n + each) / over, where p is the
+ * number of ranks and n is the number of stages or ranks given with each limit below. All 0: no
+ * limit. */
 struct limit {
 	int ranks, left, each, over;
 };
 
 struct row {
-	int per_rank; /* stages of a rank; 0: as asked for */
+	int per_rank; /* stages per rank; 0: as requested */
 	enum list_place place;
 	bool split, rounds, waits, deep;
-	struct limit live;    /* what a rank keeps, in stages of a micro-batch; n: ranks after it */
+	struct limit live;    /* memory of a rank, in stages of a micro-batch; n: ranks after it */
 	struct limit flight;  /* of a stage; n: stages after it */
 	struct limit backlog; /* of a rank; n: ranks before it */
 };
@@ -40,7 +42,7 @@ struct row {
 static const struct row rows[SCHEDULE_NNAMES] = {
 	[SCHEDULE_GPIPE] = {.per_rank = 1},
 	[SCHEDULE_1F1B] = {.per_rank = 1, .flight = {0, 1, 1, 1}},
-	/* Each further stage of a rank keeps a round: make_row. */
+	/* Each additional stage of a rank keeps a round: make_row. */
 	[SCHEDULE_INTERLEAVED] = {.rounds = true, .waits = true, .live = {0, 2, 1, 1}},
 	[SCHEDULE_ZB1P] = {.per_rank = 1,
 		.split = true,
@@ -131,7 +133,8 @@ make_row(const void *owner, const struct row *row, int nranks, int per_rank, int
 	}
 	double shortest, makespan;
 	struct schedule *best = NULL;
-	/* With a last round that is not whole, waiting for forwards may stop all ranks, or cost time. */
+	/* If the last round is not whole, waiting for forwards may deadlock all ranks, or cost
+	 * time. */
 	for (int waits = row->waits; waits >= 0; waits--) {
 		how.waits = waits;
 		struct schedule *s = list_make(owner, &shape, &how, &makespan);

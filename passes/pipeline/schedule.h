@@ -8,8 +8,9 @@
  *     0UNSHARD,0RESHARD         without a micro-batch
  *
  * A stage is a piece of the model, the first is 0; a rank has one stage or several. The backward of
- * a stage is one action (B), or the gradients of its inputs (I), which the stage before needs, and of
- * its weights (W), which nothing needs. Older files have B and W for I and W: such a B is read as I.
+ * a stage is one action (B), or the gradients of its inputs (I), which the stage before needs, and
+ * of its weights (W), which nothing needs. Older files have B and W for I and W: such a B is read
+ * as I.
  *
  * Without sends and receives a schedule says when to compute; schedule_lower adds them.
  */
@@ -43,145 +44,151 @@ enum schedule_kind {
 		SCHEDULE_IDLE, /* an empty cell */
 };
 
-/* Stages and micro-batches are numbered below this: both fit in half a word of a key. */
+/* Limit on the numbers of stages and micro-batches: both fit in half a word of a key. */
 #define SCHEDULE_MOST (1 << 20)
-/* Cells of a text: their tables stay below the 256 MiB of a talloc chunk. */
+/* Limit on the cells of a text: their tables stay below the 256 MiB of a talloc chunk. */
 #define SCHEDULE_CELLS_MOST (1 << 21)
 
 struct schedule_action {
-	uint8_t kind;    /* enum schedule_kind */
-	bool overlapped; /* shares its cell, an OVERLAP_F_B, with its neighbours of the same cell */
-	bool old_input;  /* an I that is written B */
-	int32_t stage; /* of SEND_F and SEND_B the sender's, of RECV_F and RECV_B the receiver's */
-	int32_t step;  /* micro-batch; -1: without one */
-	int32_t cell;  /* position in the line, from 0 */
-	struct ir_loc loc; /* none in a schedule that was made */
+	uint8_t kind;      /* enum schedule_kind */
+	bool overlapped;   /* shares its cell, an OVERLAP_F_B, with adjacent actions */
+	bool old_input;    /* an I that is written as B */
+	int32_t stage;     /* SEND_F and SEND_B: of the sender; RECV_F and RECV_B: the receiver */
+	int32_t step;      /* micro-batch; -1: none */
+	int32_t cell;      /* position in the line, from 0 */
+	struct ir_loc loc; /* none if the schedule was not read from a text */
 };
 
 struct schedule_rank {
-	struct schedule_action *action; /* of the schedule */
+	struct schedule_action *action; /* owned by the schedule */
 	int n;
 };
 
 struct schedule {
 	struct schedule_rank *rank;
 	int nranks, nstages, nsteps;
-	int *rank_of; /* of a stage: the first rank with an action of it, or -1 */
+	int *rank_of; /* for each stage: the first rank with an action of it, or -1 */
 };
 
 /* Is it F, I, W or B? */
 bool schedule_computes(enum schedule_kind kind);
 
-/* Has the schedule sends or receives? */
+/* Does the schedule have sends or receives? */
 bool schedule_has_messages(const struct schedule *s);
 
 /* "2F0", as in the text; owned by `owner`. */
 char *schedule_action_text(const void *owner, const struct schedule_action *a);
 
 /*
- * Reads a text. Stages and micro-batches are as many as its largest numbers say; whether it has all of
- * them, schedule_verify checks. NULL, with a message at each bad cell.
+ * Reads a text. The largest numbers in it determine how many stages and micro-batches there are;
+ * schedule_verify checks that none is missing. NULL, with an error at each bad cell. Owned by
+ * `owner`.
  */
 struct schedule *schedule_read(
 	const void *owner, struct diag *diag, const char *name, const char *text, size_t length);
 
-/* Writes the text that schedule_read reads: of one that was read, the same cells. */
+/* Writes the text that schedule_read reads. A schedule that was read is written with the same
+ * cells. */
 void schedule_write(FILE *out, const struct schedule *s);
 
-/* An empty one for actions that schedule_add appends; schedule_finish makes it as if it were read. */
+/* Creates an empty schedule, owned by `owner`; schedule_add appends actions, and schedule_finish
+ * completes it as if it had been read. */
 struct schedule *schedule_create(const void *owner, int nranks);
 void schedule_add(struct schedule *s, int rank, enum schedule_kind kind, int stage, int step);
 void schedule_finish(struct schedule *s);
 
-/*
- * How sends and receives of a schedule that has them wait for each other.
- */
+/* How the sends and receives of a schedule wait for each other. */
 enum schedule_waits {
-	/* The messages between two ranks, in both directions, form one queue: the k-th of one must be the
-	 * k-th of the other. Ranks compute meanwhile. This is NCCL with a communicator of its own. */
+	/* The messages between two ranks, in both directions, form one queue: the k-th of one rank
+	 * must be the k-th of the other. Ranks compute meanwhile. This is NCCL with one
+	 * communicator for each two ranks. */
 	SCHEDULE_QUEUED,
-	/* Each message finds its receive, as MPI_Isend and MPI_Irecv with tags of their own. */
+	/* Each message is matched with its receive, as MPI_Isend and MPI_Irecv with distinct
+	 * tags. */
 	SCHEDULE_TAGGED,
-	/* A rank waits in each send and each receive until both ranks are there: MPI_Ssend. */
+	/* A rank waits in each send and each receive until both ranks have arrived: MPI_Ssend. */
 	SCHEDULE_BLOCKING,
-	/* Without sends and receives: ranks run their k-th cells at the same time, then exchange what those
-	 * have made. PipelineScheduleMulti of PyTorch, which hangs if an idle cell is missing. */
+	/* Without sends and receives: ranks run their k-th cells at the same time, then exchange
+	 * the results. This is PipelineScheduleMulti of PyTorch, which hangs if an idle cell is
+	 * missing. */
 	SCHEDULE_LOCKSTEP,
 };
 
 /*
  * Is the schedule complete and free of deadlocks? It reports each error with rank, cell and reason:
  *
- *   - each stage of each micro-batch has F once, and B once or I and W once, all on one rank, and no
- *     number is left out
+ *   - each stage of each micro-batch has F once, and B once or I and W once, all on one rank, and
+ *     no number is left out
  *   - F comes before B or I, and I before W
  *   - sends and receives, if there are any: one of each for each dependence between ranks, a send
  *     after the action that makes the value, a receive before the one that reads it
- *   - no rank waits for itself through others: F waits for F of the stage before, B and I for B or I of
- *     the stage after. The message of a deadlock has a note for each action of the cycle
+ *   - no rank waits for itself through others: F waits for F of the stage before, B and I for B or
+ *     I of the stage after. The message of a deadlock has a note for each action of the cycle
  *   - in lockstep: what an action waits for is in an earlier cell
  *
- * Any number of micro-batches is fine, also fewer than ranks.
+ * Any number of micro-batches is allowed, also fewer than ranks.
  */
 bool schedule_verify(const struct schedule *s, struct diag *diag, enum schedule_waits how);
 
 /*
- * The same schedule with sends and receives, as torch.distributed.pipelining makes them: a send right
- * after the action that makes the value, and at the same time the receive where the other rank then
- * is, so that both have their messages in the same order. Idle cells are left out. With `join`, which PyTorch
- * does, an I directly before its W becomes a B, and the stage before waits for both. NULL, reported: it
- * fails schedule_verify, or it has them already.
+ * The same schedule with sends and receives, as torch.distributed.pipelining makes them: a send
+ * right after the action that makes the value, and at the same time the receive at the current
+ * position of the other rank, so that both have their messages in the same order. Idle cells are
+ * left out. With `join`, as in PyTorch, an I directly before its W becomes a B, and the previous
+ * stage waits for both. NULL, reported: the schedule fails schedule_verify, or already has sends or
+ * receives.
  */
 struct schedule *schedule_lower(
 	const void *owner, const struct schedule *s, struct diag *diag, bool join);
 
 /*
- * The same schedule with idle cells, so that it runs in lockstep, in the fewest cells; idle cells that it
- * has are left out before. NULL, reported, as of schedule_lower.
+ * The same schedule with idle cells, so that it runs in lockstep, in the fewest cells; existing
+ * idle cells are left out first. NULL, reported, as for schedule_lower.
  */
 struct schedule *schedule_align(const void *owner, const struct schedule *s, struct diag *diag);
 
-/* What a stage takes, in any unit of time and any of memory. */
+/* Times and memory of a stage, in any unit of time and any unit of memory. */
 struct schedule_stage {
 	double forward, input, weight; /* F, I, W; B is I and W */
-	double message;                /* from it to the next stage, or back */
-	double live;                   /* what F keeps, until W or B ... */
+	double message;                /* from the stage to the next one, or back */
+	double live;                   /* memory that F keeps, until W or B ... */
 	double kept;                   /* ... of which I leaves this share, 0 to 1 */
 };
 
 /* A rank in the simulation. */
 struct schedule_use {
-	double busy;       /* time in which it computes */
-	double begin, end; /* of its first and its last action */
-	double bubble;     /* time from `begin` to `end` in which it does not compute */
-	double peak;       /* largest sum of what its stages keep */
-	double *start;     /* of each of its actions; idle cells have that of the next action */
+	double busy;       /* time spent computing */
+	double begin, end; /* of its first and of its last action */
+	double bubble;     /* idle time between `begin` and `end` */
+	double peak;       /* largest sum of the memory that its stages keep */
+	double *start;     /* of each of its actions; idle cells: that of the next action */
 	double *finish;
 };
 
 struct schedule_cost {
-	double makespan;     /* the last rank's end */
-	double bubble, peak; /* the largest of a rank */
+	double makespan;     /* end of the last rank */
+	double bubble, peak; /* the largest of any rank */
 	struct schedule_use *rank;
 };
 
 /*
- * Simulates a schedule: each action starts once its rank is free and what it waits for is done. A rank
- * runs overlapped actions one after the other; sends and receives take no time of a rank, unless they
- * are SCHEDULE_BLOCKING. `stage` has what each stage takes. NULL, reported: it fails schedule_verify.
+ * Simulates a schedule: each action starts once its rank is free and what it waits for is done. A
+ * rank runs overlapped actions one after the other; sends and receives take no time of a rank,
+ * unless `how` is SCHEDULE_BLOCKING. `stage` has times and memory of each stage. NULL, reported:
+ * the schedule fails schedule_verify.
  */
 struct schedule_cost *schedule_cost(const void *owner, const struct schedule *s, struct diag *diag,
 	enum schedule_waits how, const struct schedule_stage *stage);
 
 /*
- * What each of nstages stages takes if a model of n pieces takes `piece`: a stage has several of them,
- * or a piece is divided evenly into several stages. Of the messages that of its last piece counts. One
- * of n and nstages must divide the other.
+ * Times and memory of each of nstages stages of a model whose n pieces take `piece`: a stage has
+ * several pieces, or a piece is divided evenly into several stages. The message of a stage is that
+ * of its last piece. One of n and nstages must divide the other.
  */
 struct schedule_stage *schedule_divide(
 	const void *owner, const struct schedule_stage *piece, int n, int nstages);
 
-/* Schedules that have a name; rows for the choices of an option. */
+/* The named schedules; rows for the choices of an option. */
 #define SCHEDULE_NAMES(ROW)                                                                        \
 	ROW(SCHEDULE_GPIPE, "gpipe")                                                               \
 	ROW(SCHEDULE_1F1B, "1f1b")                                                                 \
@@ -206,36 +213,36 @@ const char *schedule_name_text(enum schedule_name name);
 int schedule_per_rank(enum schedule_name name);
 
 /*
- * A schedule by its name, for nranks ranks with `per_rank` stages each (0: as many as it has; interleaved
- * has 2) and nsteps micro-batches. It does not depend on what stages take. NULL, reported: it does not
- * have that many stages, or it would have more than SCHEDULE_CELLS_MOST cells.
+ * A schedule by its name, for nranks ranks with `per_rank` stages each (0: its usual number;
+ * interleaved has 2) and nsteps micro-batches. It does not depend on the times of stages. NULL,
+ * reported: the schedule does not allow that number of stages, or it would have more than
+ * SCHEDULE_CELLS_MOST cells.
  */
 struct schedule *schedule_make(const void *owner, struct diag *diag, enum schedule_name name,
 	int nranks, int per_rank, int nsteps);
 
-/* What schedule_search is asked for. */
+/* The input of schedule_search. */
 struct schedule_request {
 	int nranks, nsteps;
-	int per_rank; /* stages of each rank; 0: as many as give the shortest time, 1 or 2 */
-	const struct schedule_stage *piece; /* of the model, in order: see schedule_divide */
+	int per_rank; /* stages per rank; 0: 1 or 2, whichever gives the shortest time */
+	const struct schedule_stage *piece; /* pieces of the model, in order: see schedule_divide */
 	int npieces;                        /* a multiple of nranks */
-	double memory;                      /* the most that a rank may keep; infinite: no limit */
+	double memory;                      /* limit on what a rank keeps; infinite: none */
 };
 
 struct schedule_found {
-	struct schedule *schedule; /* owned by the owner of this */
+	struct schedule *schedule; /* has the same owner as this struct */
 	double makespan;
-	double bound; /* no schedule is shorter with the placements that it tries */
-	enum schedule_name
-		named; /* the best of those that have a name and fit, or SCHEDULE_NNAMES */
+	double bound;             /* no schedule with the placements tried is shorter */
+	enum schedule_name named; /* the best named schedule that fits, or SCHEDULE_NNAMES */
 	double named_makespan;
 };
 
 /*
- * A short schedule for what stages take, within the memory: never longer than those of schedule_make that
- * fit. It tries settings of the list scheduler and then exchanges actions; work is limited by a count, so
- * that the result is the same every time. NULL, reported: one micro-batch does not fit, the pieces
- * cannot be divided, or there are too many cells.
+ * A short schedule for the given times and memory: never longer than the schedules of schedule_make
+ * that fit. It tries settings of the list scheduler and then exchanges actions; work is limited by
+ * a count, so that the result is the same every time. NULL, reported: one micro-batch does not fit,
+ * the pieces cannot be divided, or there are too many cells.
  */
 struct schedule_found *schedule_search(
 	const void *owner, struct diag *diag, const struct schedule_request *request);

@@ -1,6 +1,6 @@
 /*
- * The search for a schedule: see schedule.h. Candidates are the schedules that have a name and settings
- * of the list scheduler, for each way to place stages on ranks; the shortest are improved by exchanges.
+ * The search for a schedule: see schedule.h. Candidates are the named schedules and settings of the
+ * list scheduler, for each way to place stages on ranks; the shortest are improved by exchanges.
  */
 #include "passes/pipeline/sequence.h"
 
@@ -10,11 +10,11 @@
 #include <math.h>
 #include <talloc.h>
 
-/* Work, in actions that are simulated: some hundredths of a second, and tenths. */
+/* Limits on the work, in simulated actions: some hundredths of a second, and some tenths. */
 #define LIST_WORK INT64_C(1500000)
 #define EXCHANGE_WORK INT64_C(12000000)
 enum {
-	KEPT = 6, /* candidates that exchanges begin with */
+	KEPT = 6, /* candidates from which exchanges start */
 };
 
 struct search {
@@ -34,7 +34,7 @@ static const struct {
 } places[] = {{false, LIST_LOOP}, {true, LIST_V}, {true, LIST_LOOP}};
 enum { PLACES = sizeof places / sizeof *places };
 
-/* Where a rank has several stages, it has as many as asked for, or 2. */
+/* The number of stages of a rank that has several: as requested, or 2. */
 static int
 several(const struct schedule_request *q)
 {
@@ -43,7 +43,8 @@ several(const struct schedule_request *q)
 
 /* --- bounds --- */
 
-/* Nothing is shorter than what a rank has to do after it can begin, nor than one micro-batch's way. */
+/* No schedule is shorter than the work of a rank after its earliest start, nor than the path of one
+ * micro-batch. */
 static double
 find_bound(const struct list_shape *shape)
 {
@@ -77,7 +78,7 @@ find_bound(const struct list_shape *shape)
 
 /* --- candidates --- */
 
-/* Keeps it if it is among the shortest; of equally short ones, the first. */
+/* Keeps the schedule if it is among the shortest; of equally short ones, the first. */
 static void
 consider(
 	struct search *c, const struct list_shape *shape, const struct schedule *s, double makespan)
@@ -88,7 +89,7 @@ consider(
 		i--;
 	if (i == KEPT)
 		return;
-	/* Settings often give the same schedule: one of a time and a shape is enough. */
+	/* Settings often give the same schedule: one per makespan and shape is enough. */
 	for (int k = 0; k < c->nkept; k++)
 		if (c->makespan[k] == makespan && c->kept[k]->shape.nstages == shape->nstages &&
 			c->kept[k]->shape.place == shape->place)
@@ -103,7 +104,7 @@ consider(
 	c->makespan[i] = makespan;
 }
 
-/* A shape and its stages, owned by `owner`; those of all places have the same number of ranks. */
+/* A shape and its stages, owned by `owner`; all shapes have the same number of ranks. */
 static struct list_shape
 make_shape(const void *owner, const struct search *c, int per_rank, enum list_place place)
 {
@@ -124,7 +125,7 @@ divides(const struct search *c, int per_rank)
 	return nstages % c->request->npieces == 0 || c->request->npieces % nstages == 0;
 }
 
-/* Those with a name, in the order of their names. */
+/* Tries the named schedules, in the order of their names. */
 static void
 try_names(struct search *c, struct diag *diag)
 {
@@ -150,10 +151,10 @@ try_names(struct search *c, struct diag *diag)
 	}
 }
 
-/* The settings that vary, from 0 on. */
+/* Numbers of settings of each kind; a setting is numbered from 0. */
 enum { FLIGHTS = 10, BACKLOGS = 6, ORDERS = 4 };
 
-/* Micro-batches in flight at a stage; `after` stages come after it. */
+/* Limit on the micro-batches in flight at a stage that `after` stages follow, for setting i. */
 static int
 flight_of(int i, int after, const struct schedule_request *q)
 {

@@ -1,8 +1,8 @@
 /*
- * Exchanges in a schedule: see sequence.h. The time of a schedule is the length of a longest path, so that
- * only changes on such a path make it shorter: an action on it moves before the one ahead of it on its
- * rank, or further. What is not worse than the last one is kept, or not much worse than the best, less
- * and less so: record-to-record travel (Dueck 1993).
+ * Exchanges in a schedule: see sequence.h. The time of a schedule is the length of a longest path,
+ * so that only changes on such a path make it shorter: an action on it moves before its predecessor
+ * on its rank, or further. An order is kept if it is not worse than the last one, or not much worse
+ * than the best one, with a tolerance that shrinks: record-to-record travel (Dueck 1993).
  */
 #include "passes/pipeline/sequence.h"
 
@@ -18,23 +18,24 @@ enum {
 	I,
 	W,
 	KINDS,
-	REACH = 12, /* positions that an action moves at most: further moves seldom keep a schedule short */
+	REACH = 12, /* most positions that an action moves: longer moves rarely help */
 };
 
-/* How much worse than the best at first; less where there are fewer simulations than MANY, which then had
- * better go straight down. Of 0.003, 0.01 and 0.03, and 0, 5,000 and 20,000, the best on 90 problems. */
+/* Tolerance relative to the best at first; less with fewer simulations than MANY, for which
+ * descending directly is better. The values are the best on 90 problems of 0.003, 0.01 and 0.03,
+ * and of 0, 5,000 and 20,000. */
 #define SLACK 0.01
 #define MANY 5000
 
 struct improver {
 	struct sequence *o;
 	double *finish; /* of each action; -1: not yet */
-	int *cause;     /* the action whose end it starts at; -1: none */
+	int *cause;     /* the action whose end determines its start; -1: none */
 	int *rank_of;   /* of each stage */
 	int *at;        /* of each rank: the next position */
-	int *todo;      /* ranks to look at, a ring of nranks + 1 */
-	bool *waiting;  /* is the rank in it? */
-	int *path;      /* positions on a longest path */
+	int *todo;      /* ranks to be examined, a ring of nranks + 1 */
+	bool *waiting;  /* is the rank in `todo`? */
+	int *path;      /* positions of actions on a longest path */
 	int *position;  /* of each action */
 	int npath;
 	int64_t work;
@@ -107,7 +108,7 @@ time_of(const struct sequence *o, int a)
 	return a % KINDS == F ? t->forward : a % KINDS == I ? t->input : t->weight;
 }
 
-/* The action of another stage that it waits for, or -1. */
+/* The action of another stage that action a waits for, or -1. */
 static int
 source_of(const struct sequence *o, int a)
 {
@@ -136,7 +137,7 @@ look_at(struct improver *m, int rank, int *end)
 	*end = (*end + 1) % (m->o->shape.nranks + 1);
 }
 
-/* Runs an action, if what it waits for is done. */
+/* Runs the next action of the rank if the action that it waits for is done. */
 static bool
 run(struct improver *m, int rank, int *end)
 {
@@ -158,7 +159,7 @@ run(struct improver *m, int rank, int *end)
 	m->finish[a] = start + time_of(o, a);
 	m->position[a] = i;
 	m->at[rank]++;
-	/* The one that waits for it. */
+	/* The action of another stage that waits for this one. */
 	const int other = stage_of(o, a) + (a % KINDS == F ? 1 : -1);
 	if (a % KINDS != W && other >= 0 && other < o->shape.nstages && m->rank_of[other] != rank)
 		look_at(m, m->rank_of[other], end);
@@ -196,7 +197,7 @@ simulate(struct improver *m)
 	return makespan;
 }
 
-/* Does a rank keep no more than it may, and is each F before its I, and I before its W? */
+/* Does a rank stay within the memory limit, and is each F before its I, and each I before its W? */
 static bool
 fits(const struct sequence *o, int rank)
 {
@@ -217,7 +218,7 @@ fits(const struct sequence *o, int rank)
 
 /* --- moves --- */
 
-/* Actions on a longest path that start when the one ahead of them on their rank ends. */
+/* Finds actions on a longest path that start when their predecessor on their rank ends. */
 static void
 find_path(struct improver *m)
 {
@@ -249,7 +250,8 @@ move(int *action, int from, int to)
 	action[to] = a;
 }
 
-/* May the action move from one position to another, past none of its own micro-batch and stage? */
+/* May the action move from one position to the other without passing one of the same micro-batch
+ * and stage? */
 static bool
 may_move(const struct sequence *o, int from, int to)
 {
@@ -271,7 +273,8 @@ rank_at(const struct sequence *o, int position)
 	return r;
 }
 
-/* A move of an action on the path, or of the one ahead of it; false: none was found. */
+/* Draws a move of an action on the path, or of its predecessor; false: the move drawn is not
+ * possible. */
 static bool
 draw_move(struct improver *m, int *rank, int *from, int *to)
 {
@@ -310,7 +313,7 @@ sequence_improve(struct sequence *o, int64_t work, double bound, uint64_t seed)
 	find_path(&m);
 	while (m.work > 0 && m.npath && o->makespan > bound * (1 + 1e-9)) {
 		int rank, from, to;
-		m.work -= 16; /* to draw a move is work, too */
+		m.work -= 16; /* drawing a move is work, too */
 		if (!draw_move(&m, &rank, &from, &to))
 			continue;
 		move(o->action, from, to);

@@ -124,7 +124,7 @@ key(const struct schedule_action *a)
 	return (uint64_t)a->stage << 32 | (uint32_t)a->step;
 }
 
-/* A B whose weights have a W of their own is an I. */
+/* A B whose stage and micro-batch also have a W is an I. */
 static void
 rename_inputs(struct schedule *s)
 {
@@ -176,9 +176,9 @@ schedule_finish(struct schedule *s)
 
 struct reader {
 	struct schedule *s;
-	int n; /* cells so far */
+	int n; /* cells read so far */
 	struct diag *diag;
-	const char *text, *at, *end; /* end: of the cell */
+	const char *text, *at, *end; /* end: end of the cell */
 	uint32_t base;
 	int rank, cell;
 };

@@ -1,4 +1,5 @@
-/* Is a schedule complete, in an order that the ranks can follow, and free of deadlocks? See schedule.h. */
+/* Is a schedule complete, in an order that the ranks can follow, and free of deadlocks? See
+ * schedule.h. */
 #include "passes/pipeline/graph.h"
 
 #include "ir/base/sort.h"
@@ -20,7 +21,7 @@ struct checker {
 	bool good;
 };
 
-/* An error at an action, "rank 1, cell 4: '1I0' ..."; the rest is a clause. */
+/* An error at an action, "rank 1, cell 4: '1I0' ..."; `format` gives the rest, a clause. */
 static void __attribute__((format(printf, 3, 4)))
 error_at(struct checker *c, int i, const char *format, ...)
 {
@@ -72,8 +73,8 @@ check_ranks(struct checker *c)
 	}
 }
 
-/* Stages and micro-batches may be numbered far beyond what the text has, so that the first gap is
- * looked for in the forwards that there are, sorted. */
+/* Numbers of stages and micro-batches may far exceed the text, so that the first gap is found among
+ * the existing forwards, sorted. */
 static void
 check_numbers(struct checker *c)
 {
@@ -156,7 +157,7 @@ check_backward(struct checker *c, int stage, int step)
 		before(c, i, w, "the gradients of weights need those of the stage's output");
 }
 
-/* A value that goes from one stage to the next: F forwards, or I and B backwards. */
+/* Checks a value that goes from one stage to the next: F forwards, or I and B backwards. */
 static void
 check_message(struct checker *c, bool forward, int stage, int step)
 {
@@ -195,7 +196,8 @@ check_message(struct checker *c, bool forward, int stage, int step)
 		before(c, receive, used, "it reads what that receives");
 }
 
-/* Receives of nothing that is sent: the first stage receives no activations, the last no gradients. */
+/* Checks for receives of values that are never sent: the first stage receives no activations, the
+ * last no gradients. */
 static void
 check_ends(struct checker *c, int step)
 {
@@ -210,7 +212,7 @@ check_ends(struct checker *c, int step)
 
 /* --- lockstep --- */
 
-/* The first cell is enough: later ones are too early because it is. */
+/* The first such cell is enough: later ones are too early because of it. */
 static void
 check_cells(struct checker *c)
 {

@@ -1,9 +1,9 @@
-/* The right side of a match, built in front of its roots; what takes their place, and what goes. */
+/* Builds the right side of a match before its roots, replaces the roots, and erases unused ops. */
 #include "passes/rules/matcher.h"
 
 #include <string.h>
 
-enum { SPAN = 1000 }; /* ops between the roots of one match: looked at one by one */
+enum { SPAN = 1000 }; /* most ops between the roots of one match: they are scanned one by one */
 
 /* --- attributes and types of the right side --------------------------------------------------- */
 
@@ -43,7 +43,7 @@ is_default(const struct row_attr *r, const struct ir_attr *a)
 	       rule_number_equal(x, y);
 }
 
-/* *absent: the op is to leave it out. */
+/* *absent: the op should leave the attribute out. */
 static bool
 make_attr(struct ir_module *m, const struct rule_match *match, const struct row_attr *r,
 	struct ir_attr *a, bool *absent)
@@ -72,7 +72,7 @@ make_attr(struct ir_module *m, const struct rule_match *match, const struct row_
 	return true;
 }
 
-/* The splits are those of a tensor with the same dims: what it is added to. */
+/* Takes the splits of a tensor with the same dims: the tensor that it is combined with. */
 static const struct ir_type *
 make_type(struct ir_module *m, const struct rule_match *match, const struct ir_type *like,
 	const struct ir_type_text *text)
@@ -107,8 +107,8 @@ struct building {
 	const struct rule_match *match;
 	struct ir_op *before;
 	const struct ir_type *like;
-	bool reuse;    /* what the left side has */
-	uint32_t base; /* ids of values of the side start here */
+	bool reuse;    /* reuse ops that the left side already has */
+	uint32_t base; /* id of the first value of the side */
 	struct ir_value *value[RULE_MAX_VALUES];
 };
 
@@ -159,7 +159,7 @@ build_op(struct building *x, const struct ir_op *want)
 	return true;
 }
 
-/* What a parameter stands for. */
+/* The value or attribute that a parameter stands for. */
 static struct ir_value *
 make_param(struct building *x, struct ir_value *v)
 {
@@ -234,7 +234,7 @@ is_root_op(const struct rule_built *b, const struct ir_op *op)
 	return false;
 }
 
-/* The root that is issued first; NULL: they are too far from each other. */
+/* The root that is issued first; NULL: the roots are too far from each other. */
 static struct ir_op *
 first_root(const struct rule_built *b)
 {
@@ -259,7 +259,7 @@ first_root(const struct rule_built *b)
 	return left ? NULL : first;
 }
 
-/* Does the op come at `at` or after it, near enough to be between the roots? */
+/* Is the op at `at` or at most 2 * SPAN ops after it, as ops between the roots are? */
 static bool
 is_behind(const struct ir_op *at, const struct ir_op *op)
 {
@@ -269,7 +269,7 @@ is_behind(const struct ir_op *at, const struct ir_op *op)
 	return false;
 }
 
-/* Moves an op before `at`, with what it reads: params, and what is computed of them. */
+/* Moves an op before `at`, together with its operands: params, and ops computed from them. */
 static bool
 hoist(struct rule_built *b, struct ir_op *at, struct ir_op *op)
 {
@@ -301,7 +301,7 @@ move_back(struct rule_built *b)
 	}
 }
 
-/* The first root, before which all operands of the right side come then; NULL: they cannot. */
+/* The first root, after moving all operands of the right side before it; NULL: not possible. */
 static struct ir_op *
 find_place(struct rule_built *b)
 {
@@ -351,7 +351,7 @@ rule_undo(struct rule_built *b)
 	move_back(b);
 }
 
-/* --- what goes -------------------------------------------------------------------------------- */
+/* --- erasing the left side -------------------------------------------------------------------- */
 
 static bool
 is_listed(struct ir_op *const *list, int n, const struct ir_op *op)

@@ -1,10 +1,10 @@
-/* Canonical names of bound variables: what is equal up to their names is one term. */
+/* Canonical names of bound variables: terms that are equal up to these names become one term. */
 #include "passes/rules/terms.h"
 
 #include "ir/base/mix.h"
 #include "passes/rules/verify.h"
 
-/* Variables that are replaced on the way down. */
+/* Variables to be renamed in the terms below. */
 struct renaming {
 	struct terms *t;
 	const struct renaming *outer;
@@ -65,7 +65,7 @@ var_canonical(struct terms *t, int depth, int k)
 	return var_of(t, VAR_NAMED, key, 2);
 }
 
-enum { REDUCED = 99 }; /* k of the variable of a reduction: no monomial has so many */
+enum { REDUCED = 99 }; /* k of the variable of a reduction: no monomial has that many variables */
 
 static term_id
 factor_renamed(struct terms *t, const struct renaming *r, term_id f, int depth)
@@ -85,7 +85,8 @@ factor_renamed(struct terms *t, const struct renaming *r, term_id f, int depth)
 		inner.n = 1;
 	}
 	term_children(t, f, &first, &step, &end);
-	/* What is made on the way lies above on the stack: first all parts, then the words. */
+	/* Intermediate terms are pushed above on the stack: first reserve the words, then fill
+	 * them. */
 	for (int i = 0; i < node.n; i++)
 		TERM_PUSH(t, 0);
 	for (int i = 0; i < node.n; i++) {
@@ -108,7 +109,7 @@ factor_renamed(struct terms *t, const struct renaming *r, term_id f, int depth)
 	return term_make(t, (enum term_node)node.kind, mark, node.boolean);
 }
 
-/* How a bound variable is used, whatever its name. */
+/* A hash of how a bound variable is used, independent of its name. */
 static uint64_t
 var_signature(const struct terms *t, const int64_t *w, int n, int32_t v, term_id range)
 {
@@ -158,7 +159,7 @@ next_order(int *order, int n)
 	return true;
 }
 
-/* The monomial with bound variable number order[k] named k. */
+/* Names bound variable number order[k] of the monomial k. */
 static term_id
 monomial_named(
 	struct terms *t, const struct renaming *outer, term_id m, const int *order, int depth)
@@ -192,7 +193,8 @@ monomial_named(
 	return term_make(t, NODE_MONOMIAL, mark, false);
 }
 
-/* All orders of variables that are used alike: the monomial with the least number stands for all. */
+/* Tries all orders of variables that are used alike; the monomial with the least number represents
+ * them all. */
 static term_id
 monomial_canonical(struct terms *t, const struct renaming *outer, term_id m, int depth)
 {
@@ -217,7 +219,7 @@ monomial_canonical(struct terms *t, const struct renaming *outer, term_id m, int
 	for (int i = 0; i < n; i++)
 		group[i] = i && sign[order[i]] == sign[order[i - 1]] ? group[i - 1] : i;
 	term_id best = monomial_named(t, outer, m, order, depth);
-	/* Within a group, positions are sorted by number at first. */
+	/* Within a group, variables initially have the order of their numbers. */
 	for (;;) {
 		int at = n;
 		while (at > 0) { /* the last group that has another order */
@@ -300,7 +302,7 @@ monomial_fresh(struct terms *t, term_id m)
 	return term_make(t, NODE_MONOMIAL, mark, false);
 }
 
-/* The monomial without a factor, and with variable `by` in place of v. */
+/* The monomial without factor `without`, and with variable `by` in place of v. */
 term_id
 monomial_put(struct terms *t, term_id m, int64_t without, int32_t v, int32_t by)
 {

@@ -1,4 +1,4 @@
-/* One case of the sizes: what is known of affine forms, and which question is left open. */
+/* One case of the sizes: what is known about affine forms, and which question is left open. */
 #include "passes/rules/meaning.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ is_index(const struct rule_case *c, int32_t v)
 	return kind == VAR_INDEX || kind == VAR_BOUND || kind == VAR_DATA;
 }
 
-/* A variable of e that is an index, also within a product; -1: there is none. */
+/* An index that occurs in e, possibly within a product; -1: there is none. */
 static int32_t
 index_in(const struct rule_case *c, term_id e, int64_t *factor, int32_t *product)
 {
@@ -69,7 +69,7 @@ has_low(const struct rule_case *c, int32_t v)
 	       var->kind == VAR_QUOTIENT;
 }
 
-/* Where e has -k d (x / d), x / d rounded down: -k x, which is not more. */
+/* Replaces -k d (x / d), with x / d rounded down, by -k x, which is a lower bound. */
 static term_id
 quotients_bounded(struct rule_case *c, term_id e)
 {
@@ -90,7 +90,7 @@ quotients_bounded(struct rule_case *c, term_id e)
 	return e;
 }
 
-/* The least value of e; false: nothing is known. */
+/* A lower bound of e; false: unknown. */
 static bool
 least(struct rule_case *c, term_id e, int64_t *value)
 {
@@ -108,7 +108,7 @@ least(struct rule_case *c, term_id e, int64_t *value)
 			return false;
 		by[v] = k < 0 ? linear_add(c->t, c->high[v], linear_constant(c->t, 1), -1)
 			      : linear_constant(c->t, 0);
-		/* Of this term alone: another one may have the index with the other sign. */
+		/* Replaces this term only: the index may have the opposite sign in another term. */
 		const term_id put = linear_replace(c->t, one, by, CASE_VARS);
 		e = linear_add(c->t, linear_add(c->t, e, one, -k), put, k);
 		if (!e)
@@ -126,7 +126,7 @@ least(struct rule_case *c, term_id e, int64_t *value)
 	return true;
 }
 
-/* e / d where that is a whole number by its form: a product of sizes with d among them. */
+/* e / d if it is an integer by its form: a product of sizes that include d. */
 static term_id
 product_without(struct rule_case *c, term_id e, term_id d)
 {
@@ -156,7 +156,7 @@ product_without(struct rule_case *c, term_id e, term_id d)
 	return found ? rest : 0;
 }
 
-/* e without a size that all its terms have as a factor, which is at least 1. */
+/* e without a size that is a factor of all its terms and is at least 1. */
 static term_id
 without_common(struct rule_case *c, term_id e)
 {
@@ -208,7 +208,7 @@ case_is_at_least(struct rule_case *c, term_id e, int64_t low)
 	return (e = case_affine(c, e)) && least(c, e, &value) && value >= low;
 }
 
-/* Which sizes to compare, so that e is decided: c->cut. */
+/* Sets c->cut to a comparison of sizes that decides e. */
 static int
 cut_order(struct rule_case *c, term_id e)
 {
@@ -287,7 +287,7 @@ case_at_least(struct rule_case *c, term_id e)
 		return cut_order(c, e);
 	if (indices > 1 || t->var.at[found].kind == VAR_DATA)
 		return 2;
-	/* e = k v + rest: v < -rest / k, or v >= that, rounded up. */
+	/* e = k v + rest, so the cut is at v < -rest / k, or v >= -rest / k, rounded up. */
 	k = linear_coefficient(t, e, found);
 	const term_id rest = linear_add(t, e, linear_var(t, found), -k);
 	const int64_t m = k < 0 ? -k : k;
@@ -320,7 +320,7 @@ case_equal(struct rule_case *c, term_id a, term_id b)
 	return cut_order(c, e);
 }
 
-/* e / m for a constant m, where m divides it or `floor` asks for no more; 0: a cut. */
+/* e / m, rounded down, for a constant m; *rest is the remainder. 0: a cut is needed. */
 static term_id
 case_divide(struct rule_case *c, term_id e, int64_t m, int64_t *rest)
 {
@@ -358,7 +358,7 @@ name_var(struct rule_case *c, const char *name)
 	return -1;
 }
 
-/* The quotient that the case gives e by d; 0: none. */
+/* The quotient e / d that the case assumes; 0: none. */
 static term_id
 known_quotient(struct rule_case *c, term_id e, term_id d)
 {
@@ -382,7 +382,7 @@ case_has_factor(struct rule_case *c, term_id e, term_id d)
 	return product_without(c, e, d) || known_quotient(c, e, d);
 }
 
-/* Terms of e that are multiples of d by their form, taken off: their quotient. */
+/* Removes from *e the terms that are multiples of d by their form; returns their quotient. */
 static term_id
 take_multiples(struct rule_case *c, term_id *e, term_id d)
 {
@@ -423,7 +423,7 @@ case_divides(struct rule_case *c, term_id e, term_id d)
 		return 1;
 	if (known_quotient(c, e, d))
 		return 1;
-	if (linear_is_constant(t, e, &m)) { /* of a constant: only what is not larger */
+	if (linear_is_constant(t, e, &m)) { /* for a constant e, only if d is not larger */
 		const int larger =
 			case_at_least(c, linear_add(t, d, linear_constant(t, m + 1), -1));
 		if (larger)
@@ -443,7 +443,7 @@ case_divides(struct rule_case *c, term_id e, term_id d)
 	return case_stop(c, STOP_CUT, NULL);
 }
 
-/* No position in it? */
+/* Does e contain no position? */
 static bool
 is_size(const struct rule_case *c, term_id e)
 {
@@ -454,8 +454,8 @@ is_size(const struct rule_case *c, term_id e)
 }
 
 /*
- * e / d where e is a multiple of d by its form and a rest that is below d: i d + j, j < d. 0: it is
- * not, or c->stop: an index whose range is a multiple of d is to be written so.
+ * e / d, rounded down, if by its form e is a multiple of d plus a rest below d: i d + j, j < d. 0:
+ * it is not, or c->stop is set: an index whose range is a multiple of d must be split that way.
  */
 static term_id
 quotient_by_form(struct rule_case *c, term_id e, term_id d)
@@ -465,7 +465,7 @@ quotient_by_form(struct rule_case *c, term_id e, term_id d)
 	int64_t k, low;
 
 	if (least(c, linear_add(t, linear_constant(t, -1), rest, -1), &low) && low >= 0) {
-		sum = linear_add(t, sum, linear_constant(t, 1), -1); /* a rest below 0 */
+		sum = linear_add(t, sum, linear_constant(t, 1), -1); /* a negative rest */
 		rest = linear_add(t, rest, d, 1);
 	}
 	const term_id room = linear_add(t, linear_add(t, d, rest, -1), linear_constant(t, 1), -1);
@@ -486,7 +486,7 @@ quotient_by_form(struct rule_case *c, term_id e, term_id d)
 	return 0;
 }
 
-/* e / d rounded down, or exactly; 0: c->stop. */
+/* e / d, rounded down or, if `exact`, without remainder; 0: c->stop. */
 term_id
 case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 {
@@ -508,7 +508,7 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 		return q;
 	if ((q = known_quotient(c, e, d)))
 		return q;
-	/* Rounded down, a rest does not matter: no case is made for it. */
+	/* When rounding down, a remainder does not matter, so it is not decided by cases. */
 	const int whole = exact && is_size(c, e) ? case_divides(c, e, d) : 2;
 	if (whole < 0)
 		return 0;
@@ -531,7 +531,8 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 		return 0;
 	if (below == 1 && case_at_least(c, e) == 1)
 		return linear_constant(t, 0);
-	/* Not below d: at least 1. What may be negative is rounded in two ways. */
+	/* Otherwise the quotient is at least 1. A value that may be negative would be rounded in
+	 * two ways. */
 	const int some = case_at_least(c, e),
 		  full = some < 0 ? some : case_at_least(c, linear_add(t, e, d, -1));
 	if (full < 0)
@@ -591,7 +592,8 @@ case_condition(struct rule_case *c, const struct ir_rule_condition *w)
 
 	if (!y)
 		return -1;
-	/* Of numbers that are no integers, "less" is taken for "not more": more cases are proven. */
+	/* For non-integers, "less" is replaced by "less or equal", which only adds cases to be
+	 * proven. */
 	const term_id one = linear_constant(c->t, !case_is_real(c, linear_add(c->t, x, y, -1)));
 	const term_id up = linear_add(c->t, x, y, -1), down = linear_add(c->t, y, x, -1);
 	int holds;

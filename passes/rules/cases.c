@@ -1,4 +1,4 @@
-/* The cases that an open question makes of one: each has the answer as what a variable is. */
+/* Splits a case by an open question: in each new case the answer is the value of a variable. */
 #include "passes/rules/decision.h"
 
 #include <string.h>
@@ -14,7 +14,7 @@ decision_fresh(struct decision *d, enum var_kind kind, int64_t low, term_id root
 	return v;
 }
 
-/* In the case, the variable is e from now on. */
+/* Replaces variable v by e in the case. */
 void
 decision_put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 {
@@ -36,7 +36,7 @@ decision_put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 	c->by[v] = e;
 }
 
-/* The case where a variable is e besides. */
+/* A copy of the case in which variable v is e. `said`, `sign`: the decision for its trail. */
 static struct rule_case *
 child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said,
 	int sign)
@@ -63,7 +63,8 @@ var_root(const struct decision *d, int32_t v)
 	return v < CASE_VARS ? d->root[v] : 0;
 }
 
-/* The difference of two names that e is in this case, or of one and a constant; 0: of none. */
+/* If e is, in this case, the difference of two of the rule's names, that difference; otherwise
+ * 0. */
 static term_id
 difference(struct decision *d, const struct rule_case *c, term_id e)
 {
@@ -111,7 +112,8 @@ split_order(struct decision *d, const struct rule_case *start, term_id e, term_i
 		child(d, start, only, linear_add(t, constant, linear_var(t, more), 1), said, 1);
 		return true;
 	}
-	/* Sizes of at least 0 and 1: the smaller bound goes over to the sum only if both are alike. */
+	/* For sizes of at least 0 and of at least 1, the smaller bound would apply to their sum, so
+	 * their bounds are made equal first. */
 	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
 	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : asked;
 	const int32_t up = decision_fresh(d, VAR_SIZE, 1, said),
@@ -154,7 +156,7 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 				      d, VAR_SIZE, 1, root ? linear_scale(t, root, -1) : 0);
 		if (up < 0 || down < 0)
 			return false;
-		/* Which of 0 and more is open still: the literal is that of "not negative". */
+		/* Zero or positive is still open, so the literal is "not negative". */
 		child(d, start, v, linear_var(t, up), root, SIGN_NOT_NEGATIVE);
 		child(d, start, v, linear_scale(t, linear_var(t, down), -1), root, -1);
 		return true;

@@ -1,9 +1,9 @@
-/* Conditions that tell the cases of a rule that hold from those that do not. */
+/* Conditions that separate the cases in which a rule holds from those in which it does not. */
 #include "passes/rules/decision.h"
 
 #include <string.h>
 
-/* Which signs of e does the case leave open: bits 1 negative, 2 zero, 4 positive. */
+/* The signs of e that are possible in the case: bits 1 negative, 2 zero, 4 positive. */
 static int
 signs_of(const struct outcome *o, term_id e)
 {
@@ -21,7 +21,7 @@ struct found_condition {
 	int signs;
 };
 
-/* Does the case leave only signs of e that the condition allows? */
+/* Does the condition allow all signs that are possible in the case? */
 static bool
 is_within(const struct outcome *o, const struct found_condition *found, int n)
 {
@@ -31,7 +31,7 @@ is_within(const struct outcome *o, const struct found_condition *found, int n)
 	return true;
 }
 
-/* Is it certain that the case is excluded? */
+/* Do the conditions certainly exclude the case? */
 static bool
 is_excluded(const struct outcome *o, const struct found_condition *found, int n)
 {
@@ -41,7 +41,7 @@ is_excluded(const struct outcome *o, const struct found_condition *found, int n)
 	return false;
 }
 
-/* A condition that excludes a bad case and, of those, leaves most cases that hold. */
+/* Finds the condition that excludes a bad case and keeps the most cases that hold. */
 static bool
 find_condition(struct decision *d, const struct outcome *bad, struct found_condition *found, int n)
 {
@@ -51,7 +51,7 @@ find_condition(struct decision *d, const struct outcome *bad, struct found_condi
 		const term_id e = bad->trail[i].e;
 		const int signs = signs_of(bad, e);
 		int left = 0;
-		if (!e || !signs) /* none of e's signs: it excludes nothing */
+		if (!e || !signs) /* the case leaves no sign of e: there is nothing to exclude */
 			continue;
 		const struct found_condition one = {e, 7 & ~signs};
 		found[n] = one;
@@ -68,7 +68,8 @@ find_condition(struct decision *d, const struct outcome *bad, struct found_condi
 	return best > 0;
 }
 
-/* The part of e with positive factors, or that with negative ones, as a size. */
+/* As a size: the terms of e with positive factors or, for `sign` -1, those with negative
+ * factors. */
 static const struct ir_size *
 size_of(struct decision *d, struct arena *a, term_id e, int sign)
 {
@@ -123,7 +124,7 @@ names_only(const struct decision *d, term_id e)
 	return true;
 }
 
-/* Is it about attributes, not about sizes of the parameters alone? */
+/* Does the condition involve attributes, and not only sizes of the parameters? */
 static bool
 of_attributes(const struct decision *d, term_id e)
 {

@@ -3,9 +3,9 @@
  *
  *     first[code of the root] -> rules, sorted by the codes of the ops of its operands
  *
- * An op is compared with the keys of its code, three numbers each, and matched with the rules of
- * those that fit: the 640 rules of FlexFlow have 209 keys, of 3 rules each and at most 17. If none of
- * its operands' ops is in any of these keys, it is not compared with them.
+ * An op is compared with the keys of its code, three numbers each, and matched with the rules whose
+ * keys fit: the 640 rules of FlexFlow have 209 keys, with 3 rules on average and at most 17. If
+ * none of its operands' ops occurs in these keys, it is not compared with them.
  */
 #include "ir/base/alloc.h"
 #include "ir/ops/literal.h"
@@ -17,14 +17,15 @@
 
 struct rule_index {
 	struct rule_pattern *pattern;      /* by number */
-	const struct rule_pattern **order; /* [n] those that may match, by key, then number */
+	const struct rule_pattern **order; /* [n] usable patterns, by key, then number */
 	int n;
-	int first[OP_NCODES + 1]; /* in `order`, by code of the root */
-	/* By code of the root: of which ops one must make an operand; OP_NCODES: of any. */
+	int first[OP_NCODES + 1]; /* range in `order`, by code of the root */
+	/* By code of the root: the set of op codes one of which must make an operand; OP_NCODES:
+	 * any. */
 	uint64_t wanted[OP_NCODES][OP_NCODES / 64 + 1];
 };
 
-/* --- a rule as the matcher reads it ----------------------------------------------------------- */
+/* --- the pattern of a rule -------------------------------------------------------------------- */
 
 static const char *
 check_ops(const struct ir_rule *r, int side)
@@ -104,7 +105,7 @@ check_reached(const struct rule_pattern *p)
 struct names {
 	const char *name[RULE_MAX_NAMES];
 	int n;
-	bool more; /* than there is room for */
+	bool more; /* there are more names than fit */
 };
 
 static void
@@ -172,7 +173,7 @@ check_names(const struct ir_rule *r)
 	return s.n > n || s.more ? "its right side has a name that the left side lacks" : NULL;
 }
 
-/* Ids of a side's values are in a row; returns their number. */
+/* Ids of a side's values are consecutive; *first is the first one; returns their number. */
 static uint32_t
 number_values(const struct ir_block *b, uint32_t *base)
 {
@@ -218,7 +219,7 @@ has_any_dims(const struct ir_type_text *t)
 	return !t || (t->dots && !t->rank);
 }
 
-/* Then the rule holds of operands that are repeated along dims as well: as if they were larger. */
+/* A pointwise rule also holds for operands that are broadcast: as if they were larger. */
 static bool
 is_pointwise(const struct ir_rule *r)
 {
@@ -235,7 +236,7 @@ is_pointwise(const struct ir_rule *r)
 	return all;
 }
 
-/* The value of the left side that a value of the right side is, too; NULL: none. */
+/* The value of the left side that equals a value of the right side; NULL: none. */
 static const struct ir_value *
 left_of(const struct rule_pattern *p, const struct ir_value *right)
 {
@@ -265,7 +266,7 @@ same_attrs(const struct ir_op *a, const struct ir_op *b)
 	return same;
 }
 
-/* The dims of a constant do not matter where it is repeated. */
+/* The dims of a constant do not matter if it is broadcast. */
 static bool
 same_types(const struct rule_pattern *p, const struct ir_type_text *a, const struct ir_type_text *b)
 {
@@ -285,7 +286,7 @@ is_same(const struct rule_pattern *p, const struct ir_op *left, const struct ir_
 	return same;
 }
 
-/* Finds the ops of the right side that a match has already: all of the left side but the root. */
+/* Finds ops of the right side that also exist on the left side, other than its root. */
 static void
 find_same(struct rule_pattern *p)
 {
@@ -409,7 +410,7 @@ rule_index_pattern(const struct rule_index *index, int i)
 	return &index->pattern[i];
 }
 
-/* Of floats alone: the numbers of integers wrap. */
+/* For floats only: integers wrap. */
 static bool
 is_other_number(const struct ir_op *constant, double number)
 {
@@ -418,7 +419,7 @@ is_other_number(const struct ir_op *constant, double number)
 	       literal_of_constant(constant).f != number;
 }
 
-/* May operand i be what the rule has as operand k? */
+/* Can operand i of op match operand k of the rule's root? */
 static bool
 operand_fits(const struct rule_pattern *p, int k, const struct ir_op *op, int i)
 {
@@ -429,7 +430,7 @@ operand_fits(const struct rule_pattern *p, int k, const struct ir_op *op, int i)
 		       (from->code != OP_constant || !is_other_number(from, p->constant[k])));
 }
 
-/* Can the ops of the operands be those of the key? */
+/* Do the ops of the operands fit the key? */
 static bool
 fits_key(const struct rule_pattern *p, const struct ir_op *op)
 {
@@ -442,7 +443,7 @@ fits_key(const struct rule_pattern *p, const struct ir_op *op)
 			       operand_fits(p, 0, op, 1));
 }
 
-/* Does an op that some rule wants make an operand? */
+/* Is an operand made by one of the ops that the rules require? */
 static bool
 has_wanted(const struct rule_index *index, const struct ir_op *op)
 {

@@ -1,7 +1,6 @@
 /*
- * Laws of scalar functions: what the constructor of an application and of a product make of their
- * arguments. Each is one of real arithmetic; what it asks of the elements beside that goes into
- * terms->assumes.
+ * Laws of scalar functions: used by the constructors of applications and of products. Each is a law
+ * of real arithmetic; its additional requirements on elements are recorded in terms->assumes.
  */
 #include "passes/rules/terms.h"
 #include "passes/rules/verify.h"
@@ -65,7 +64,7 @@ law_of(int fn)
 bool
 apply_commutes(const struct terms *t, int fn)
 {
-	/* Of 0 and -0 the last one is the larger, and the smaller. */
+	/* If one is 0 and the other -0, the result is the last one, for both functions. */
 	const bool ordered = t->bitwise && (fn == FN_maximum || fn == FN_minimum);
 
 	return !ordered && law_of(fn) & LAW_COMMUTES;
@@ -89,7 +88,7 @@ poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n)
 	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, law_of(fn) & LAW_BOOL));
 }
 
-/* The function that a polynomial is an application of, and its first argument; -1: of none. */
+/* If a polynomial is an application: its function, and its first argument; otherwise -1. */
 static int
 applied(const struct terms *t, term_id p, term_id *arg)
 {
@@ -133,7 +132,7 @@ merge_exponentials(struct terms *t, int64_t *factor, int n)
 	return kept;
 }
 
-/* Sizes are not 0; of what else is, nobody knows. */
+/* Sizes are not 0; for other factors that is assumed. */
 static void
 assume_nonzero(struct terms *t, int64_t factor)
 {
@@ -257,7 +256,7 @@ bound_in(const struct terms *t, term_id m, term_id x)
 
 static term_id reciprocal(struct terms *t, term_id p);
 
-/* The monomial without a factor that it has. */
+/* The monomial without one occurrence of a factor. */
 static term_id
 monomial_without(struct terms *t, term_id m, int64_t factor)
 {
@@ -274,7 +273,7 @@ monomial_without(struct terms *t, term_id m, int64_t factor)
 	return term_make(t, NODE_MONOMIAL, mark, false);
 }
 
-/* The polynomial with monomials replaced one by one. */
+/* The polynomial with each monomial replaced by f of it. */
 static term_id
 poly_map(struct terms *t, term_id p, term_id (*f)(struct terms *, term_id, int64_t), int64_t data)
 {
@@ -294,7 +293,8 @@ poly_map(struct terms *t, term_id p, term_id (*f)(struct terms *, term_id, int64
 	return sum;
 }
 
-/* The exponent that a monomial is multiplied by the exponential of; 0: polynomial zero. */
+/* The exponent of the exponential that is a factor of the monomial; the polynomial 0 if there is
+ * none. */
 static term_id
 exponent(struct terms *t, term_id m)
 {
@@ -306,7 +306,7 @@ exponent(struct terms *t, term_id m)
 	return poly_constant(t, 0, 1);
 }
 
-/* exp(a + c) / exp(c), of each monomial. */
+/* The monomial divided by exp(less): exp(a + c) / exp(c) = exp(a). */
 static term_id
 monomial_shift(struct terms *t, term_id m, int64_t less)
 {
@@ -322,7 +322,7 @@ monomial_shift(struct terms *t, term_id m, int64_t less)
 	return monomial_product(t, m, poly_single(t, poly_apply_plain(t, FN_exp, &rest, 1)));
 }
 
-/* What all exponents have in common, without bound variables. */
+/* The terms that all exponents have in common, without bound variables. */
 static term_id
 shared_exponent(struct terms *t, term_id p)
 {
@@ -353,7 +353,7 @@ shared_exponent(struct terms *t, term_id p)
 	return shared;
 }
 
-/* 1 / f of a factor of its own. */
+/* 1 / f for a single factor f. */
 static term_id
 factor_reciprocal(struct terms *t, int64_t f)
 {
@@ -404,7 +404,7 @@ reciprocal(struct terms *t, term_id p)
 	}
 	if (poly_is_constant(t, p, &n, &d) || !p)
 		return poly_mul(t, out, reciprocal(t, p));
-	/* The factor of the first term is 1, so that 1 / 2x and 0.5 / x are the same. */
+	/* The first term gets the coefficient 1, so that 1 / 2x and 0.5 / x are equal. */
 	n = term_words(t, p)[1];
 	d = term_words(t, p)[2];
 	p = poly_scale(t, p, n < 0 ? -d : d, n < 0 ? -n : n);
@@ -414,7 +414,7 @@ reciprocal(struct terms *t, term_id p)
 
 /* --- maximum and minimum --- */
 
-/* Puts the arguments of an extreme, each once, behind `mark` on the stack. */
+/* Pushes the arguments of an extreme, each once, after `mark` on the stack. */
 static void
 push_extreme(struct terms *t, int fn, term_id p, int64_t mark)
 {
@@ -452,7 +452,7 @@ common_terms(struct terms *t, term_id p, term_id q)
 	return term_make(t, NODE_POLYNOMIAL, mark, false);
 }
 
-/* Of sizes alone: 1 where it is certainly not negative, -1 where it is not positive; 0: open. */
+/* The sign of a polynomial in sizes only: 1: never negative, -1: never positive, 0: undecided. */
 static int
 size_sign(struct terms *t, term_id p)
 {
@@ -482,7 +482,7 @@ size_sign(struct terms *t, term_id p)
 	return !open[0] && least[0] >= 0 ? 1 : !open[1] && least[1] >= 0 ? -1 : 0;
 }
 
-/* Is it an infinite constant? Its sign; 0: no. */
+/* Is it an infinite constant? Its sign; 0: it is not. */
 static int
 is_infinite(const struct terms *t, term_id p)
 {
@@ -508,7 +508,7 @@ has_argument(const struct terms *t, term_id p, int fn, term_id x)
 	return false;
 }
 
-/* max(x, min(x, y)) = x: arguments that have another one as an argument go. */
+/* max(x, min(x, y)) = x: drops arguments that contain another one as an argument. */
 static int
 absorb(struct terms *t, int fn, term_id *arg, int n)
 {
@@ -520,7 +520,8 @@ absorb(struct terms *t, int fn, term_id *arg, int n)
 			bool all = i != j;
 			if (i == j)
 				continue;
-			/* Every argument of arg[i] or arg[i] itself ... */
+			/* All arguments of arg[j], or arg[j] itself, must be arguments of
+			 * arg[i]. */
 			if (f && factor_applies(t, f, dual)) {
 				const term_id g = poly_factor(t, arg[j]);
 				const bool many = g && factor_applies(t, g, dual);
@@ -535,7 +536,7 @@ absorb(struct terms *t, int fn, term_id *arg, int n)
 			if (!all)
 				continue;
 			arg[i] = arg[--n];
-			t->assumes |= RULE_FINITE; /* what goes could be a NaN */
+			t->assumes |= RULE_FINITE; /* the dropped argument could be a NaN */
 			i = -1;
 			break;
 		}
@@ -575,7 +576,7 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 		}
 	}
 	if (fn == FN_minimum &&
-		!t->bitwise) /* min(max(a, b), c) = max(min(a, c), min(b, c)): maxima stay outside */
+		!t->bitwise) /* min(max(a, b), c) = max(min(a, c), min(b, c)): maxima outermost */
 		for (int k = 0; k < 2; k++) {
 			const term_id x = k ? q : p, y = k ? p : q, f = poly_factor(t, x);
 			if (!f || !factor_applies(t, f, FN_maximum))
@@ -617,7 +618,8 @@ negated(struct terms *t, term_id p)
 static term_id apply_logic(struct terms *t, int fn, term_id p, term_id q);
 static term_id compared(struct terms *t, int fn, term_id p, term_id q);
 
-/* p < q; of a maximum or minimum: what is asked of its arguments, together or of one. */
+/* p < q; for a maximum or minimum, a condition on its arguments: on all of them, or on at least
+ * one. */
 static term_id
 less(struct terms *t, term_id p, term_id q)
 {
@@ -661,7 +663,7 @@ compared(struct terms *t, int fn, term_id p, term_id q)
 
 /* --- applications --- */
 
-/* The coefficient of the first term is negative: -p is the canonical one of the two. */
+/* Is the coefficient of the first term negative? Then -p is the canonical one of p and -p. */
 static bool
 is_negative(const struct terms *t, term_id p)
 {
@@ -743,7 +745,7 @@ root(struct terms *t, term_id x)
 	return poly_apply_plain(t, FN_sqrt, &x, 1);
 }
 
-/* Can every number of type `from` be had in type `to`? */
+/* Is every number of type `from` representable in type `to`? */
 static bool
 is_lossless(enum ir_dtype from, enum ir_dtype to)
 {
@@ -781,7 +783,7 @@ converted(struct terms *t, int fn, term_id x)
 	return poly_apply_plain(t, fn, &x, 1);
 }
 
-/* To the bit -0 is not 0: it is the opposite of 0. */
+/* Bitwise, -0 differs from 0: it is represented as neg(0). */
 static bool
 is_minus_zero(const struct terms *t, term_id p)
 {
@@ -808,7 +810,7 @@ is_never_minus_zero(const struct terms *t, term_id p)
 	}
 }
 
-/* x + y, y added to nothing or nothing to it; 0: not to the bit. */
+/* x if adding y leaves x unchanged bit by bit; otherwise 0. */
 static term_id
 plus_nothing(struct terms *t, term_id x, term_id y, enum apply_type type)
 {
@@ -819,7 +821,7 @@ plus_nothing(struct terms *t, term_id x, term_id y, enum apply_type type)
 	return nothing ? x : 0;
 }
 
-/* f(x, neutral) = x for bits and truth values. */
+/* x if y is the neutral element of fn, for bits and truth values; otherwise 0. */
 static term_id
 without_neutral(struct terms *t, int fn, term_id x, term_id y, enum apply_type type)
 {
@@ -828,7 +830,7 @@ without_neutral(struct terms *t, int fn, term_id x, term_id y, enum apply_type t
 	return poly_is_integer(t, y, neutral) ? x : 0;
 }
 
-/* What holds to the bit, too; 0: nothing does. */
+/* Laws that hold bit by bit, too; 0: none applies. */
 static term_id
 apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 {
@@ -888,7 +890,7 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 	}
 }
 
-/* Of truth values, as numbers 0 and 1. */
+/* Functions of truth values, as polynomials in 0 and 1. */
 static term_id
 apply_logic(struct terms *t, int fn, term_id p, term_id q)
 {
@@ -941,7 +943,7 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
 	default: break;
 	}
-	/* The negative of an unsigned integer is none. */
+	/* Unsigned integers have no negative. */
 	if (type == APPLY_REAL && law_of(fn) & (LAW_ODD | LAW_EVEN)) {
 		if (poly_is_integer(t, x, 0) && (law_of(fn) & LAW_ODD))
 			return x;

@@ -1,16 +1,16 @@
 /*
- * Matching: the left side of a rule is walked from its roots to its parameters, with the ops of the
- * step beside it. What is still to be compared is a list of goals; where an op commutes both orders
- * of its operands are tried, and another root is looked for among the uses of what is bound
- * already. So a match is found if there is one, but for RULE_MAX_USES.
+ * Matching: the left side of a rule is walked from its roots to its parameters, together with the
+ * ops of the step. Pairs still to be compared form a list of goals. For commutative ops both orders
+ * of operands are tried, and further roots are looked for among the uses of values that are bound
+ * already. So an existing match is always found, except beyond the limit RULE_MAX_USES.
  */
 #include "passes/rules/matcher.h"
 
 #include <string.h>
 
-enum { PARAM_OPS = 1000 }; /* looked at to see whether a value is computed from params alone */
+enum { PARAM_OPS = 1000 }; /* most ops visited to see whether a value depends on params alone */
 
-/* Lengths of all stacks. */
+/* The lengths of all stacks, to undo a try. */
 struct mark {
 	int ngoals, nbound, nlater, nnames, nitems, ndots;
 };
@@ -57,7 +57,8 @@ push_goal(struct matcher *x, const struct ir_value *want, struct ir_value *have)
 	x->goal[x->ngoals++].have = have;
 }
 
-/* Is the value computed from params and constants alone? *left ops may still be looked at. */
+/* Is the value computed from params and constants alone? *left: how many ops may still be
+ * visited. */
 static bool
 of_params(const struct ir_value *v, int *left)
 {
@@ -83,7 +84,8 @@ match_param(struct matcher *x, const struct ir_value *want, struct ir_value *hav
 	return matcher_type(x, t, have->type) && (!t->param || of_params(have, &left));
 }
 
-/* Does the op join more values than the rule's, whose last operand then stands for the rest of them? */
+/* Does concat `have` join more values than `want`? Then the last operand of `want`, a parameter,
+ * stands for the rest of them. */
 static bool
 has_rest(const struct ir_op *want, const struct ir_op *have)
 {
@@ -91,7 +93,7 @@ has_rest(const struct ir_op *want, const struct ir_op *have)
 	       !ir_operand(want, want->noperands - 1)->op;
 }
 
-/* Operands of a concat from number `first` on as one value: see RULE_REST. */
+/* Operands of a concat from number `first` on, as one value: see RULE_REST. */
 static struct ir_value *
 rest_of(const struct ir_module *m, struct ir_op *concat, int first)
 {
@@ -109,7 +111,7 @@ rest_of(const struct ir_module *m, struct ir_op *concat, int first)
 	return rest;
 }
 
-/* Operand i as the rule counts them. */
+/* Operand i in the rule's numbering. */
 static struct ir_value *
 operand_of(const struct matcher *x, const struct ir_op *want, struct ir_op *have, int i)
 {
@@ -117,7 +119,7 @@ operand_of(const struct matcher *x, const struct ir_op *want, struct ir_op *have
 								: ir_operand(have, i);
 }
 
-/* The op as such: operands are goals to come. */
+/* Matches the op itself: its operands become goals. */
 static bool
 match_op(struct matcher *x, const struct ir_op *want, struct ir_op *have)
 {
@@ -138,7 +140,7 @@ match_op(struct matcher *x, const struct ir_op *want, struct ir_op *have)
 
 static bool next_root(struct matcher *x);
 
-/* Reaches the goals from number `at` on. */
+/* Solves the goals from number `at` on. */
 static bool
 solve(struct matcher *x, int at)
 {
@@ -166,7 +168,7 @@ solve(struct matcher *x, int at)
 	return false;
 }
 
-/* All is bound. Roots that are one value would be replaced twice. */
+/* All values are bound. Rejects roots that are the same value, which would be replaced twice. */
 static bool
 finish(struct matcher *x)
 {
@@ -183,7 +185,7 @@ finish(struct matcher *x)
 	return false;
 }
 
-/* An op of the left side that is not bound and reads a value that is. */
+/* An unbound op of the left side that reads a bound value. */
 static const struct ir_op *
 open_op(struct matcher *x, int *operand)
 {

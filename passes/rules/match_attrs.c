@@ -1,14 +1,14 @@
 /*
- * Attributes of rules against those of ops. Both are read in one form: an attribute that is left out
- * is what its row says or what it means, dims count from 0, and one number for a list is that number
- * for each of its entries. What the rule does not mention must be as if it were left out.
+ * Attributes of rules against those of ops. Both are brought to one form: an attribute that is left
+ * out has its default, dims count from 0, and one number for a list is that number for each entry.
+ * An attribute that the rule does not mention must have its default.
  */
 #include "ir/ops/literal.h"
 #include "passes/rules/matcher.h"
 
 #include <string.h>
 
-/* An attribute in that form. */
+/* An attribute in normal form. */
 struct plain {
 	enum { NOTHING, SINGLE, LIST, NAME } form;
 	struct ir_attr single;
@@ -23,7 +23,7 @@ names_dims(const struct ir_op *op, const char *key)
 	       (op->code == OP_alltoall && (strcmp(key, "from") == 0 || strcmp(key, "to") == 0));
 }
 
-/* The tensor whose dims attributes name. */
+/* The tensor to whose dims attributes refer. */
 static const struct ir_type *
 named_type(const struct ir_op *op)
 {
@@ -39,7 +39,7 @@ entry(int64_t i)
 	return (struct ir_attr){.kind = ATTR_INT, .i = i};
 }
 
-/* A list that an op leaves out. */
+/* The value of a list that an op leaves out. */
 static void
 plain_absent(const struct ir_op *op, const char *key, struct plain *to)
 {
@@ -70,8 +70,8 @@ plain_absent(const struct ir_op *op, const char *key, struct plain *to)
 	}
 }
 
-/* Numbers of a constant are compared as its element type has them: -1 is 255 as u8, 0.999 is 1 as
- * bf16. */
+/* Numbers of a constant are compared after conversion to its element type: -1 is 255 as u8, 0.999
+ * is 1 as bf16. */
 static void
 round_numbers(const struct ir_op *op, struct plain *want, struct plain *have)
 {
@@ -86,7 +86,7 @@ round_numbers(const struct ir_op *op, struct plain *want, struct plain *have)
 		want->single = entry(ir_dtype_wrap(t, n.i));
 }
 
-/* An attribute of `op`, or of the op of a rule that is matched against it; NULL: left out. */
+/* An attribute of `op`, or of the rule's op that is matched against it; NULL: left out. */
 static void
 plain_of(
 	const struct ir_op *op, const struct row_attr *r, const struct ir_attr *a, struct plain *to)
@@ -118,7 +118,7 @@ plain_of(
 		to->single.i += rank;
 }
 
-/* Reductions, and reverse, are over a set of dims. */
+/* Sorts the dims of reductions and of reverse, whose order does not matter. */
 static void
 sort_dims(const struct ir_context *ctx, const struct ir_op *op, const char *key, struct plain *p)
 {
@@ -138,7 +138,7 @@ sort_dims(const struct ir_context *ctx, const struct ir_op *op, const char *key,
 		}
 }
 
-/* "bshd,bthd->bhst" and "abcd,aecd->acbe" are the same product. */
+/* Are both specs equal up to letters, like "bshd,bthd->bhst" and "abcd,aecd->acbe"? */
 static bool
 same_spec(const char *a, const char *b)
 {

@@ -1,7 +1,7 @@
 /*
- * Sizes of rules: names are bound by solving. An expression whose value is known and in which one
- * name is not, and stands once, gives that name: from n + m = 12 with n = 4 follows m. What has more
- * unknown names waits until the others are bound.
+ * Sizes of rules: names are bound by solving. An expression with a known value and one unknown
+ * name, which occurs once, determines that name: n + m = 12 with n = 4 gives m. An expression with
+ * more unknown names waits until the others are bound.
  */
 #include "passes/rules/matcher.h"
 
@@ -14,7 +14,7 @@ rule_number_of_int(int64_t i)
 	return (struct rule_number){false, i, (double)i};
 }
 
-/* -0 is no integer. */
+/* -0 is not an integer. */
 static struct rule_number
 of_float(double f)
 {
@@ -168,7 +168,8 @@ enum answer { NO, YES, LATER };
 
 static enum answer solve(struct matcher *x, const struct ir_size *s, struct rule_number value);
 
-/* What one side of an expression must be, where the other one is `known` and the whole is `v`. */
+/* The value of one operand of an expression, given that the other one is `known` and the result is
+ * `v`. */
 static enum answer
 solve_side(struct matcher *x, const struct ir_size *s, bool left, int64_t known, int64_t v)
 {
@@ -308,7 +309,7 @@ matcher_type(struct matcher *x, const struct ir_type_text *want, const struct ir
 				   !matcher_name(x, want->letter, true, dtype)
 			 : want->dtype != have->dtype)
 		return false;
-	if (match->pattern->pointwise) /* whatever is repeated to the dims of the result */
+	if (match->pattern->pointwise) /* values that are broadcast to the dims of the result */
 		return true;
 	if (want->dots && match->ndots < 0) {
 		match->ndots = lead;

@@ -1,6 +1,6 @@
 /*
- * Index notation over affine forms: the counterpart of ir/ops/form.c with sizes that are not known.
- * Elements are polynomials; reductions are cut where a position is.
+ * Index notation over affine forms: the counterpart of ir/ops/form.c for unknown sizes. Elements
+ * are polynomials; reductions are split at positions where the body changes.
  */
 #include "passes/rules/meaning_impl.h"
 
@@ -27,7 +27,7 @@ indicator(struct rule_case *c, term_id e)
 	return holds == 2 ? poly_at_least(c->t, case_affine(c, e)) : poly_constant(c->t, holds, 1);
 }
 
-/* The dim of operand j at the position that its item gives, elements included. */
+/* The position of operand j along dim d, computed from its item, which may read elements. */
 static term_id
 position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const term_id *index,
 	term_id *inside)
@@ -146,7 +146,7 @@ size_term(struct rule_case *c, const struct sym_op *s, const struct term *t)
 	return product;
 }
 
-/* The type that a call's arguments have: that of the last operand among its terms. */
+/* The element type of a call's arguments: that of the last operand among its terms. */
 static void
 term_type(const struct sym_op *s, const struct term *t, enum apply_type *type)
 {
@@ -158,7 +158,7 @@ term_type(const struct sym_op *s, const struct term *t, enum apply_type *type)
 		term_type(s, t->arg[i], type);
 }
 
-/* The polynomial as a position or size; 0: it is none. */
+/* The polynomial as an affine form, a position or size; 0: it is not one. */
 static term_id
 linear_of(struct rule_case *c, term_id p)
 {
@@ -187,7 +187,7 @@ linear_of(struct rule_case *c, term_id p)
 	return p ? sum : 0;
 }
 
-/* Is e at least 0, as far as the case has decided? */
+/* Is e certainly at least 0 in this case? Leaves c->stop unchanged. */
 static bool
 is_at_least(struct rule_case *c, term_id e)
 {
@@ -198,7 +198,7 @@ is_at_least(struct rule_case *c, term_id e)
 	return holds;
 }
 
-/* The remainder of x by y, from which y is taken while x is at least y. *decided as below. */
+/* The remainder of x by y, by subtracting y while x is certainly at least y. *decided: as below. */
 static term_id
 remainder_of(struct rule_case *c, term_id x, term_id y, bool *decided)
 {
@@ -220,8 +220,8 @@ remainder_of(struct rule_case *c, term_id x, term_id y, bool *decided)
 }
 
 /*
- * A function of positions and sizes, where the case says what it is. *decided: it does, or is to:
- * 0 with c->stop.
+ * The value of a function of positions and sizes, if the case determines it. *decided: it does, or
+ * the result is 0 with c->stop set so that further cases will.
  */
 static term_id
 decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
@@ -255,7 +255,8 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
 	return poly_constant(t, fn == FN_ne ? !holds : holds, 1);
 }
 
-/* arg, converted to the type that the op names; to one that has only a name by any function of it. */
+/* arg[0] converted to the type that the op names; if that type is only a name, by an opaque
+ * function of it. */
 static term_id
 converted(struct rule_case *c, const struct sym_op *s, const struct term *t, term_id arg[2],
 	enum apply_type type)
@@ -267,7 +268,7 @@ converted(struct rule_case *c, const struct sym_op *s, const struct term *t, ter
 	const int from = truth ? IR_bool : !own || own->letter ? IR_NDTYPES : own->dtype;
 	int64_t name = 0;
 
-	if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are in all types */
+	if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are representable in all types */
 		return arg[0];
 	if (to->kind != ATTR_NAME)
 		return poly_apply(c->t, APPLY_CONVERT + 32 * from + (int)to->i, arg, 1, type);
@@ -370,13 +371,13 @@ poly_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 
 /* --- reductions --- */
 
-/* A sum in the making: positions of the indices so far. */
+/* State of a reduction: the positions of the indices so far. */
 struct walk {
 	struct rule_case *c;
 	const struct sym_op *s;
 	term_id index[FORM_MAX_INDICES];
 	term_id (*body)(struct walk *w);
-	const term_id *position; /* of the result */
+	const term_id *position; /* position of the result's element */
 };
 
 static term_id walk_rest(struct walk *w, uint32_t rest);
@@ -407,7 +408,7 @@ note_cut(struct rule_case *c, term_id range)
 		c->met[c->nmet++] = (struct forced){range, c->cut};
 }
 
-/* Index i goes over offset + scale k, k < range; then the rest. */
+/* Reduces index i over offset + scale k, k < range, and then the indices of `rest`. */
 static term_id
 walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, int64_t scale)
 {
@@ -503,7 +504,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 		return 0;
 	if (low != 1 || high != 1)
 		return unknown(c, "a cut outside of a sum");
-	if (how != REDUCE_SUM) { /* a part without elements has no maximum: it is left out */
+	if (how != REDUCE_SUM) { /* a maximum of no elements is undefined: leave out empty parts */
 		const term_id one = linear_constant(t, 1);
 		const int some = case_at_least(c, linear_add(t, cut.e, one, -1)),
 			  more = some < 0 ? some
@@ -545,7 +546,8 @@ row_body(struct walk *w)
 	const struct spot at = {w->index, 0, 0, 0, 0};
 	term_id p = poly_term(c, s, s->p->body, &at);
 
-	/* A write at a computed position: only where that is the position at hand. */
+	/* A write at a computed position: it counts only if that equals the position of the
+	 * result. */
 	for (int d = 0; p && s->op->nresults && d < IR_MAX_RANK; d++)
 		if (s->out_at[d]) {
 			c->data = false;
@@ -605,8 +607,8 @@ contract_body(struct walk *w)
 }
 
 /*
- * reshape: the position in row-major order is taken apart again, dim by dim from the right, as long
- * as the sizes divide each other by their form.
+ * reshape: splits the position in row-major order into dims again, from the right, as long as the
+ * sizes divide each other by their form.
  */
 static term_id
 reshape_element(struct rule_case *c, const struct sym_op *s, const struct sym_value *v,
@@ -618,7 +620,8 @@ reshape_element(struct rule_case *c, const struct sym_op *s, const struct sym_va
 	int d = v->rank - 1;
 
 	for (int k = x->rank - 1; k >= 0; k--) {
-		/* `flat` is a position below `room`, of dims of the result not used up yet. */
+		/* `flat` is a position below `room`, from dims of the result that are not used up
+		 * yet. */
 		for (;;) {
 			if (room == x->dim[k])
 				break;

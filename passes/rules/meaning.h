@@ -1,6 +1,6 @@
 /*
- * What the values of a rule's side are, in one case of the sizes: types over affine forms, elements
- * as polynomials. Positions and sizes are those of the ops' index notation (ir/ops/row.h).
+ * The values of a rule's side in one case of the sizes: types over affine forms, elements as
+ * polynomials. Positions and sizes are those of the ops' index notation (ir/ops/row.h).
  */
 #ifndef PASSES_RULES_MEANING_H
 #define PASSES_RULES_MEANING_H
@@ -9,24 +9,24 @@
 #include "passes/rules/terms.h"
 
 enum {
-	CASE_VARS = 256,  /* a case has some twenty */
-	CASE_TRAIL = 40,  /* decisions on the way to a case */
-	CASE_FORCED = 16, /* ranges whose sums are cut alike on both sides */
-	CASE_LETTERS = 8, /* letters of element types: a rule has one or two */
-	CASE_FACTS = 8,   /* positions in or out of range */
-	CASE_SMALL = 8,   /* constant ranges up to here are taken apart */
+	CASE_VARS = 256,  /* most variables; a case has some twenty */
+	CASE_TRAIL = 40,  /* most decisions that lead to a case */
+	CASE_FORCED = 16, /* ranges whose sums are split in the same way on both sides */
+	CASE_LETTERS = 8, /* most element type letters; a rule has one or two */
+	CASE_FACTS = 8,   /* most facts on positions in or out of range */
+	CASE_SMALL = 8,   /* sums over constant ranges up to this size are expanded */
 };
 
 enum stop {
 	STOP_NONE,
-	STOP_CUT,     /* a condition that the case leaves open: case->cut */
+	STOP_CUT,     /* the case leaves a condition open: case->cut */
 	STOP_ILL,     /* the side has no type here */
-	STOP_UNKNOWN, /* case->why */
+	STOP_UNKNOWN, /* unknown: case->why */
 };
 
 enum cut_kind {
 	CUT_ORDER,   /* is affine form `e` zero, or positive? */
-	CUT_SIGN,    /* of variable `v`, an attribute */
+	CUT_SIGN,    /* the sign of variable `v`, an attribute */
 	CUT_AT,      /* index `v` below `e`, or not */
 	CUT_RADIX,   /* index `v` modulo `m` */
 	CUT_PARITY,  /* size `v` modulo `m` */
@@ -40,12 +40,12 @@ struct cut {
 	term_id e;
 	int32_t v;
 	int64_t m;
-	term_id whole; /* CUT_ORDER: e times a size, as it was asked */
+	term_id whole; /* CUT_ORDER: the original form, e times a size */
 };
 
-/* A decision: what an affine form of the rule's names is in a case. */
+/* A decision: the sign of an affine form of the rule's names in a case. */
 struct literal {
-	term_id e; /* 0: not a form of them */
+	term_id e; /* 0: it is not a form of these names */
 	int sign;  /* of e: -1, 0, 1, or the following */
 };
 
@@ -76,16 +76,16 @@ struct sym_value {
 
 struct rule_case {
 	struct terms *t;
-	struct arena *arena; /* of one evaluation */
+	struct arena *arena; /* memory of one evaluation */
 	const struct ir_rules *rules;
 	const struct ir_rule *rule;
-	/* The same for all cases of a rule. */
+	/* Equal for all cases of a rule: */
 	struct {
 		const char *name;
 		int32_t v;
 	} name[64];
 	int nnames;
-	/* This case: what variables became, ranges of indices, what was decided. */
+	/* Of this case: values of variables, ranges of indices, decisions: */
 	term_id by[CASE_VARS], high[CASE_VARS];
 	struct literal trail[CASE_TRAIL];
 	int ntrail;
@@ -98,58 +98,59 @@ struct rule_case {
 	int nfacts;
 	struct {
 		int32_t v;
-		term_id d, q; /* v = q d; q = 0: v is no multiple of d */
+		term_id d, q; /* v = q d; q = 0: v is not a multiple of d */
 	} quotient[CASE_FACTS];
 	int nquotients;
-	int64_t vars; /* that it may speak of: those made since are of other cases */
-	/* Found on the way. */
+	int64_t vars; /* number of variables of this case: later ones belong to other cases */
+	/* Found during the evaluation: */
 	struct forced met[CASE_FORCED];
 	int nmet;
 	enum stop stop;
 	struct cut cut;
 	const char *why;
-	bool data, outside; /* of the position at hand: elements are in it; it is nowhere */
-	/* Classes of element types, 1 << enum ir_dclass, that the left side takes. */
+	bool data, outside; /* of the current position: depends on elements; is out of range */
+	/* Classes of element types, 1 << enum ir_dclass, that the left side accepts. */
 	struct {
 		const char *name;
 		unsigned classes;
 	} letter[CASE_LETTERS];
 	int nletters;
-	/* Values of the side at hand, by id from `first` on. */
+	/* Values of the current side, by id less `first`. */
 	int side;
 	struct sym_value *value;
 	uint32_t first, nvalues;
 };
 
-/* The name of the size that stands for a rule's `..`: names are compared as pointers. */
+/* The name of the size that stands for a rule's `..`. Names are compared as pointers. */
 extern const char case_dots[];
 
-/* With what was decided put in. */
+/* Substitutes the decided variables of the case. */
 term_id case_affine(struct rule_case *c, term_id e);
-/* Is e at least 0? 1, 0, or -1 with c->stop set; 2: it depends on several positions. */
+/* Is e at least 0? 1 yes, 0 no, -1 undecided, with c->stop set; 2: it depends on several
+ * positions. */
 int case_at_least(struct rule_case *c, term_id e);
-/* Has it numbers that need not be integers? */
+/* Has the form variables that need not be integers? */
 bool case_is_real(const struct rule_case *c, term_id e);
-/* Is it certain that e is at least `low`? No question is left open. */
+/* Is e certainly at least `low`? Opens no question. */
 bool case_is_at_least(struct rule_case *c, term_id e, int64_t low);
-/* Are they equal? 1, 0, or -1. */
+/* Are a and b equal? 1 yes, 0 no, -1 undecided, with c->stop set; 2: it depends on positions. */
 int case_equal(struct rule_case *c, term_id a, term_id b);
 /* Is e a multiple of d by its form? */
 bool case_has_factor(struct rule_case *c, term_id e, term_id d);
-/* Is size e a multiple of size d? 1, 0, or -1; 2: not known. */
+/* Is size e a multiple of size d? 1 yes, 0 no, -1 undecided, with c->stop set; 2: not known. */
 int case_divides(struct rule_case *c, term_id e, term_id d);
-/* The value of a size; 0: c->stop says why not. */
+/* The value of a size; 0: none, with the reason in c->stop. */
 term_id case_size(struct rule_case *c, const struct ir_size *s);
-/* Does the condition hold? 1, 0, or -1. */
+/* Does the condition hold? 1 yes, 0 no, -1 undecided, with c->stop set. */
 int case_condition(struct rule_case *c, const struct ir_rule_condition *w);
-/* e / d, rounded down, or as an exact one; 0: c->stop. */
+/* e / d, exact or rounded down; 0: none, with c->stop set. */
 term_id case_quotient(struct rule_case *c, term_id e, term_id d, bool exact);
 int case_stop(struct rule_case *c, enum stop stop, const char *why);
 
-/* Types of all values of a side. False: c->stop. */
+/* Computes the types of all values of a side. False: c->stop is set. */
 bool case_types(struct rule_case *c, int side);
 const struct sym_value *case_value(const struct rule_case *c, const struct ir_value *v);
-/* The element of a value at a position; 0: c->stop. */
+/* The element of a value at a position; 0: none, with c->stop set. */
 term_id case_element(struct rule_case *c, const struct sym_value *v, const term_id *position);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * What the files that read index notation share: meaning_terms.c has attributes, positions and sizes,
- * meaning_types.c types, meaning.c elements.
+ * Shared by the files that evaluate index notation: meaning_terms.c has attributes, positions and
+ * sizes, meaning_types.c types, meaning.c elements.
  */
 #ifndef PASSES_RULES_MEANING_IMPL_H
 #define PASSES_RULES_MEANING_IMPL_H
@@ -11,9 +11,9 @@
 enum {
 	NO_INDEX = -1,
 	COMPUTED = -2
-}; /* in place of an index: size 1; a position that is computed */
+}; /* in place of an index: the dim has size 1; the position is computed */
 
-/* An op with its indices: as struct form. */
+/* An op with its indices, like struct form. */
 struct sym_op {
 	const struct ir_op *op;
 	const struct ir_row *row;
@@ -30,16 +30,16 @@ struct sym_op {
 	uint32_t reduced;
 	enum form_reduce reduce;
 	bool grouped;
-	int dim; /* concat */
+	int dim; /* for concat */
 };
 
-/* What a term is about: a position of an evaluation, a dim of a group. */
+/* What a term refers to: a position of an evaluation, or a dim of a group. */
 struct spot {
-	const term_id *index; /* positions of the indices; NULL: of sizes */
+	const term_id *index; /* positions of the indices; NULL: sizes */
 	int operand, dim, here, which;
 };
 
-/* No term, and false. */
+/* Sets c->stop; returns 0: no term, or false. */
 static inline int
 unknown(struct rule_case *c, const char *why)
 {
@@ -54,25 +54,25 @@ ill(struct rule_case *c, const char *why)
 	return 0;
 }
 
-/* The attribute, or the default of its row; NULL: neither. */
+/* The attribute, or the default of its row; NULL: there is neither. */
 const struct ir_attr *sym_attr_or_default(const struct sym_op *s, const char *key);
-/* An attribute as a size or position, and as a number; 0: c->stop. */
+/* An attribute as a size or position, and as a number; 0: none, with c->stop set. */
 term_id sym_attr_affine(struct rule_case *c, const struct ir_attr *a);
 term_id sym_attr_poly(struct rule_case *c, const struct ir_attr *a);
-/* Dims that an attribute lists: -1: absent, -2: c->stop. */
+/* The dims that an attribute lists; returns how many, -1: absent, -2: c->stop is set. */
 int sym_dims_of(struct rule_case *c, const struct sym_op *s, const char *key, int rank,
 	int dims[IR_MAX_RANK]);
-/* The dim that attribute `key` names; -1: c->stop. */
+/* The dim that attribute `key` names; -1: c->stop is set. */
 int sym_dim_of(struct rule_case *c, const struct sym_op *s, const char *key, int rank);
-/* The attribute's value for the dim at hand; NULL: it has none, or c->stop. */
+/* The attribute's value for the current dim; NULL: it has none, or c->stop is set. */
 const struct ir_attr *sym_attr_entry(
 	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
-/* The number of an operand by its name in the row; -1: none has it. */
+/* The number of an operand by its name in the row; -1: there is none. */
 int sym_operand_of(const struct sym_op *s, const char *name);
-/* 1, 0; -1: c->stop; 2: it depends on positions together, or on elements. */
+/* 1 true, 0 false; -1: c->stop is set; 2: it depends on several positions, or on elements. */
 int sym_truth_term(
 	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
-/* A term of a row as a position or size; 0: c->stop, or c->data: elements are in it. */
+/* A term of a row as a position or size; 0: c->stop is set, or c->data: it reads elements. */
 term_id sym_linear_term(
 	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
 

@@ -124,7 +124,7 @@ sym_dim_of(struct rule_case *c, const struct sym_op *s, const char *key, int ran
 	return (int)d;
 }
 
-/* Which entry of a list is about dim `which`; -1: none; -2: c->stop. */
+/* The entry of a list for dim `which`; -1: none; -2: c->stop is set. */
 static int
 entry_of(struct rule_case *c, const struct sym_op *s, int which)
 {
@@ -139,7 +139,7 @@ entry_of(struct rule_case *c, const struct sym_op *s, int which)
 	return n == -1 ? which : -1;
 }
 
-/* The attribute's value for the dim at hand; NULL: it has none, or c->stop. */
+/* The attribute's value for the current dim; NULL: it has none, or c->stop is set. */
 const struct ir_attr *
 sym_attr_entry(
 	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
@@ -233,7 +233,7 @@ is_multiple_term(const struct term *t)
 	       same_term(quotient->arg[0], t->arg[1]);
 }
 
-/* 1, 0; -1: c->stop; 2: it depends on positions together, or on elements. */
+/* 1 true, 0 false; -1: c->stop is set; 2: it depends on several positions, or on elements. */
 int
 sym_truth_term(
 	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)

@@ -1,4 +1,4 @@
-/* Types over affine sizes: the counterpart of the matching of shapes in ir/ops/form.c. */
+/* Types over affine sizes: the counterpart of the shape matching in ir/ops/form.c. */
 #include "passes/rules/meaning_impl.h"
 
 #include <ctype.h>
@@ -122,7 +122,7 @@ type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *writt
 	return true;
 }
 
-/* A dim of an operand meets an index of a group: equal, or one of them is 1. */
+/* Matches a dim of an operand with an index of a group: they are equal, or one of them is 1. */
 static bool
 meet_dots(struct rule_case *c, struct sym_op *s, int index, term_id size)
 {
@@ -321,7 +321,7 @@ type_by_row(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 	for (int j = 0; j < s->p->ninputs; j++)
 		if (!type_operand(c, s, j))
 			return false;
-	for (int j = 0; j < s->p->ninputs; j++) /* a dim of size 1 that meets a larger one */
+	for (int j = 0; j < s->p->ninputs; j++) /* a dim of size 1 that matches a larger one */
 		for (int d = 0; d < s->in[j]->rank; d++) {
 			int8_t *index = &s->access[j][d];
 			if (*index >= 0 && s->size[*index] != s->in[j]->dim[d] &&
@@ -421,14 +421,15 @@ type_reshape(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 	return same < 0 ? false : same == 1 || ill(c, "another number of elements");
 }
 
-/* Equal, as far as a rule says. */
+/* Are the element types equal, as far as the rule says? */
 static bool
 same_type(const struct value_type *a, const struct value_type *b)
 {
 	return a->letter == b->letter && (a->letter || a->dtype == b->dtype);
 }
 
-/* The classes that a letter stands for, in a row of ops or in a rule: a set of 1 << enum ir_dclass. */
+/* The classes that a letter in a row of ops or in a rule stands for: a set of 1 << enum
+ * ir_dclass. */
 static unsigned
 classes_of(char letter)
 {
@@ -441,7 +442,7 @@ classes_of(char letter)
 	return classes;
 }
 
-/* Element types that the left side takes are those that the right side has to take. */
+/* The left side determines the element types; the right side must accept them all. */
 static bool
 accept_type(struct rule_case *c, const struct value_type *t, char letter)
 {
@@ -575,7 +576,7 @@ type_op(struct rule_case *c, const struct ir_op *op)
 	}
 	if (!ok)
 		return c->stop != STOP_NONE ? false : unknown(c, c->t->failed);
-	/* A reduction over the dims of `..` leaves none of them. */
+	/* A reduction over the dims of `..` removes them all. */
 	if (v->grouped && s->p && s->reduced & 1u << s->dots)
 		v->grouped = false;
 	return type_elements(c, s, v);

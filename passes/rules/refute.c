@@ -1,11 +1,12 @@
 /*
  * Counterexamples to rules: random small sizes, attributes, element types, layouts and elements, on
- * which the interpreter runs both sides. Sizes grow with the tries, so that the first counterexample
- * is a small one. Elements are mostly small integers, on which sums and products are exact in any
- * order.
+ * which the interpreter runs both sides. Sizes grow with the tries, so that the first
+ * counterexample is a small one. Elements are mostly small integers, on which sums and products are
+ * exact in any order.
  *
  * Proofs assume that elements are finite, divisors are not 0 and roots and logarithms have positive
- * arguments. So a difference does not count where an op makes infinities or NaNs of less.
+ * arguments. So a difference does not count if an op makes infinities or NaNs of operands without
+ * them.
  */
 #include "passes/rules/verify.h"
 
@@ -29,7 +30,7 @@ enum {
 	MAX_PARAMS = 32 /* of a rule; the longest published ones have 8 */
 };
 
-/* What a name stands for. */
+/* The value of a name. */
 enum draw_kind {
 	DRAW_SIZE,
 	DRAW_INT,
@@ -46,20 +47,20 @@ struct draw {
 	enum draw_kind kind;
 };
 
-/* What elements are. */
+/* Kinds of elements. */
 enum style { STYLE_SMALL, STYLE_NOT_NEGATIVE, STYLE_POSITIVE, STYLE_FINE };
 
 struct refuter {
 	const struct ir_rule *rule;
 	struct ir_context *ctx;
 	struct VEC(struct draw) draw;
-	bool layouts; /* it has parallelization ops, so its operands have layouts */
+	bool layouts; /* the rule has parallelization ops, so its operands have layouts */
 	uint64_t random;
 	int most;           /* size of a dim in this try */
-	struct ir_op *call; /* its attributes are what was drawn */
+	struct ir_op *call; /* the attributes have been drawn */
 	struct ir_attr *attr;
 	const struct ir_type *type[MAX_PARAMS];
-	char *said; /* the last error of the second side */
+	char *said; /* the last error on the second side */
 };
 
 static int64_t
@@ -71,7 +72,7 @@ below(struct refuter *r, int n)
 /* --- names --------------------------------------------------------------------------------------
  */
 
-/* A name in two roles has the one that is listed first. */
+/* A name with two roles has the one listed first. */
 static void
 see(struct refuter *r, const char *name, enum draw_kind kind)
 {
@@ -186,7 +187,7 @@ draw_dtype(struct refuter *r, char letter)
 	}
 }
 
-/* Dims in some order, some dims, or any integers: what a list of an op may be. */
+/* A list attribute of an op: dims in some order, some dims, or any integers. */
 static int
 draw_list(struct refuter *r, enum draw_kind kind, int64_t *item)
 {
@@ -280,8 +281,8 @@ conditions_hold(const struct ir_rule *rule, const struct ir_size_scope *scope)
 	return true;
 }
 
-/* The states on an axis, 1 << enum ir_state_kind, from which ops that read the parameter take it to
- * another one; 0: there are none, so that it has any. */
+/* The states on an axis, as a set of 1 << enum ir_state_kind, from which the ops that read the
+ * parameter convert it to another state; 0: none, so that any state is allowed. */
 static unsigned
 states_wanted(const struct refuter *r, const struct ir_value *param, int axis)
 {
@@ -299,7 +300,7 @@ states_wanted(const struct refuter *r, const struct ir_value *param, int axis)
 	return states;
 }
 
-/* A layout on every axis. Where no op asks for another one, half of the states are copied. */
+/* A layout on every axis. If no op requires another one, half of the states are copied. */
 static void
 draw_layout(struct refuter *r, const struct ir_module *m, const struct ir_value *param,
 	struct ir_type *t)
@@ -376,7 +377,7 @@ draw_element(struct refuter *r, enum ir_dtype t, enum style style)
 /* --- a try --------------------------------------------------------------------------------------
  */
 
-/* Both sides over the same inputs, in @main of a module. */
+/* Both sides on the same inputs, in @main of a module. */
 struct sides {
 	struct ir_module *m;
 	struct ir_func *main;
@@ -400,7 +401,7 @@ sides_create(struct refuter *r, struct ir_module *m)
 		s.arg[i] =
 			ir_build_typed(&s.b, OP_input, r->rule->side[RULE_LEFT]->body.arg[i].name,
 				NULL, 0, NULL, 0, ir_type_meaning(r->ctx, r->type[i]));
-		s.arg[i]->type = r->type[i]; /* that of an input is never partial */
+		s.arg[i]->type = r->type[i]; /* the state of an input is never partial */
 	}
 	return s;
 }
@@ -424,7 +425,7 @@ keep_message(void *data, const struct diag_message *message)
 	r->said = text_copy(r->call, message->text);
 }
 
-/* What keeps the right side from having a type. */
+/* Why the right side has no type. */
 static const char *
 reason(struct refuter *r, struct sides *s)
 {
@@ -456,7 +457,7 @@ output_of(const struct interp *it, const char *kind, int i)
 	return t;
 }
 
-/* Runs the module with these inputs; NULL where the interpreter cannot. */
+/* Runs the module on these inputs; NULL if the interpreter cannot. */
 static struct interp *
 run(const struct sides *s, struct tensor *const *in)
 {
@@ -488,7 +489,7 @@ worst_element(const struct tensor *t)
 	return worst;
 }
 
-/* Does an op make infinities or NaNs of operands that have none? */
+/* Does an op make infinities or NaNs from operands without them? */
 static bool
 is_outside(struct sides *s, struct tensor *const *in)
 {
@@ -567,14 +568,14 @@ append_element(char *text, const struct tensor *t, int64_t i)
 	}
 }
 
-/* Which of several results. */
+/* Names the result if there are several. */
 static char *
 append_result(char *text, const struct sides *s, int i)
 {
 	return s->nresults > 1 ? text_append(text, " of result %d", i + 1) : text;
 }
 
-/* Are the results the same tensors on the same devices, as far as they are the same tensors? */
+/* Are the results the same tensors on the same devices, where they are comparable? */
 static bool
 layouts_fit(const struct sides *s)
 {
@@ -606,7 +607,7 @@ compare_types(const struct refuter *r, const void *owner, const struct sides *s)
 	return NULL;
 }
 
-/* Compares the results. NULL: they are equal, or an op leaves finite numbers. */
+/* Compares the results. NULL: they are equal, or an op makes infinities or NaNs. */
 static char *
 compare_values(const struct refuter *r, const void *owner, struct sides *s,
 	struct tensor *const *in, const struct interp *it)
@@ -655,8 +656,8 @@ run_sides(struct refuter *r, const void *owner, struct sides *s, bool *ran)
 }
 
 /*
- * One try; *typed: the left side has a type, and both ran or differ without. A rule with
- * parallelization ops only applies where layouts fit, so other layouts are no tries.
+ * One try. *typed: the left side has a type, and both sides ran or already differ in type. A rule
+ * with parallelization ops applies only where layouts fit, so other layouts do not count as tries.
  */
 static char *
 attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)

@@ -1,12 +1,13 @@
 /*
- * rewrite: applies rules where they match and pay, by replays of the step (search.h), or greedily: a
- * rule then pays where the ops that it makes take
- * less time than those that nobody needs afterwards, each by itself as the cost model has it on its
- * layout; of several rules at one op the one that saves most is applied. So every application makes
- * the sum over all ops smaller, and the walk over the step, repeated until nothing changes, ends.
+ * rewrite: applies rules where they match and pay, by replays of the step (search.h), or greedily:
+ * a rule then pays if the ops that it makes take less time than those that become unused, each op
+ * by itself in the cost model and with its layout; of several rules at one op, the one that saves
+ * most is applied. So every application makes the sum over all ops smaller, and the walk over the
+ * step, repeated until nothing changes, ends.
  *
- * Right because rules are proven for all sizes, and because what a rule makes has the types of what
- * it replaces, layouts included. O(ops) a walk: an op is matched with the rules of its key.
+ * Right because rules are proven for all sizes, and because the results have the types, including
+ * layouts, of the values that they replace. O(ops) a walk: an op is matched with the rules of its
+ * key.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -24,7 +25,7 @@ struct rewriter {
 	struct parallel_costs *costs; /* NULL: every rule pays */
 };
 
-/* A sum of two times is not exact: what saves less than this share of it saves nothing. */
+/* Differences of times are rounded: savings below this share count as none. */
 static const double little = 1e-9;
 
 static double
@@ -33,7 +34,7 @@ seconds_of(struct rewriter *w, const struct ir_op *op)
 	return parallel_costs_op(w->costs, parallel_costs_probe(w->costs, op));
 }
 
-/* What is saved; 0: nothing. */
+/* The seconds saved; 0: none. */
 static double
 gain_of(struct rewriter *w, const struct rule_built *b)
 {
@@ -63,7 +64,7 @@ apply(struct rewriter *w, struct rule_built *b, double gain)
 	rule_commit(b);
 }
 
-/* The op to go on with once what was built is in use. */
+/* The op at which the walk continues after rule_commit. */
 static struct ir_op *
 next_op(const struct rewriter *w, const struct rule_built *b, struct ir_op *op)
 {
@@ -72,7 +73,7 @@ next_op(const struct rewriter *w, const struct rule_built *b, struct ir_op *op)
 	return rule_next_op(b, op);
 }
 
-/* The match that saves most at an op. */
+/* The match at an op that saves most. */
 static bool
 best_match(struct rewriter *w, struct ir_op *op, struct rule_match *best, double *gain)
 {
@@ -84,7 +85,7 @@ best_match(struct rewriter *w, struct ir_op *op, struct rule_match *best, double
 	while (rule_match_next(w->set->index, w->m, op, &next, &match)) {
 		if (!rule_build(w->m, &match, &b))
 			continue;
-		/* Without costs the rules go by their order. */
+		/* Without costs, the order of the rules decides. */
 		const double saved = w->costs ? gain_of(w, &b) : w->set->n - match.pattern->number;
 		rule_undo(&b);
 		if (saved <= *gain)
@@ -138,7 +139,7 @@ rewrite_greedily(struct rewriter *w, struct ir_block *main)
 
 struct replays {
 	struct trial_base base;
-	uint64_t room; /* bytes; 0: any number */
+	uint64_t room; /* bytes; 0: unlimited */
 };
 
 static double
@@ -152,13 +153,13 @@ replay_cost(void *data, struct ir_module *m)
 	return p->room && r.live > p->room && r.live > p->base.r.live ? -1 : r.seconds;
 }
 
-/* The step that further passes make of the changed one. */
+/* Costs of a step by the passes that follow. */
 struct further {
 	struct pass_run *run;
 	const struct cost_model *model;
 	const char *passes,
-		*rest; /* to try a step quickly, and those that follow in the pipeline */
-	double room;   /* bytes; 0: any number. What the step needs as it is, if that is more */
+		*rest; /* passes for a quick trial; passes that follow in the pipeline */
+	double room;   /* bytes; 0: unlimited. At least what the unchanged step needs */
 	bool asked;
 };
 
@@ -191,7 +192,7 @@ final_cost(void *data, struct ir_module *m)
 	return step_cost(p, p->rest, m);
 }
 
-/* The passes that follow, kernels fused in any case; "": none follow. */
+/* The passes that follow, with kernels fused in any case; "": none follow. */
 static const char *
 finishing(const struct pass_run *run)
 {

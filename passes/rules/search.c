@@ -11,30 +11,29 @@
 #include <talloc.h>
 
 enum {
-	EVERYWHERE = UINT32_MAX, /* in place of an op */
-	MOST_CANDIDATES =
-		256, /* that wait; more than are gone on from before the evaluations end */
+	EVERYWHERE = UINT32_MAX, /* in place of an op id */
+	MOST_CANDIDATES = 256, /* queue limit; more than are expanded before the evaluations end */
 };
 
-/* An application of a rule, at an op or at all where it matches, in order. */
+/* An application of a rule, at an op or wherever it matches, in order. */
 struct move {
 	int rule;
-	uint32_t op; /* id, given anew in the step and then as the moves before it give them */
+	uint32_t op; /* op id, as renumbered in the step and then as given by the preceding moves */
 };
 
 struct tried {
 	struct move move;
-	double cost; /* of the step with all moves up to this one */
+	double cost; /* of the step with all moves up to and including this one */
 };
 
 struct moves VEC(struct move);
 
 struct candidate {
 	double cost;
-	uint64_t number;    /* of equally good ones the first is gone on from */
+	uint64_t number;    /* of equally good candidates the first is expanded first */
 	struct tried *done; /* [ndone] */
 	int ndone;
-	struct moves open; /* what may be tried next */
+	struct moves open; /* moves to be tried next */
 };
 
 struct seen {
@@ -48,7 +47,7 @@ struct searcher {
 	struct VEC(struct seen) seen;
 	const struct candidate *best;
 	uint64_t evaluations, number;
-	double ends; /* of the clock; 0: never */
+	double ends; /* clock time; 0: never */
 	int depth;   /* of the deepest rule */
 };
 
@@ -105,7 +104,7 @@ apply_move(const struct rule_set *set, struct ir_module *m, struct move move)
 	return true;
 }
 
-/* A clone of the step with the moves of a candidate. */
+/* A clone of the step with the moves of a candidate applied. */
 static struct ir_module *
 step_of(const struct searcher *x, const struct candidate *c)
 {
@@ -116,7 +115,8 @@ step_of(const struct searcher *x, const struct candidate *c)
 	return m;
 }
 
-/* The same with one more move, whose ops have ids from *first on; NULL: it does not fit. */
+/* As above with one more move; the ops of that move have ids from *first on. NULL: it does not
+ * fit. */
 static struct ir_module *
 changed_step(const struct searcher *x, const struct candidate *c, struct move more, uint32_t *first)
 {
@@ -129,7 +129,7 @@ changed_step(const struct searcher *x, const struct candidate *c, struct move mo
 	return NULL;
 }
 
-/* Rules that match at an op and can be built there. */
+/* Lists rules that match at an op and can be built there. */
 static void
 list_at(const struct searcher *x, struct ir_module *m, struct ir_op *op, const void *owner,
 	struct moves *to)
@@ -146,7 +146,7 @@ list_at(const struct searcher *x, struct ir_module *m, struct ir_op *op, const v
 	}
 }
 
-/* All moves of the step, those first that apply a rule everywhere. */
+/* All moves of the step; moves that apply a rule everywhere come first. */
 static void
 list_all(const struct searcher *x, const void *owner, struct moves *to)
 {
@@ -176,8 +176,8 @@ add_near(const void *owner, struct near *near, bool *listed, struct ir_op *op)
 	VEC_PUSH(owner, near, op);
 }
 
-/* Moves at ops from id `first` on, at those that read them up to the depth of a rule, and at those
- * that read the same. */
+/* Lists moves at ops with ids from `first` on, at their readers up to the depth of a rule, and at
+ * ops that read the same values. */
 static void
 list_near(const struct searcher *x, struct ir_module *m, uint32_t first, const void *owner,
 	struct moves *to)
@@ -269,13 +269,13 @@ push(struct searcher *x, struct candidate *c)
 	x->queue.at[worst] = VEC_POP(&x->queue);
 }
 
-/* A move that was good enough from a candidate, and what it makes possible. */
+/* A candidate that was good enough, and its move. */
 struct next {
 	struct candidate *c;
-	int64_t at; /* among the moves of the candidate that it is from */
+	int64_t at; /* index of the move among the moves of the parent */
 };
 
-/* What the changed step costs, nothing being said; negative: it is no candidate. */
+/* The cost of the changed step, with diagnostics muted; negative: it is not a candidate. */
 static double
 cost_of(const struct searcher *x, double (*cost)(void *data, struct ir_module *m),
 	struct ir_module *m)
@@ -294,7 +294,7 @@ evaluate(struct searcher *x, struct ir_module *m)
 	return cost_of(x, x->s->cost, m);
 }
 
-/* Tries a move from a candidate; NULL: nothing to go on from. */
+/* Tries a move from a candidate; NULL: the result is not good enough to continue from. */
 static struct candidate *
 try_move(struct searcher *x, const struct candidate *from, struct move move)
 {
@@ -370,7 +370,7 @@ final_cost(const struct searcher *x, const struct candidate *c)
 	return cost;
 }
 
-/* Is the best candidate better than the first in the end? */
+/* Is the best candidate better than the first by s->final? */
 static bool
 pays_finally(const struct searcher *x, const struct candidate *first)
 {

@@ -1,4 +1,5 @@
-/* Rules that a pass is to apply: see set.h. The text of the shipped ones is part of the library. */
+/* Rules to be applied by a pass: see set.h. The text of the shipped rules is part of the
+ * library. */
 #include "passes/rules/set.h"
 
 #include "ir/base/alloc.h"
@@ -39,7 +40,7 @@ read_rules(struct pass_run *run)
 		       : NULL;
 }
 
-/* Is the rule in a list of names, separated by commas? The empty list has all. */
+/* Is the rule in a list of names, separated by commas? An empty list has all rules. */
 static bool
 is_named(const char *list, const char *name)
 {
@@ -55,7 +56,7 @@ is_named(const char *list, const char *name)
 	return !*list;
 }
 
-/* Every name of the list is that of a rule. */
+/* Checks that every name of the list is that of a rule. */
 static bool
 check_names(struct pass_run *run, const struct ir_rules *rules, const char *list)
 {
@@ -79,8 +80,8 @@ check_names(struct pass_run *run, const struct ir_rules *rules, const char *list
 	return true;
 }
 
-/* Proves the rule, unless it is to be trusted, or is shipped: the tests prove those, with what they
- * say that they assume and no further conditions. False: reported. */
+/* Proves the rule, unless it should be trusted or is a shipped rule. Shipped rules are proven by
+ * the tests, with the stated assumptions and no further conditions. False: reported. */
 static bool
 prove(struct pass_run *run, const struct ir_rules *rules, const struct ir_rule *r,
 	struct rule_pattern *p)

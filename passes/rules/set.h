@@ -1,4 +1,4 @@
-/* Rules that a pass is to apply: read, proven, indexed. */
+/* Rules to be applied by a pass: read, proven, indexed. */
 #ifndef PASSES_RULES_SET_H
 #define PASSES_RULES_SET_H
 
@@ -12,7 +12,8 @@ struct rule_set {
 };
 
 /*
- * The rules that the options of a pass name, below; owned by run->scratch. NULL: reported, as where a rule is not proven.
+ * The rules selected by the options below; owned by run->scratch. NULL: reported, for example if a
+ * rule is not proven.
  */
 struct rule_set *rule_set_create(struct pass_run *run);
 

@@ -103,7 +103,8 @@ term_make(struct terms *t, enum term_node kind, int64_t mark, bool boolean)
 	return (term_id)t->node.n - 1;
 }
 
-/* --- affine forms: constant, then variables in the order of their numbers, each with its factor --- */
+/* --- affine forms: constant, then variables in the order of their numbers, each with its factor
+ * --- */
 
 int32_t
 var_new(struct terms *t, enum var_kind kind, int64_t low, const char *name)
@@ -202,7 +203,7 @@ linear_scale(struct terms *t, term_id a, int64_t times)
 	return linear_add(t, linear_constant(t, 0), a, times);
 }
 
-/* The product of two variables, each of which may be a product. */
+/* The product of two variables, each of which may itself be a product. */
 static term_id
 var_product(struct terms *t, int32_t v, int32_t w)
 {
@@ -274,7 +275,7 @@ linear_coefficient(const struct terms *t, term_id a, int32_t v)
 	return 0;
 }
 
-/* What replaces a variable, or the variable itself. */
+/* The replacement of a variable, or the variable itself. */
 static term_id
 var_replaced(struct terms *t, int32_t v, const term_id *by, int nby, bool *changed)
 {
@@ -342,7 +343,7 @@ common_divisor(int64_t a, int64_t b)
 	return a < 0 ? -a : a;
 }
 
-/* Puts monomial m with factor n/d on the stack; false: does not fit. A factor 0 is left out. */
+/* Pushes monomial m with factor n/d; false: it does not fit. A factor 0 is left out. */
 void
 poly_push(struct terms *t, int64_t m, int64_t n, int64_t d)
 {
@@ -403,7 +404,7 @@ poly_opaque(struct terms *t, int64_t bits)
 	const int64_t mark = t->stack.n;
 
 	TERM_PUSH(t, APPLY_OPAQUE);
-	TERM_PUSH(t, bits); /* no term: term_children leaves it alone */
+	TERM_PUSH(t, bits); /* not a term: term_children skips it */
 	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, false));
 }
 
@@ -613,7 +614,7 @@ poly_factor(const struct terms *t, term_id p)
 
 /* --- monomials: number of bound variables, each with its range, then factors sorted --- */
 
-/* The words of a node that are terms: from *first on, every *step-th. */
+/* The positions of a node's words that are terms: from *first on, every *step-th. */
 void
 term_children(const struct terms *t, term_id x, int *first, int *step, int *end)
 {
@@ -682,8 +683,8 @@ term_uses(const struct terms *t, term_id x, int32_t v)
 }
 
 /*
- * The position that monomial m asks variable v to be, by a factor [e == v]: what is summed over v is
- * one summand then. Returns the polynomial e, and the factor; 0: there is none.
+ * If monomial m has a factor [e == v], a sum over variable v has only one summand. Returns the
+ * polynomial e, and the factor; 0: there is no such factor.
  */
 static term_id
 asked_position(const struct terms *t, term_id m, int32_t v, int64_t *factor)

@@ -1,7 +1,7 @@
 /*
- * Terms over symbolic sizes and positions, hash-consed: equal terms are the same number.
+ * Terms over symbolic sizes and positions, hash-consed: equal terms have the same number.
  *
- *     affine      c + sum of k v              a position or a size; v a variable, or a product of some
+ *     affine      c + sum of k v              a position or a size; v a variable or a product
  *     factor      access   x[e1,e2]           element of parameter x
  *                 apply    f(p, q)            a scalar function that no law takes apart
  *                 value    v                  a variable as a number: iota, sizes
@@ -10,9 +10,9 @@
  *     monomial    sum(k1 < e1, ...) f1 f2 ... factors sorted; bound variables with their ranges
  *     polynomial  sum of c m                  c rational
  *
- * A polynomial is what an element of a tensor is. Arithmetic is that of a commutative ring, with the
- * laws of scalar functions that laws.c lists; `bitwise` takes both away, so that equal terms have
- * equal bits. Bound variables have names of their own until canonical() names them by their use.
+ * An element of a tensor is a polynomial. Arithmetic is that of a commutative ring, with the laws
+ * of scalar functions that laws.c lists; `bitwise` disables both, so that equal terms have equal
+ * bits. Bound variables have names of their own until canonical() names them by their use.
  */
 #ifndef PASSES_RULES_TERMS_H
 #define PASSES_RULES_TERMS_H
@@ -23,33 +23,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef int32_t term_id; /* 0: there is none, and terms->failed says why */
+typedef int32_t term_id; /* 0: no term; terms->failed has the reason */
 
 enum {
-	TERMS_MOST = 1000000, /* of a rule in all its cases; a case has some hundreds */
-	TERMS_ORDERS = 720,   /* of bound variables that are used alike: 6! */
-	TERMS_FACTORS = 4,    /* variables in a product of sizes */
-	TERMS_SMALL = 16,     /* constants that are made once: sizes of kernels, ones, zeros */
+	TERMS_MOST = 1000000, /* limit for a rule in all its cases; a case has some hundreds */
+	TERMS_ORDERS = 720,   /* limit on orders of bound variables that are used alike: 6! */
+	TERMS_FACTORS = 4,    /* most variables in a product of sizes */
+	TERMS_SMALL = 16,     /* cached constants: sizes of kernels, ones, zeros */
 };
 
 enum var_kind {
 	VAR_SIZE,         /* at least `low` */
-	VAR_INTEGER,      /* an attribute: any */
-	VAR_REAL,         /* a number that an op has as its attribute */
-	VAR_NOT_NEGATIVE, /* such a number, at least 0 */
+	VAR_INTEGER,      /* an integer attribute, of any value */
+	VAR_REAL,         /* a real attribute of an op */
+	VAR_NOT_NEGATIVE, /* a real attribute, at least 0 */
 	VAR_INDEX,        /* a position of the result */
 	VAR_BOUND,        /* summed over */
-	VAR_NAMED,        /* the same with its canonical name */
-	VAR_DATA,         /* a position that an element gives: polynomial key[0] */
-	VAR_PRODUCT,      /* of the variables in key[] */
-	VAR_QUOTIENT,     /* of the affine forms key[0] and key[1], rounded down */
+	VAR_NAMED,        /* a bound variable with its canonical name */
+	VAR_DATA,         /* a position computed from an element: polynomial key[0] */
+	VAR_PRODUCT,      /* product of the variables in key[] */
+	VAR_QUOTIENT,     /* quotient of the affine forms key[0] and key[1], rounded down */
 };
 
 struct var {
 	uint8_t kind;
 	uint8_t nkeys;
 	int64_t low;
-	const char *name; /* of sizes and attributes, in the rule; NULL: none */
+	const char *name; /* name of sizes and attributes in the rule; NULL: none */
 	int32_t key[TERMS_FACTORS];
 	term_id form; /* linear_var of it; 0: not made yet */
 };
@@ -65,32 +65,31 @@ enum term_node {
 	NODE_POLYNOMIAL,
 };
 
-/* Functions beside those of scalar.def. */
+/* Functions in addition to those of scalar.def. */
 enum {
 	APPLY_RECIPROCAL = FN_COUNT,
 	APPLY_IN_RANGE, /* 0 <= position < size */
-	APPLY_OPAQUE,   /* a constant that is no fraction of 64-bit integers */
-	APPLY_CONVERT, /* + 32 from + to: between element types; from may be IR_NDTYPES, not known */
+	APPLY_OPAQUE,   /* a constant that is not a fraction of 64-bit integers */
+	APPLY_CONVERT,  /* + 32 from + to, element types; from may be IR_NDTYPES, unknown */
 };
 
-/* What elements a function is applied to. */
+/* Element types to which a function is applied. */
 enum apply_type { APPLY_REAL, APPLY_INTEGER, APPLY_NUMBER, APPLY_BOOL, APPLY_ANY };
 
 struct node {
 	uint8_t kind;
 	bool boolean; /* a factor that is 0 or 1 */
-	int32_t n;    /* words */
-	int64_t at;   /* the first */
+	int32_t n;    /* number of words */
+	int64_t at;   /* the first word */
 };
 
 struct terms {
 	struct VEC(struct node) node;
 	struct VEC(int64_t) word;
-	struct VEC(int64_t) stack; /* of terms in the making */
+	struct VEC(int64_t) stack; /* of terms being built */
 	struct VEC(struct var) var;
-	struct VEC(int32_t) table; /* hash table of nodes */
-	term_id constant
-		[TERMS_SMALL]; /* 0, 1 ...: they are asked for all the time; 0: not made yet */
+	struct VEC(int32_t) table;     /* hash table of nodes */
+	term_id constant[TERMS_SMALL]; /* cached constants 0, 1 ...; 0: not made yet */
 	uint32_t used;
 	bool bitwise;
 	unsigned assumes; /* set of enum rule_assumes */
@@ -98,7 +97,7 @@ struct terms {
 };
 
 void terms_init(const void *owner, struct terms *t);
-/* Empty again, with its memory. */
+/* Removes all terms; keeps the memory. */
 void terms_clear(struct terms *t);
 
 static inline const int64_t *
@@ -120,10 +119,11 @@ term_id linear_scale(struct terms *t, term_id a, int64_t times);
 term_id linear_product(struct terms *t, term_id a, term_id b);
 bool linear_is_constant(const struct terms *t, term_id a, int64_t *c);
 int64_t linear_coefficient(const struct terms *t, term_id a, int32_t v);
-/* With variables replaced: by[v], 0: kept; below nby. */
+/* Replaces variables v < nby by by[v]; 0: v is kept. */
 term_id linear_replace(struct terms *t, term_id a, const term_id *by, int nby);
 
-/* The constant of an affine form; its number of variables, and the i-th with its factor. */
+/* The constant of an affine form; the number of its variables; the i-th variable with its
+ * factor. */
 static inline int64_t
 linear_rest(const struct terms *t, term_id a)
 {
@@ -144,54 +144,54 @@ linear_var_at(const struct terms *t, term_id a, int i, int64_t *factor)
 /* --- polynomials --- */
 
 term_id poly_constant(struct terms *t, int64_t numerator, int64_t denominator);
-/* A constant of which only its name is known. */
+/* A constant known only by its name. */
 term_id poly_opaque(struct terms *t, int64_t name);
-/* Exactly that number; an opaque symbol where numerator and denominator do not fit. */
+/* That number exactly; an opaque symbol if numerator and denominator do not fit. */
 term_id poly_double(struct terms *t, double x);
 term_id poly_affine(struct terms *t, term_id a); /* as a number */
 term_id poly_access(struct terms *t, int input, const int32_t *position, int n, bool boolean);
-term_id poly_at_least(struct terms *t, term_id a); /* [a >= 0], not decided */
+term_id poly_at_least(struct terms *t, term_id a); /* [a >= 0], undecided */
 term_id poly_add(struct terms *t, term_id p, term_id q);
 term_id poly_sub(struct terms *t, term_id p, term_id q);
 term_id poly_scale(struct terms *t, term_id p, int64_t numerator, int64_t denominator);
 term_id poly_mul(struct terms *t, term_id p, term_id q);
-/* Sum over v < range: times the range where v is not used. */
+/* The sum over v < range: times the range if v is not used. */
 term_id poly_sum(struct terms *t, term_id p, int32_t v, term_id range);
 /* Another reduction over v < range. */
 term_id poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range);
 bool poly_is_constant(const struct terms *t, term_id p, int64_t *numerator, int64_t *denominator);
 bool poly_is_integer(const struct terms *t, term_id p, int64_t value);
-/* The only monomial of a polynomial with factor 1; 0 if it is not one. */
+/* The monomial of a polynomial that is a single monomial with factor 1; otherwise 0. */
 term_id poly_single(const struct terms *t, term_id p);
-/* Its only factor, without bound variables; 0 if it has not one. */
+/* The only factor of a polynomial that is a single factor, without bound variables; otherwise 0. */
 term_id poly_factor(const struct terms *t, term_id p);
 term_id poly_of_factor(struct terms *t, term_id factor);
-/* Does the term have the variable? */
+/* Does the term use the variable? */
 bool term_uses(const struct terms *t, term_id x, int32_t v);
 
-/* Bound variables named by their use: equal up to their names is equal. */
+/* Names bound variables by their use: terms that are equal up to these names become equal. */
 term_id poly_canonical(struct terms *t, term_id p);
 
 /* f(arg[0], ...), by the laws of laws.c. */
 term_id poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum apply_type type);
-/* The factor f(arg[0], ...) as it stands. */
+/* The factor f(arg[0], ...), without applying laws. */
 term_id poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n);
-/* May the arguments of the function change places? */
+/* Is the function commutative? */
 bool apply_commutes(const struct terms *t, int fn);
-/* The monomial without a factor, and with variable `by` in place of v. */
+/* The monomial without factor `without`, and with variable `by` in place of v. */
 term_id monomial_put(struct terms *t, term_id m, int64_t without, int32_t v, int32_t by);
-/* The monomial with other names for its bound variables. */
+/* The monomial with new names for its bound variables. */
 term_id monomial_fresh(struct terms *t, term_id m);
-/* The product of two monomials: laws of products, such as exp(a) exp(b). */
+/* The product of two monomials, by laws of products such as exp(a) exp(b). */
 term_id monomial_product(struct terms *t, term_id a, term_id b);
 
-/* Makes a node of the words that lie on the stack from `mark` on, and takes them off. */
+/* Makes a node of the words on the stack from `mark` on, and pops them. */
 term_id term_make(struct terms *t, enum term_node kind, int64_t mark, bool boolean);
 /* Sorts n words. */
 void term_sort(int64_t *words, int64_t n);
-/* The words of a node that are terms: from *first on, every *step-th, before *end. */
+/* The positions of a node's words that are terms: from *first on, every *step-th, before *end. */
 void term_children(const struct terms *t, term_id x, int *first, int *step, int *end);
-/* Puts monomial m with factor n/d on the stack, reduced; nothing where n is 0. */
+/* Pushes monomial m with factor n/d, reduced; nothing if n is 0. */
 void poly_push(struct terms *t, int64_t m, int64_t n, int64_t d);
 #define TERM_PUSH(t, w) VEC_PUSH(NULL, &(t)->stack, (w))
 void linear_print(FILE *out, const struct terms *t, term_id a);

@@ -1,4 +1,4 @@
-/* Terms as text, for messages about rules that are not decided. */
+/* Terms as text, for messages about undecided rules. */
 #include "passes/rules/terms.h"
 
 #include <inttypes.h>

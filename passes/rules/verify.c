@@ -1,4 +1,4 @@
-/* Decides rules: every case of the sizes that an undecided condition makes, until none is left. */
+/* Decides rules: an undecided condition splits a case of the sizes, until every case is decided. */
 #include "passes/rules/verify.h"
 
 #include "ir/base/alloc.h"
@@ -12,15 +12,15 @@
 #include <talloc.h>
 
 enum {
-	CASES_MOST = 2000,   /* of a rule: of all that are published the hardest has 31 */
-	REFUTE_TRIES = 2000, /* draws for a counterexample, */
-	REFUTE_RUNS = 400,   /* of which so many are run: a tenth of a second */
-	/* three operands with five states on two axes are seen in some hundreds */
+	CASES_MOST = 2000,   /* limit on the cases of a rule: the hardest published rule has 31 */
+	REFUTE_TRIES = 2000, /* draws for a counterexample, and */
+	REFUTE_RUNS = 400,   /* how many of them are run: a tenth of a second */
+	/* three operands with five states on two axes need some hundreds */
 	LAYOUT_TRIES = 1000,
-	EQUATION_TRIES = 50, /* to see that sizes have to be equal: the first draws mostly say so */
+	EQUATION_TRIES = 50, /* to find that sizes must be equal: the first draws mostly show it */
 	EQUATION_RUNS = 2,
-	EQUATION_CASES = 20, /* likewise */
-	LAYOUT_RUNS = 1,     /* values are proven: is there a layout at all? */
+	EQUATION_CASES = 20, /* for the same */
+	LAYOUT_RUNS = 1,     /* values are already proven: is there a valid layout at all? */
 };
 
 /* --- one case --- */
@@ -34,7 +34,7 @@ note(struct decision *d, const struct rule_case *c, bool holds, bool typed)
 	VEC_PUSH(d, &d->outcome, o);
 }
 
-/* Are the results at hand of one type in this case? 1, 0, -1. */
+/* Do the current results have the same type in this case? 1 yes, 0 no, -1 undecided. */
 static int
 compare_types(struct rule_case *c, const struct sym_value *x, const struct sym_value *y)
 {
@@ -49,7 +49,7 @@ compare_types(struct rule_case *c, const struct sym_value *x, const struct sym_v
 	return 1;
 }
 
-/* A factor that says whether a position that an element gives is in range, anywhere in x. */
+/* A factor, anywhere in x, that says whether a position computed from an element is in range. */
 static term_id
 fact_in(const struct terms *t, term_id x)
 {
@@ -71,7 +71,7 @@ fact_in(const struct terms *t, term_id x)
 	return found;
 }
 
-/* Decides result `r` of the rule in a case; -1: c->stop. */
+/* Decides result `r` of the rule in a case; -1: c->stop is set. */
 static int
 decide_case(struct decision *d, struct rule_case *c, int r)
 {
@@ -134,7 +134,7 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 		note(d, c, true, true);
 		return 1;
 	}
-	if (c->nmet && !c->nforced) { /* once more, with all sums cut alike */
+	if (c->nmet && !c->nforced) { /* again, with all sums split in the same way */
 		memcpy(c->forced, c->met, sizeof c->forced);
 		c->nforced = c->nmet;
 		return 2;
@@ -153,7 +153,8 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	return 0;
 }
 
-/* Solves e >= 0, or e = 0, for a variable that e has once and that may be so large. */
+/* Solves e >= 0, or e = 0 if `zero`, for a variable that occurs in e once and may have that
+ * value. */
 static bool
 solve(struct decision *d, struct rule_case *c, term_id e, bool zero)
 {
@@ -170,7 +171,7 @@ solve(struct decision *d, struct rule_case *c, term_id e, bool zero)
 		const term_id rest = linear_scale(t, linear_add(t, e, linear_var(t, v), -k), -k);
 		if (term_uses(t, rest, v) ||
 			(var.kind == VAR_SIZE &&
-				!case_is_at_least(c, rest, 0))) /* types ask for 1 */
+				!case_is_at_least(c, rest, 0))) /* 0 suffices: types require 1 */
 			continue;
 		const int32_t more =
 			zero ? 0
@@ -184,7 +185,7 @@ solve(struct decision *d, struct rule_case *c, term_id e, bool zero)
 	return false;
 }
 
-/* Conditions of the rule that can be solved are, so that no case is made for them. */
+/* Solves the conditions of the rule that can be solved, so that they need no cases. */
 static void
 assume_conditions(struct decision *d, struct rule_case *c)
 {
@@ -211,7 +212,7 @@ assume_conditions(struct decision *d, struct rule_case *c)
 		}
 }
 
-/* An index that has one value is that one. */
+/* An index with a range of 1 is 0. */
 static void
 settle(struct rule_case *c)
 {
@@ -230,7 +231,7 @@ settle(struct rule_case *c)
 		c->by[v] = c->by[v] ? linear_replace(c->t, c->by[v], by, CASE_VARS) : 0;
 }
 
-/* All cases of a result. False: not decided, d->why. */
+/* Decides all cases of a result. False: not decided, reason in d->why. */
 static bool
 decide_result(struct decision *d, struct rule_case *first, int r)
 {
@@ -274,7 +275,7 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 			continue;
 		}
 		const bool truth =
-			c->stop == STOP_CUT && c->cut.kind == CUT_TRUTH; /* no affine form */
+			c->stop == STOP_CUT && c->cut.kind == CUT_TRUTH; /* not an affine form */
 		d->cut = c->stop == STOP_CUT && !truth ? c->cut.e : 0;
 		d->why = truth                 ? "a comparison of elements that cases do not decide"
 			 : c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
@@ -325,7 +326,7 @@ see_names(struct rule_case *c, const struct ir_size *s)
 			see_names(c, s->arg[i]);
 }
 
-/* Names in an op's attributes: of numbers, or of all others, and in its written type. */
+/* Gives names in an op's attributes and written type a kind: numbers, or other values. */
 static void
 see_attributes(struct rule_case *c, const struct ir_op *op, bool real)
 {
@@ -367,7 +368,7 @@ first_case(struct decision *d)
 	for (uint32_t i = 0; i < d->rule->side[RULE_LEFT]->body.nargs; i++)
 		for (int k = 0; k < d->rule->param[i]->rank; k++)
 			see_size(c, d->rule->param[i]->dim[k]);
-	/* Names of attributes that are sizes or positions come first: they are integers. */
+	/* Names of attributes that are sizes or positions come first: those are integers. */
 	for (int real = 0; real < 2; real++)
 		for (int side = 0; side < 2; side++)
 			IR_FOR_OPS (op, &d->rule->side[side]->body)
@@ -404,7 +405,7 @@ only_integers(const struct ir_rule *r)
 	return r->side[RULE_LEFT]->body.nargs > 0;
 }
 
-/* All results in all cases. False: not decided. */
+/* Decides all results in all cases. False: not decided. */
 static bool
 decide(struct decision *d, bool bitwise)
 {
@@ -435,7 +436,7 @@ count(const struct decision *d, int *holds, int *ill, int *differ)
 			++*ill;
 }
 
-/* Does it hold in all cases, with its conditions? */
+/* Does the rule hold in all cases, under its conditions? */
 static bool
 holds_everywhere(struct decision *d)
 {
@@ -449,7 +450,7 @@ holds_everywhere(struct decision *d)
 	return decided && holds && !ill && !differ;
 }
 
-/* Are two parameters the same operand of ops of one code, such as two filters? */
+/* Are two parameters the same operand of ops with the same code, such as two filters? */
 static bool
 are_alike(const struct ir_rule *r, uint32_t i, uint32_t k)
 {
@@ -459,7 +460,7 @@ are_alike(const struct ir_rule *r, uint32_t i, uint32_t k)
 	return x && y && x->op->code == y->op->code && x - x->op->operand == y - y->op->operand;
 }
 
-/* Adds equations of dims at the same place; false: there are too many. */
+/* Adds equations of dims at the same position; false: there are too many. */
 static bool
 equate_dims(const struct ir_rule *r, const struct ir_type_text *x, const struct ir_type_text *y,
 	struct ir_rule_condition *all, int *n)
@@ -478,7 +479,7 @@ equate_dims(const struct ir_rule *r, const struct ir_type_text *x, const struct 
 	return true;
 }
 
-/* Does the rule hold, as far as a few draws and cases say? */
+/* Does the rule hold, judged by a few draws and cases? */
 static bool
 may_hold(struct decision *d)
 {
@@ -492,7 +493,8 @@ may_hold(struct decision *d)
 	return holds;
 }
 
-/* What is not needed goes: by proofs, or by what is much faster and mostly right. */
+/* Drops equations that are not needed, according to proofs or to may_hold, which is much faster and
+ * mostly right. */
 static void
 drop_equations(struct decision *d, struct ir_rule *more, struct ir_rule_condition *all, int first,
 	bool proofs)
@@ -511,11 +513,12 @@ drop_equations(struct decision *d, struct ir_rule *more, struct ir_rule_conditio
 }
 
 /*
- * A right side without a type for some sizes may have one where sizes of parameters are equal, which
- * no single question says, such as those of groups. All dims at the same place in parameters of one
- * rank are made equal; if the rule holds so, equations that are not needed go, the last ones first,
- * which are those of parameters that are used in different ways.
- * `more` is the rule with those that stay, which are in `where`: how many; -1: it does not hold so.
+ * If the right side has no type for some sizes, it may have one if sizes of parameters are equal,
+ * which a single question may not show, for example with groups. All dims at the same position in
+ * parameters of the same rank are made equal. If the rule then holds, unneeded equations are
+ * dropped, starting with the last ones, which are those of parameters that are used in different
+ * ways. `more` is the rule with the remaining equations, which are written to `where`; returns how
+ * many, -1: it does not hold.
  */
 static int
 equal_sizes(struct decision *d, struct arena *a, struct ir_rule *more,
@@ -555,7 +558,7 @@ equal_sizes(struct decision *d, struct arena *a, struct ir_rule *more,
 	return holds ? n : -1;
 }
 
-/* Why it is not known, with the terms in question. */
+/* Why the verdict is unknown, with the terms in question. */
 static const char *
 unknown_text(const void *owner, const struct decision *d)
 {
@@ -605,8 +608,8 @@ has_trait(const struct ir_rule *r, unsigned trait)
 }
 
 /*
- * Parallelization ops are identities for the proof; which layouts they take is tried. False: none was
- * found. A counterexample becomes the verdict.
+ * For the proof, parallelization ops do not change values; the layouts that they accept are found
+ * by trying. False: none was found. A counterexample becomes the verdict.
  */
 static bool
 try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,

@@ -1,15 +1,15 @@
 /*
- * Is a rule true, for all sizes? The sides are read from the index notation of their ops as sums of
- * products over symbolic sizes and positions, and brought to one normal form; what a comparison of
- * sizes leaves open is decided in both branches. A rule that does not hold is run at small sizes by
- * the interpreter, until it shows where.
+ * Decides whether a rule is true for all sizes. From the index notation of their ops, the sides are
+ * written as sums of products over symbolic sizes and positions, and brought to a normal form; an
+ * undecided comparison of sizes splits the proof into cases. A rule that does not hold is run by
+ * the interpreter at small sizes to find a counterexample.
  */
 #ifndef PASSES_RULES_VERIFY_H
 #define PASSES_RULES_VERIFY_H
 
 #include "ir/rule.h"
 
-/* Name, what it means. */
+/* Enumerator, text. */
 #define RULE_VERDICTS(V)                                                                           \
 	V(RULE_PROVEN, "proven")   /* for all sizes */                                             \
 	V(RULE_REFUTED, "refuted") /* by a counterexample */                                       \
@@ -21,22 +21,23 @@ enum rule_verdict { RULE_VERDICTS(RULE_VERDICT_CODE) RULE_NVERDICTS };
 
 struct rule_proof {
 	enum rule_verdict verdict;
-	bool bitwise;     /* proven, and results are equal to the bit, not just within rounding */
+	bool bitwise;     /* the proof shows results equal bit by bit, not only within rounding */
 	unsigned assumes; /* set of enum rule_assumes */
 	const char *why;  /* refuted: a counterexample; unknown, unusable: the reason; else "" */
-	/* Conditions beside those of the rule under which it is proven; nwhere = 0: none. */
+	/* Conditions in addition to those of the rule under which it is proven; nwhere = 0:
+	 * none. */
 	const struct ir_rule_condition *where;
 	int nwhere;
-	int branches; /* cases that were decided */
+	int branches; /* number of cases that were decided */
 };
 
-/* Decides a rule; what the proof points to is owned by `owner`. */
+/* Decides a rule; memory that the proof refers to is owned by `owner`. */
 void rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
 	struct rule_proof *proof);
 
 /*
- * Looks for a counterexample: both sides at `tries` random small sizes, with small integers as
- * elements, by the interpreter. The text says sizes, element and both values; NULL: none found.
+ * Looks for a counterexample: runs both sides in the interpreter at `tries` random small sizes,
+ * with small integers as elements. The text gives sizes, element and both values; NULL: none found.
  * *typed counts the tries whose left side had a type, with layouts that fit on the right; it ends
  * after `enough` of them.
  */

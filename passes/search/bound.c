@@ -1,22 +1,22 @@
 /*
- * What no plan, or no order of a plan, can beat.
+ * Lower bounds on all plans with given kernels and messages, and on all orders of a plan.
  *
  * Full overlap (DisCo, section 6.2) asks for kernels and messages of the plan at hand to overlap
  * wholly, whatever they wait for.
  *
- * The bound on orders also knows what they wait for. Each node has a head, before which it cannot
- * start, and a tail, which must follow it: the longest way to it and from it and, of a message, the
- * kernels that it waits for, and those that wait for it, in sum, since one stream does them all.
- * Each stream alone is then one machine with heads and tails, of which Jackson's preemptive
- * schedule is the best if jobs could be interrupted (Carlier, "The one-machine sequencing problem",
- * 1982): whenever something is ready, work on what has the longest tail.
+ * The bound on orders also considers dependencies. Each node has a head, the time before which it
+ * cannot start, and a tail, the time that must follow it: the longest path to it and from it or,
+ * for a message, the sum of the kernels that it waits for, and of those that wait for it, since one
+ * stream runs them all. Each stream alone is then one machine with heads and tails. Jackson's
+ * preemptive schedule is optimal for it if jobs may be interrupted (Carlier, "The one-machine
+ * sequencing problem", 1982): always run the ready job with the longest tail.
  *
  * That lets each message go first, though the kernels that only it waits for cannot all run first.
- * So the longest messages are also put into their best order: a set S of them takes until
+ * So the longest messages are also put into their best order: a set S of them ends no earlier than
  *
  *     C(S) = min over j in S of  max(C(S - j), head(j), W(S)) + duration(j)
  *
- * at least, where j goes last and W(S) is the sum of the kernels that some message of S waits for.
+ * where j goes last and W(S) is the sum of the kernels that some message of S waits for.
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/replay/fine_heap.h"
@@ -34,8 +34,8 @@ search_full_overlap(const struct plan *p)
 	return compute > communication ? compute : communication;
 }
 
-/* Messages that are put into their best order: that is 2^ORDERED sets and 16 times as many steps,
- * some milliseconds. */
+/* Messages whose best order is found: that takes 2^ORDERED sets and 16 times as many steps, a few
+ * milliseconds. */
 enum { ORDERED = 16 };
 
 /* Nodes by position, with edges both ways. */
@@ -97,7 +97,8 @@ bound_create(const struct plan *p)
 	return b;
 }
 
-/* Stamps the nodes to which edges lead from node i on, itself included; returns the sum of kernels. */
+/* Stamps the nodes that are reachable from node i, itself included; returns the sum of the
+ * kernels. */
 static replay_time
 sum_of_kernels(struct bound *b, uint32_t i, const uint32_t *first, const uint32_t *next)
 {
@@ -191,7 +192,7 @@ by_duration(const void *a, const void *b)
 	return (x->head < y->head) - (x->head > y->head);
 }
 
-/* The longest messages, at most ORDERED: returns how many. */
+/* Selects the longest messages, at most ORDERED; returns how many. */
 static uint32_t
 longest_messages(const struct bound *b, struct job *job)
 {
@@ -204,7 +205,7 @@ longest_messages(const struct bound *b, struct job *job)
 	return n < ORDERED ? n : ORDERED;
 }
 
-/* [set of the n messages]: the sum of the kernels that one of them waits for. */
+/* [set of the n messages]: the sum of the kernels that at least one of them waits for. */
 static void
 sum_for_sets(struct bound *b, void *scratch, const struct job *job, uint32_t n, replay_time *sum)
 {
@@ -223,7 +224,8 @@ sum_for_sets(struct bound *b, void *scratch, const struct job *job, uint32_t n, 
 			sum[waits[i]] += b->duration[i];
 			total += b->duration[i];
 		}
-	/* First of each set those for which no other message waits, then all but those of the rest. */
+	/* First, for each set, the sum of the kernels for which no other message waits; then all
+	 * kernels less those of the complement. */
 	for (uint32_t j = 0; j < n; j++)
 		for (uint32_t set = 0; set <= all; set++)
 			if (set >> j & 1)
@@ -235,7 +237,7 @@ sum_for_sets(struct bound *b, void *scratch, const struct job *job, uint32_t n, 
 	}
 }
 
-/* The longest messages in their best order: when the last of them ends. */
+/* The end of the last of the longest messages in their best order. */
 static replay_time
 best_order(struct bound *b)
 {

@@ -1,4 +1,4 @@
-/* Sets of kernels and messages, and the best order of each: see exhaust.h. */
+/* Lists sets of kernels and messages, and finds the best order of each: see exhaust.h. */
 #include "passes/search/exhaust.h"
 
 #include "ir/base/map.h"
@@ -14,7 +14,7 @@ struct key {
 	uint64_t word[2];
 };
 
-/* What was seen: 128 bits each, so that two that differ are taken for one never. */
+/* Hashes of visited plans, of 128 bits, so that two different plans practically never agree. */
 struct seen {
 	struct map map;
 	struct VEC(struct key) key;
@@ -22,7 +22,7 @@ struct seen {
 
 struct found {
 	replay_time bound;
-	uint32_t number; /* as it was found, to sort by */
+	uint32_t number; /* order of discovery, a sort key */
 	struct plan_save *save;
 };
 
@@ -32,7 +32,7 @@ struct exhaust {
 	struct search_exhaust_counts *c;
 	struct seen kernels;
 	struct VEC(struct found) found;
-	uint32_t most; /* plans that are kept, before any of them is replayed */
+	uint32_t most; /* plans that are kept before any of them is replayed */
 	bool full;
 };
 
@@ -55,7 +55,7 @@ add(struct seen *s, const void *owner, struct key key)
 	return true;
 }
 
-/* What the nodes of a kind have in them, whatever their numbers and their order are. */
+/* The contents of the nodes of a kind, independent of their numbers and order. */
 static struct key
 key_of(const struct plan *p, enum plan_kind kind)
 {
@@ -195,7 +195,7 @@ search_orders(struct exhaust *e)
 	e->c->complete = !e->full;
 }
 
-/* Few replays cannot look at many plans: those of the least bounds count. */
+/* With few replays only the plans with the least bounds are tried. */
 static uint32_t
 most_plans(uint64_t evaluations)
 {

@@ -1,4 +1,4 @@
-/* What exhaust.c and exhaust_order.c share. */
+/* Shared by exhaust.c and exhaust_order.c. */
 #ifndef PASSES_SEARCH_SEARCH_EXHAUST_IMPL_H
 #define PASSES_SEARCH_SEARCH_EXHAUST_IMPL_H
 
@@ -10,12 +10,12 @@ exhaust_has(const struct plan *p, uint32_t node, enum plan_kind kind)
 	return plan_exists(p, node) && plan_node(p, node).kind == kind;
 }
 
-/* No order of these kernels and messages takes less. */
+/* A lower bound on all orders of the plan's kernels and messages. */
 replay_time exhaust_bound(const struct plan *p);
 
 /*
- * Tries all orders of the plan that may be better than the best so far, and tells search_found.
- * False: the search was ended. `count` goes up by the number of partial orders.
+ * Tries all orders of the plan that may be better than the best so far, and passes them to
+ * search_found. Adds the number of partial orders to *count. False: the search was ended.
  */
 bool exhaust_orders(struct search *s, uint64_t *count);
 

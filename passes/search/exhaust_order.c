@@ -1,9 +1,9 @@
 /*
- * All orders of a few kernels and messages, by depth-first search. A partial order is cut when it
- * cannot end before the best so far: what is left of each stream comes after it, and every node has
- * its longest way to the end before it. The streams are replayed as if nothing but they took time;
- * that is exact where kernels are queued ahead, and else a bound, so the plan's own replay has the
- * last word on every whole order.
+ * All orders of a few kernels and messages, by depth-first search. A partial order is pruned when
+ * it cannot end before the best so far: the rest of each stream follows it, and every node is
+ * followed by its longest path to the end. The replay of the streams ignores all other times. That
+ * is exact if kernels are queued ahead, and otherwise a bound, so the plan's own replay decides for
+ * every complete order.
  */
 #include "passes/search/exhaust.h"
 #include "passes/search/exhaust_impl.h"
@@ -17,8 +17,8 @@ struct orders {
 	uint32_t node[EXHAUST_NODES];
 	bool message[EXHAUST_NODES];
 	replay_time duration[EXHAUST_NODES];
-	replay_time head[EXHAUST_NODES]; /* no start is before that */
-	replay_time tail[EXHAUST_NODES]; /* from its end to the end of all, at least */
+	replay_time head[EXHAUST_NODES]; /* lower bound on the start */
+	replay_time tail[EXHAUST_NODES]; /* lower bound from its end to the end of the step */
 	uint32_t preds[EXHAUST_NODES];   /* set */
 	replay_time first;               /* when the first kernel can start */
 	/* The partial order: */
@@ -27,7 +27,8 @@ struct orders {
 	bool ended;
 };
 
-/* What stands first in an order and reads nothing starts when the step does. */
+/* The start of a kernel that is first in an order, if it reads nothing; otherwise 0, a lower
+ * bound. */
 static replay_time
 first_start(const struct plan *p)
 {
@@ -63,8 +64,8 @@ set_up(struct orders *o, const struct plan *p)
 }
 
 /*
- * What the nodes of a stream that are not in `done` need at least: the first of them starts no
- * earlier than any can, and the last has its way to the end behind it.
+ * A lower bound for the nodes of a stream that are not in `done`: the first of them starts no
+ * earlier than any of them can, and the last is followed by its path to the end.
  */
 static replay_time
 stream_bound(const struct orders *o, uint32_t done, bool message, replay_time free_at)
@@ -106,7 +107,7 @@ exhaust_bound(const struct plan *p)
 	return bound_of(&o, 0, 0, 0);
 }
 
-/* A whole order: the plan gets it and is replayed. */
+/* A complete order: sets and replays it in the plan. */
 static void
 try_order(struct orders *o)
 {
@@ -127,7 +128,7 @@ try_order(struct orders *o)
 	plan_undo(p, mark);
 }
 
-/* A message that could have been issued before the kernel in front of it is issued there. */
+/* A message that could have been issued before the preceding kernel is issued there. */
 static bool
 comes_late(const struct orders *o, uint32_t i, uint32_t depth)
 {

@@ -1,17 +1,17 @@
 /*
- * Where plans must fit into memory, engines that go through plans which do not fit may never come
- * back to one that does. So this comes first: from the plan as it is, which fits, changes at random
- * are kept if the step is faster and still fits. What the engine finds after that counts only if it
- * is better and fits, too.
+ * When plans must fit into memory, an engine that visits plans that do not fit may never return to
+ * one that does. So this search runs first: starting with the current plan, which fits, random
+ * changes are kept if the step is faster and still fits. Plans that the engine finds afterwards
+ * count only if they are better and fit, too.
  */
 #include "passes/search/search.h"
 
 enum {
-	FIT_PATIENCE = 2000, /* changes one after another of which none was better */
-	FIT_COPIES = 4,      /* every so many fusions is a copy */
+	FIT_PATIENCE = 2000, /* changes in a row without improvement */
+	FIT_COPIES = 4,      /* one in this many fusions is a copy */
 };
 
-/* The message next to a node, before or behind it. */
+/* The message before or after a node. */
 static uint32_t
 next_message(const struct plan *p, uint32_t node, bool behind)
 {

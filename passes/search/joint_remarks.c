@@ -8,8 +8,8 @@
 #include <talloc.h>
 
 enum {
-	MOST = 10,     /* messages that are told of */
-	TEXT_ROOM = 64 /* of one attempt */
+	MOST = 10,     /* messages that are reported */
+	TEXT_ROOM = 64 /* length of the text of one attempt */
 };
 
 struct exposed {
@@ -61,7 +61,8 @@ by_time(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* The step with a change, against that without it, as text; then the change is undone. */
+/* The time of the step with a change compared with that without, as text; then the change is
+ * undone. */
 static char *
 outcome(struct plan *p, char *text, const char *what, bool possible, uint32_t mark, replay_time now)
 {
@@ -74,7 +75,8 @@ outcome(struct plan *p, char *text, const char *what, bool possible, uint32_t ma
 	return text;
 }
 
-/* The message next to position i, in that direction, with which it may go; PLAN_NONE: none. */
+/* The nearest message to position i, in that direction, that it can be packed with; PLAN_NONE:
+ * none. */
 static uint32_t
 neighbour(const struct plan *p, uint32_t node, int step)
 {
@@ -99,7 +101,7 @@ try_pack(struct plan *p, char *text, uint32_t node, int step, replay_time now)
 	return outcome(p, text, what, plan_pack(p, node, other), mark, now);
 }
 
-/* Its last tensor goes by itself. */
+/* The last tensor of the message becomes a message of its own. */
 static char *
 try_unpack(struct plan *p, char *text, uint32_t node, replay_time now)
 {
@@ -123,7 +125,7 @@ try_parts(struct plan *p, char *text, uint32_t node, replay_time now)
 	return outcome(p, text, what, plan_part(p, node, parts), mark, now);
 }
 
-/* What the op that the message carries shares a kernel with runs apart from it. */
+/* The op whose result the message carries becomes a kernel apart from the ops fused with it. */
 static char *
 try_producer(struct plan *p, char *text, uint32_t node, replay_time now)
 {

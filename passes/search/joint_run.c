@@ -9,12 +9,12 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Replays of a step that has to be put together for each, where nothing else limits them: at a few
- * milliseconds each that is some seconds. */
+/* Limit on replays of a step that has to be built for each: at a few milliseconds each, a few
+ * seconds. */
 enum { WHOLE_EVALUATIONS = 2000 };
 
-/* Collectives times nodes for which the bound on issue orders is computed: some tenths of a second.
- * Only a remark needs it. */
+/* Limit on collectives times nodes for which the bound on issue orders is computed, for a remark:
+ * some tenths of a second. */
 enum { BOUND_WORK = 100000000 };
 
 static const struct cost_model *
@@ -67,7 +67,7 @@ tell(struct pass_run *run, struct plan *p, const struct search_options *o,
 		(unsigned long long)r->evaluations, end_text(r->end));
 }
 
-/* How far the plan is from what no issue order of its kernels and collectives can beat. */
+/* Reports how far the plan is from the bound on issue orders of its kernels and collectives. */
 static void
 tell_bounds(struct pass_run *run, const struct plan *p)
 {
@@ -87,7 +87,7 @@ tell_bounds(struct pass_run *run, const struct plan *p)
 		replay_seconds(search_full_overlap(p)) * ms);
 }
 
-/* Where the times of the kernels that it asked about are from. */
+/* Reports the sources of the kernel times used. */
 static void
 tell_sources(struct pass_run *run, const struct plan *p)
 {
@@ -140,7 +140,7 @@ joint_moves(unsigned moves)
 	return o;
 }
 
-/* The options that the pass leaves to the command line. */
+/* Options that the pass takes from the command line. */
 static void
 fill_in(struct pass_run *run, const struct plan *p, struct search_options *o)
 {
@@ -165,12 +165,12 @@ tell_policy(struct pass_run *run, const struct joint_starts *starts, replay_time
 }
 
 /*
- * Of the evaluations and the time this part is kept for a search from what a policy has made, whose
- * kernels stay: it has only messages and the order to change, so it needs less.
+ * Share of the evaluations and the time that is reserved for a second search, from a policy's
+ * result. Its kernels stay: only messages and the order change, so it needs less.
  */
 enum { KEPT = 4 };
 
-/* What a first search has left of its limits; at least one evaluation. */
+/* The limits that the first search has left over; at least one evaluation. */
 static struct search_options
 rest_of(const struct search_options *o, const struct search_result *first)
 {
@@ -188,8 +188,8 @@ rest_of(const struct search_options *o, const struct search_result *first)
 }
 
 /*
- * Searches twice: from the plans of the step, and then from the better of what that found and what
- * the policies' passes make of the module itself. NULL: a bug of these passes.
+ * Searches twice: from the plans of the step, and then from the better of that result and of what
+ * the policies' passes make of the module itself. NULL: a bug in these passes.
  */
 static struct plan *
 search_twice(struct pass_run *run, struct ir_module *m, const struct cost_model *model,
@@ -240,7 +240,7 @@ is_fused(const struct ir_module *m)
 	return false;
 }
 
-/* The passes that it is told to run instead, as far as its moves allow what they do. */
+/* Runs the passes given in place of the search, as far as its moves allow them. */
 static bool
 run_instead(struct pass_run *run, struct ir_module *m, const struct search_options *o)
 {

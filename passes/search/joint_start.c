@@ -1,16 +1,16 @@
 /*
- * What a search starts from besides the step as it is: what the policies of opfuse, tensorfuse and
- * tensorpart make of it, each with each. The model says of all of them what it says of the plans of
- * the search, so that the best of both is never slower than a policy.
+ * Starting plans of a search, in addition to the unchanged step: the results of the policies of
+ * opfuse, tensorfuse and tensorpart, in all combinations. All are evaluated by the same model as
+ * the plans of the search, so that the result is never slower than a policy.
  *
- * The policies change a clone. Most of what they make is a plan of the step itself (plan_read), to
- * be changed kernel by kernel. Kernels with ops that are no work, such as the stop_gradient of a
- * softmax or a tensor of constants, are in no such plan; of what has them, the fastest is
- * remembered by its text.
+ * The policies change a clone. Most results are plans of the step itself (plan_read), which can be
+ * changed kernel by kernel. Kernels with ops that do no work, such as the stop_gradient of a
+ * softmax or a tensor of constants, cannot be in a plan; of results with such kernels, the text of
+ * the fastest is kept.
  *
- * The engine dopt also starts from what dPRO's makes of the step by its theorems, in a few replays:
- * on slow links that is better than the policies, and than dopt's own first plans, whose kernels
- * are fused for the least computation.
+ * The engine dopt also starts from the result of dPRO's theorems, which takes a few replays: on
+ * slow links it is better than the policies, and than dopt's own first plans, whose kernels are
+ * fused for the least computation.
  */
 #include "passes/search/joint_impl.h"
 
@@ -23,7 +23,7 @@
 
 struct policy {
 	const char *text;
-	unsigned moves; /* that it stands for: all must be allowed */
+	unsigned moves; /* the moves that it represents: all must be allowed */
 };
 
 static const struct policy kernels[] = {
@@ -56,8 +56,8 @@ struct starter {
 	const struct search_options *o;
 	const struct joint_room *room;
 	struct joint_starts *starts;
-	bool fused, collectives; /* are there any in the step? */
-	double ends;             /* of the clock; 0: never */
+	bool fused, collectives; /* does the step have fuses, collectives? */
+	double ends;             /* clock time; 0: none */
 };
 
 static bool
@@ -73,7 +73,7 @@ may(const struct starter *s, const struct policy *policy, bool there)
 	       (there && (s->o->moves & policy->moves) == policy->moves && !is_over(s));
 }
 
-/* What the model says of the module; negative: nothing, or it does not fit. */
+/* The model's time of the module; negative: unknown, or the module does not fit. */
 static replay_time
 time_of(const struct starter *s, struct ir_module *m)
 {
@@ -98,7 +98,7 @@ add_plan(struct starter *s)
 	x->best = t < x->best ? t : x->best;
 }
 
-/* What policies have made of the step. */
+/* Records the results of policies. */
 static void
 add_module(struct starter *s, struct ir_module *m, const char *text)
 {
@@ -115,7 +115,7 @@ add_module(struct starter *s, struct ir_module *m, const char *text)
 	}
 }
 
-/* Each policy for messages with these kernels, which the module has. */
+/* Tries each policy for messages on the module with its current kernels. */
 static void
 try_messages(struct starter *s, const struct ir_module *m, const struct policy *kernel)
 {

@@ -1,16 +1,17 @@
-/* What a search says of itself on the terminal while it runs. */
+/* Progress of a search on the terminal. */
 #ifndef PASSES_SEARCH_SEARCH_PROGRESS_H
 #define PASSES_SEARCH_SEARCH_PROGRESS_H
 
 #include "passes/search/search.h"
 
-/* Seconds between two lines: as often as the eye follows. */
+/* Seconds between two updates: as often as the eye can follow. */
 #define SEARCH_TELL_SECONDS 0.2
 
-/* Best so far, evaluations a second, time left: one line, which the next one replaces. */
+/* Prints best so far, evaluations per second and time left: one line, which the next one
+ * replaces. */
 void search_tell(const struct search *s);
 
-/* The search has ended: a last line, which stays. */
+/* At the end of a search, prints a last line, which stays. */
 void search_told(const struct search *s);
 
 #endif

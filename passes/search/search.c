@@ -1,4 +1,4 @@
-/* What all engines share: see search.h. */
+/* Code shared by all engines: see search.h. */
 #include "passes/search/search.h"
 
 #include "ir/base/clock.h"
@@ -9,7 +9,7 @@
 #include <talloc.h>
 #include <time.h>
 
-/* Seconds between two looks whether Ctrl-C was pressed: a system call, so not every time. */
+/* Seconds between two checks for Ctrl-C: each is a system call, so not after every evaluation. */
 #define SEARCH_LOOK_SECONDS 0.05
 
 #define ENGINE_NAME(code, name) [code] = name,
@@ -38,12 +38,12 @@ search_defaults(void)
 		.alpha = 1.05, /* DisCo, section 6.1 */
 		.beta = 10,
 		.unchanged = 1000, /* DisCo, Algorithm 1, line 5 */
-		/* Ten thousand plans of BERT; a search expands some thousand. */
+		/* About ten thousand plans of BERT; a search expands a few thousand. */
 		.queue_bytes = (size_t)1 << 30,
 		.coarsen = true,
 		.partial = true,
 		.symmetry = true,
-		.workers = 2, /* the restarts of one machine's cores */
+		.workers = 2, /* restarts in parallel on the cores of one machine */
 	};
 }
 
@@ -54,7 +54,7 @@ stop(struct search *s, enum search_end end)
 	return false;
 }
 
-/* SIGINT is held back while a search runs, and looked for now and then. */
+/* SIGINT is blocked while a search runs, and checked from time to time. */
 static sigset_t
 interrupt_signal(void)
 {
@@ -73,7 +73,7 @@ key_pressed(void)
 	return !sigpending(&pending) && sigismember(&pending, SIGINT);
 }
 
-/* Takes what came in the meantime, and lets the program have its signals again. */
+/* Consumes a pending SIGINT, and restores the signal mask of the program. */
 static void
 release_keyboard(const sigset_t *before)
 {
@@ -142,7 +142,7 @@ search_finish(struct search *s)
 	s->best = NULL;
 }
 
-/* The best so far is the best of the plans to begin with, which do not count as evaluations. */
+/* The best so far is the best of the starting plans, which do not count as evaluations. */
 static void
 try_starts(struct search *s)
 {
@@ -155,8 +155,8 @@ try_starts(struct search *s)
 }
 
 /*
- * An engine begins with the plan that search_run got; where little room is, with the best plan that
- * fits, since changes of it that fit are few.
+ * An engine begins with the plan given to search_run or, if memory is tight, with the best plan
+ * that fits, since few changes of the given plan fit.
  */
 static void
 begin_engine(struct search *s, const struct plan_save *given)
@@ -168,7 +168,7 @@ begin_engine(struct search *s, const struct plan_save *given)
 	s->started_replays = plan_counts(s->plan).replays;
 }
 
-/* Half of what there is goes into plans that fit. */
+/* Half of the evaluations are spent on plans that fit. */
 static void
 fit_first(struct search *s)
 {
@@ -192,7 +192,7 @@ search_run(struct plan *p, const struct search_options *o, struct search_result 
 	struct search_options alone = *o;
 
 	if (o->fits || plan_is_whole(p)) {
-		alone.workers = 1; /* modules are made, and those of one context by one thread */
+		alone.workers = 1; /* one thread only: replays build modules */
 		o = &alone;
 	}
 	if (o->keyboard)

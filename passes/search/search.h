@@ -18,7 +18,7 @@
 
 #include <stdio.h>
 
-/* What a search may change: a set. */
+/* The moves that a search may make: a set. */
 enum search_moves {
 	SEARCH_FUSE = 1 << 0,  /* non-duplicate op fusion */
 	SEARCH_COPY = 1 << 1,  /* duplicate op fusion */
@@ -36,32 +36,32 @@ enum search_engine { SEARCH_ENGINES(CHOICE_CODE) SEARCH_NENGINES };
 
 struct search_options {
 	enum search_engine engine;
-	unsigned moves; /* set of search_moves */
+	unsigned moves; /* set of enum search_moves */
 	uint64_t seed;
 	double time_limit;    /* seconds; 0: none */
-	uint64_t evaluations; /* replays at most; 0: any number */
+	uint64_t evaluations; /* limit on replays; 0: none */
 	/* disco */
 	double alpha;       /* candidates up to alpha times the best are kept (1.05) */
-	uint32_t beta;      /* up to so many moves between two replays (10) */
-	uint32_t unchanged; /* steps without a better one that end it (1000) */
+	uint32_t beta;      /* at most this many moves between two replays (10) */
+	uint32_t unchanged; /* the search ends after this many steps without a better one (1000) */
 	bool again;         /* when the queue is empty, go on from the best (false) */
-	size_t queue_bytes; /* of candidates that wait; beyond, the most expensive are dropped */
-	/* dpro; each can be switched off, as in its Table 5 */
+	size_t queue_bytes; /* limit for queued candidates; the most expensive are dropped */
+	/* dpro; each can be switched off, as in Table 5 of the paper */
 	bool coarsen, partial, symmetry;
 	/* dopt */
-	/* Plans to begin with besides the one that it is given, of the same module. */
+	/* Plans to begin with in addition to the given one, of the same module. */
 	struct plan_save *const *start; /* [nstarts] */
 	uint32_t nstarts;
 	uint32_t workers; /* threads; the result does not depend on how fast each is */
-	FILE *progress;   /* NULL: none; a terminal is updated in place */
-	const volatile int *interrupted; /* not 0: stop and keep the best; NULL: never */
-	/* Is the plan as it is allowed to be the best? NULL: always. */
+	FILE *progress;   /* NULL: none; on a terminal the line is updated in place */
+	const volatile int *interrupted; /* nonzero: stop and keep the best; NULL: never */
+	/* May the current plan become the best? NULL: always. */
 	bool (*fits)(const void *data, struct plan *p);
 	const void *fits_data;
-	bool keyboard; /* SIGINT ends the search instead of the program */
+	bool keyboard; /* SIGINT ends the search and not the program */
 };
 
-/* The defaults, which are those of the papers. */
+/* The default options; those of engines from papers are the papers'. */
 struct search_options search_defaults(void);
 
 enum search_end { SEARCH_FINISHED, SEARCH_EVALUATIONS, SEARCH_TIME, SEARCH_INTERRUPTED };
@@ -69,12 +69,12 @@ enum search_end { SEARCH_FINISHED, SEARCH_EVALUATIONS, SEARCH_TIME, SEARCH_INTER
 struct search_result {
 	replay_time before, after;
 	uint64_t evaluations;
-	double seconds; /* that the search took */
-	double best_at; /* when the best was found, seconds from its start */
+	double seconds; /* duration of the search */
+	double best_at; /* when the best was found, in seconds from the start of the search */
 	enum search_end end;
 };
 
-/* Leaves p at the best plan found, never slower than it was, nor than one of the starts. */
+/* Leaves p at the best plan found, which is never slower than p was, nor than one of the starts. */
 void search_run(struct plan *p, const struct search_options *o, struct search_result *r);
 
 /*
@@ -85,15 +85,15 @@ struct search {
 	struct plan *plan;
 	const struct search_options *o;
 	struct search_result r;
-	uint64_t elsewhere; /* replays of clones, by engines that have some */
+	uint64_t elsewhere; /* replays of clones, counted by engines that use clones */
 	/* private to search.c */
 	struct plan_save *best;
 	double started, told, looked;
 	uint64_t started_replays;
 };
 
-/* What search_run does before and after the engine; for engines that search in several threads,
- * each with a plan of its own. search_finish leaves the plan at its best. */
+/* The parts of search_run before and after the engine; for engines that search in several threads,
+ * each with its own plan. search_finish leaves the plan at its best. */
 void search_begin(struct search *s, struct plan *p, const struct search_options *o);
 void search_finish(struct search *s);
 
@@ -102,11 +102,11 @@ const char *search_engine_name(enum search_engine e);
 /* False: time to stop. */
 bool search_more(struct search *s);
 
-/* The plan as it is takes `t`: remembers it if it is the best so far; returns whether it is. */
+/* The current plan takes `t`: saves it if it is the best so far; returns whether it is. */
 bool search_found(struct search *s, replay_time t);
 
 void search_disco(struct search *s);
-/* Before the engine where o->fits is set: see fit.c. */
+/* Runs before the engine if o->fits is set: see fit.c. */
 void search_fit(struct search *s);
 void search_dpro(struct search *s);
 void search_dopt(struct search *s);
@@ -114,13 +114,13 @@ void search_exhaust(struct search *s);
 
 /*
  * Full overlap (DisCo, section 6.2): no plan with these kernels and messages is faster than the
- * larger of what its kernels and its messages take in sum.
+ * larger of the sum of its kernel times and the sum of its message times.
  */
 replay_time search_full_overlap(const struct plan *p);
 
 /*
- * No order of issue of these kernels and messages is faster: what each waits for counts, too (see
- * bound.c). At least search_full_overlap, and O(messages * edges).
+ * A bound on all issue orders of these kernels and messages, which also considers their
+ * dependencies (see bound.c). At least search_full_overlap, and O(messages * edges).
  */
 replay_time search_order_bound(const struct plan *p);
 

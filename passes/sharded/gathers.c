@@ -14,7 +14,7 @@ gathers_before(const struct ir_op *op)
 	return ir_operand(op, 0)->op;
 }
 
-/* Does the op move with the gather that reads it? */
+/* Does the op move together with the gather that reads it? */
 static bool
 feeds(const struct ir_op *op)
 {
@@ -55,7 +55,8 @@ result_bytes(const struct ir_module *m, const struct ir_op *op)
 	return bytes;
 }
 
-/* From the operand up to the source; those at the source come first, as in the block. */
+/* Adds the feed from the operand up to the source; ops next to the source come first, as in the
+ * block. */
 static void
 add_feed(const void *owner, struct gather *g, struct ir_op *maker)
 {
@@ -113,7 +114,7 @@ gathers_hoist_sources(struct gathers *g)
 		}
 }
 
-/* The value behind the barriers that make it. */
+/* The value before any barriers that v passes through. */
 static const struct ir_value *
 behind_barriers(const struct ir_value *v)
 {

@@ -9,21 +9,21 @@
  *     %h = offload(%n)                 overlaps with the updates of other params
  *     update(%m, %h)
  *
- * A fragment is the states of one update: those whose ops are between each other's, as the two
- * moments of a param are. The fragment that is updated first is offloaded first, so that its way
+ * A fragment is the states that are updated together: those whose ops are interleaved, such as the
+ * two moments of a param. The fragment that is updated first is offloaded first, so that its way
  * back to the host overlaps with other updates. In the paper states are on the device between two
- * steps and are offloaded in the forward pass; here they stay in host memory, and are offloaded once
- * they have their next values: the same bytes in each direction.
+ * steps and are offloaded in the forward pass; here they stay in host memory, and are offloaded
+ * once they have their next values: the same bytes in each direction.
  *
- *  - adaptive: no more fragments than the limit demands. A reload is issued before the first op from
- *    which on, to the end of the step, memory suffices for it and for those before it.
+ *  - adaptive: only as many fragments as the limit requires. A reload is issued before the first op
+ *    such that, from there to the end of the step, memory suffices for it and for earlier reloads.
  *  - all: the same with all fragments.
  *  - all_sync: all fragments; each is reloaded right before its update, after the one before it has
  *    arrived in host memory.
  *
- * The device holds at most OUTSTANDING fragments on their way to the host: a barrier makes an update
- * wait for earlier ones. Trials (passes/analysis/cost/trial.h) find how many fragments
- * and how early.
+ * The device holds at most OUTSTANDING fragments on their way to the host: a barrier makes an
+ * update wait for earlier ones. Trials (passes/analysis/cost/trial.h) find how many fragments and
+ * how early.
  */
 #include "passes/sharded/offload.h"
 
@@ -59,7 +59,8 @@ struct attempt {
 	struct offload_settings set;
 };
 
-/* The fewest fragments without which no more than so many bytes of states stay on the device. */
+/* The least number of fragments to offload so that at most `allowed` bytes of states stay on the
+ * device. */
 static uint32_t
 fragments_beyond(const struct offload_fragments *all, uint64_t allowed)
 {
@@ -71,7 +72,8 @@ fragments_beyond(const struct offload_fragments *all, uint64_t allowed)
 	return n;
 }
 
-/* With so many bytes of states on the device, reloads right before updates. */
+/* Keeps at most `allowed` bytes of states on the device; reloads are issued right before
+ * updates. */
 static void
 apply_kept(void *data, struct ir_module *m, uint64_t allowed)
 {
@@ -83,7 +85,7 @@ apply_kept(void *data, struct ir_module *m, uint64_t allowed)
 	offload_states(a->run, m, &set, true);
 }
 
-/* With reloads that are issued early up to so many bytes in use. */
+/* Issues reloads early, with up to `allowed` bytes in use. */
 static void
 apply_early(void *data, struct ir_module *m, uint64_t allowed)
 {
@@ -94,7 +96,7 @@ apply_early(void *data, struct ir_module *m, uint64_t allowed)
 	offload_states(a->run, m, &set, true);
 }
 
-/* How many fragments, with which the step is fastest within the limit. */
+/* Chooses the number of fragments with which the step is fastest within the limit. */
 static bool
 choose(struct attempt *a, uint64_t limit)
 {
@@ -108,7 +110,7 @@ choose(struct attempt *a, uint64_t limit)
 	uint64_t allowed;
 	bool fits;
 
-	/* With all but the first n fragments, fewer and fewer. */
+	/* Amounts with all but the first n fragments on the device, for smaller and smaller n. */
 	for (uint32_t i = 0; i < a->all->n; i++)
 		kept[i] = bytes_of(a->all, a->all->n) - bytes_of(a->all, a->all->n - 1 - i);
 	if (!trial_fit(&t, limit, &allowed, &r, &fits))
@@ -117,7 +119,8 @@ choose(struct attempt *a, uint64_t limit)
 	return true;
 }
 
-/* How early reloads are issued, so that the step is within the limit or needs no more than without. */
+/* Chooses how early reloads are issued, so that the step stays within the limit or needs no more
+ * than without early reloads. */
 static bool
 settle(struct attempt *a, uint64_t limit)
 {
@@ -132,7 +135,7 @@ settle(struct attempt *a, uint64_t limit)
 	return trial_fit(&t, needs > limit ? needs : limit, &a->set.early, &r, &fits);
 }
 
-/* Is there somewhere to offload to? False: reported. */
+/* Does the cluster have host memory to offload to? False: reported. */
 static bool
 has_host_memory(const struct pass_run *run)
 {

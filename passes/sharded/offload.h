@@ -1,17 +1,16 @@
 /*
- * States in host memory: which there are to choose from, and the step with some of them moved there.
- * See offload.c.
+ * States in host memory: lists the candidates, and moves some of them there. See offload.c.
  */
 #ifndef PASSES_SHARDED_OFFLOAD_H
 #define PASSES_SHARDED_OFFLOAD_H
 
 #include "passes/sharded/gathers.h"
 
-/* One state, what makes its next value, and the op that sets it. */
+/* A state and the op that updates it. */
 struct offload_state {
 	struct ir_op *state, *update;
 	uint32_t first,
-		last; /* numbers of ops: the first and the last that read it or its next value */
+		last; /* numbers of the first and the last op that read it or its next value */
 };
 
 /* States that are updated together. */
@@ -29,7 +28,7 @@ struct offload_fragments {
 };
 
 /*
- * The fragments of states of at least so many bytes that are in device memory and are read and
+ * The fragments of states of at least `least` bytes that are in device memory and are read and
  * updated outside of loops over time; owned by `owner`. The module must have a typed @main without
  * calls.
  */
@@ -37,13 +36,13 @@ struct offload_fragments *offload_fragments_create(
 	const void *owner, struct ir_module *m, uint64_t least);
 
 struct offload_settings {
-	uint64_t least; /* bytes of a state */
+	uint64_t least; /* least bytes of a state to be offloaded */
 	uint32_t n;     /* the first n fragments are offloaded */
-	bool sync;      /* each copy is waited for */
-	uint64_t early; /* bytes up to which reloads are issued before their readers */
+	bool sync;      /* wait for each copy */
+	uint64_t early; /* bytes in use up to which reloads are issued early; 0: none is */
 };
 
-/* Moves states to host memory; silent: a trial, without remarks and statistics. */
+/* Moves states to host memory. `silent`: a trial, without remarks and statistics. */
 void offload_states(
 	struct pass_run *run, struct ir_module *m, const struct offload_settings *set, bool silent);
 

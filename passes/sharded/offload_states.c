@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-/* Fragments on their way to the host: while one is copied the next one is made. With more the link
- * is no busier. */
+/* Fragments being copied to the host at a time: while one is copied the next one is computed. More
+ * would not keep the link busier. */
 enum { OUTSTANDING = 2 };
 
-/* ---- what there is to choose from ---- */
+/* ---- candidates ---- */
 
-/* The only update of a state; NULL: there is none. */
+/* The op that updates a state; NULL: there is none. */
 static struct ir_op *
 update_of(const struct ir_op *state)
 {
@@ -27,7 +27,7 @@ update_of(const struct ir_op *state)
 	return NULL;
 }
 
-/* The later one of op `last` and the last kernel that reads the value. */
+/* The larger of `last` and the number of the last kernel that reads the value. */
 static uint32_t
 last_reader(const struct ir_numbering *place, const struct ir_value *v, uint32_t last)
 {
@@ -37,7 +37,7 @@ last_reader(const struct ir_numbering *place, const struct ir_value *v, uint32_t
 	return last;
 }
 
-/* Can it be offloaded? Fills s. */
+/* Can the state be offloaded? Fills s. */
 static bool
 describe(const struct ir_module *m, const struct ir_numbering *place, struct ir_op *op,
 	uint64_t least, struct offload_state *s)
@@ -72,7 +72,7 @@ by_first(const void *a, const void *b)
 				    : (x->last > y->last) - (x->last < y->last);
 }
 
-/* States whose ops are between each other's are one fragment. */
+/* States whose ops are interleaved form one fragment. */
 static void
 group(struct offload_fragments *all, const struct ir_module *m, const struct ir_numbering *place,
 	struct offload_state *state, uint32_t n)
@@ -111,7 +111,7 @@ offload_fragments_create(const void *owner, struct ir_module *m, uint64_t least)
 	return all;
 }
 
-/* ---- what becomes of them ---- */
+/* ---- moving states ---- */
 
 struct mover {
 	struct pass_run *run;
@@ -120,9 +120,9 @@ struct mover {
 	bool silent;
 	void *scratch;
 	struct offload_fragments *all;
-	struct ir_op **reload, **offload; /* [set->n] of each fragment */
-	uint32_t waited;                  /* fragments whose end is waited for */
-	uint32_t nearly;                  /* reloads that are issued before their readers */
+	struct ir_op **reload, **offload; /* [set->n] by fragment */
+	uint32_t waited;                  /* number of fragments whose offload is waited for */
+	uint32_t nearly;                  /* number of reloads issued before their readers */
 };
 
 /* An op with as many results as operands, of types that are inferred. */
@@ -136,7 +136,7 @@ make(struct mover *v, enum op_code code, struct ir_loc loc, struct ir_value **op
 	return op;
 }
 
-/* The state is in host memory from the start of the step on. */
+/* Declares the state in host memory, at the start of the block. */
 static void
 move_state(struct mover *v, struct ir_block *main, struct ir_op *state)
 {
@@ -145,7 +145,7 @@ move_state(struct mover *v, struct ir_block *main, struct ir_op *state)
 	state->result[0].type = ir_type_in(v->m->ctx, state->result[0].type, IR_HOST);
 }
 
-/* All readers of `from` but one read `to`. */
+/* Replaces `from` by `to` in all readers except `but` and the update of the state. */
 static void
 replace_readers(struct ir_value *from, struct ir_value *to, const struct ir_op *but)
 {
@@ -156,7 +156,7 @@ replace_readers(struct ir_value *from, struct ir_value *to, const struct ir_op *
 	}
 }
 
-/* Before its first reader; those read what it makes. */
+/* Inserts a reload before the first reader; readers use its results. */
 static void
 add_reload(struct mover *v, uint32_t i)
 {
@@ -171,8 +171,8 @@ add_reload(struct mover *v, uint32_t i)
 		replace_readers(x[k], &op->result[k], op);
 }
 
-/* After all its next values are there; updates are at the end of the block, so that barriers may
- * stand before them. */
+/* Inserts an offload after all next values of the fragment. Updates move to the end of the block,
+ * so that barriers may precede them. */
 static void
 add_offload(struct mover *v, uint32_t i)
 {
@@ -193,7 +193,7 @@ add_offload(struct mover *v, uint32_t i)
 }
 
 /*
- * What reads the values waits for the offloads of earlier fragments too:
+ * Readers of the reloaded values also wait for the offloads of earlier fragments:
  *
  *     %d = reload(%m)                        %d = reload(%m)
  *     %n = mul(%d, %b)           --->        %h1, %d1 = barrier(%h, %d)      %h = offload(..)
@@ -239,11 +239,11 @@ add_waits(struct mover *v, uint32_t i)
 struct early {
 	struct mover *v;
 	const uint64_t *most; /* by op->id: live_until_end */
-	uint64_t *ends; /* by op->id: bytes of what was issued early and has its last reader here */
-	uint64_t added; /* bytes that were issued early and have readers to come */
+	uint64_t *ends;       /* by op->id: bytes issued early whose last reader is this op */
+	uint64_t added;       /* bytes that were issued early and still have readers */
 };
 
-/* By op->id: the most that is live at the op or after it. */
+/* By op->id: the maximum of live bytes from the op to the end of the step. */
 static uint64_t *
 live_until_end(struct mover *v)
 {
@@ -272,7 +272,7 @@ tell_missed(struct mover *v, const struct ir_op *reload, uint64_t over)
 			state->op->symbol, number_bytes(more, (double)over));
 }
 
-/* Issues a reload at an op or after it; returns the op from which the next one may be issued. */
+/* Issues reload i at op or later; returns the op from which the next one may be issued. */
 static struct ir_op *
 issue_from(struct early *e, struct ir_op *op, uint32_t i)
 {
@@ -298,8 +298,8 @@ issue_from(struct early *e, struct ir_op *op, uint32_t i)
 }
 
 /*
- * The block is walked from its first op on. A reload is issued where, to the end of the step, memory
- * suffices for it and for those before it that still have readers.
+ * Walks the block from its first op on. A reload is issued where, from there to the end of the
+ * step, memory suffices for it and for earlier reloads that still have readers.
  */
 static void
 issue_early(struct mover *v)

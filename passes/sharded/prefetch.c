@@ -1,17 +1,18 @@
 /*
  * prefetch: gathers of sharded params are issued earlier, so that they overlap with the kernels
- * before their first reader, and what reads scattered gradients later. Each one that does holds its
- * buffer for longer. The policies:
+ * before their first reader, and readers of scattered gradients are issued later. Each op moved
+ * keeps a buffer alive for longer. The policies:
  *
  *  - proactive: as early as memory allows (prefetch_proactive.c). The settings of the paper are the
  *    defaults: group 2 GB, a margin of 10 % of the device's memory (section 5.1). Its fuse is not
- *    published; 1.5 is between fusing what takes a latency only, 1, and fusing everything, 2.
+ *    published; 1.5 lies between 1, fusing only gathers whose time is all latency, and 2, fusing
+ *    all.
  *  - zero3, fsdp: what DeepSpeed and PyTorch do (prefetch_modules.c).
- *  - search: the one of these, and of changes to their settings, whose replayed step is shortest
- *    (prefetch_search.c). Without a cost model nothing moves.
+ *  - search: of these policies, and of variations of their settings, the one with the shortest
+ *    replayed step (prefetch_search.c). Without a cost model nothing moves.
  *
- * Memory: what lives at each op is that of the step as it comes, to which gathers that are on their
- * way add. So trials (passes/analysis/cost/trial.h) find the amount with which the step fits.
+ * Memory: policies take the live bytes at each op from the unchanged step, and add those of gathers
+ * in flight. So trials (passes/analysis/cost/trial.h) find the amount with which the step fits.
  */
 #include "passes/sharded/prefetch.h"
 
@@ -22,7 +23,7 @@
 
 #include <talloc.h>
 
-/* The op is issued after what it reads: makers that come later in the block move before it. */
+/* Moves the makers of op's operands that come later in the block before the op. */
 static void
 put_after_makers(struct ir_op *op, bool *done)
 {
@@ -38,8 +39,8 @@ put_after_makers(struct ir_op *op, bool *done)
 }
 
 /*
- * Policies that delay readers of gradients do not see every op that reads those in turn, such as
- * norms of all gradients: what is needed earlier is issued as late as that allows.
+ * Policies that delay readers of gradients do not check every op that depends on them, such as
+ * norms of all gradients: this moves ops before the first op that needs them.
  */
 static void
 put_in_order(struct prefetch *p)
@@ -77,7 +78,7 @@ prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
 	put_in_order(p);
 }
 
-/* The choice that trials are of. */
+/* The choice being tried. */
 struct attempt {
 	struct pass_run *run;
 	const struct trial_base *base;
@@ -114,7 +115,7 @@ prefetch_fit(struct pass_run *run, const struct trial_base *base, struct prefetc
 	return true;
 }
 
-/* DeepSpeed and PyTorch do not look at the memory: it is said where there is too little. */
+/* DeepSpeed and PyTorch do not check memory: remarks if the step needs too much. */
 static void
 tell_over(struct pass_run *run, const struct ir_module *m, uint64_t limit)
 {
@@ -127,7 +128,7 @@ tell_over(struct pass_run *run, const struct ir_module *m, uint64_t limit)
 			number_bytes(over, (double)(peak - limit)));
 }
 
-/* Nothing moves. */
+/* Remarks that nothing moves. */
 static bool
 tell_none(struct pass_run *run, bool fits)
 {
@@ -163,7 +164,7 @@ run(struct pass_run *run, struct ir_module *m)
 		if (!(searches ? prefetch_search(run, &base, &c, &r)
 			       : prefetch_fit(run, &base, &c, 0, &r, &fits)))
 			return false;
-		/* The search gives the step as it is where it finds nothing. */
+		/* The search keeps the step unchanged if it finds nothing better. */
 		if (!fits || r.seconds > now || (searches && r.seconds >= now))
 			return tell_none(run, fits);
 	}

@@ -13,61 +13,61 @@
 
 enum prefetch_policy { PREFETCH_POLICIES(CHOICE_CODE) };
 
-/* What lives at each op of the step once a policy has delayed readers of gradients, for each way to do that: the same in
- * all trials, so found once. */
+/* Live bytes at each op of the step after a policy has delayed readers of gradients, for each
+ * setting of that: equal in all trials, so computed once. */
 struct prefetch_lives {
 	struct prefetch_live {
 		uint64_t waiting, bucket;
 		bool early;
-		uint64_t *live; /* by op->id, bytes where the op waits or runs */
-	} * known;              /* [n] of the owner of this */
+		uint64_t *live; /* by op->id: live bytes while the op waits or runs */
+	} * known;              /* [n] owned by this struct */
 	int n;
 };
 
-/* A step that a policy changes, and what it has changed. */
+/* The step that a policy changes, and counts of its changes. */
 struct prefetch {
 	struct pass_run *run;
 	struct ir_module *m;
 	const struct trial_base *base;
 	struct prefetch_lives *lives;
-	bool early;                       /* updates where gradients arrive: updates.h */
-	bool silent;                      /* a trial: no remarks */
+	bool early;                       /* move updates to where gradients arrive: updates.h */
+	bool silent;                      /* true in a trial: no remarks */
 	uint32_t moved, fused, dropped;   /* allgathers */
 	uint32_t delayed, fused_scatters; /* readers of reducescatters; reducescatters */
 };
 
-/* What decides in `proactive`: bytes, and what two gathers may take as one. */
+/* Settings of `proactive`: bytes, except for `fuse`, the factor below which two gathers are
+ * fused. */
 struct prefetch_settings {
-	uint64_t
-		limit; /* of what lives at an op and moves there; a trial may have a lower one than ... */
-	uint64_t budget; /* ... what may be in use on a device, for remarks */
+	uint64_t limit;  /* of live bytes plus gathers in flight; a trial's may be lower than ... */
+	uint64_t budget; /* ... the bytes that may be in use on a device, for remarks */
 	uint64_t group, waiting;
-	uint64_t bucket; /* of gradients that are scattered in one message; 0: each alone */
+	uint64_t bucket; /* bytes of gradients scattered in one message; 0: each alone */
 	double fuse;
 };
 
-/* A policy with its settings. Their limit less what was live at once in the step as it came limits
- * the bytes of gradients that wait, too. */
+/* A policy with its settings. The bytes of waiting gradients are also limited to `limit` less the
+ * peak of live bytes of the unchanged step. */
 struct prefetch_choice {
 	enum prefetch_policy policy;
 	bool early;
 	struct prefetch_settings set;
-	struct prefetch_lives *lives; /* of the step as it came */
+	struct prefetch_lives *lives; /* of the unchanged step */
 };
 
-/* Changes the step. */
+/* Applies the policy to the step. */
 void prefetch_apply(struct prefetch *p, const struct prefetch_choice *c);
 
 /*
- * Makes the limit of the choice the amount with which the step is fastest among those that fit into that
- * limit, or need no more than the step did, and take less than `beat` seconds (0: any): trial_fit. *r is
- * that step. False: reported.
+ * Sets the limit of the choice to the amount, at most that limit, with which the step is fastest
+ * among those that fit, or need no more than the unchanged step, and take less than `beat` seconds
+ * (0: any): trial_fit. *r is the result for that step. False: reported.
  */
 bool prefetch_fit(struct pass_run *run, const struct trial_base *base, struct prefetch_choice *c,
 	double beat, struct trial_result *r, bool *fits);
 
-/* Makes *c the best choice that the search finds, from the settings that it has; *r is the step with it.
- * False: reported. */
+/* Sets *c to the best choice that the search finds, starting from the settings in *c; *r is its
+ * result. False: reported. */
 bool prefetch_search(struct pass_run *run, const struct trial_base *base, struct prefetch_choice *c,
 	struct trial_result *r);
 

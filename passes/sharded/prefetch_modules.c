@@ -1,37 +1,38 @@
 /*
- * The policies of prefetch that others ship: params are gathered by module of the model, as hooks of
- * the modules do it.
+ * The policies of prefetch that others ship: params are gathered by module of the model, as hooks
+ * of the modules do it.
  *
  *     unit       A            B                   C
  *     gathers    a1 a2        b1 b2               c1
  *     readers    --------     ---------------     --------
  *                ^ begins     ^                   ^
  *
- * A unit is a run of gathers of one module, in order of their first readers; in the backward pass, and
- * where params are gathered again, the module has another one. A unit begins before the first reader
- * of its gathers. Where it begins, hooks issue collectives.
+ * A unit is a run of gathers of one module, in order of their first readers; in the backward pass,
+ * and where params are gathered again, the module has another one. A unit begins before the first
+ * reader of its gathers. Where it begins, hooks issue collectives.
  *
  *  - zero3: DeepSpeed ZeRO-3 (deepspeed/runtime/zero/partitioned_param_coordinator.py; defaults of
- *    deepspeed/runtime/zero/config.py). Modules are those that own params: the name of a param up to
- *    its last dot. Where a module begins, its params that are not there are gathered in one
- *    collective, and then params of the next modules in another one, until they have
+ *    deepspeed/runtime/zero/config.py). Modules are those that own params: the name of a param up
+ *    to its last dot. Where a module begins, its params that have not been gathered are gathered
+ *    in one collective, and then params of the next modules in another one, until they have
  *    prefetch_bucket_size elements or max_live_parameters are in use. A param that is read again
  *    before max_reuse_distance elements of other params is kept until then. Params of less than
- *    param_persistence_threshold elements are gathered once, in one collective at the beginning of
- *    the step: DeepSpeed does that at the end of the step before. Gradients are scattered in buckets
- *    of reduce_bucket_size elements, and one bucket is filled while the one before is sent.
+ *    param_persistence_threshold elements are gathered once, in one collective at the beginning
+ *    of the step: DeepSpeed does that at the end of the step before. Gradients are scattered in
+ *    buckets of reduce_bucket_size elements, and one bucket is filled while the one before is
+ *    sent.
  *  - fsdp: PyTorch FSDP2 with fully_shard on each transformer block and on the model
- *    (torch/distributed/fsdp/_fully_shard). The params of a block are gathered in one collective, one
- *    block ahead: where the block before begins, in the forward and in the backward pass. All
- *    other params belong to the model: they are gathered at the beginning and kept for the backward
- *    pass. Gradients of a block are scattered in one collective at its end, while the block before
- *    is computed.
+ *    (torch/distributed/fsdp/_fully_shard). The params of a block are gathered in one collective,
+ *    one block ahead: where the block before begins, in the forward and in the backward pass. All
+ *    other params belong to the model: they are gathered at the beginning and kept for the
+ *    backward pass. Gradients of a block are scattered in one collective at its end, while the
+ *    block before is computed.
  *
  * Not modelled: what hooks and allocators take on the host, copies into and out of the buffers of
  * collectives beyond those of ir/memory/row.c, the streams of their own that both use for
  * reducescatters (here a device has one queue for all collectives), and the first iteration of
  * ZeRO-3, which records the order of modules. Params of different element types are in different
- * collectives. Neither policy looks at the memory of the device.
+ * collectives. Neither policy considers the memory of the device.
  */
 #include "passes/sharded/prefetch.h"
 #include "passes/sharded/repeated.h"
@@ -51,8 +52,8 @@
 struct member {
 	struct gather *g;
 	struct ir_op *reader;    /* the first one */
-	uint32_t begin, end, at; /* numbers: of that one, of the last one, of the gather */
-	uint64_t elements;       /* of the largest operand, of all */
+	uint32_t begin, end, at; /* numbers of the first reader, the last reader, the gather */
+	uint64_t elements;       /* of all results on one device */
 	const char *module;      /* its name has `length` characters */
 	size_t length;
 	uint32_t unit;
@@ -74,7 +75,7 @@ struct modules {
 	uint32_t n, nunits;
 };
 
-/* The name of the module that owns a param; its length is returned. */
+/* Computes the name of the module that owns a param, a prefix of `param`; returns its length. */
 typedef size_t module_of(void *data, const char *param);
 
 static int
@@ -107,7 +108,7 @@ member_create(const struct modules *w, struct gather *g)
 	return x;
 }
 
-/* Units of consecutive members of one module, of which none is gathered twice. */
+/* Units of consecutive members of one module, each gathered at most once in a unit. */
 static void
 find_units(struct modules *w)
 {
@@ -128,7 +129,7 @@ find_units(struct modules *w)
 	}
 }
 
-/* The gathers that are read, as they are now. */
+/* Lists the gathers that have readers now. */
 static void
 find_modules(struct modules *w, module_of *module, void *data)
 {
@@ -155,7 +156,7 @@ begin_of(const struct modules *w, uint32_t unit)
 	return w->member[w->unit[unit].first].reader;
 }
 
-/* Moves members before an op. */
+/* Moves n members before op `at`. */
 static void
 move_members(struct modules *w, const struct member *member, uint32_t n, struct ir_op *at)
 {
@@ -171,7 +172,7 @@ move_members(struct modules *w, const struct member *member, uint32_t n, struct 
 	}
 }
 
-/* One collective of each kind of members that are issued one after another. */
+/* Fuses n adjacent members, into one collective of each kind. */
 static void
 fuse_members(struct modules *w, const struct member *member, uint32_t n)
 {
@@ -189,7 +190,8 @@ issue_members(struct modules *w, uint32_t first, uint32_t n, struct ir_op *at)
 	fuse_members(w, w->member + first, n);
 }
 
-/* Moves those members to the front, and leaves the others; they are the first ones of the array. */
+/* Moves the members selected by `is` to the front, and makes w->member the others; the selected
+ * ones precede them in the array. */
 static void
 gather_front(
 	struct modules *w, bool (*is)(const struct member *x, const void *data), const void *data)
@@ -221,7 +223,7 @@ may_keep(const struct ir_module *m, const struct repeated *r)
 	return !over || over == issue_op_axes(m, r->op);
 }
 
-/* Takes away second gathers that the policy does not make. */
+/* May the first gather of a param be kept, so that the policy does not gather it again? */
 typedef bool keeps(const struct modules *w, const struct member *first, const struct member *again,
 	void *data);
 
@@ -254,7 +256,7 @@ struct zero3 {
 	uint64_t filled;  /* elements in the bucket of gradients */
 	uint32_t nbuckets;
 	uint64_t waiting; /* bytes of the largest bucket */
-	uint64_t bytes;   /* of the one that is filled */
+	uint64_t bytes;   /* bytes of the current bucket */
 	const struct ir_module *m;
 };
 
@@ -300,8 +302,8 @@ gather_persistent(struct modules *w, const struct zero3 *z)
 	fuse_members(w, member, n - w->n);
 }
 
-/* Elements of gathered params in use where unit u begins: members before `fetched` that are still
- * read. `inuse` are those, *n of them. */
+/* Elements of gathered params in use where unit u begins: of members before `fetched` that will
+ * still be read. Writes those members to inuse[], and their number to *n. */
 static uint64_t
 in_use(const struct modules *w, uint32_t u, uint32_t *inuse, uint32_t *n)
 {
@@ -342,7 +344,7 @@ gather_modules(struct modules *w, const struct zero3 *z)
 	}
 }
 
-/* A bucket is sent before it would have more elements than it may. */
+/* A bucket is sent before it would exceed its limit of elements. */
 static uint32_t
 zero3_bucket(void *data, const struct ir_op *op)
 {
@@ -399,11 +401,11 @@ struct fsdp {
 	const struct ir_numbering *order;
 	const uint32_t *begin;   /* [nunits] numbers at which units begin */
 	uint32_t nunits, at;     /* the unit of the last reducescatter */
-	uint64_t waiting, bytes; /* of the gradients of the largest unit; of this one */
+	uint64_t waiting, bytes; /* bytes of gradients: of the largest unit; of the current one */
 	const struct ir_module *m;
 };
 
-/* The block of a param; none, the model, where it is not one of several. */
+/* The length of the name of a param's block; 0, the model, if its block is not one of several. */
 static size_t
 block_of(void *data, const char *param)
 {
@@ -428,7 +430,7 @@ is_of_model(const struct member *x, const void *data)
 	return !x->length;
 }
 
-/* What belongs to no block, and then each block where the one before begins. */
+/* Gathers params of the model, and then each block where the previous one begins. */
 static void
 gather_blocks(struct modules *w)
 {
@@ -444,7 +446,7 @@ gather_blocks(struct modules *w)
 	}
 }
 
-/* Where a reducescatter stands: in the unit that begins before it. */
+/* The bucket of a reducescatter: the unit that begins before it. */
 static uint32_t
 fsdp_bucket(void *data, const struct ir_op *op)
 {

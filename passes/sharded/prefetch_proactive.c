@@ -1,15 +1,16 @@
 /*
- * The policy proactive of prefetch: Algorithm 1 of DeepCompile (Tanaka and others 2025, section 4.2).
- * The ops are visited from the last to the first. A gather joins a group, which moves on towards the
- * front while
+ * The policy proactive of prefetch: Algorithm 1 of DeepCompile (Tanaka and others 2025, section
+ * 4.2). The ops are visited from the last to the first. A gather joins a group, which moves on
+ * towards the front while
  *
  *     live bytes at the op + bytes of the group <= limit     and     bytes of the group <= group
  *
  * and is issued where that ends. Neighbours a, b of a group become one collective if
- * T(a + b) < fuse * max(T(a), T(b)), with T the time that the cost model gives for so many bytes.
+ * T(a + b) < fuse * max(T(a), T(b)), with T the time that the cost model gives for that number of
+ * bytes.
  *
- * What reads scattered gradients is delayed first (scatters.h): in DeepCompile, too, reducescatters
- * run next to the kernels after them.
+ * Readers of scattered gradients are delayed first (scatters.h): in DeepCompile, too,
+ * reducescatters overlap the kernels after them.
  */
 #include "passes/sharded/prefetch.h"
 #include "passes/sharded/scatters.h"
@@ -23,17 +24,17 @@
 
 #include <talloc.h>
 
-/* Gathers on their way to the front, and what is known of the step. */
+/* The gathers being moved to the front, and data of the step. */
 struct prefetcher {
 	struct prefetch *step;
 	struct prefetch_settings set;
 	struct gathers *all;
-	const uint64_t *live;             /* by op->id, bytes where the op waits or runs */
-	const struct ir_numbering *place; /* of the ops, as they came */
-	struct gather **group;            /* [ngroup] the last in the block first */
+	const uint64_t *live;             /* by op->id: live bytes while the op waits or runs */
+	const struct ir_numbering *place; /* numbers of the ops before any move */
+	struct gather **group;            /* [ngroup] the last in the block comes first */
 	uint32_t ngroup;
-	uint64_t bytes; /* of the group */
-	/* By op->id: `round` where the group reads a result of the op. */
+	uint64_t bytes; /* of the gathers in the group */
+	/* By op->id: equals `round` if the group reads a result of the op. */
 	uint32_t *needed, round;
 };
 
@@ -52,7 +53,7 @@ find_live(const void *owner, const struct prefetch *step)
 	return live;
 }
 
-/* Of the step with its readers of gradients delayed as the settings say. */
+/* The live bytes of the step with its readers of gradients delayed as the settings say. */
 static const uint64_t *
 live_of(const struct prefetch *step, const struct prefetch_settings *set)
 {
@@ -76,7 +77,7 @@ move_behind(struct ir_op **at, struct ir_op *op)
 	*at = op;
 }
 
-/* Becomes one op of what was worth it; `n` ops, one after another. */
+/* Fuses n adjacent gathers into one op. */
 static void
 fuse_members(struct prefetcher *p, struct ir_op **member, uint32_t n)
 {
@@ -89,14 +90,14 @@ fuse_members(struct prefetcher *p, struct ir_op **member, uint32_t n)
 		pass_remark(p->step->run, one, PASS_APPLIED, "%u allgathers fused into one", n);
 }
 
-/* Fuses neighbours of the group, from the first in the block on. */
+/* Fuses neighbours of the group where that pays, from the first in the block on. */
 static void
 fuse_group(struct prefetcher *p)
 {
 	struct ir_op **member = ARRAY_NEW(p->step->run->scratch, struct ir_op *, p->ngroup);
 	uint32_t n = 0, noperands = 0;
 	uint64_t bytes = 0;
-	double a = 0; /* of the members */
+	double a = 0; /* seconds of the members so far */
 
 	for (uint32_t i = p->ngroup; i-- > 0;) {
 		const struct gather *g = p->group[i];
@@ -117,7 +118,7 @@ fuse_group(struct prefetcher *p)
 	fuse_members(p, member, n);
 }
 
-/* Issues the group behind an op. */
+/* Issues the group after an op. */
 static void
 issue(struct prefetcher *p, struct ir_op *at)
 {
@@ -144,7 +145,7 @@ fits(const struct prefetcher *p, const struct ir_op *at)
 	return p->live[at->id] + p->bytes <= p->set.limit;
 }
 
-/* The group stops below an op for want of memory. */
+/* Remarks that the group cannot move above an op for lack of memory. */
 static void
 tell_missed(struct prefetcher *p, const struct ir_op *op)
 {
@@ -192,7 +193,7 @@ visit(struct prefetcher *p, struct ir_op *op)
 	struct gather *g = of ? &p->all->gather[of - 1] : NULL;
 
 	if (g && g->op != op)
-		return; /* its feed moves with the gather */
+		return; /* a feed moves with its gather */
 	if (p->ngroup && !fits(p, op)) {
 		tell_missed(p, op);
 		issue(p, op);
@@ -204,7 +205,7 @@ visit(struct prefetcher *p, struct ir_op *op)
 		join(p, g);
 }
 
-/* Consecutive reducescatters of at most so many bytes. */
+/* A bucket of consecutive reducescatters of at most `most` bytes. */
 struct bucket {
 	const struct ir_module *m;
 	uint64_t most, bytes;

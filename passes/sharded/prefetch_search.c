@@ -1,13 +1,14 @@
 /*
- * The policy search of prefetch: each candidate is tried and replayed; the shortest step
- * that fits is taken, of equal ones that with the lower peak.
+ * The policy search of prefetch: each candidate is tried and replayed; the shortest step that fits
+ * is taken; of equal ones, the one with the lower peak.
  *
- * It starts with the step as it is and with proactive, zero3 and fsdp, each with updates at the end
- * and where gradients arrive (updates.h), so it is never worse than they are. From the best proactive
- * one on, one setting after another is changed to each value of its row of a table: that moves
- * gathers less far (group), splits or fuses them (fuse), delays readers of gradients less or more
- * (waiting), and fuses reducescatters (bucket). Rounds of that are repeated while they find something,
- * MAX_ROUNDS at most. Deterministic: nothing is drawn, and no clock is read.
+ * It starts with the unchanged step and with proactive, zero3 and fsdp, each with updates at the
+ * end and where gradients arrive (updates.h), so it is never worse than they are. Then, starting
+ * from the best proactive choice, one setting after another is set to each value of its row in a
+ * table: that moves gathers less far (group), splits or fuses them (fuse), delays readers of
+ * gradients less or more (waiting), and fuses reducescatters (bucket). Rounds are repeated while
+ * they find improvements, at most MAX_ROUNDS times. Deterministic: there are no random choices, and
+ * no clock is read.
  */
 #include "passes/sharded/prefetch.h"
 
@@ -26,7 +27,7 @@ struct searcher {
 	struct pass_run *run;
 	const struct trial_base *base;
 	struct prefetch_choice best, best_proactive;
-	struct trial_result r; /* of the best one */
+	struct trial_result r; /* of the best choice */
 	double proactive_seconds;
 	uint32_t tried;
 };
@@ -55,7 +56,7 @@ set_fuse(struct prefetch_settings *s, double value)
 	s->fuse = value;
 }
 
-/* The values of a setting: from a layer of a small model to some of a large one. */
+/* The values of a setting, from one layer of a small model to several layers of a large one. */
 static const struct row {
 	void (*set)(struct prefetch_settings *s, double value);
 	double value[VALUES_MAX];
@@ -75,7 +76,7 @@ is_better(const struct trial_result *a, const struct trial_result *b)
 	return a->seconds < b->seconds || (a->seconds == b->seconds && a->live < b->live);
 }
 
-/* Evaluates a candidate; false: reported. */
+/* Evaluates a choice; false: reported. */
 static bool
 try(struct searcher *s, struct prefetch_choice c)
 {
@@ -116,7 +117,7 @@ try_policies(struct searcher *s, const struct prefetch_choice *start)
 	return true;
 }
 
-/* A round over the rows; false: reported. */
+/* One round over the rows of the table; false: reported. */
 static bool
 try_rows(struct searcher *s, uint64_t limit)
 {
@@ -161,7 +162,8 @@ prefetch_search(struct pass_run *run, const struct trial_base *base, struct pref
 	*r = *now;
 	if (!run->cost)
 		return true;
-	/* Where nothing moves comes after those that are faster, most often: one replay tells. */
+	/* The proactive choice without changes is tried after the policies, most of which are
+	 * faster: then one replay suffices. */
 	if (!try_policies(&s, &start) || !try(&s, *c))
 		return false;
 	for (int i = 0; i < MAX_ROUNDS; i++) {

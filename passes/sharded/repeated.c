@@ -4,7 +4,7 @@
 
 #include <talloc.h>
 
-/* The gather that first made the tensor of a param. */
+/* The gather that was first to make the tensor of a param. */
 struct first {
 	struct ir_op *op;
 	int i;
@@ -64,7 +64,7 @@ repeated_keep(const struct repeated *r)
 	ir_replace_uses(&r->op->result[r->k], &r->first->result[r->i]);
 }
 
-/* The gather without the results that nobody reads; all of it, if none is read. */
+/* Replaces the gather by one without the results that have no readers, or erases it if none has. */
 static void
 drop_unread(struct ir_module *m, const struct gather *g, const void *scratch)
 {

@@ -6,7 +6,7 @@
 
 #include "passes/sharded/gathers.h"
 
-/* Result k of a gather that makes what result i of an earlier one made. */
+/* Result k of gather `op`, which repeats result i of the earlier gather `first`. */
 struct repeated {
 	struct ir_op *op, *first;
 	int k, i;
@@ -15,13 +15,14 @@ struct repeated {
 	uint32_t number; /* in order of the block */
 };
 
-/* Gathers that make again what the first one made, in order of the block; owned by `owner`. */
+/* Lists gather results that repeat an earlier one, in order of the block; owned by `owner`. */
 struct repeated *repeated_list(struct gathers *all, const void *owner, uint32_t *n);
 
-/* Whoever reads the second one reads the first. */
+/* Readers of the repeated result read the first one instead. */
 void repeated_keep(const struct repeated *r);
 
-/* Takes away what nobody reads: gathers, and tensors of gathers. `all` is out of date then. */
+/* Erases gathers without readers, and results of gathers without readers. `all` is invalid
+ * afterwards. */
 void repeated_drop_unread(const struct gathers *all);
 
 #endif

@@ -8,33 +8,33 @@
 
 #include <talloc.h>
 
-/* Ops between a reducescatter and the optimizer: a reduce, a conversion, a reshape. */
+/* Most ops between a reducescatter and the optimizer: a reduce, a conversion, a reshape. */
 enum { TAIL_MAX = 16 };
 
-/* Consecutive ops that read what one collective made, and nothing else. */
+/* A chain of ops from one result of a collective, each the only reader of the one before. */
 struct tail {
 	struct ir_op *op[TAIL_MAX];
 	int n;
 	const struct ir_op *scatter;
-	const struct ir_value *value; /* of the last op; without ops, of the collective */
-	uint64_t bytes;               /* of what the collective reads for it */
-	struct ir_op *reader;         /* the first one of its results */
+	const struct ir_value *value; /* result of the last op or, without ops, of the collective */
+	uint64_t bytes;               /* of the collective's operand for it */
+	struct ir_op *reader;         /* the first reader of `value` */
 };
 
 #define NO_LOOP UINT32_MAX
 
 struct placer {
 	const struct ir_module *m;
-	uint64_t most; /* bytes that may wait */
+	uint64_t most; /* limit on waiting bytes */
 	const struct ir_numbering *order;
 	const struct issue *issue; /* NULL: there are no loops */
 	bool *in_tail;             /* by op->id */
-	struct tail *tail;         /* [n] in order of the block; those from `first` on wait */
+	struct tail *tail;         /* [n] in order of the block; tails from `first` on wait */
 	uint32_t n, first;
-	uint64_t waiting;        /* bytes of those */
-	uint32_t moved;          /* tails */
-	struct updates *updates; /* that are computed where gradients arrive; NULL: at the end */
-	uint32_t loop;           /* theirs, in `issue`; NO_LOOP: done once */
+	uint64_t waiting;        /* bytes of the waiting tails */
+	uint32_t moved;          /* number of tails moved */
+	struct updates *updates; /* to be moved where gradients arrive; NULL: stay at the end */
+	uint32_t loop;           /* loop of the waiting tails, in `issue`; NO_LOOP: done once */
 };
 
 static bool
@@ -43,7 +43,7 @@ is_scatter(const struct ir_module *m, const struct ir_op *op)
 	return op->code == OP_reducescatter && !m->axis[ir_attr_int(op, "axis", 0)].time;
 }
 
-/* May the op be issued later: does it read one tensor alone, and send nothing? */
+/* May the op be issued later: is it a pure op of one tensor that sends nothing? */
 static bool
 may_wait(const struct ir_module *m, const struct ir_op *op)
 {
@@ -69,7 +69,7 @@ first_reader(const struct placer *p, const struct ir_value *v)
 	return first;
 }
 
-/* The ops that read a value and may wait, done as often as the first of them. */
+/* The chain of ops that read v and may wait, all inside or all outside of loops. */
 static struct tail
 find_tail(struct placer *p, const struct ir_value *v)
 {
@@ -90,8 +90,8 @@ find_tail(struct placer *p, const struct ir_value *v)
 	return t;
 }
 
-/* The ops of a tail, and then what the optimizer computes of it, are issued before an op; or the
- * tail before its reader, where that comes first. */
+/* Issues the ops of a tail, and then the updates that depend on it, before op `at`; or the tail
+ * before its reader, if that comes first. */
 static void
 issue_before(struct placer *p, const struct tail *t, struct ir_op *at)
 {
@@ -108,7 +108,7 @@ issue_before(struct placer *p, const struct tail *t, struct ir_op *at)
 		updates_arrive(p->updates, t->value, at);
 }
 
-/* The last op of the loop that no tail has. */
+/* The last op of the loop that is not in a tail. */
 static struct ir_op *
 last_of_loop(const struct placer *p)
 {
@@ -120,7 +120,7 @@ last_of_loop(const struct placer *p)
 	return p->order->op[ir_number(p->order, p->issue->op[last - 1])];
 }
 
-/* Issues the tails that still wait: at the end of their loop, or before what reads them. */
+/* Issues the waiting tails: at the end of their loop, or before their readers. */
 static void
 end(struct placer *p)
 {
@@ -143,7 +143,7 @@ end(struct placer *p)
 	p->waiting = 0;
 }
 
-/* The op after a collective that does not move; NULL: none. */
+/* The first op after a collective that does not move; NULL: none. */
 static struct ir_op *
 after(const struct placer *p, const struct ir_op *scatter)
 {
@@ -154,7 +154,7 @@ after(const struct placer *p, const struct ir_op *scatter)
 	return at;
 }
 
-/* Lets no more wait than may, now that one more does. */
+/* Adds a waiting tail, and issues the oldest ones while more bytes wait than may. */
 static void
 wait(struct placer *p, const struct tail *t)
 {
@@ -184,9 +184,9 @@ place_tail(struct placer *p, const struct ir_op *op, int i)
 }
 
 /*
- * Ops that are done once may be written among those of a loop, and are issued after it where they
- * read its results. The text gets the order of issue, in which no such reader is before the end of
- * the loop.
+ * Ops outside of a loop may be written between its ops, and are issued after it if they read its
+ * results. This puts the block in issue order, in which no such reader precedes the end of the
+ * loop.
  */
 static void
 write_in_order(struct ir_module *m, struct ir_block *block)

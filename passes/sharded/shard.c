@@ -1,8 +1,8 @@
 /*
  * shard: data-parallel devices no longer hold the same states, gradients and params, but a slice of
  * each (S. Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
- * Models", 2020, section 5; DeepCompile, section 4.1). On a step that dp has split over the axis and
- * that has gradients or updates:
+ * Models", 2020, section 5; DeepCompile, section 4.1). On a step that dp has split over the axis
+ * and that has gradients or updates:
  *
  *     stage 1   states of the optimizer are split; an update is computed on slices, and the new
  *               param gathered
@@ -16,15 +16,15 @@
  *     update(%w, %n)                             %n = sub(%w, %g) : f32[64/dp,8]
  *                                                update(%w, %n)
  *
- * What is to be split is declared so, with an allgather after it. From every update, and every
- * reported gradient, the pass goes back to the allreduces that the new value is computed from, dim
- * by dim through the indices of the ops, and makes each a reducescatter and an allgather. Moving
- * the allgathers down, through the optimizer, norms and conversions, is what propagate does
- * (passes/parallel/propagate.c); so no optimizer is known here, messages are in the element type in
- * which values are used, and norms of gradients are sums over slices.
+ * Tensors to be split are declared as split, each followed by an allgather. From every update, and
+ * every reported gradient, the pass goes back to the allreduces that the new value is computed
+ * from, dim by dim through the indices of the ops, and makes each a reducescatter and an allgather.
+ * Moving the allgathers down, through the optimizer, norms and conversions, is what propagate does
+ * (passes/parallel/propagate.c); so this pass depends on no particular optimizer, messages have the
+ * element type in which values are used, and norms of gradients are sums over slices.
  *
- * Right because parallelization ops are identities on meaning, and the verifier infers every
- * layout again. Must not change what is split or partial on the axis, or the order of ops.
+ * Right because parallelization ops do not change the value of a tensor, and the verifier infers
+ * every layout again. Must not change what is split or partial on the axis, or the order of ops.
  */
 #include "passes/sharded/shard.h"
 
@@ -35,7 +35,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* From an update back to its gradient: the longest optimizer has some twenty ops. */
+/* Limit on the path from an update back to its gradient: the longest optimizer has some twenty
+ * ops. */
 enum { TRACE_MAX_DEPTH = 200 };
 
 static struct ir_state
@@ -44,9 +45,9 @@ state_of(const struct shard *s, const struct ir_value *v)
 	return v->type->axis[s->axis];
 }
 
-/* --- what is there ---------------------------------------------------------------------------- */
+/* --- params, states, gradients ---------------------------------------------------------------- */
 
-static const char prefix[] = "grad."; /* of the outputs that are gradients */
+static const char prefix[] = "grad."; /* of the names of outputs that are gradients */
 
 static bool
 is_gradient(const struct ir_op *op)
@@ -88,14 +89,14 @@ is_used_forward(const struct shard *s, const struct ir_value *v)
 	return false;
 }
 
-/* Of an optimizer: updated, and of no use before the gradients are there. */
+/* A state of the optimizer: it has an update, and the forward pass does not read it. */
 static bool
 is_state(const struct shard *s, const struct ir_op *op)
 {
 	return update_of(&op->result[0]) && !is_used_forward(s, &op->result[0]);
 }
 
-/* A param that the step computes with, trained or not. */
+/* A param that the forward pass uses, trained or not. */
 static bool
 is_weight(const struct shard *s, const struct ir_op *op)
 {
@@ -118,8 +119,8 @@ divides(const struct shard *s, const struct ir_type *t, int dim)
 }
 
 /*
- * The first dim that can be split evenly, whose slices are contiguous if it is the first of all; -1:
- * none. It follows from the type alone, so that a param and its states have the same.
+ * The first dim that can be split evenly; -1: none. Slices of dim 0 are contiguous. The result
+ * depends only on the type, so that a param and its states have the same one.
  */
 static int
 choose_dim(const struct shard *s, const struct ir_type *t)
@@ -136,7 +137,7 @@ bytes_text(const struct shard *s, const struct ir_type *t)
 	return TEXT(s->run->scratch, "%" PRId64 "B", ir_type_local_bytes(s->m, t));
 }
 
-/* The dim to split, or -1 with a remark that says why it stays whole. */
+/* The dim to split, or -1 with a remark on why the tensor stays whole. */
 static int
 dim_of(const struct shard *s, const struct ir_op *op)
 {
@@ -171,7 +172,7 @@ build(const struct shard *s, enum op_code code, struct ir_value *v, int dim, str
 	return ir_build(&b, code, &v, 1, attr, dim < 0 ? 1 : 2);
 }
 
-/* Declares the tensor split and gathers it for those who read it. */
+/* Declares the tensor as split, and inserts a gather for its readers. */
 static bool
 split_tensor(struct shard *s, struct ir_op *op, int dim)
 {
@@ -194,7 +195,8 @@ split_tensor(struct shard *s, struct ir_op *op, int dim)
 
 /* --- gradients -------------------------------------------------------------------------------- */
 
-/* Sums over other axes that are to be done on slices: over devices, and over time if asked for. */
+/* Can the sum, over another axis, be done on slices, after the scatter? Over devices always, over
+ * time if the options ask for it. */
 static bool
 goes_after(const struct shard *s, const struct ir_op *op)
 {
@@ -204,7 +206,7 @@ goes_after(const struct shard *s, const struct ir_op *op)
 						   s->m->axis[ir_attr_int(op, "axis", 0)].time);
 }
 
-/* Is it a sum over time in another element type: converted to that, summed, converted back? */
+/* Is it a sum over time in another element type: convert, sum, convert back? */
 static bool
 is_converted_sum(const struct shard *s, const struct ir_op *op)
 {
@@ -229,9 +231,9 @@ sum_slices(const struct shard *s, struct ir_op *op, struct ir_value *v)
 }
 
 /*
- * An allreduce over the axis, as a reducescatter and an allgather. Sums over other axes that were
- * done before it are done on slices after the reducescatter: fewer bytes between nodes, and of what
- * is accumulated over micro-batches.
+ * Replaces an allreduce over the axis by a reducescatter and an allgather. Preceding sums over
+ * other axes are done on slices after the reducescatter: that reduces the bytes sent between nodes,
+ * and the bytes accumulated over micro-batches.
  */
 static bool
 scatter(struct shard *s, struct ir_op *op, int dim)
@@ -282,7 +284,7 @@ trace_form(struct shard *s, struct ir_op *op, int dim, int depth)
 	return true;
 }
 
-/* Scatters the sums over the axis from which v is computed, of which dim `dim` of v is wanted. */
+/* Scatters the sums over the axis from which v is computed, such that dim `dim` of v is split. */
 static bool
 trace(struct shard *s, struct ir_value *v, int dim, int depth)
 {
@@ -303,7 +305,7 @@ trace(struct shard *s, struct ir_value *v, int dim, int depth)
 
 /* --- updates ---------------------------------------------------------------------------------- */
 
-/* The value that the op takes is computed in slices, and put together again if `gather`. */
+/* Makes the op take slices of its operand, put together again if `gather`. */
 static bool
 take_slices(struct shard *s, struct ir_op *op, int operand, int dim, bool gather)
 {
@@ -326,8 +328,8 @@ is_gradient_of(const struct ir_op *op, const struct ir_op *param)
 	return is_gradient(op) && strcmp(op->symbol + strlen(prefix), param->symbol) == 0;
 }
 
-/* The output of the param's gradient, or NULL. They are in the order of the params, so the next one
- * is right after the last one found. */
+/* The output of the param's gradient, or NULL. Outputs have the order of the params, so the search
+ * starts at the last one found. */
 static struct ir_op *
 gradient_of(struct shard *s, const struct ir_op *param)
 {
@@ -343,7 +345,7 @@ gradient_of(struct shard *s, const struct ir_op *param)
 	return s->gradient = op;
 }
 
-/* A param or state, and what its next value or its gradient is computed from. */
+/* Shards a param or state, and the ops from which its next value or its gradient is computed. */
 static bool
 shard_one(struct shard *s, struct ir_op *op)
 {
@@ -389,7 +391,7 @@ complain(const struct shard *s, const char *option, const char *text)
 	return false;
 }
 
-/* Options that the stage does not have. */
+/* Reports options that the stage does not have. */
 static bool
 check_given(const struct shard *s)
 {

@@ -1,7 +1,7 @@
 /*
  * Where params are gathered: right before the first op that reads the whole param, so that it is in
  * memory from there to its last reader (DeepCompile, section 4.1). For the backward pass it is
- * gathered again, from a barrier of the slice, which keeps the two gathers two:
+ * gathered again, from a barrier of the slice, which keeps the two gathers distinct:
  *
  *     %w = param("w") : f32[64/dp,8]
  *     %0 = convert(%w) {to = bf16} : bf16[64/dp,8]       forward
@@ -13,8 +13,8 @@
  *     %3 = allgather(%2) {axis = dp} : bf16[64,8]
  *     %d = contract(%g, %3) ...
  *
- * What is computed of the slice alone before it is gathered goes along, so that only the param
- * itself is in memory in between.
+ * Ops between the param and the gather are repeated too, so that only the param itself is in memory
+ * in between.
  */
 #include "passes/sharded/gathers.h"
 #include "passes/sharded/shard.h"
@@ -26,14 +26,14 @@
 /* Ops between a param and its gather: a conversion, a transpose, a reshape. */
 enum { CHAIN_MAX = 16 };
 
-/* A gather of a param, and what leads to it. */
+/* A gather of a param, and the ops between them. */
 struct chain {
 	struct ir_op *param;
-	struct ir_op *op[CHAIN_MAX]; /* from the gather up to what reads the param */
+	struct ir_op *op[CHAIN_MAX]; /* from the gather back to the op that reads the param */
 	int n;
 };
 
-/* Fills *g if the op gathers over the axis what is computed of one param alone. */
+/* Fills *g if op gathers, over the axis, a value that is computed from one param alone. */
 static bool
 find_chain(const struct shard *s, struct ir_op *op, struct chain *g)
 {
@@ -49,14 +49,14 @@ find_chain(const struct shard *s, struct ir_op *op, struct chain *g)
 	return false;
 }
 
-/* That of the two that comes first; b may be NULL. */
+/* The earlier one of a and b; b may be NULL. */
 static struct ir_op *
 earlier(const struct ir_numbering *order, struct ir_op *a, struct ir_op *b)
 {
 	return b && ir_number(order, b) < ir_number(order, a) ? b : a;
 }
 
-/* The reader of v, in the forward pass or not, that comes first; NULL: none. */
+/* The first reader of v in the forward pass, or outside of it if not `forward`; NULL: none. */
 static struct ir_op *
 first_reader(const struct shard *s, const struct ir_numbering *order, const struct ir_value *v,
 	bool forward)
@@ -69,7 +69,7 @@ first_reader(const struct shard *s, const struct ir_numbering *order, const stru
 	return first;
 }
 
-/* The slice of a whole param that its update is computed from is cut where that begins. */
+/* Moves the slice of a whole param, from which its update is computed, before its first reader. */
 static void
 sink_slice(const struct shard *s, const struct ir_numbering *order, struct ir_op *op)
 {
@@ -87,7 +87,7 @@ sink_slice(const struct shard *s, const struct ir_numbering *order, struct ir_op
 	ir_insert_before(first, op);
 }
 
-/* Moves the gather, and what leads to it alone, before that op. */
+/* Moves the gather, and ops that only it depends on, before that op. */
 static void
 move(const struct chain *g, struct ir_op *before)
 {
@@ -101,8 +101,8 @@ move(const struct chain *g, struct ir_op *before)
 }
 
 /*
- * Readers in a loop over micro-batches: the param is gathered in each iteration, so that it is in
- * memory from there to its last reader and not for the whole loop.
+ * If the reader is in a loop over micro-batches, the param is gathered in each iteration, so that
+ * it is in memory from there to its last reader and not during the whole loop.
  */
 static void
 gather_each(const struct shard *s, struct ir_op *gather, const struct ir_op *reader)
@@ -124,7 +124,7 @@ gather_each(const struct shard *s, struct ir_op *gather, const struct ir_op *rea
 	ir_attr_set(s->m, gather, &each);
 }
 
-/* Gathers again before `first`, for all that read v behind the forward pass. */
+/* Gathers again before `first`, for all readers of the gather outside of the forward pass. */
 static bool
 gather_again(struct shard *s, const struct chain *g, struct ir_op *first)
 {

@@ -1,6 +1,6 @@
 /*
  * unshard: params that are gathered twice are kept whole between the two, as far as memory allows,
- * and the second gather goes (selective unsharding: DeepCompile, Tanaka and others 2025,
+ * and the second gather is removed (selective unsharding: DeepCompile, Tanaka and others 2025,
  * section 4.3).
  *
  *     %f = allgather(%w)                        %f = allgather(%w)
@@ -12,13 +12,14 @@
  * A param that is gathered in each iteration of a loop over micro-batches (`each`) is gathered once
  * before it instead, and kept for all of them: that saves all gathers of it but one.
  *
- * Gathers are taken by T / B, the seconds that one takes by the bytes that it makes, the largest
- * first, while the sum of their bytes is within the room: this is the policy `ratio`. Small params come first: their
- * gathers are mostly latency. Not all that is kept is live at the peak, so trials (passes/analysis/cost/trial.h) find the
- * room with which the step fits.
+ * Gathers are taken by T / B, the seconds of a gather by the bytes of its result, the largest
+ * first, while the sum of their bytes is within the room: this is the policy `ratio`. Small params
+ * come first: their gathers are mostly latency. Not all kept params are live at the peak, so trials
+ * (passes/analysis/cost/trial.h) find the room with which the step fits.
  *
- * `search` tries the same also in the reverse order of the block: what is gathered last in the forward pass is read first
- * in the backward pass, and is kept for the shortest time. Of what fits, the shortest replayed step is taken.
+ * `search` also tries the reverse order of the block: params that are gathered last in the forward
+ * pass are read first in the backward pass, and are kept for the shortest time. Of what fits, the
+ * shortest replayed step is taken.
  */
 #include "passes/sharded/repeated.h"
 
@@ -49,7 +50,7 @@ struct keeper {
 	struct repeated *list; /* [n] */
 	uint32_t n;
 	enum order order;
-	bool silent; /* a trial */
+	bool silent; /* true in a trial */
 };
 
 static int
@@ -78,7 +79,7 @@ sort(struct keeper *k)
 		k->order == BY_RATIO ? by_ratio : by_number_last_first);
 }
 
-/* Iterations in which a gather is done anew. */
+/* The number of iterations in which a gather is executed. */
 static int64_t
 turns_of(const struct ir_module *m, const struct ir_op *gather)
 {
@@ -88,8 +89,8 @@ turns_of(const struct ir_module *m, const struct ir_op *gather)
 }
 
 /*
- * Those that repeat an earlier gather, and those that are done in several iterations: kept over all
- * of them, each but the first is saved.
+ * Lists gathers that repeat an earlier one, and gathers that are executed in several iterations: if
+ * the param is kept over all iterations, only the first gather remains.
  */
 static void
 list_all(struct keeper *k, const void *owner)
@@ -124,7 +125,8 @@ list_all(struct keeper *k, const void *owner)
 	}
 }
 
-/* Gathers a tensor of a gather alone and for all iterations; the issue order has it before the loop. */
+/* Gathers one tensor of a gather, once for all iterations; in issue order that is before the
+ * loop. */
 static void
 gather_once(struct keeper *k, const struct repeated *r)
 {
@@ -168,7 +170,7 @@ tell(struct keeper *k, const struct repeated *r, bool kept)
 			bytes, name, r->seconds * 1e6);
 }
 
-/* Keeps what fits into so many bytes. */
+/* Keeps gathers whose results fit into `room` bytes. */
 static void
 keep(struct keeper *k, uint64_t room)
 {
@@ -194,7 +196,7 @@ keep(struct keeper *k, uint64_t room)
 		pass_count(k->run, "allgather(s) removed", nkept);
 }
 
-/* As the keeper, in a trial. */
+/* Runs the keeper `data` as a trial. */
 static void
 keep_on(void *data, struct ir_module *m, uint64_t room)
 {
@@ -207,13 +209,13 @@ keep_on(void *data, struct ir_module *m, uint64_t room)
 }
 
 /*
- * The live bytes of the step with each of the gathers kept, in the order of k, and those before it: what the first one
- * made lives until the second is no longer read.
+ * For each gather in the order of k: the live bytes of the step if it and those before it are kept.
+ * The result of the first gather then lives until the last reader of the second.
  *
  *     first gather    #########                     #####################
  *     second gather                 ######  --->
  *
- * NULL: gathers that are done in several iterations would live for all of them.
+ * NULL: not known, as a gather is executed in several iterations and would live for all of them.
  */
 static const uint64_t *
 live_of(const struct keeper *k)
@@ -245,7 +247,7 @@ live_of(const struct keeper *k)
 	return live;
 }
 
-/* The rooms with which one more is kept, in the order of k. */
+/* The values of `room` with which one more gather is kept, in the order of k. */
 static const uint64_t *
 rooms_of(struct keeper *k)
 {

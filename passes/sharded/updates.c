@@ -3,13 +3,13 @@
 #include "ir/base/alloc.h"
 #include "ir/memory/issue.h"
 
-/* By op->id. */
+/* All arrays are by op->id. */
 struct updates {
 	const struct ir_module *m;
 	const struct ir_numbering *order;
-	bool *own; /* of the optimizer: done once, and only updates and outputs need it */
+	bool *own; /* belongs to the optimizer: done once, and only updates and outputs need it */
 	bool *moved;
-	uint32_t *missing; /* operands that follow from gradients which have not arrived */
+	uint32_t *missing; /* number of operands that depend on gradients which have not arrived */
 };
 
 static bool
@@ -18,7 +18,7 @@ is_message(const struct ir_module *m, const struct ir_op *op)
 	return op_is(op, TRAIT_PARALLEL) && !m->axis[ir_attr_int(op, "axis", 0)].time;
 }
 
-/* The op is needed for updates, and for nothing else but outputs. */
+/* Is the op needed for updates, and otherwise for outputs only? */
 static bool
 is_own(const struct updates *u, const struct ir_op *op)
 {
@@ -72,7 +72,8 @@ is_before(const struct updates *u, const struct ir_op *op, const struct ir_op *a
 	return u->moved[op->id] || ir_number(u->order, op) < ir_number(u->order, at);
 }
 
-/* Can the op be before `at`? What it reads is there, or can be. */
+/* Can the op be moved before `at`? Its operands must be available there, or be movable
+ * themselves. */
 static bool
 may_move(const struct updates *u, const struct ir_op *op, const struct ir_op *at)
 {

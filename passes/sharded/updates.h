@@ -1,7 +1,7 @@
 /*
- * Updates as soon as their gradients are there: what an optimizer computes of one gradient, up to the
- * `update`, is issued where that gradient arrives, and not at the end of the step. Where the step
- * waits for messages, it then computes that meanwhile.
+ * Updates as soon as their gradients are available: the ops of the optimizer for one gradient, up
+ * to the `update`, are issued where that gradient arrives, and not at the end of the step. So they
+ * run while the step waits for messages.
  */
 #ifndef PASSES_SHARDED_UPDATES_H
 #define PASSES_SHARDED_UPDATES_H
@@ -10,16 +10,16 @@
 
 struct updates;
 
-/* Of the optimizer of a step, whose ops are numbered as they come. Owned by `owner`. */
+/* Finds the optimizer of a step, whose ops are numbered by `order`. Owned by `owner`. */
 struct updates *updates_create(
 	const void *owner, const struct ir_module *m, const struct ir_numbering *order);
 
-/* Is the op one of the optimizer, which may move? */
+/* Does the op belong to the optimizer, so that it may move? */
 bool updates_has(const struct updates *u, const struct ir_op *op);
 
 /*
- * The value, which reducescatters were waited for, is there before `at`, an op that is not of the
- * optimizer: so are the ops that need nothing else, and they are moved there.
+ * To be called when v, for which reducescatters were waited for, is available before `at`, an op
+ * outside of the optimizer. Moves the optimizer's ops that need no other gradients before `at`.
  */
 void updates_arrive(struct updates *u, const struct ir_value *v, struct ir_op *at);
 

@@ -1,6 +1,7 @@
 /*
- * The optimum by elimination of nodes (U. Bertele and F. Brioschi, "Nonserial Dynamic Programming", 1972): the
- * costs around a node become one table over its neighbours, the least over its choices. See solve.h.
+ * The optimum by elimination of nodes (U. Bertele and F. Brioschi, "Nonserial Dynamic Programming",
+ * 1972): the costs around a node become one table over its neighbours, the least over its choices.
+ * See solve.h.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
@@ -13,7 +14,8 @@
 /* Sweeps before choices are excluded: further ones exclude few. */
 enum { SWEEPS = 100 };
 
-/* A cost that depends on the choices of some nodes. Strides are those of its nodes, the last has 1. */
+/* A cost that depends on the choices of some nodes. It has a stride for each node; the last stride
+ * is 1. */
 struct factor {
 	uint32_t n, *node;
 	uint64_t *stride;
@@ -28,7 +30,7 @@ struct eliminated {
 	uint16_t *best;
 };
 
-/* A factor in the sum for an entry: its strides of the node that goes and of the neighbours. */
+/* A factor of the sum for an entry: its strides for the eliminated node and for the neighbours. */
 struct part {
 	const double *cost;
 	uint64_t own, *around;
@@ -40,18 +42,18 @@ struct exhaust {
 	uint32_t *nopen;
 	struct VEC(struct factor *) factor;
 	struct factors VEC(uint32_t) *
-		at;   /* by node: the factors that it is in, and some that are gone */
-	double *size; /* by node: entries of the table that eliminates it */
+		at;   /* by node: the factors that it is in, and some that no longer exist */
+	double *size; /* by node: number of entries of the table that eliminates it */
 	struct VEC(struct eliminated) done;
 	bool *is_done;
 	uint64_t most;
 };
 
-/* Choices with which nothing costs as little as `cost`; those of `choice` stay. */
+/* Excludes choices with which no solution costs as little as `cost`; those of `choice` stay. */
 static void
 exclude(struct exhaust *x, double cost, const uint16_t *choice, const struct split_solver *solver)
 {
-	/* What rounding may have put above the cost of the solution at hand stays. */
+	/* Choices that rounding may have put above the cost of the current solution stay. */
 	const double limit = cost + 1e-9 * fabs(cost);
 
 	for (uint32_t i = 0; i < x->p->nnodes; i++) {
@@ -206,7 +208,7 @@ eliminate_all(struct exhaust *x)
 	return true;
 }
 
-/* Last eliminated, first known. */
+/* The last node eliminated is the first whose choice is known. */
 static void
 read_back(const struct exhaust *x, uint16_t *choice)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Weights that are tried: the last are 1 % apart. */
+/* Number of weights that are tried: the last ones differ by 1 %. */
 enum { WEIGHTS = 8 };
 
 static double
@@ -38,7 +38,7 @@ split_solve_overlap(const void *owner, const struct split_problem *p, uint32_t s
 	for (int i = 0; i < WEIGHTS; i++) {
 		void *scratch = alloc_scratch(NULL);
 		const double a = (low + high) / 2;
-		/* Edges keep their tables: a / (1 - a) C + M. */
+		/* Edges keep their tables, so nodes are scaled: a / (1 - a) C + M. */
 		const struct split_problem weighted =
 			split_combine(scratch, p, a / (1 - a), NULL, 0);
 		const struct split_solution s =

@@ -25,12 +25,12 @@ struct walk {
 	uint32_t *first;
 	uint16_t *choice;
 	double cost;
-	struct VEC(struct change) trail; /* since the last walk_keep */
-	struct VEC(uint32_t) queue;      /* of nodes that follow */
+	struct VEC(struct change) trail; /* changes since the last walk_keep */
+	struct VEC(uint32_t) queue;      /* the nodes that follow */
 	bool *queued;
 };
 
-/* Nodes that follow one change, and those that follow them, are asked so many times in all. */
+/* Limit on the number of followers, and followers of followers, that are asked after one change. */
 enum { MOST_FOLLOWERS = 256 };
 
 static struct walk
@@ -45,7 +45,7 @@ walk_start(const struct split_published *s)
 	return w;
 }
 
-/* What the node costs with that choice, and its edges. */
+/* The cost of the node with that choice, and of its edges. */
 static double
 cost_around(const struct walk *w, uint32_t node, uint32_t x)
 {
@@ -100,7 +100,7 @@ walk_change(struct walk *w, uint32_t node, uint32_t x)
 	}
 }
 
-/* Back to the last n changes. */
+/* Undoes the last n changes. */
 static void
 walk_back(struct walk *w, int64_t n, double cost)
 {
@@ -170,7 +170,7 @@ split_mcmc(struct split_published *s, uint64_t seed)
 
 enum {
 	LEAST_PART = 10,   /* k */
-	MOST_STATES = 3,   /* of those at a cut, the cheapest are gone on from */
+	MOST_STATES = 3,   /* of the candidates at a cut, how many of the cheapest are continued */
 	MOST_MOVES = 12,   /* of a candidate */
 	MOST_QUEUED = 512, /* candidates of a queue */
 };
@@ -196,7 +196,7 @@ struct unity {
 	uint64_t looked;
 };
 
-/* past[i]: an edge between leaders leads past leader i. */
+/* past[i]: an edge between leaders leads across leader i. */
 static bool *
 find_past(const struct unity *u)
 {
@@ -263,7 +263,8 @@ expand(struct unity *u, const struct candidate *c, uint32_t from, uint32_t to, d
 		}
 }
 
-/* From the solution of the walk, with the choice of the leader before `to` as it is. Leaves the best. */
+/* Searches from the solution of the walk, with the choice of the leader before `to` fixed. The walk
+ * then has the best solution. */
 static void
 backtrack(struct unity *u, uint32_t from, uint32_t to, uint64_t candidates)
 {
@@ -289,7 +290,7 @@ backtrack(struct unity *u, uint32_t from, uint32_t to, uint64_t candidates)
 		expand(u, &c, from, to - 1, slack, until, &least);
 		walk_back(w, trail, start);
 	}
-	/* What was found last may not have been taken from the queue. */
+	/* The candidate found last may still be in the queue. */
 	for (int64_t i = 0; i < u->queue.n; i++)
 		if (u->queue.at[i].cost < best.cost)
 			best = u->queue.at[i];
@@ -305,7 +306,7 @@ by_cost(const void *a, const void *b)
 	return x->cost < y->cost ? -1 : x->cost > y->cost;
 }
 
-/* The best at the end of the part for each choice of its last leader. */
+/* The best solution at the end of the segment for each choice of its last leader. */
 static void
 search_part(struct unity *u, uint32_t from, uint32_t to, uint64_t candidates)
 {

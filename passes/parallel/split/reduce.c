@@ -36,7 +36,7 @@ only_choice(const struct reducer *x, uint32_t node)
 	return only;
 }
 
-/* What a node with one choice costs with each neighbour becomes a cost of that one. */
+/* A node with one choice: the costs of its edges become costs of its neighbours. */
 static void
 take_out_fixed(struct reducer *x, uint32_t node, uint32_t choice)
 {
@@ -61,11 +61,11 @@ take_out_fixed(struct reducer *x, uint32_t node, uint32_t choice)
 	}
 	x->r.fixed += x->cost[node][choice];
 	take_out(x, node);
-	/* Its choice is known without its neighbours'. */
+	/* Its best choice does not depend on its neighbours'. */
 	VEC_LAST(&x->gone).n = 0;
 }
 
-/* least[line] of the cost of a node by its line in an edge. */
+/* least[line]: the least cost of the node's choices on that line of an edge. */
 static void
 least_by_line(const double *cost, uint32_t n, const uint16_t *line, double *least, uint32_t lines)
 {
@@ -103,7 +103,7 @@ fold(struct reducer *x, uint32_t node)
 	x->cost[other] = *known;
 }
 
-/* The table between the neighbours over a node with two. */
+/* The table between the two neighbours of a node that is eliminated. */
 static void
 join(struct reducer *x, uint32_t node)
 {

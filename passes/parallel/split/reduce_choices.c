@@ -19,7 +19,8 @@ reduce_costs(struct reducer *x, const double *cost, uint32_t n)
 	}
 }
 
-/* The costs of the end without the choices for which the edge has nothing on its other side. */
+/* Raises the costs of choices of one end for which the edge has no possible choice at its other
+ * end. */
 static const double *
 costs_that_fit(struct reducer *x, const struct split_edge *e, int side)
 {
@@ -40,11 +41,11 @@ costs_that_fit(struct reducer *x, const struct split_edge *e, int side)
 	}
 	array_free(open);
 	array_free(fits);
-	/* Where nothing fits, no solution does: the node keeps what it has. */
+	/* If nothing fits, there is no solution: the node keeps its choices. */
 	return left ? reduce_costs(x, cost, n) : x->cost[node];
 }
 
-/* True: choices were taken away. */
+/* True: choices were excluded. */
 static bool
 exclude(struct reducer *x, const struct split_edge *e, int side)
 {
@@ -62,7 +63,8 @@ exclude(struct reducer *x, const struct split_edge *e, int side)
 	return after != before;
 }
 
-/* Until nothing more is excluded: what an end has lost, its other edges are asked about again. */
+/* Until nothing more is excluded: after a node has lost choices, its other edges are checked
+ * again. */
 void
 reduce_exclude(struct reducer *x)
 {
@@ -107,7 +109,8 @@ reduce_fewer(struct reducer *x, uint32_t node)
 	struct fewer *f = NEW(x, struct fewer);
 	f->choice = ARRAY_NEW(x, uint16_t, n);
 	f->cost = ARRAY_NEW(x, double, n);
-	/* Where no solution fits, choices that cannot be are left, as a node has one at least. */
+	/* If there is no solution, impossible choices are kept, as a node has at least one
+	 * choice. */
 	const double most = least_of(x->cost[node], n) < SPLIT_NEVER ? SPLIT_NEVER : INFINITY;
 	for (uint32_t c = 0; c < n; c++) {
 		uint32_t i = 0;

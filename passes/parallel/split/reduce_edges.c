@@ -1,4 +1,4 @@
-/* Tables of edges, what was computed of them, and which edges there are: see reduce.h. */
+/* Tables of edges, results computed from them, and the list of edges: see reduce.h. */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 #include "passes/parallel/split/reduce_impl.h"
@@ -34,7 +34,8 @@ reduce_table(struct reducer *x, uint32_t rows, uint32_t columns, double **cost, 
 	return t;
 }
 
-/* The lines that n choices have, in their order: numbers them anew in of[], and returns how many there are. */
+/* The distinct lines of n choices, in their order: renumbers them in of[], and returns how many
+ * there are. */
 static uint32_t
 number_used(uint32_t lines, const uint16_t *line, uint32_t n, uint16_t *of, uint16_t *which)
 {

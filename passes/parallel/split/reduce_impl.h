@@ -1,4 +1,5 @@
-/* The files of reduce.h: what is left of a problem while nodes are taken out, and what is known of it. */
+/* Shared by the files of reduce.h: the rest of the problem while nodes are eliminated, and its
+ * cached results. */
 #ifndef PASSES_SPLIT_REDUCE_IMPL_H
 #define PASSES_SPLIT_REDUCE_IMPL_H
 
@@ -8,7 +9,7 @@
 
 #include <math.h>
 
-/* What a result was computed of. */
+/* The inputs of a cached result. */
 enum make {
 	MAKE_COSTS,
 	MAKE_FITTING,
@@ -30,7 +31,8 @@ struct known {
 	const void *result;
 };
 
-/* Lines of choices by two tables at once: line i has those lines in the first and in the second. */
+/* Lines of choices in two tables at once: line i has those lines in the first and in the second
+ * table. */
 struct pairs {
 	uint16_t *line;
 	uint32_t n;
@@ -43,14 +45,14 @@ struct used {
 	uint16_t *line[2];
 };
 
-/* The choices of a node that count. */
+/* The choices of a node that are kept. */
 struct fewer {
 	uint32_t n;
 	uint16_t *choice;
 	double *cost;
 };
 
-/* A node that is gone: its costs when it went, and its edges. */
+/* An eliminated node: its costs at that time, and its edges. */
 struct gone {
 	uint32_t node;
 	const double *cost;
@@ -59,14 +61,14 @@ struct gone {
 };
 
 struct reducer {
-	struct split_reduced r; /* first: whoever has it has this */
+	struct split_reduced r; /* first: the address of a reducer is that of its reduced problem */
 	const struct split_problem *p;
 	const double **cost; /* by node */
 	bool *is_gone;
 	struct VEC(struct split_edge) edge;
 	bool *dropped;                  /* by edge; an array that grows with them */
 	struct ends VEC(uint32_t) * at; /* by node: its edges, and some that are dropped */
-	uint32_t *degree;               /* by node: its edges that are not dropped */
+	uint32_t *degree;               /* by node: number of its edges that are not dropped */
 	struct map map;
 	struct VEC(struct known) known;
 	struct VEC(struct gone) gone;
@@ -75,7 +77,7 @@ struct reducer {
 #define KEY(...) ((struct key){{__VA_ARGS__}})
 #define P(pointer) ((uintptr_t)(pointer))
 
-/* The place of a result, NULL in it if it has yet to be computed. It moves with the next one. */
+/* The entry of a result, NULL in it if it has not been computed yet. Valid until the next call. */
 const void **reduce_recall(struct reducer *x, struct key key);
 
 /* --- edges: reduce_edges.c --- */
@@ -98,21 +100,22 @@ lines_of(const struct split_table *t, int side)
 	return side ? t->columns : t->rows;
 }
 
-/* A table to be filled. */
+/* A new table to be filled. */
 struct split_table *reduce_table(
 	struct reducer *x, uint32_t rows, uint32_t columns, double **cost, double **flipped);
 
-/* Lines by which two tables tell the choices of a node apart. */
+/* Lines by which two tables together distinguish the choices of a node. */
 const struct pairs *reduce_pair_lines(
 	struct reducer *x, const uint16_t *a, const uint16_t *b, uint32_t n);
 
-/* The edge with its table, whose ends have n[] choices, cut down to the lines that they have. */
+/* The edge with its table reduced to the lines that its ends' choices have; n[]: choices of the
+ * ends. */
 struct split_edge reduce_used(struct reducer *x, struct split_edge e, const uint32_t n[2]);
 
-/* Only the edges of a node are in its list. */
+/* Removes dropped edges from the list of a node. */
 void reduce_tidy(struct reducer *x, uint32_t node);
 
-/* Adds it to the edge that is there between its nodes, if there is one. */
+/* Adds the edge to an existing edge between its nodes, if there is one. */
 void reduce_add_edge(struct reducer *x, struct split_edge e);
 
 /* --- choices: reduce_choices.c --- */
@@ -127,16 +130,16 @@ least_of(const double *cost, uint32_t n)
 	return least;
 }
 
-/* The same array for the same costs. */
+/* One array for equal costs. */
 const double *reduce_costs(struct reducer *x, const double *cost, uint32_t n);
 
-/* Choices that cannot be get costs that say so. */
+/* Gives impossible choices the cost SPLIT_NEVER. */
 void reduce_exclude(struct reducer *x);
 
-/* Of choices that have the same line in every edge, the cheapest; none that cannot be. */
+/* Of choices that have the same line in every edge, keeps the cheapest; drops impossible ones. */
 const struct fewer *reduce_fewer(struct reducer *x, uint32_t node);
 
-/* Their lines. */
+/* The lines of the kept choices. */
 const uint16_t *reduce_fewer_lines(struct reducer *x, const struct fewer *f, const uint16_t *line);
 
 #endif

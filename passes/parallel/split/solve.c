@@ -12,15 +12,15 @@ struct split_solver {
 	const struct split_problem *p;
 	struct split_half *half; /* those of node s: half[first[s]] ... half[first[s + 1] - 1] */
 	uint32_t *first;
-	double **message[2]; /* by edge: what it has given to that end, for each choice there */
-	int8_t *given; /* by edge: the end to which it has given all that it had; -1: neither */
-	double **rest; /* by node: its costs and messages, less what it has handed on */
+	double **message[2]; /* by edge: the message to that end, for each choice there */
+	int8_t *given;       /* by edge: the end to which it has given all it had; -1: neither */
+	double **rest;       /* by node: its costs plus messages received, less those passed on */
 	double *most, *least, *sum; /* scratch of a node */
 	uint16_t *choice, *best;
-	double cost; /* of best */
+	double cost; /* cost of `best` */
 	bool *decided;
 	uint32_t sweeps;
-	double near; /* choices that cost so little more than the best are as good: see decide */
+	double near; /* choices that cost at most this much more than the best are equal: decide */
 };
 
 /* --- costs ------------------------------------------------------------------------------------ */
@@ -38,7 +38,7 @@ split_cost(const struct split_problem *p, const uint16_t *choice)
 	return cost;
 }
 
-/* The costs of an edge for each line of one side, where the other end has taken choice y. */
+/* The costs of an edge for each line of one end, given choice y of the other end. */
 static const double *
 lines_beside(const struct split_edge *e, int side, uint32_t y)
 {
@@ -106,14 +106,14 @@ take_best(const struct split_problem *p, const struct split_half *half, const ui
 			cost[x] += beside[e->line[half[i].side][x]];
 	}
 	const uint16_t best = (uint16_t)best_of(cost, node->n);
-	/* Not for what rounding alone makes better: the descent ends. */
+	/* Improvements by rounding alone do not count, so that the descent ends. */
 	if (cost[best] < cost[choice[s]] * (1 - 1e-12)) {
 		choice[s] = best;
 		*changed = true;
 	}
 }
 
-/* Of any node, or lines of a table. */
+/* The largest number of choices of a node, or of lines of a table. */
 static uint32_t
 most_choices(const struct split_problem *p)
 {
@@ -180,8 +180,8 @@ split_solver_create(const void *owner, const struct split_problem *p)
 	return s;
 }
 
-/* least[line]: the least that the edge costs with a choice of that line at one end, less the messages to the
- * other. */
+/* least[line]: the least cost of the edge with a choice of that line at one end, less the messages
+ * to the other. */
 static void
 least_by_line(const struct split_solver *s, const struct split_half *h)
 {
@@ -209,7 +209,7 @@ least_by_line(const struct split_solver *s, const struct split_half *h)
 	}
 }
 
-/* The edge gives the node its least cost for each choice, and keeps nothing of it. */
+/* The edge gives the node its least cost for each choice, and keeps none of it. */
 static void
 collect(struct split_solver *s, uint32_t node, const struct split_half *h)
 {
@@ -239,9 +239,9 @@ first_near(const double *cost, uint32_t n, double near)
 }
 
 /*
- * Decided neighbours count as they are, others by what their edges have given. Where choices are equally good, as to
- * split the rows or the columns of a param and its states, each node would take one by what was rounded; the first
- * of those that are near is the same for all of them.
+ * Decided neighbours count as they are, others by what their edges have given. If choices are
+ * equally good, such as splitting the rows or the columns of a param and its states, rounding would
+ * decide for each node separately; the first of the near ones is the same for all nodes.
  */
 static void
 decide(struct split_solver *s, uint32_t node)
@@ -313,7 +313,7 @@ keep_if_best(struct split_solver *s)
 		s->best[i] = s->choice[i];
 }
 
-/* Sweep by sweep, what is near: shares of the bound. */
+/* The tolerance `near` per sweep, as a share of the bound. */
 static const double nearness[] = {1e-11, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5};
 
 double
@@ -335,8 +335,8 @@ split_solver_sweep(struct split_solver *s)
 	return bound;
 }
 
-/* The least that the edge costs for each choice at one end, less its messages, is added to sum[], if there is one;
- * returns the least of all. */
+/* Adds to sum[], unless NULL, the least cost of the edge for each choice at one end, less its
+ * messages; returns the least of all. */
 static double
 edge_least(const struct split_solver *s, uint32_t node, const struct split_half *h, double *sum)
 {
@@ -387,7 +387,8 @@ split_solver_best(const struct split_solver *s)
 	return s->best;
 }
 
-/* Sweeps that raise the bound by less than this share of it, so many in a row, are the last. */
+/* The search ends after this many sweeps in a row that raise the bound by less than this share of
+ * it. */
 enum { STILL_SWEEPS = 4 };
 static const double still = 1e-5;
 

@@ -1,16 +1,17 @@
 /*
  * A lower bound on what a problem costs, and choices that cost little more.
  *
- * The bound is that of the edge decomposition: an edge owns its table less a message to each end, a node its costs
- * plus these messages, and the sum of all minima is not more than any solution costs, whatever the messages are. A
- * sweep goes through the nodes, one way and then the other. At each node it collects what every edge has to say
- * (its least cost for each choice) and hands the sum on, in equal shares, to the edges that are ahead. So no sweep
- * lowers the bound. After V. Kolmogorov, "Convergent Tree-Reweighted Message Passing for Energy Minimization",
- * 2006 (TRW-S), and S. Tourani et al., "MPLP++: Fast, Parallel Dual Block-Coordinate Ascent for Dense Graphical
- * Models", 2018.
+ * The bound is that of the edge decomposition: an edge owns its table less a message to each end, a
+ * node its costs plus these messages, and the sum of all minima is not more than any solution
+ * costs, whatever the messages are. A sweep goes through the nodes, one way and then the other. At
+ * each node it collects from every edge its least cost for each choice and passes the sum on, in
+ * equal shares, to the edges to later nodes. So no sweep lowers the bound. After V. Kolmogorov,
+ * "Convergent Tree-Reweighted Message Passing for Energy Minimization", 2006 (TRW-S), and S.
+ * Tourani et al., "MPLP++: Fast, Parallel Dual Block-Coordinate Ascent for Dense Graphical Models",
+ * 2018.
  *
- * Each half of a sweep also makes a solution: a node takes what is best by what is decided behind it and by the
- * messages of the rest. Deterministic.
+ * Each half of a sweep also makes a solution: a node takes the best choice given the choices of
+ * nodes already visited and the messages of the others. Deterministic.
  */
 #ifndef PASSES_SPLIT_SOLVE_H
 #define PASSES_SPLIT_SOLVE_H
@@ -31,24 +32,26 @@ struct split_solver *split_solver_create(const void *owner, const struct split_p
 /* A sweep, there and back; returns the bound. */
 double split_solver_sweep(struct split_solver *s);
 
-/* The bound, summed up anew over all nodes and edges. */
+/* The bound, summed up again over all nodes and edges. */
 double split_solver_bound(const struct split_solver *s);
 
-/* least[x]: no solution in which the node takes choice x costs less, for each x. */
+/* least[x]: a lower bound on the cost of any solution in which the node takes choice x, for each
+ * x. */
 void split_solver_least(const struct split_solver *s, uint32_t node, double *least);
 
-/* The cheapest choices so far, [nnodes]; of the solver. */
+/* The cheapest choices so far, [nnodes]; owned by the solver. */
 const uint16_t *split_solver_best(const struct split_solver *s);
 
-/* Reduces the problem (reduce.h), then makes at most `sweeps` sweeps, fewer if the solution costs at most 1 + gap times
- * the bound, or if the bound says that none costs less than `limit`; then local descent. choice[] is owned by `owner`. */
+/* Reduces the problem (reduce.h), then makes at most `sweeps` sweeps, fewer if the solution costs
+ * at most 1 + gap times the bound, or if the bound says that none costs less than `limit`; then
+ * local descent. choice[] is owned by `owner`. */
 struct split_solution split_solve(const void *owner, const struct split_problem *p, uint32_t sweeps,
 	double gap, double limit);
 
 /*
- * The optimum: the problem is reduced, choices that a bound excludes are dropped, then nodes are eliminated one by
- * one, the one whose neighbours have the fewest choices together first. False: some step of that needs a table of
- * more than `most` entries. choice[] is owned by `owner`.
+ * The optimum: the problem is reduced, choices that a bound excludes are dropped, then nodes are
+ * eliminated one by one, the one whose neighbours have the fewest choices together first. False:
+ * that would need a table of more than `most` entries. choice[] is owned by `owner`.
  */
 bool split_exhaust(const void *owner, const struct split_problem *p, uint64_t most,
 	struct split_solution *solution);

@@ -7,15 +7,16 @@
 #include <string.h>
 #include <talloc.h>
 
-/* The first price is what the cheapest solution costs for each of its bytes; it is raised so many times by so much
- * until something fits, then halved between one that is too low and one that is not, once if it was known about. */
+/* The first price is the cost per byte of the cheapest solution. It is raised repeatedly by a
+ * factor until something fits; then the interval is halved several times, or once if a price was
+ * known. */
 enum { RAISES = 12, HALVES = 5 };
 static const double raise = 8;
 
 struct within {
 	const struct split_problem *p;
 	const double *const *bytes;
-	double limit, least; /* least: bytes of the solution, where it does not fit */
+	double limit, least; /* least: bytes of the solution, if it does not fit */
 	uint32_t sweeps;
 	double gap;
 	struct split_solution *best;
@@ -104,7 +105,7 @@ split_solve_within(const void *owner, const struct split_problem *p, const doubl
 
 	*solution = (struct split_solution){
 		ARRAY_ZERO(owner, uint16_t, p->nnodes), INFINITY, -INFINITY, 0};
-	/* What bytes cost stays far below what cannot be. */
+	/* The cost of bytes stays far below SPLIT_NEVER. */
 	const double most = SPLIT_NEVER / 10 / most_bytes(&w);
 	if (split_least_bytes(p, bytes) > limit) {
 		try_price(&w, most);

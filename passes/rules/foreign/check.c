@@ -1,4 +1,4 @@
-/* What is asked of rules of others before they are used: foreign.h. */
+/* Requirements on foreign rules, checked before they are used: foreign.h. */
 #include "passes/rules/foreign/foreign.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ tensor_exists(const struct foreign_rule *r, int side, int64_t before, struct for
 	       t.result < (r->side[side].at[t.op].code == FOREIGN_SPLIT ? 2 : 1);
 }
 
-/* What is wrong with an op; NULL: nothing. */
+/* An error of an op as text; NULL: none. */
 static const char *
 op_fault(const struct foreign_rule *r, int side, int64_t k, int rank)
 {

@@ -1,7 +1,7 @@
 /*
- * Rules as others write them: FlexFlow's JSON and TASO's protobuf, which are one structure. A rule is
- * two lists of ops in topological order; an input is a result of an op before, or, with a negative op,
- * a tensor from outside; the same number is the same tensor in both lists.
+ * Rules in foreign formats: FlexFlow's JSON and TASO's protobuf, which have the same structure. A
+ * rule is two lists of ops in topological order. An input is a result of an earlier op or, if its
+ * op is negative, a tensor from outside; equal numbers are the same tensor in both lists.
  *
  *     json.c     JSON to rules and back        text.c     to the text of ir/rule.h
  *     proto.c    protobuf to rules and back    graph.c    from rules of ir/rule.h
@@ -49,12 +49,12 @@ enum foreign_op_code { FOREIGN_OPS(FOREIGN_OP_CODE) FOREIGN_NOPS };
 enum foreign_parameter { FOREIGN_PARAMETERS(FOREIGN_PM_CODE) FOREIGN_NPARAMETERS };
 
 enum {
-	FOREIGN_MAX_INPUTS = 8, /* of an op */
+	FOREIGN_MAX_INPUTS = 8, /* of an op: most inputs */
 	FOREIGN_MAX_USES = 16,  /* of inputs of a rule */
-	FOREIGN_MAX_OPS = 16,   /* of a side; published rules have up to 10 */
-	FOREIGN_MAX_RANK = 4,   /* images */
-	FOREIGN_NONE = -1,      /* a parameter that an op does not have */
-	FOREIGN_WITH_RELU = 2,  /* as an activation */
+	FOREIGN_MAX_OPS = 16,   /* most ops of a side; published rules have up to 10 */
+	FOREIGN_MAX_RANK = 4,   /* rank of images */
+	FOREIGN_NONE = -1,      /* the op does not have the parameter */
+	FOREIGN_WITH_RELU = 2,  /* value of the parameter ACTIVATION */
 };
 
 struct foreign_name {
@@ -75,7 +75,7 @@ struct foreign_op {
 	int parameter[FOREIGN_NPARAMETERS];
 };
 
-/* A result of the rule, on either side. */
+/* A result of the rule, on both sides. */
 struct foreign_output {
 	struct foreign_tensor side[2];
 };
@@ -86,31 +86,33 @@ struct foreign_rule {
 	struct VEC(struct foreign_output) output;
 };
 
-/* Owned by the array's owner. */
+/* Owned by the owner of the array. */
 struct foreign_rules VEC(struct foreign_rule);
 
-/* An op that has nothing yet. */
+/* An op without inputs and parameters. */
 struct foreign_op foreign_op_none(void);
 
 /* Number of dims of the tensors of a rule; 0: any. */
 int foreign_rank(const struct foreign_rule *r);
 
-/* What a file has; false after a located message. `rules` is empty before. */
+/* Reads the rules of a file into `rules`, which must be empty; false: reported, with a location. */
 bool foreign_read_json(const void *owner, struct diag *d, const char *file, const char *text,
 	size_t n, struct foreign_rules *rules);
 bool foreign_read_proto(const void *owner, struct diag *d, const char *file, const char *bytes,
 	size_t n, struct foreign_rules *rules);
-/* Are the inputs and results of a rule those of ops before, and its dims in range? Else a message. */
+/* Checks that inputs and results of a rule refer to earlier ops, and that dims are in range. False:
+ * reported. */
 bool foreign_check(struct diag *d, struct ir_loc loc, const struct foreign_rule *r);
 
 void foreign_write_json(FILE *out, const struct foreign_rules *rules);
 void foreign_write_proto(FILE *out, const struct foreign_rules *rules);
 
 /*
- * What FlexFlow's parallelization ops mean. DEVICE and LINEAR0: tensors have a row for each replica,
- * replicate repeats elements, reduce adds neighbours. With LINEAR0, a linear layer reads the first row
- * of its operands; with DEVICE the rows that its operands have of each other's partitions, once.
- * DOPT: partition, combine, replicate and reduce are dopt's, on axes that follow from the layers.
+ * What FlexFlow's parallelization ops mean. DEVICE and LINEAR0: tensors have a row for each
+ * replica, replicate repeats elements, reduce adds neighbours. With LINEAR0, a linear layer reads
+ * the first row of its operands; with DEVICE the rows that its operands have of each other's
+ * partitions, once. DOPT: partition, combine, replicate and reduce are dopt's, on axes that follow
+ * from the layers.
  */
 #define FOREIGN_READINGS(X)                                                                        \
 	X(FOREIGN_DOPT, "dopt")                                                                    \
@@ -122,8 +124,8 @@ enum foreign_reading { FOREIGN_DOPT, FOREIGN_DEVICE, FOREIGN_LINEAR0 };
 void foreign_write_text(FILE *out, const struct foreign_rule *r, enum foreign_reading reading);
 
 /*
- * A rule in the words of others; false, with a warning at what they have no word for. TASO has no
- * parallelization ops and no linear layers.
+ * Converts a rule to the foreign structure; false, with a warning at a construct that it cannot
+ * express. TASO has no parallelization ops and no linear layers.
  */
 bool foreign_from_rule(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
 	bool taso, struct foreign_rule *to);

@@ -1,6 +1,6 @@
 /*
- * Rules of ir/rule.h in the words of FlexFlow and TASO. What they lack is said in a warning, and the
- * rule is left out. Two slices are a split where they are what a concat joined.
+ * Converts rules of ir/rule.h to those of FlexFlow and TASO. A rule that they cannot express is
+ * left out with a warning. Two slices are a split if they are the parts that a concat joined.
  */
 #include "passes/rules/foreign/foreign.h"
 
@@ -38,7 +38,7 @@ rank_of(const struct reader *r)
 	return t && !t->dots ? t->rank : 0;
 }
 
-/* A dim from the front; -1: not known, or not there. */
+/* A dim counted from the front; -1: unknown, or out of range. */
 static int
 dim_of(const struct reader *r, const struct ir_attr *a)
 {
@@ -51,7 +51,7 @@ dim_of(const struct reader *r, const struct ir_attr *a)
 	return d >= -rank && d < rank ? (int)(d < 0 ? d + rank : d) : -1;
 }
 
-/* Has the op no attributes but these? */
+/* Has the op no other attributes than these? */
 static bool
 has_only(const struct ir_op *op, const char *const *key, int n)
 {
@@ -62,7 +62,7 @@ has_only(const struct ir_op *op, const char *const *key, int n)
 	return found == op->nattrs;
 }
 
-/* The attribute as the text of an expression has it: equal texts are equal sizes. */
+/* The text of the attribute's expression: equal texts are equal sizes. */
 static bool same_item(const struct ir_attr *x, const struct ir_attr *y);
 
 static bool
@@ -74,7 +74,7 @@ same_size(const struct ir_size *x, const struct ir_size *y)
 	       same_size(x->arg[0], y->arg[0]) && same_size(x->arg[1], y->arg[1]);
 }
 
-/* Are two items of lists the same expression? */
+/* Are two list items the same expression? */
 static bool
 same_item(const struct ir_attr *x, const struct ir_attr *y)
 {
@@ -84,7 +84,7 @@ same_item(const struct ir_attr *x, const struct ir_attr *y)
 				    : x->kind == ATTR_INT && x->i == y->i;
 }
 
-/* The only item of a list; NULL: it is not of one. */
+/* The only item of a list; NULL: the list has more or fewer. */
 static const struct ir_attr *
 item(const struct ir_op *op, const char *key)
 {
@@ -102,7 +102,7 @@ is_first(const struct ir_op *op)
 	return start && start->kind == ATTR_INT && start->i == 0;
 }
 
-/* Where one slice of a value ends, the other begins. */
+/* Does one slice of a value end where the other begins? */
 static bool
 are_halves(const struct ir_op *x, const struct ir_op *y)
 {
@@ -120,7 +120,8 @@ add_op(struct reader *r, const struct foreign_op *op)
 	return (int)r->to->side[r->side].n - 1;
 }
 
-/* Both slices of a value are the results of one split, which the first of them in the text makes. */
+/* Makes both slices of a value results of one split, at the position of the first slice in the
+ * text. */
 static bool
 read_slice(struct reader *r, const struct ir_op *op, struct foreign_op *to)
 {
@@ -185,7 +186,7 @@ read_parallel(struct reader *r, const struct ir_op *op, struct foreign_op *to)
 	return true;
 }
 
-/* Is a list [k/2,k/2] of zeros around an image? */
+/* Is it a list [k/2,k/2], for a border of zeros around an image? */
 static bool
 is_padding(const struct ir_op *op, const char *key, const int kernel[2], int more)
 {
@@ -198,7 +199,7 @@ is_padding(const struct ir_op *op, const char *key, const int kernel[2], int mor
 	       a->list[1].i == (kernel[1] - 1 + more) / 2;
 }
 
-/* The size of dim `dim` of a filter, which concats and sums keep; 0: not a number. */
+/* The size of dim `dim` of a filter, which concats and sums keep; 0: it is not a number. */
 static int
 kernel_size(const struct reader *r, const struct ir_value *v, int dim)
 {
@@ -279,7 +280,8 @@ read_op(struct reader *r, const struct ir_op *op)
 	return true;
 }
 
-/* The number of a parameter: that in its name x3, where all have such names, else its position. */
+/* The number of a parameter: that in its name, as in x3, if all have such names, else its
+ * position. */
 static int
 input_number(const struct ir_block *b, uint32_t i)
 {

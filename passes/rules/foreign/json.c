@@ -1,4 +1,5 @@
-/* FlexFlow's substitutions, as JSON: foreign.h. What is written is what FlexFlow's converter wrote. */
+/* Reads and writes FlexFlow's substitutions as JSON: foreign.h. The output has the form of that of
+ * FlexFlow's converter. */
 #include "passes/rules/foreign/foreign.h"
 
 #include "runtime/data/json.h"
@@ -26,7 +27,7 @@ here(const struct reader *r)
 	return (struct ir_loc){at, at + 1};
 }
 
-/* Reports the first fault. */
+/* Reports an error unless one has been reported. */
 static bool
 fail(struct reader *r, const char *expected)
 {
@@ -36,7 +37,7 @@ fail(struct reader *r, const char *expected)
 	return false;
 }
 
-/* Members of an object; `member` reads the value of one. */
+/* Reads the members of an object; `member` reads the value of one. */
 static bool
 read_object(struct reader *r, void *to, bool (*member)(struct reader *r, const char *key, void *to))
 {
@@ -263,7 +264,7 @@ foreign_read_json(const void *owner, struct diag *d, const char *file, const cha
 /* --- writing ------------------------------------------------------------------------------------
  */
 
-/* Indented by 2 a level, as all of it is. */
+/* Indented by 2 per level, as all of the output. */
 static void
 indent(FILE *out, int depth)
 {

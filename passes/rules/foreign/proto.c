@@ -1,12 +1,13 @@
 /*
- * TASO's substitutions, a message of protobuf, which has a tag before each field: its number times 8
- * and its kind; 0: a number in groups of 7 bits, the lowest first; 2: a length and so many bytes.
+ * TASO's substitutions, a message of protobuf, which has a tag before each field: its number times
+ * 8 and its kind; 0: a number in groups of 7 bits, the lowest first; 2: a length and that number of
+ * bytes.
  *
- *     rules   {1: rule ...}                     op         {1: code, 2: tensor ..., 3: parameter ...}
- *     rule    {1: op of the left side ...,      tensor     {1: op, 2: result}
- *              2: op of the right side ...,     parameter  {1: key, 2: value}
- *              3: output ...}                   output     {1: op on the left, 2: op on the right,
- *                                                           3: result on the left, 4: on the right}
+ *     rules   {1: rule ...}                   op         {1: code, 2: tensor ..., 3: parameter ...}
+ *     rule    {1: op of the left side ...,    tensor     {1: op, 2: result}
+ *              2: op of the right side ...,   parameter  {1: key, 2: value}
+ *              3: output ...}                 output     {1: op on the left, 2: op on the right,
+ *                                                         3: result on the left, 4: on the right}
  */
 #include "passes/rules/foreign/foreign.h"
 
@@ -51,11 +52,11 @@ read_varint(struct message *m, uint64_t *v)
 struct field {
 	uint64_t number;
 	int64_t value;
-	struct message bytes; /* empty for a number */
+	struct message bytes; /* empty if the field is a number */
 	const uint8_t *at;
 };
 
-/* The next field; false at the end of the message, or after an error, which sets *ok to false. */
+/* Reads the next field; false: end of the message, or an error, for which *ok is set to false. */
 static bool
 next_field(const struct reader *r, struct message *m, struct field *f, bool *ok)
 {
@@ -78,7 +79,7 @@ next_field(const struct reader *r, struct message *m, struct field *f, bool *ok)
 	return true;
 }
 
-/* A message of up to 4 numbers; those that are absent are 0. */
+/* Reads a message of up to 4 numbers; absent ones are 0. */
 static bool
 read_numbers(const struct reader *r, struct message m, int value[5])
 {
@@ -194,7 +195,7 @@ put_number(struct writer *w, int field, int value)
 	put_varint(w, (uint64_t)(int64_t)value);
 }
 
-/* A message that is complete, as a field of another one; it is empty then. */
+/* Writes a complete message as a field of another one, and empties it. */
 static void
 put_message(struct writer *w, int field, struct writer *inner)
 {

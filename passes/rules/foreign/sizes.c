@@ -1,6 +1,6 @@
 /*
- * Sizes of rules that are made: sizes.h. An equation is solved for a symbol that it has once; where
- * there is none, nothing is known.
+ * Sizes of generated rules: sizes.h. An equation is solved for a symbol that occurs in it once; if
+ * there is none, the sizes are unknown.
  */
 #include "passes/rules/foreign/sizes.h"
 
@@ -48,7 +48,7 @@ size_plus(struct size x, int factor, const struct size *y)
 	return x;
 }
 
-/* In symbols that are not bound. */
+/* Replaces bound symbols. */
 static struct size
 resolve(const struct sizes *z, struct size s)
 {
@@ -74,7 +74,7 @@ sizes_constant(const struct sizes *z, struct size s, int *value)
 	return true;
 }
 
-/* Makes s = 0 by a name that it has once; where there is none, nothing is known. */
+/* Solves s = 0 for a symbol that occurs in it once; if there is none, the sizes are unknown. */
 static void
 make_zero(struct sizes *z, struct size s)
 {

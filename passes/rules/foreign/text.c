@@ -1,9 +1,10 @@
 /*
  * Rules of FlexFlow and TASO as text. Sizes are linear in names: a concat adds two, a replicate
- * doubles one. What the ops of the left side ask of sizes is solved for a name (a = 2 b; c = a); what
- * the right side asks is left for a proof to find.
+ * doubles one. The requirements of the left side's ops on sizes are solved for a name (a = 2 b; c =
+ * a); those of the right side are left for a proof to find.
  *
- * A split takes apart what a concat joined, where it joined it, so a tensor knows where that was.
+ * A split undoes a concat at the index where it joined its operands, so each tensor records that
+ * index.
  */
 #include "passes/rules/foreign/foreign.h"
 
@@ -15,15 +16,15 @@
 
 enum {
 	MAX_INPUTS = FOREIGN_MAX_USES + 1,
-	MAX_DEGREE = 8, /* axes that a dim is split by */
+	MAX_DEGREE = 8, /* most axes that split a dim */
 };
 
 struct value {
 	char name[16];
 	struct size dim[FOREIGN_MAX_RANK];
-	bool joined[FOREIGN_MAX_RANK]; /* by a concat, at this index: */
+	bool joined[FOREIGN_MAX_RANK]; /* joined by a concat at this index: */
 	struct size at[FOREIGN_MAX_RANK];
-	/* Degrees and axes of parallelization ops; are all rows of dim 0 equal? */
+	/* Degree and axes of a parallelization; are all rows of dim 0 equal? */
 	int degree[FOREIGN_MAX_RANK], naxes[FOREIGN_MAX_RANK];
 	int axis[FOREIGN_MAX_RANK][MAX_DEGREE];
 	bool rows_equal;
@@ -33,13 +34,13 @@ struct writer {
 	const struct foreign_rule *rule;
 	enum foreign_reading reading;
 	int rank;
-	FILE *out; /* NULL: only sizes and axes are worked out */
+	FILE *out; /* NULL: only sizes and axes are computed */
 	struct sizes sizes;
 	int naxis_names, nvalues;
 	int input_id[MAX_INPUTS], ninputs;
 	struct value input[MAX_INPUTS];
 	struct value value[2][FOREIGN_MAX_OPS][2];
-	int same_axis[2 * FOREIGN_MAX_OPS]; /* of each parallelization op: union-find */
+	int same_axis[2 * FOREIGN_MAX_OPS]; /* axis of each parallelization op: union-find */
 	const char *axis_name[2 * FOREIGN_MAX_OPS];
 };
 
@@ -54,7 +55,7 @@ find_axis(const struct writer *w, int a)
 	return a;
 }
 
-/* The partitions of two dims are the same ones. */
+/* The partitions of both dims are over the same axes. */
 static void
 join_axes(struct writer *w, const struct value *x, int dx, const struct value *y, int dy)
 {
@@ -92,7 +93,7 @@ line(struct writer *w, const char *format, ...)
 	fputc('\n', w->out);
 }
 
-/* The next name of a value: they count the lines of a side. */
+/* The next name of a value, numbered by the lines of a side. */
 static const char *
 next_name(struct writer *w)
 {
@@ -105,7 +106,7 @@ name_value(struct writer *w, struct value *v)
 	snprintf(v->name, sizeof v->name, "%s", next_name(w));
 }
 
-/* An op that neither moves elements nor knows sizes. */
+/* An op that neither moves elements nor changes sizes. */
 static void
 pointwise(struct writer *w, const char *op, struct value *const *in, int n, struct value *to)
 {
@@ -172,7 +173,7 @@ split(struct writer *w, const struct foreign_op *op, const struct value *x, stru
 	}
 }
 
-/* Dims of a product: those of one operand or the other, and where they were joined. */
+/* Dims of a product: from one operand or the other, including where they were joined. */
 static void
 take_dim(struct value *to, int dim, const struct value *from, int of)
 {
@@ -184,7 +185,7 @@ take_dim(struct value *to, int dim, const struct value *from, int of)
 	memcpy(to->axis[dim], from->axis[of], sizeof to->axis[dim]);
 }
 
-/* A product, by its name, and the relu after it where the op has one. */
+/* Writes a product with the given name, and the relu after it if the op has one. */
 static void
 finish_product(struct writer *w, const struct foreign_op *op, const char *product, struct value *to)
 {
@@ -208,7 +209,8 @@ matmul(struct writer *w, const struct foreign_op *op, struct value *const *in, s
 	finish_product(w, op, product, to);
 }
 
-/* Images of the same size, so zeros around them; groups follow from the channels. */
+/* The result has the size of the image, so there is a border of zeros; groups follow from the
+ * channels. */
 static void
 conv(struct writer *w, const struct foreign_op *op, struct value *const *in, struct value *to)
 {
@@ -233,7 +235,7 @@ conv(struct writer *w, const struct foreign_op *op, struct value *const *in, str
 	finish_product(w, op, product, to);
 }
 
-/* How many rows of an operand a linear layer reads. */
+/* The number of rows of an operand that a linear layer reads. */
 static int
 linear_rows(const struct writer *w, const struct value *x, int needed)
 {
@@ -246,7 +248,7 @@ linear_rows(const struct writer *w, const struct value *x, int needed)
 	return n > 1 && n == x->degree[0] && n == needed && x->rows_equal ? 1 : n;
 }
 
-/* y[r,m,n] = sum(k) x[r,m,k] w[r,n,k], in which an operand may have one row instead of all. */
+/* y[r,m,n] = sum(k) x[r,m,k] w[r,n,k]; an operand may have one row for all r. */
 static void
 linear(struct writer *w, const struct foreign_op *op, struct value *const *in, struct value *to)
 {
@@ -283,7 +285,7 @@ linear(struct writer *w, const struct foreign_op *op, struct value *const *in, s
 	finish_product(w, op, product, to);
 }
 
-/* Each index of a dim twice. */
+/* Repeats each index of a dim twice. */
 static void
 repeat(struct writer *w, const struct value *x, int dim, struct value *to)
 {
@@ -301,7 +303,7 @@ repeat(struct writer *w, const struct value *x, int dim, struct value *to)
 		sizes_shape(&w->sizes, w->rank, to->dim, -1, 0));
 }
 
-/* Neighbours along a dim added. */
+/* Adds neighbours along a dim. */
 static void
 add_neighbours(struct writer *w, const struct value *x, int dim, struct value *to)
 {
@@ -419,7 +421,7 @@ create_inputs(struct writer *w)
 		*v = (struct value){.rows_equal = true};
 		snprintf(v->name, sizeof v->name, "x%d", -w->input_id[i]);
 		for (int d = 0; d < w->rank; d++) {
-			/* dim 0 of FlexFlow's is that of replicas */
+			/* dim 0 of FlexFlow's rules is the dim of replicas */
 			v->dim[d] = w->rank == 3 && !d ? size_constant(1) : sizes_symbol(&w->sizes);
 			v->degree[d] = 1;
 		}

@@ -1,8 +1,8 @@
 /*
- * Which candidates follow from rules that there are: a term that matches the left side of a rule is
- * equal to the right side with the same operands, and where that is known to be equal to the
- * representative, nothing new is said. Operands of ops that commute may be exchanged, axes are
- * renamed, and a cut is where the operands of the instance have it.
+ * Finds candidates that follow from known rules: a term that matches the left side of a rule is
+ * equal to the right side with the same operands; if that is known to be equal to the
+ * representative, the candidate adds nothing. Operands of commutative ops may be exchanged, axes
+ * are renamed, and a cut is where the operands of the instance have it.
  */
 #include "passes/rules/generate/generate.h"
 
@@ -10,14 +10,13 @@
 
 enum {
 	COMMUTING_MOST = 8
-}; /* ops of a pattern, shared ones as often as they are met: 256 orders */
+}; /* most ops of a pattern, shared ones counted for each occurrence: 256 orders */
 
-/* What the names of a rule stand for; -1: nothing yet. */
+/* Bindings of the names of a rule; -1: none yet. */
 struct meaning {
 	int32_t input[GEN_MAX_INPUTS];
 	int8_t axis[GEN_MAX_AXES], cut[GEN_MAX_UNITS];
-	uint32_t
-		swaps; /* which of the ops that commute, as they come, take their operands exchanged */
+	uint32_t swaps; /* a set: commutative ops, as visited, whose operands are exchanged */
 	int ncommute;
 };
 
@@ -52,7 +51,7 @@ match(const struct gen *g, int32_t pattern, int32_t term, struct meaning *m)
 	return match(g, p->arg[0], t->arg[swap], m) && match(g, p->arg[1], t->arg[!swap], m);
 }
 
-/* How many ops of a pattern commute, as match meets them. */
+/* The number of commutative ops of a pattern, in the order in which match visits them. */
 static int
 commuting(const struct gen *g, int32_t pattern)
 {
@@ -64,7 +63,7 @@ commuting(const struct gen *g, int32_t pattern)
 	       (p->arg[1] < 0 ? 0 : commuting(g, p->arg[1]));
 }
 
-/* Calls match until it succeeds and `accept` does, in every order of operands. */
+/* Calls match for every order of operands, until match and `accept` succeed. */
 static bool
 match_any(const struct gen *g, int32_t pattern, int32_t term,
 	bool (*accept)(const struct gen *g, const struct meaning *m, const void *data),
@@ -83,7 +82,7 @@ match_any(const struct gen *g, int32_t pattern, int32_t term,
 	return false;
 }
 
-/* The op of a right side as the instance has it; -1: not one that is enumerated. */
+/* The op of a right side with the bindings of the instance; -1: it is not an enumerated op. */
 static int32_t
 op_meant(const struct gen *g, int32_t op, const struct meaning *m)
 {
@@ -100,8 +99,8 @@ op_meant(const struct gen *g, int32_t op, const struct meaning *m)
 	return -1;
 }
 
-/* The term that a right side becomes; `reduced`: the representative of each part, as far as rules
- * say that it is equal. -1: a part of it is not among the terms. */
+/* The term that the right side becomes; `reduced`: with each part replaced by its representative,
+ * as far as rules prove them equal. -1: a part is not an enumerated term. */
 static int32_t
 build(const struct gen *g, int32_t pattern, const struct meaning *m, bool reduced)
 {
@@ -119,7 +118,7 @@ build(const struct gen *g, int32_t pattern, const struct meaning *m, bool reduce
 	return g->term.at[made].derived ? g->term.at[made].rep : -1;
 }
 
-/* The instance of a rule that is asked for. */
+/* The instance of a rule that is being looked for. */
 struct instance {
 	int32_t pattern, right;
 	bool reduced;

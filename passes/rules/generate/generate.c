@@ -1,7 +1,7 @@
 /*
- * Terms, candidates, proofs: generate.h. What is written are the rules that are proven, the larger
- * side on the left, without those that are instances of others. Of a term whose two parts are known,
- * split(matmul(x, concat(a, b))), a rule of two results is made that puts them together: the parts
+ * Terms, candidates, proofs: generate.h. Writes the proven rules, with the larger side on the left,
+ * without those that are instances of others. A term such as split(matmul(x, concat(a, b))), both
+ * parts of which are equal to other terms, gives a rule of two results that merges them: the parts
  * are its left side.
  */
 #include "passes/rules/generate/generate.h"
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Without the terms that are compared. */
+/* The run without the terms being compared. */
 static void
 count_reason(struct gen *g, const char *why)
 {
@@ -30,7 +30,7 @@ count_reason(struct gen *g, const char *why)
 	VEC_PUSH(g, &g->reason, (struct gen_reason){reason, 1});
 }
 
-/* Decides a rule; NULL: it is not proven. */
+/* Proves a rule; NULL: it is not proven. */
 static struct ir_rules *
 prove(struct gen *g, const struct gen_sides *s)
 {
@@ -99,7 +99,7 @@ gen_candidate(struct gen *g, int32_t term)
 /* --- rules of two results ------------------------------------------------------------------------
  */
 
-/* Is the term an instance of one whose parts are put together by another rule? */
+/* Is the term an instance of one whose parts another rule merges? */
 static bool
 is_joined(const struct gen *g, int32_t term, int32_t slice)
 {
@@ -113,7 +113,7 @@ is_joined(const struct gen *g, int32_t term, int32_t slice)
 	return false;
 }
 
-/* Both parts of a term, where something else is known to be equal to each. */
+/* Both parts of a term, if each is known to be equal to another term. */
 static void
 join(struct gen *g, int32_t term, int32_t op)
 {
@@ -130,7 +130,7 @@ join(struct gen *g, int32_t term, int32_t op)
 		return;
 	const int32_t left[2] = {g->term.at[first].rep, g->term.at[second].rep};
 	if (left[0] == left[1])
-		return; /* nothing is put together */
+		return; /* there is nothing to merge */
 	for (int i = 0; i < 2; i++)
 		if (g->term.at[left[i]].op < 0 || left[i] == (i ? second : first) ||
 			g->op.at[g->term.at[left[i]].op].row == other.row)

@@ -1,7 +1,7 @@
 /*
- * Ops on small tensors over a prime field. Functions that are not polynomials are tables that look
- * random but keep the laws that have to be seen: relu and maximum compare numbers as they are
- * written, tanh is odd. Layouts are those that the compiler infers, so no op has its own here.
+ * Ops on small tensors over a prime field. Functions that are not polynomials are pseudo-random
+ * tables that satisfy the laws to be found: relu and maximum compare the representatives of
+ * numbers, tanh is odd. Layouts are inferred by the compiler, so there are no layout rules here.
  */
 #include "passes/rules/generate/generate.h"
 
@@ -84,7 +84,7 @@ add_op(struct gen *g, const struct gen_row *row, int family, int dim, int part, 
 	VEC_PUSH(g, &g->op, (struct gen_op){row, family, dim, part, cut, axis});
 }
 
-/* An op for each choice of its attributes. */
+/* Adds an op for each choice of its attributes. */
 static void
 add_row(struct gen *g, const struct gen_row *row, int *family)
 {
@@ -164,7 +164,7 @@ layout_intern(struct gen *g, const struct gen_layout *l)
 	return (int32_t)g->layout.n - 1;
 }
 
-/* Whole sizes for layouts are four times as large, so that axes of size 2 split them. */
+/* For layouts, whole sizes are four times as large, so that axes of size 2 can split them. */
 static int64_t
 whole(const struct gen *g, int dim, int size)
 {
@@ -218,7 +218,7 @@ op_attributes(struct gen *g, struct ir_module *m, const struct gen_op *op, const
 	return n;
 }
 
-/* What the compiler infers; -1: it is no layout of the op. */
+/* The number of the inferred layout; -1: the op does not allow it. */
 static int32_t
 infer_layout(
 	struct gen *g, const struct gen_op *op, const struct gen_type *x, const struct gen_type *y)
@@ -263,7 +263,7 @@ same_fact(const void *list, uint32_t i, const void *key)
 	return a->op == b->op && a->x == b->x && a->y == b->y;
 }
 
-/* Which layout a result has depends on those of the operands alone, so it is inferred once. */
+/* The layout of a result depends only on those of the operands, so it is inferred once. */
 static int32_t
 layout_of(
 	struct gen *g, const struct gen_op *op, const struct gen_type *x, const struct gen_type *y)
@@ -318,7 +318,7 @@ take_dim(struct gen_type *to, int dim, const struct gen_type *from, int of)
 	to->joined[dim] = from->joined[of];
 }
 
-/* Sizes of a result; false: there are none. */
+/* Sizes of a result; false: the op is not valid. */
 static bool
 shape_of(const struct gen *g, const struct gen_op *op, const struct gen_type *x,
 	const struct gen_type *y, struct gen_type *to)

@@ -1,7 +1,7 @@
 /*
- * Terms by size. The operands of a term are representatives, so no rule is found again in a context
- * in which one of its sides stands: a term has no proper part that is equal to an earlier term. The
- * size of a term is its number of ops, of which a shared one counts once.
+ * Terms by size. The operands of a term are representatives, so that no rule is found again within
+ * a context: no proper part of a term is equal to an earlier term. The size of a term is its number
+ * of ops; a shared op counts once.
  */
 #include "passes/rules/generate/generate.h"
 
@@ -70,7 +70,7 @@ gen_class_of(struct gen *g, int32_t type, int32_t term)
 /* --- a term -------------------------------------------------------------------------------------
  */
 
-/* The union of the parts of two terms; how many, -1: too many. */
+/* The union of the ops of two terms; returns how many, -1: too many. */
 static int
 join_parts(const struct gen_term *x, const struct gen_term *y, int most, int32_t *to)
 {
@@ -127,7 +127,7 @@ try_term(struct gen *g, int32_t op, int32_t x, int32_t y, int size)
 	made->derived = true;
 	VEC_PUSH(g, &g->level[size], id);
 	if (size == g->max_size)
-		return; /* no operand of any */
+		return; /* it is not an operand of any term */
 	made->values = g->value.n;
 	VEC_PUSH_ALL(g, &g->value, g->scratch, gen_elements(g, t.type));
 	use(g, id, x);
@@ -146,7 +146,8 @@ try_both(struct gen *g, int32_t op, int32_t x, int32_t y, int size)
 		try_term(g, op, y, x, size);
 }
 
-/* Operands that share a part: it is one of them, or an operand of the other one as well. */
+/* For operands that share ops, the shared op is one of them, or an operand of the other one as
+ * well. */
 static void
 try_shared(struct gen *g, int32_t op, int32_t x, int size)
 {

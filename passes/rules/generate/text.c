@@ -1,4 +1,5 @@
-/* The text of a rule that was found on tensors of one size: names of sizes for all of them. */
+/* The text of a rule found on tensors of fixed sizes: gives names to sizes so that it applies to
+ * all. */
 #include "passes/rules/generate/generate.h"
 
 #include "passes/rules/foreign/sizes.h"
@@ -6,18 +7,18 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { VALUES = 4 * GEN_MAX_SIZE + GEN_MAX_INPUTS }; /* two results of both sides */
+enum { VALUES = 4 * GEN_MAX_SIZE + GEN_MAX_INPUTS }; /* two results on both sides */
 
 struct value {
 	int32_t term;
 	char name[16];
 	struct size dim[GEN_MAX_RANK];
-	struct size at[GEN_MAX_RANK][GEN_MAX_UNITS]; /* where concats joined it, by units */
+	struct size at[GEN_MAX_RANK][GEN_MAX_UNITS]; /* where concats joined the dim, by units */
 };
 
 struct writer {
 	struct gen *g;
-	FILE *out; /* NULL: only sizes are worked out */
+	FILE *out; /* NULL: only sizes are computed */
 	struct sizes sizes;
 	struct value value[VALUES];
 	int nvalues, ninputs, nlines;
@@ -52,7 +53,7 @@ see_inputs(struct writer *w, int32_t term)
 		v->dim[d] = sizes_symbol(&w->sizes);
 }
 
-/* A dim of a result, and where it was joined, are those of an operand. */
+/* A dim of a result, and where it was joined, are taken from an operand. */
 static void
 take_dim(struct value *to, int dim, const struct value *from, int of)
 {
@@ -107,7 +108,7 @@ attributes(struct writer *w, const struct gen_op *op, const struct value *x, con
 	return "";
 }
 
-/* Sizes of a result; equations that the op asks for are solved. */
+/* Sizes of a result; solves the equations that the op requires. */
 static void
 work_out(struct writer *w, const struct gen_op *op, const struct value *x, const struct value *y,
 	struct value *to)
@@ -198,7 +199,7 @@ write_term(struct writer *w, int32_t term)
 	return to;
 }
 
-/* Both sides are worked out in what is known of the inputs. */
+/* Computes both sides, given what is known about the inputs. */
 static void
 write_side(struct writer *w, const struct gen_sides *s, int side, const struct value **result)
 {
@@ -213,7 +214,7 @@ write_side(struct writer *w, const struct gen_sides *s, int side, const struct v
 	fputs(")\n", w->out);
 }
 
-/* What ops ask for is solved, and that results of both sides are of one size. */
+/* Solves the requirements of the ops, and that the results of both sides have equal sizes. */
 static void
 solve(struct writer *w, const struct gen_sides *s)
 {
@@ -234,7 +235,7 @@ solve(struct writer *w, const struct gen_sides *s)
 	sizes_name_anew(&w->sizes);
 }
 
-/* Do ops of the term know about dims? */
+/* Do ops of the term depend on the number of dims? */
 static bool
 knows_dims(const struct gen *g, int32_t term)
 {

@@ -1,7 +1,7 @@
 /*
- * One small change, replayed. Where it helped, the same change is tried wherever the step looks the
- * same: layers repeat, and what is good for one is good for most of them. What looks the same is
- * found once, by colours of ops: equal ops that read and are read by equal ops.
+ * One small change, replayed. If it helped, the same change is tried at all places that look the
+ * same: layers repeat, and a change that is good for one is good for most. Such places are found
+ * once, by colours of ops: equal ops that read and are read by equal ops have one colour.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum change_limit {
-	CHANGE_ROUNDS = 3, /* of colours: ops at that distance count */
+	CHANGE_ROUNDS = 3, /* rounds of colouring: ops up to that distance count */
 	CHANGE_TWINS = 64, /* places at which a change that helped is tried again */
 };
 
@@ -64,7 +64,7 @@ dopt_colour(struct dopt *d)
 					continue;
 				const uint32_t from = plan_number(d->p, ir_operand(op, k)->op);
 				next[i] = (uint32_t)mix_word(next[i], d->colour[from]);
-				/* In whatever order they read it. */
+				/* The sum does not depend on the order of readers. */
 				next[from] += (uint32_t)mix_word(d->colour[i], (uint64_t)k);
 			}
 		}
@@ -92,7 +92,8 @@ change_allowed(const struct dopt *d, enum change_kind kind)
 	return dopt_may(d, moves_of[kind]);
 }
 
-/* Ops first ... first + n - 1 of a node go by themselves; PLAN_NONE where they cannot. */
+/* Makes ops first ... first + n - 1 of a node a node of their own; PLAN_NONE if that is not
+ * possible. */
 static uint32_t
 take_off(struct dopt *d, uint32_t node, uint32_t first, uint32_t n)
 {
@@ -106,7 +107,7 @@ take_off(struct dopt *d, uint32_t node, uint32_t first, uint32_t n)
 				     : plan_unpack(d->p, node, d->list, n);
 }
 
-/* Where one of the two reads the other, it computes that for itself. */
+/* If one of the two nodes reads the other, it computes those ops itself. */
 static bool
 copy_between(struct dopt *d, uint32_t node, uint32_t part)
 {
@@ -203,7 +204,7 @@ change_colours(const struct dopt *d, const struct change *c)
 		with_pred(c->kind) ? change_colour(d, c->other) : 0};
 }
 
-/* A node that the twin reads and that looks like the other one of the two; PLAN_NONE. */
+/* A node that the twin reads and that looks like the other node of the change; PLAN_NONE: none. */
 static uint32_t
 pred_like(const struct dopt *d, uint32_t node, uint32_t colour)
 {

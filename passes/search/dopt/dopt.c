@@ -24,15 +24,15 @@
 
 enum dopt_limit {
 	DOPT_SEARCHERS = 2,
-	DOPT_CLOCK = 16,      /* evaluations between two looks at the clock: below a millisecond */
-	DOPT_ROUND = 4000,    /* evaluations of a searcher in a round: a tenth of a second */
+	DOPT_CLOCK = 16,      /* evaluations between reads of the clock: < 1 ms */
+	DOPT_ROUND = 4000,    /* evaluations of a searcher per round: a tenth of a second */
 	DOPT_ROUND_NODE = 64, /* and for each node, if that is less */
-	DOPT_PATIENCE = 40,   /* rounds without anything better after which it is over */
-	DOPT_TURNS = 6,       /* of order and messages */
+	DOPT_PATIENCE = 40,   /* the search ends after this many rounds without improvement */
+	DOPT_TURNS = 6,       /* rounds of order and messages */
 	DOPT_SWEEPS = 12,     /* the first of two searchers sweeps kernels up to that round */
 	DOPT_TIE = 64,        /* see dopt_score */
-	DOPT_NOISE = 64,      /* of 1024: the other searcher's fusions */
-	DOPT_SMALL = 64,      /* nodes of a step that is worth to be made again, otherwise */
+	DOPT_NOISE = 64,      /* in 1/1024: noise of the other searcher's fusions */
+	DOPT_SMALL = 64,      /* larger steps are not constructed again */
 	DOPT_RESTART_NOISE = 1000,
 };
 
@@ -77,8 +77,8 @@ dopt_more(struct dopt *d)
 }
 
 /*
- * Of two plans that take equally long the one is better that does less: what it has to spare may
- * let another change help. So the sums count too, a little.
+ * Of two plans that take equally long, the one that does less work is better, as its slack may let
+ * another change help. So the sums of times count a little, too.
  */
 void
 dopt_refresh(struct dopt *d)
@@ -121,7 +121,7 @@ go_on_from(struct dopt *d, const struct plan_save *s)
 
 /* --- what it does --- */
 
-/* Messages and order in turns. */
+/* Alternates between messages and order. */
 static void
 coordinate(struct dopt *d)
 {
@@ -135,9 +135,8 @@ coordinate(struct dopt *d)
 }
 
 /*
- * Where messages are packed first they follow the order in which gradients come by themselves, and
- * where the order is made first it follows messages that go one by one. Which is better depends on
- * the step.
+ * If messages are packed first, they follow the given order of gradients; if the order is made
+ * first, it is for unpacked messages. Which is better depends on the step.
  */
 static void
 make(struct dopt *d, uint32_t noise, bool alike)
@@ -158,7 +157,7 @@ make(struct dopt *d, uint32_t noise, bool alike)
 	talloc_free(fused);
 }
 
-/* Once with kernels that have only their shape in common apart, and once not. */
+/* Once without fusing kernels that have only their shape in common, and once with it. */
 static void
 make_all(struct dopt *d, uint32_t noise)
 {
@@ -178,14 +177,14 @@ struct team {
 	struct search *s;
 	struct dopt *d[DOPT_SEARCHERS];
 	uint32_t round;
-	struct plan_save *first; /* as the search got it */
-	uint32_t unchanged;      /* rounds without anything better */
+	struct plan_save *first; /* the plan that the search was given */
+	uint32_t unchanged;      /* rounds without improvement */
 	bool small;              /* see DOPT_SMALL */
 };
 
 struct task {
 	struct team *team;
-	uint32_t first; /* searchers first, first + workers ... */
+	uint32_t first; /* runs searchers first, first + workers ... */
 	uint32_t workers;
 };
 
@@ -197,7 +196,7 @@ work(struct team *t, uint32_t i)
 
 	if (t->round == 0) {
 		make_all(d, i ? DOPT_NOISE : 0);
-		return; /* the best of them is what all go on from */
+		return; /* the best of them, from which all continue */
 	}
 	if (t->round == 1) {
 		dopt_sweep_messages(d);
@@ -228,7 +227,7 @@ thread_main(void *data)
 	return NULL;
 }
 
-/* Runs all searchers; those that have no thread of their own are done by this one. */
+/* Runs all searchers; this thread runs those that have no thread of their own. */
 static void
 run_round(struct team *t, uint32_t workers)
 {
@@ -250,7 +249,7 @@ run_round(struct team *t, uint32_t workers)
 	}
 }
 
-/* Small steps need fewer evaluations before it is worth to look what the other has found. */
+/* Small steps need fewer evaluations before the searchers compare their plans. */
 static uint64_t
 round_of(const struct team *t)
 {
@@ -259,7 +258,7 @@ round_of(const struct team *t)
 	return n < DOPT_ROUND ? n : DOPT_ROUND;
 }
 
-/* A quota for each of what may still be replayed; false: nothing may. */
+/* Divides the remaining evaluations into quotas; false: none are left. */
 static bool
 share_quota(struct team *t)
 {
@@ -277,7 +276,7 @@ share_quota(struct team *t)
 	return round > 0;
 }
 
-/* All go on from the best; the plan of the search is that, too. */
+/* All searchers continue from the best plan, which also becomes the plan of the search. */
 static void
 exchange(struct team *t)
 {
@@ -298,8 +297,8 @@ exchange(struct team *t)
 		t->unchanged = 0;
 }
 
-/* The first searcher knows the best of what the search begins with: all go on from it, unless
- * something better is made of the plan that was given. */
+/* The first searcher has the best of the starting plans: all continue from it, unless the plan made
+ * from the given one is better. */
 static void
 begin_with_best(struct team *t)
 {
@@ -319,7 +318,7 @@ search_dopt(struct search *s)
 
 	t.small = plan_count(s->plan) <= DOPT_SMALL;
 	for (uint32_t i = 0; i < DOPT_SEARCHERS; i++) {
-		/* Trees of their own: a thread allocates in its own tree only. */
+		/* Separate talloc trees: a thread may allocate only in its own. */
 		struct plan *p = i ? plan_clone(NULL, s->plan) : s->plan;
 		t.d[i] = dopt_create(NULL, p, s->o, s->o->seed + i);
 		if (s->o->time_limit > 0)
@@ -328,8 +327,7 @@ search_dopt(struct search *s)
 	}
 	begin_with_best(&t);
 	for (; t.unchanged < DOPT_PATIENCE && share_quota(&t); t.round++) {
-		/* A plan that is replayed as a module makes one, in a context that threads share.
-		 */
+		/* Each replay of such a plan makes a module, in a context that threads share. */
 		run_round(&t, plan_is_whole(s->plan) ? 1 : s->o->workers);
 		exchange(&t);
 	}

@@ -1,12 +1,12 @@
 /*
- * Kernels, without regard to messages: what saves most time first. A heap holds pairs of kernels
- * that may become one, by what that would save: one that reads the other, or two that read the
- * same. A pair is good as long as neither of the two has changed; what changes puts its new pairs
- * in. Layers that are alike have pairs that save the same, so all of them are done in turn.
+ * Kernels, without regard to messages: the fusion that saves most time first. A heap holds pairs of
+ * kernels that may be fused, by the time saved: one reads the other, or both read the same value. A
+ * pair is valid as long as neither kernel has changed; a kernel that changes adds its new pairs.
+ * Layers that are alike have pairs with equal savings, so all of them are fused in turn.
  *
- * Then copies: a kernel that several others read is put into each of them, and is gone if none is
- * left that reads it. Neither step looks at messages: the rest of the engine takes back what delays
- * one that is needed.
+ * Then copies: a kernel that several others read is copied into each of them, and is removed if it
+ * has no other readers. Neither step considers messages: the rest of the engine undoes fusions that
+ * delay a message that is needed.
  */
 #include "passes/search/dopt/impl.h"
 
@@ -16,25 +16,25 @@
 #include <talloc.h>
 
 enum fuse_limit {
-	FUSE_COPIES = 12,  /* more readers than that cost more to compute than to read */
-	FUSE_NOISE = 1024, /* what noise is given in */
+	FUSE_COPIES = 12,  /* with more readers, copies cost more than reading */
+	FUSE_NOISE = 1024, /* unit of `noise` */
 };
 
 struct candidate {
 	replay_time gain;
 	uint32_t a, b;
-	uint32_t age_a, age_b; /* of the kernels when it was found */
+	uint32_t age_a, age_b; /* versions of the two kernels when the pair was found */
 };
 
 struct fuser {
 	struct dopt *d;
 	struct VEC(struct candidate) heap;
-	uint32_t *age; /* [room of the plan] how often a kernel has changed */
+	uint32_t *age; /* [room of the plan] how often the kernel has changed */
 	uint32_t near[DOPT_NEAR], noise;
 	bool alike;
 };
 
-/* More first; of equals, the one with the smaller numbers, so that the order is always the same. */
+/* Larger savings first; ties go to the smaller numbers, so that the order is deterministic. */
 static bool
 before(const struct candidate *x, const struct candidate *y)
 {
@@ -96,7 +96,8 @@ consider(struct fuser *f, uint32_t a, uint32_t b)
 		push(f, (struct candidate){gain, a, b, f->age[a], f->age[b]});
 }
 
-/* Pairs that a kernel is in; of one that has not changed, only those with what comes before it. */
+/* Pairs of the kernel with others; for a kernel that has not changed, only those with smaller
+ * numbers. */
 static void
 consider_all(struct fuser *f, uint32_t node, bool changed)
 {
@@ -177,7 +178,7 @@ dopt_inline(struct dopt *d, uint32_t node)
 
 	if (n > FUSE_COPIES)
 		return false;
-	/* What nobody needs any more is gone at once. */
+	/* Kernels that are no longer read are removed at once. */
 	for (uint32_t i = 0; i < n && plan_exists(d->p, node); i++)
 		if (plan_exists(d->p, d->reader[i]) &&
 			plan_node(d->p, d->reader[i]).kind == PLAN_KERNEL)
@@ -185,7 +186,8 @@ dopt_inline(struct dopt *d, uint32_t node)
 	return any;
 }
 
-/* Puts a kernel into its readers if that saves time in sum; else into each that alone gains. */
+/* Copies a kernel into all its readers if that saves time in total, else into those where it saves
+ * time. */
 static void
 try_inline(struct dopt *d, uint32_t node)
 {
@@ -205,7 +207,7 @@ try_inline(struct dopt *d, uint32_t node)
 			continue;
 		mark = plan_mark(d->p);
 		sum = plan_node(d->p, list[i]).duration;
-		/* A kernel whose results nobody reads goes when it is looked at. */
+		/* A kernel without readers is removed when its turn comes. */
 		if (plan_fuse(d->p, node, list[i], PLAN_FUSE_COPY) && plan_exists(d->p, list[i]) &&
 			plan_node(d->p, list[i]).duration >= sum)
 			plan_undo(d->p, mark);
@@ -217,7 +219,8 @@ dopt_inline_all(struct dopt *d)
 {
 	if (!dopt_may(d, SEARCH_COPY))
 		return;
-	/* From the end on: what is put into a kernel goes with it where that is put. */
+	/* From the end on: a kernel that was copied into another is copied further together with
+	 * it. */
 	for (uint32_t i = plan_count(d->p); i-- > 0 && !dopt_over(d);) {
 		if (i >= plan_count(d->p))
 			continue;

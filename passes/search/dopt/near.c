@@ -1,8 +1,8 @@
 /*
- * Which kernels may gain from being one with another that they have nothing to do with: those that
- * read the same, so that it is read once, and those of the same shape, so that one is launched
- * where there were two. All of a step would be too many pairs, so they are taken from near by: in
- * the list of who reads a value, and in the order of issue.
+ * Finds kernels that may gain from fusion although neither reads the other: those that read the
+ * same value, which is then read once, and those of the same shape, which saves a launch. All pairs
+ * of a step would be too many, so only near ones are taken: near in the list of readers of a value,
+ * or in the issue order.
  */
 #include "ir/base/vec.h"
 #include "ir/ir.h"
@@ -11,16 +11,17 @@
 #include <string.h>
 
 enum near_limit {
-	NEAR_READERS = 12, /* of one value, before and behind */
-	NEAR_ALIKE = 4,    /* of the same shape, before and behind */
-	NEAR_FAR = 48,     /* positions that are looked at for these, before and behind */
+	NEAR_READERS = 12, /* readers of a value examined on either side */
+	NEAR_ALIKE = 4,    /* kernels of the same shape taken on either side */
+	NEAR_FAR = 48,     /* positions examined for them on either side */
 };
 
 struct dopt_near {
-	/* Ops that read a value that no op computes which op i reads: peer[first[i]] ... */
+	/* For op i, ops that read the same values, which no op computes: peer[first[i]] ...
+	 * peer[first[i + 1] - 1]. */
 	uint32_t *first, *peer;
-	uint32_t *shape; /* by op: equal for equal shapes */
-	double *size;    /* by op: elements */
+	uint32_t *shape; /* by op: a number, equal for equal shapes */
+	double *size;    /* by op: number of elements */
 	uint32_t *stamp, now;
 };
 
@@ -52,7 +53,8 @@ is_node(const struct dopt *d, const struct ir_op *op)
 	return plan_home(d->p, plan_number(d->p, op)) != PLAN_NONE;
 }
 
-/* Ops of the plan that read v, into list[NEAR_READERS * 2], those nearest to op i in the block. */
+/* Writes the ops of the plan that read v to list[NEAR_READERS * 2], those nearest to op i in the
+ * block. */
 static uint32_t
 list_readers(const struct dopt *d, const struct ir_value *v, uint32_t i, uint32_t *list)
 {
@@ -145,7 +147,7 @@ add_readers(struct dopt *d, uint32_t node, uint32_t pred, uint32_t *list, uint32
 	return n;
 }
 
-/* That of its largest op. */
+/* The shape of the kernel's largest op. */
 static uint32_t
 shape_of_node(const struct dopt *d, uint32_t node)
 {

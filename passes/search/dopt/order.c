@@ -1,16 +1,16 @@
 /*
  * The order of issue, by forward-backward improvement, a method of scheduling with scarce resources
  * (Li and Willis, "An iterative scheduling technique for resource-constrained project scheduling",
- * 1992). The resources are two, what computes and what communicates, each doing one thing at a
- * time:
+ * 1992). There are two resources, one for computation and one for communication; each does one
+ * thing at a time:
  *
  *     forward    in the order in which the last backward schedule started them, each node is placed
  *                where its stream is first free for long enough after all that it waits for
  *     backward   the same from the end, in the order in which the last forward schedule ended them
  *
- * Each pass sees from the other what is urgent, messages and the queue before them included. The
- * first pass takes what has the longest way to the end. Schedules are judged by the streams alone;
- * where posting and waiting take time, too, the replay has the last word.
+ * Each pass learns from the other which nodes are urgent, including messages and the queue before
+ * them. The first pass prefers nodes with the longest path to the end. Schedules are judged by the
+ * streams alone; as posting and waiting may also take time, the replay decides.
  */
 #include "passes/search/dopt/order.h"
 
@@ -96,7 +96,8 @@ backward(struct order *o, replay_time (*schedule)(struct order *, const struct o
 	return schedule(o, &w);
 }
 
-/* What a schedule in one direction says to the next one in the other: last ended, first started. */
+/* Sets the keys for the next schedule, in the other direction: the node that ended last starts
+ * first. */
 static void
 keys_from_ends(struct order *o)
 {
@@ -104,7 +105,7 @@ keys_from_ends(struct order *o)
 		o->key[i] = -o->end[i];
 }
 
-/* The longest way to the end: what is far from it goes first. */
+/* The key is the longest path to the end: nodes far from it go first. */
 static void
 keys_from_tails(struct order *o)
 {
@@ -118,7 +119,7 @@ keys_from_tails(struct order *o)
 	}
 }
 
-/* The order as it is. */
+/* Keys that reproduce the current order. */
 static void
 keys_from_times(struct order *o, const struct dopt *d)
 {
@@ -126,7 +127,8 @@ keys_from_times(struct order *o, const struct dopt *d)
 		o->key[i] = -plan_node(d->p, o->g.node[i]).end;
 }
 
-/* Back and forth until that no longer helps; what is best by the streams goes to o->best. */
+/* Alternates directions until that no longer helps; the best order of the streams goes to
+ * o->best. */
 static replay_time
 improve(struct order *o, replay_time (*schedule)(struct order *, const struct order_way *),
 	replay_time best)

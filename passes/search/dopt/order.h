@@ -1,11 +1,11 @@
-/* What order.c and schedule.c share. */
+/* Shared by order.c and schedule.c. */
 #ifndef PASSES_SEARCH_SEARCH_DOPT_ORDER_H
 #define PASSES_SEARCH_SEARCH_DOPT_ORDER_H
 
 #include "passes/analysis/replay/fine_heap.h"
 #include "passes/search/dopt/impl.h"
 
-/* Nodes as they are now: numbers 0 ... n - 1 by position. */
+/* The current nodes, numbered 0 ... n - 1 by position. */
 struct order_graph {
 	uint32_t n;
 	uint32_t *node;
@@ -31,35 +31,35 @@ struct entry {
 
 struct order {
 	struct order_graph g;
-	replay_time *key; /* smaller ones first */
+	replay_time *key; /* smaller ones come first */
 	replay_time *start, *end;
 	struct entry *entry;
 	uint32_t *best, *rank;
 	struct stream stream[2];
 	replay_time *release;
-	uint32_t *waits;                     /* for so many */
-	struct fine_heap later[2], ready[2]; /* by stream; by when they are ready, by key */
+	uint32_t *waits;                     /* number of nodes that each node still waits for */
+	struct fine_heap later[2], ready[2]; /* by stream: heaps by ready time, and by key */
 };
 
-/* Where a direction of time finds what a node waits for, and who waits for it. */
+/* For a direction of time: what a node waits for, and what waits for it. */
 struct order_way {
 	const uint32_t *first_pred, *pred, *first_reader, *reader;
-	bool reverse; /* of equals the last one goes first */
+	bool reverse; /* of equal keys the last one goes first */
 };
 
 /*
- * Both fill start[], end[] in the time of that direction, and entry[] in the order in which nodes
- * were placed; they return the makespan. order_insert: by key, in which no node comes before what
- * it waits for, each where its stream is first free for long enough. order_dispatch: whenever a
- * stream is free, it takes of what is ready the smallest key.
+ * Both fill start[] and end[] in the time of that direction, and entry[] in the order in which
+ * nodes were placed; they return the makespan. order_insert places nodes by key, which must respect
+ * dependencies, each where its stream is first free for long enough. order_dispatch: whenever a
+ * stream is free, it takes the ready node with the smallest key.
  */
 replay_time order_insert(struct order *o, const struct order_way *w);
 replay_time order_dispatch(struct order *o, const struct order_way *w);
 
-/* The order of issue is that of starts: best[] of the schedule at hand. */
+/* Sorts best[] by the starts of the current schedule. */
 void order_keep(struct order *o);
 
-/* Room for what they need. */
+/* Allocates the arrays. */
 void order_set_up(struct order *o);
 
 #endif

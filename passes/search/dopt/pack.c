@@ -1,17 +1,16 @@
 /*
- * Messages of gradients: which are packed into one. For messages in the order in which they are
- * ready, packed with neighbours only, the best packing is found exactly, by dynamic programming
- * over how many of them are sent: message j can be the last of a bucket that begins behind any i <
- * j, and
+ * Packing of messages of gradients. For messages in the order in which they are ready, packed only
+ * with neighbours, the best packing is found exactly by dynamic programming over the number of
+ * messages sent: message j can be the last of a bucket that begins after any i < j, and
  *
  *     sent(j)     = max(sent(i), ready(j)) + time(bytes of i+1 ... j)
  *     computed(j) = max(computed(i), sent(j)) + what reads i+1 ... j, in sum
  *
- * where computed(0) is when the kernels end that read no gradient. Both count, so a state j keeps
- * all pairs (sent, computed) of which none is better in both. What a bucket takes is a curve that
- * was sampled from the plan itself: each message alone, and all of them packed one by one.
+ * where computed(0) is the end of the kernels that read no gradient. Both values count, so state j
+ * keeps all Pareto-optimal pairs (sent, computed). The time of a bucket is a curve sampled from the
+ * plan: each message alone, and all of them packed one by one.
  *
- * It is exact for one kind of messages, alone on its stream; the replay judges what comes of it.
+ * This is exact for one kind of messages, alone on its stream; the replay judges the result.
  */
 #include "passes/search/dopt/impl.h"
 
@@ -22,15 +21,15 @@
 #include <talloc.h>
 
 enum pack_limit {
-	PACK_PAIRS = 24,      /* (sent, computed) of a state; hardly ever more than five differ */
-	PACK_MESSAGES = 2000, /* of one kind; the time goes with the square: 0.1 s */
-	PACK_PARTS = 64,      /* more parts than that never help: each costs a latency */
+	PACK_PAIRS = 24,      /* (sent, computed) of a state; rarely more than five */
+	PACK_MESSAGES = 2000, /* messages of one kind; the time grows with the square: 0.1 s */
+	PACK_PARTS = 64,      /* more parts never help: each costs a latency */
 };
 
 struct gradient {
 	uint32_t node;
 	double bytes;
-	replay_time ready, read; /* when it is there; how long kernels take that read it */
+	replay_time ready, read; /* when it is ready; time of the kernels that read it */
 	uint32_t kind;           /* the first in the list that it can be packed with */
 };
 
@@ -41,26 +40,27 @@ struct sample {
 
 struct pair {
 	replay_time sent, computed;
-	uint32_t from, pair; /* the state behind which the last bucket begins, and which pair */
+	uint32_t from, pair; /* the state after which the last bucket begins, and the pair there */
 };
 
 struct packer {
 	struct dopt *d;
 	struct gradient *gradient; /* [n], in the order in which they are ready */
 	uint32_t n;
-	replay_time computed; /* when the kernels end that read none of them */
-	/* Of the kind at hand: */
-	uint32_t *member, nmembers; /* numbers of gradients */
+	replay_time computed; /* end of the kernels that read none of them */
+	/* For the current kind: */
+	uint32_t *member, nmembers; /* numbers of gradients in `gradient` */
 	struct sample *sample;
 	uint32_t nsamples;
 	struct pair (*state)[PACK_PAIRS]; /* [nmembers + 1] */
 	uint32_t *npairs;
-	uint32_t *begin, nbuckets; /* of buckets: members */
+	uint32_t *begin, nbuckets; /* first members of buckets */
 };
 
-/* --- what there is --- */
+/* --- the messages --- */
 
-/* Which nodes lead to a message? Those cannot be packed with what comes of them. */
+/* Marks nodes that lead to a message. A message that leads to another one cannot be packed with
+ * messages that depend on it. */
 static void
 mark_leading(const struct dopt *d, bool *leads)
 {
@@ -73,7 +73,7 @@ mark_leading(const struct dopt *d, bool *leads)
 	}
 }
 
-/* Takes a message apart, into its collectives. */
+/* Unpacks a message into its collectives. */
 static void
 take_apart(struct dopt *d, uint32_t node)
 {
@@ -134,12 +134,13 @@ kind_of(const struct packer *k, uint32_t i)
 	return i;
 }
 
-/* Charges kernels that read gradients to the last one that they read; what others end at. */
+/* Assigns kernels that read gradients to the last gradient that they read; notes the end of the
+ * other kernels. */
 static void
 charge_readers(struct packer *k)
 {
 	const struct dopt *d = k->d;
-	uint32_t *last = d->list; /* by node: the gradient that it waits for, from 1; 0: none */
+	uint32_t *last = d->list; /* by node: 1 + the gradient that it waits for; 0: none */
 	replay_time others = 0, between = 0;
 
 	memset(last, 0, d->room * sizeof *last);
@@ -181,7 +182,7 @@ collect(struct packer *k, uint32_t n)
 	charge_readers(k);
 }
 
-/* --- what a bucket takes --- */
+/* --- the time of a bucket --- */
 
 static bool
 fewer_seconds(struct dopt *d, uint32_t node, uint32_t k, uint32_t *parts, replay_time *best)
@@ -196,8 +197,9 @@ fewer_seconds(struct dopt *d, uint32_t node, uint32_t k, uint32_t *parts, replay
 }
 
 /*
- * The best number of parts of a message, and what it takes then: a power of two, then nearer and
- * nearer to the best beside it. More parts cost latencies and hide stages, so there is one valley.
+ * The best number of parts of a message, and its time: first a power of two, then a search around
+ * it with smaller and smaller steps. More parts add latencies but overlap stages, so there is a
+ * single minimum.
  */
 static replay_time
 best_parts(struct dopt *d, uint32_t node, uint32_t *parts)
@@ -248,7 +250,7 @@ sample_curve(struct packer *k)
 	qsort(k->sample, k->nsamples, sizeof *k->sample, by_bytes);
 }
 
-/* A straight line between samples. */
+/* Linear interpolation between samples. */
 static replay_time
 bucket_time(const struct packer *k, double bytes)
 {
@@ -271,7 +273,8 @@ bucket_time(const struct packer *k, double bytes)
 
 /* --- dynamic programming --- */
 
-/* Puts a pair among those of a state, in the order of `sent`, unless another is as good in both. */
+/* Adds a pair to those of a state, in the order of `sent`, unless another pair is as good in
+ * both. */
 static void
 add_pair(struct packer *k, uint32_t j, struct pair new)
 {
@@ -286,7 +289,7 @@ add_pair(struct packer *k, uint32_t j, struct pair new)
 			pair[n++] = pair[i];
 	while (at < n && pair[at].sent < new.sent)
 		at++;
-	/* Full: what is sent last goes. */
+	/* If the list is full, the pair with the largest `sent` is dropped. */
 	if (n == PACK_PAIRS)
 		n--;
 	if (at <= n && at < PACK_PAIRS) {
@@ -326,8 +329,8 @@ solve(struct packer *k)
 			extend(k, i, j, bytes, read);
 		}
 	}
-	/* Back from the pair that computes first of all; where buckets begin, the last one first.
-	 */
+	/* Goes back from the pair with the least `computed`; writes where buckets begin, the last
+	 * one first. */
 	uint32_t j = k->nmembers, best = 0;
 	for (uint32_t e = 1; e < k->npairs[j]; e++)
 		if (k->state[j][e].computed < k->state[j][best].computed)

@@ -1,7 +1,7 @@
 /*
- * Two ways to make a schedule of two streams from keys: see order.h. Insertion gives
- * what is urgent its place before it looks at the rest, so a long message never delays a short one
- * that many wait for; dispatching never lets a stream wait while there is something to do.
+ * Two ways to make a schedule of two streams from keys: see order.h. Insertion places urgent nodes
+ * before the rest, so a long message never delays a short one that many nodes wait for; dispatching
+ * never lets a stream wait while a node is ready.
  */
 #include "passes/search/dopt/order.h"
 
@@ -12,7 +12,7 @@
 
 /* --- insertion --- */
 
-/* The earliest time from `release` on at which a stream has nothing to do for so long; takes it. */
+/* The earliest time from `release` on at which a stream is free for long enough; reserves it. */
 static replay_time
 place(struct stream *s, replay_time release, replay_time duration)
 {
@@ -29,7 +29,7 @@ place(struct stream *s, replay_time release, replay_time duration)
 		release = replay_later(release, s->span[low].end);
 	if (duration == 0)
 		return release;
-	/* What touches is one. */
+	/* Adjacent spans are merged. */
 	bool joins = low && s->span[low - 1].end == release;
 	bool meets = low < s->n && s->span[low].start == release + duration;
 	if (joins && meets) {
@@ -56,7 +56,7 @@ by_key(const void *a, const void *b)
 	return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* Sorts all nodes by what `key` says, equal ones by position, or from the last one on. */
+/* Sorts all nodes by `key`, equal ones by position, or from the last one on. */
 static void
 sort_nodes(struct order *o, const replay_time *key, bool reverse)
 {
@@ -87,7 +87,8 @@ order_insert(struct order *o, const struct order_way *w)
 
 /* --- dispatching --- */
 
-/* When a stream that is free at t could start something; FINE_LAST_MOMENT: nothing is there. */
+/* The earliest time from t on at which a stream that is free could start a node; FINE_LAST_MOMENT:
+ * there is none. */
 static replay_time
 next_start(const struct order *o, int s, replay_time t)
 {
@@ -99,7 +100,7 @@ next_start(const struct order *o, int s, replay_time t)
 	return release > t ? release : t;
 }
 
-/* Takes what stream s starts at time t. */
+/* Takes the node that stream s starts at time t. */
 static uint32_t
 take(struct order *o, int s, replay_time t)
 {
@@ -148,7 +149,8 @@ order_dispatch(struct order *o, const struct order_way *w)
 void
 order_keep(struct order *o)
 {
-	/* Of two that start at the same time, one taking no time, who waits comes behind. */
+	/* If two start at the same time and one takes no time, the one that waits for the other
+	 * comes later. */
 	for (uint32_t k = 0; k < o->g.n; k++)
 		o->rank[o->entry[k].node] = k;
 	for (uint32_t i = 0; i < o->g.n; i++)

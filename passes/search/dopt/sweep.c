@@ -1,6 +1,6 @@
 /*
- * Every small change of every message, and of one kernel of each kind that looks the same; what is
- * better is kept, and tried on all kernels that look like it.
+ * Tries every small change of every message, and of one kernel of each colour; improvements are
+ * kept, and tried on all kernels of that colour.
  */
 #include "passes/search/dopt/change.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 
 enum sweep_limit {
-	SWEEP_SHIFTS = 12, /* kernels of more ops give no single ones to their neighbours */
+	SWEEP_SHIFTS = 12, /* single ops of larger kernels are not moved to neighbours */
 };
 
 /* --- changes of one message, all of them --- */
@@ -94,7 +94,7 @@ sweep_cuts(struct dopt *d, uint32_t node)
 	return false;
 }
 
-/* What it may do with another kernel. */
+/* Changes of the kernel together with another one. */
 static bool
 sweep_pair(struct dopt *d, uint32_t node, uint32_t other, bool reads)
 {
@@ -146,7 +146,7 @@ same_colour(const void *list, uint32_t i, const void *key)
 	return ((const struct dopt_colours *)list)->at[i] == *(const uint32_t *)key;
 }
 
-/* Remembers a colour; false: it was there. */
+/* Adds a colour to d->seen; false: it was there already. */
 static bool
 see(struct dopt *d, uint32_t colour)
 {

@@ -1,6 +1,6 @@
 /*
- * Small changes at random, most of them where time is lost. A worse plan is gone on from for a
- * while, so that what needs two changes is found, too.
+ * Random small changes, most of them where time is lost. The search continues from a worse plan for
+ * a while, so that it finds improvements that need two changes.
  */
 #include "passes/search/dopt/change.h"
 
@@ -9,16 +9,16 @@
 #include <talloc.h>
 
 enum walk_limit {
-	WALK_REFRESH = 512, /* evaluations after which critical nodes are listed anew */
-	WALK_FAR = 64,      /* places by which a node is moved at most */
-	WALK_FORGET = 32,   /* steps between two times that undoing them is given up */
+	WALK_REFRESH = 512, /* evaluations after which the critical nodes are listed again */
+	WALK_FAR = 64,      /* most positions by which a node is moved */
+	WALK_FORGET = 32,   /* steps after which undo information is dropped */
 };
 
 struct walk {
 	struct dopt *d;
 	replay_time *slack;
 	uint32_t *critical, ncritical;
-	uint64_t refresh; /* evaluations at which critical nodes are listed anew */
+	uint64_t refresh; /* number of evaluations at which the critical nodes are listed again */
 };
 
 static uint32_t
@@ -54,7 +54,7 @@ random_node(struct walk *w)
 	return plan_at(d->p, below(w, plan_count(d->p)));
 }
 
-/* A node that this one reads, of its own kind; PLAN_NONE. */
+/* A node of the same kind that this one reads; PLAN_NONE: none. */
 static uint32_t
 random_pred(struct walk *w, uint32_t node)
 {
@@ -94,7 +94,7 @@ random_partner(struct walk *w, uint32_t node)
 	}
 }
 
-/* A message up to that many messages before or behind. */
+/* A message at most that many messages before or after. */
 static uint32_t
 random_neighbour(struct walk *w, uint32_t node)
 {
@@ -174,7 +174,7 @@ random_message_change(struct walk *w, struct change *c)
 	}
 }
 
-/* A kind of change for that kind of node: all equally often. */
+/* A kind of change for that kind of node: all with equal probability. */
 static bool
 random_change(struct walk *w, struct change *c)
 {
@@ -220,7 +220,7 @@ dopt_walk(struct dopt *d)
 	w->d = d;
 	w->slack = ARRAY_NEW(w, replay_time, d->room);
 	w->critical = ARRAY_NEW(w, uint32_t, d->room);
-	/* A step that finds nothing to try costs no evaluation; no plan has only such for long. */
+	/* A step without a possible change costs no evaluation, so the steps are limited, too. */
 	for (; dopt_more(d) && steps < 64 * (d->quota - first) + 1024; steps++) {
 		if (steps % WALK_FORGET == 0)
 			plan_forget(d->p);

@@ -8,24 +8,24 @@
  *
  * Where the paper leaves something open:
  *   - Random(0, beta) may be beta: otherwise beta = 1 (Table 4) would change nothing.
- *   - The counter counts candidates, as the listing has it, and is looked at between candidates
- *     that are taken from the queue.
- *   - An application draws until what it has drawn is possible, by fuse.h and the graph, so that no
- *     candidate is invalid but those to which nothing could be applied. (Drawing once, nine good
- *     draws would go with a bad one.)
+ *   - The counter counts candidates, as in the listing, and is checked whenever a candidate is
+ *     taken from the queue.
+ *   - An application draws until a draw is possible, by fuse.h and the graph, so that candidates
+ *     are invalid only if no method can be applied. (Drawing once, nine good draws would go with a
+ *     bad one.)
  *   - With n = 0 the candidate is the one that it came from: it is not replayed, but counts and is
- *     queued again, as the listing has it.
+ *     queued again, as in the listing.
  *   - Each candidate is expanded once, so that with one method the queue never holds more than one,
  *     and the first that is alpha times slower ends the search; with three, small steps end so.
- *     The listing has it that way. With search_options.again the best is queued again instead,
- *     until 1,000 candidates have been no better.
+ *     This follows the listing. With search_options.again the best is queued again instead, until
+ *     1,000 candidates have been no better.
  *   - Of candidates that take the same time the latest is taken first: it has the most fused.
  *   - The queue may take search_options.queue_bytes, with the plans that its candidates are kept
  *     as changes of; beyond, the most expensive are dropped until half of that is left.
  * Partitions and orders are not touched: the paper has no such method.
  *
- * A candidate is kept as what was applied to the one that it came from. Only when it is taken is it
- * made, and saved for those that come of it.
+ * A candidate is stored as the moves applied to its parent. It is built only when it is taken from
+ * the queue, and then saved for its children.
  */
 #include "passes/search/papers/disco.h"
 
@@ -39,13 +39,13 @@
 /* A candidate that was expanded. */
 struct base {
 	struct plan_save *save;
-	uint32_t users; /* queued candidates that came from it, and the search while it is there */
+	uint32_t users; /* number of queued children, plus one while the search uses it */
 	size_t bytes;
 };
 
 struct candidate {
 	replay_time cost;
-	uint64_t number; /* in the order in which they were found */
+	uint64_t number; /* number in the order of discovery */
 	struct base *from;
 	struct disco_move *move; /* talloc */
 	uint32_t nmoves;
@@ -57,7 +57,7 @@ struct disco {
 	struct VEC(struct candidate) queue; /* a heap, the cheapest first */
 	size_t bytes;
 	uint64_t numbered;
-	const struct base *here; /* the plan is this one; NULL: none of them */
+	const struct base *here; /* the plan is at this candidate; NULL: at none */
 	struct candidate best;
 	uint64_t unchanged;
 	struct disco_move *move; /* [beta] */
@@ -126,7 +126,7 @@ by_cost(const void *a, const void *b)
 	return comes_before(a, b) ? -1 : 1;
 }
 
-/* Drops the most expensive; what is sorted is a heap. */
+/* Drops the most expensive candidates; a sorted array is also a heap. */
 static void
 make_room(struct disco *d)
 {
@@ -183,7 +183,7 @@ dequeue(struct disco *d)
 
 /* --- candidates --- */
 
-/* The plan as it is now, for candidates that come of it; the caller is its user. */
+/* The current plan as a parent of candidates; the caller is its user. */
 static struct base *
 base_here(struct disco *d)
 {
@@ -205,7 +205,7 @@ go_to(struct disco *d, const struct base *b)
 	d->here = b;
 }
 
-/* Makes the plan what the candidate is, and the candidate something to start from. */
+/* Loads the candidate into the plan, and makes it a parent. */
 static struct base *
 expand(struct disco *d, struct candidate *c)
 {
@@ -227,8 +227,8 @@ expand(struct disco *d, struct candidate *c)
 	return b;
 }
 
-/* Lines 9 to 22 of the listing: one method on the plan as it is, which takes `cost`; the plan is as
- * it was. False: time to stop. */
+/* Lines 9 to 22 of the listing: one method on the current plan, which takes `cost`; the plan is
+ * restored. False: time to stop. */
 static bool
 try_method(struct disco *d, struct base *here, enum disco_method method, replay_time cost)
 {
@@ -284,7 +284,7 @@ start(struct disco *d)
 	release(d, b);
 }
 
-/* It counts, too: there may be nothing that the methods could do. */
+/* The candidate counts even if no method can be applied. */
 static void
 start_again(struct disco *d)
 {

@@ -3,23 +3,23 @@
  *   - a computation op is fused with one of the computation ops that it reads from, which others
  *     read from the fused op afterwards (non-duplicate), or from a copy that stays (duplicate);
  *   - an AllReduce is combined with one of its neighbours.
- * Ops and AllReduces are those of the step as it is, fused ones included, each as likely.
+ * Ops and AllReduces are those of the current step, fused ones included, with equal probability.
  *
- * Neighbours: the paper's tensors are neighbours where of the ops that make them one reads from the
- * other (section 3.2). With ops as small as ours the gradient of a weight is read by its message
- * alone, so no two gradients of different layers would ever be neighbours. The sense is kept: from
- * the kernels that make the tensors of a message one goes to those that they read from and that
- * read from them, step by step, until tensors of other messages are met that could be combined with
- * it. All those at that distance are its neighbours: other tensors of the same kernel before those
- * of the next one, and so from layer to layer.
+ * Neighbours: in the paper, tensors are neighbours if the op that makes one reads from the op that
+ * makes the other (section 3.2). With ops as small as ours, the gradient of a weight is read only
+ * by its message, so two gradients of different layers would never be neighbours. Our definition
+ * keeps the idea: from the kernels that make the tensors of a message the search goes to the
+ * kernels that they read from and that read from them, step by step, until it meets tensors of
+ * other messages that could be combined with it. All those at that distance are its neighbours:
+ * other tensors of the same kernel before those of the next one, and so from layer to layer.
  */
 #include "passes/search/papers/disco.h"
 
 #include "ir/base/alloc.h"
 
 /*
- * So many draws at most for one that is possible. Late in a search one in ten is, and without limit
- * the last search for one would never end.
+ * Limit on the draws for one possible move. Late in a search one in ten is possible, and without a
+ * limit the last draw would never end.
  */
 enum { DRAWS = 20 };
 
@@ -27,12 +27,12 @@ struct disco_draw {
 	struct plan *plan;
 	struct search_random random;
 	uint32_t room;
-	bool kernels;         /* there are some */
+	bool kernels;         /* the step has collectives */
 	uint32_t *collective; /* [ncollectives] ops */
 	uint32_t ncollectives;
-	/* Of a walk: nodes that were met have the stamp `now`. */
+	/* For a walk: visited nodes have the stamp `now`. */
 	uint32_t *stamp, now;    /* [room] */
-	uint32_t *met, nmet;     /* [room] kernels, in the order in which they were met */
+	uint32_t *met, nmet;     /* [room] kernels, in the order of the visit */
 	uint32_t *reader;        /* [room] */
 	uint32_t *found, nfound; /* [room] neighbours */
 };
@@ -97,8 +97,8 @@ any_predecessor(struct disco_draw *d, uint32_t kernel)
 
 /* --- tensor fusion --- */
 
-/* Each message is as likely, however many collectives it carries: the first of them stands for it.
- */
+/* Every message has the same probability, however many collectives it carries: the first of them
+ * represents it. */
 static uint32_t
 any_message(struct disco_draw *d)
 {
@@ -130,7 +130,8 @@ meet(struct disco_draw *d, uint32_t node)
 	d->met[d->nmet++] = node;
 }
 
-/* Who reads from a kernel: messages that go with this one, and kernels to go on with. */
+/* Visits the readers of a kernel: records messages that can be packed with this one, and kernels to
+ * continue with. */
 static void
 look_at_readers(struct disco_draw *d, uint32_t message, uint32_t kernel)
 {
@@ -181,7 +182,7 @@ draw_messages(struct disco_draw *d, struct disco_move *m)
 	if (!d->nfound)
 		return false;
 	m->b = d->found[search_random_below(&d->random, d->nfound)];
-	/* The later one stays where it is: the tensors of both are there by then. */
+	/* The later message keeps its place, where the tensors of both are ready. */
 	if (plan_node(d->plan, m->a).position > plan_node(d->plan, m->b).position) {
 		uint32_t later = m->a;
 		m->a = m->b;

@@ -1,7 +1,7 @@
 /*
  * dPRO's optimizer (Hu et al. 2022, "dPRO: A Generic Performance Diagnosis and Optimization Toolkit
  * for Expediting Distributed DNN Training", sections 5.1 to 5.3, Algorithm 1). Again and again it
- * goes along the critical path and decides for every two neighbours on it whether to fuse them:
+ * goes along the critical path and decides for each two neighbours on it whether to fuse them:
  *
  *     computation ops p[n-1], p[n], with messages q[n-1], q[n] of what they make
  *         fuse if  t(q[n-1]) < t(p[n-1]) + t(p[n]) - t(both as one)            Theorem 1
@@ -9,29 +9,29 @@
  *     messages q[n-1], q[n], of what p[n-1] and p[n] make
  *         fuse if  end(q[n-1]) > end(p[n]) + t_sync(both) - t_sync(q[n])       Theorem 2
  *         then p[n-1] and p[n] too                                             Theorem 3
- *     each message that it comes by, fused or not: in as many parts as take the least t_sync
+ *     each message on the path, fused or not: in the number of parts with the least t_sync
  *
- * A theorem compares the two ways in which the ops at hand can be done (dpro_theorem.c);
- * the step is not replayed for a decision, and none is taken back. After each iteration it is.
+ * A theorem compares the two ways to run the ops (dpro_theorem.c); the step is not replayed for a
+ * decision but once after each iteration, and no decision is undone.
  *
  * Where the paper leaves something open:
- *   - Theorem 1 has <= where the listing has <. Here it is <: what gains nothing is not done.
- *   - q[n] is the message that reads from p[n]; of several (without the coarsened view) all count
- *     in t(q[n-1]), and the one that was issued last is fused. p[n] is the kernel that q[n] reads
- *     from, the one that was issued last.
+ *   - Theorem 1 has <= where the listing has <. Here it is <: fusion without gain is not done.
+ *   - q[n] is the message that reads from p[n]; if there are several (without the coarsened view),
+ *     all count in t(q[n-1]), and the one issued last is fused. p[n] is the kernel that q[n] reads
+ *     from; if there are several, the one issued last.
  *   - Its path is computation, then communication. Ours may change between them more than once, as
- *     ops that update weights come behind; each two neighbours of a kind are looked at, the others
+ *     ops that update weights follow; each two neighbours of the same kind are examined, the others
  *     are left alone.
- *   - end(q[n-1]) follows what was decided on the way, as in Table 1, by
+ *   - end(q[n-1]) takes previous decisions into account, as in Table 1, by
  *         end(q[n]) = max(end(q[n-1]), end(p[n])) + t_sync(q[n])
- *     where end(p[n]) is that of the last replay.
+ *     where end(p[n]) is from the last replay.
  *   - The grid of partition numbers: powers of two up to DPRO_MAX_PARTS.
  *   - "Changes little over 5 search iterations": by at most DPRO_LITTLE of the time. An iteration
- *     that changed nothing would be repeated as it is, so it ends the search, too.
- *   - With symmetry, what was decided for two kernels is also done to kernels like them which are
- * not on the path, where one is issued behind the other. Theorem 2 is about messages that queue up,
- *     as those on the path do, so messages elsewhere are left alone.
- *   - Memory is not looked at (line 1 of the listing): nothing here needs more than the step did.
+ *     without changes would only be repeated, so it ends the search, too.
+ *   - With symmetry, a decision for two kernels is also applied to kernels like them which are not
+ *     on the path, if one directly follows the other in issue order. Theorem 2 is about messages
+ *     that queue up, as those on the path do, so messages elsewhere are left alone.
+ *   - Memory is not checked (line 1 of the listing): no change needs more than the step did.
  */
 #include "passes/search/papers/dpro.h"
 
@@ -51,14 +51,14 @@ dpro_more(struct dpro *d)
 
 /* --- along the critical path --- */
 
-/* The node of the n-th op of the path, as the plan is now; PLAN_NONE: it has gone. */
+/* The node that now has the n-th op of the path; PLAN_NONE: it has been removed. */
 static uint32_t
 node_at(const struct dpro *d, uint32_t n)
 {
 	return plan_home(d->plan, d->path[n]);
 }
 
-/* Nodes are fused on the way; an op says which one they are in. */
+/* Nodes are fused along the way; an op identifies the node that it is in. */
 static void
 name_by_ops(struct dpro *d)
 {
@@ -79,7 +79,7 @@ find_path(struct dpro *d)
 	name_by_ops(d);
 }
 
-/* Computation ops from path[n] on; returns where others begin. */
+/* The end of the run of computation ops that starts at path[n]. */
 static uint32_t
 walk_kernels(struct dpro *d, uint32_t n)
 {
@@ -117,7 +117,7 @@ walk_messages(struct dpro *d, uint32_t n)
 	return n;
 }
 
-/* What was decided, for kernels that are not on the path. */
+/* Applies decisions to kernels that are not on the path. */
 static void
 repeat_decisions(struct dpro *d)
 {

@@ -1,5 +1,5 @@
 /*
- * What the files of the engine `dpro` share:
+ * Shared by the files of the engine `dpro`:
  *
  *     dpro.c          Algorithm 1: along the critical path, again and again
  *     dpro_theorem.c  what is decided for two neighbours on it
@@ -14,8 +14,8 @@
 #include "passes/search/search.h"
 
 /*
- * More parts than that are not tried: 128 parts of the largest tensor of the models that it was
- * measured with (VGG's, 411 MB) are 3 MB each, below the 4 MB of BytePS.
+ * The largest number of parts tried: 128 parts of the largest tensor of the models that dPRO was
+ * measured with (VGG's, 411 MB) have 3 MB each, less than the 4 MB of BytePS.
  */
 enum { DPRO_MAX_PARTS = 128 };
 
@@ -25,34 +25,34 @@ struct dpro {
 	struct search *s;
 	const struct search_options *o;
 	struct plan *plan;
-	struct dpro_alike *alike; /* NULL: every block is looked at by itself */
-	uint32_t *path, npath;    /* [plan_room] ops, each for the node that it is in */
-	replay_time *start, *end; /* [plan_room] of nodes, as the last replay had them */
+	struct dpro_alike *alike; /* NULL: blocks are treated separately */
+	uint32_t *path, npath;    /* [plan_room] ops, each representing the node that it is in */
+	replay_time *start, *end; /* [plan_room] by node, from the last replay */
 	uint32_t *reader;         /* [plan_room] scratch */
-	uint32_t changes;         /* of the plan, in this iteration */
-	bool stop;                /* search_more said so */
+	uint32_t changes;         /* changes of the plan in this iteration */
+	bool stop;                /* search_more returned false */
 };
 
 /* False: time to stop; sets d->stop. */
 bool dpro_more(struct dpro *d);
 
 /*
- * The nodes of a critical path of the last replay, in the order of time, into node[plan_room];
- * returns how many. Each starts when the one before it ends, but for what takes time and is in no
- * node (posting a message, waiting for it).
+ * Writes the nodes of a critical path of the last replay, in the order of time, to node[plan_room];
+ * returns how many. Each starts when the previous one ends, except for times that belong to no node
+ * (posting a message, waiting for it).
  */
 uint32_t dpro_critical_path(const struct plan *p, uint32_t *node);
 
-/* The messages that carry what a kernel makes, the one that was issued last; PLAN_NONE: null. */
+/* Of the messages that carry a result of a kernel, the one issued last; PLAN_NONE: none. */
 uint32_t dpro_message_of(struct dpro *d, uint32_t kernel);
-/* The kernel that makes what a message carries, the one that was issued last; PLAN_NONE: none. */
+/* Of the kernels that make what a message carries, the one issued last; PLAN_NONE: none. */
 uint32_t dpro_kernel_of(const struct dpro *d, uint32_t message);
 
-/* An op that is at home in a node, and read by others if there is one such: that stays when the
- * node is fused. (What nothing reads may be gone then, and is at home nowhere.) */
+/* An op whose home is the node, preferably one that other nodes read: that op stays when the node
+ * is fused. (An op without readers may be removed then, and has no home.) */
 uint32_t dpro_op_of(const struct plan *p, uint32_t node);
 
-/* What it takes to synchronize the tensors of a message; parts: their best number. */
+/* Time to synchronize the tensors of a message, and the best number of parts. */
 struct dpro_sync {
 	replay_time time;
 	uint32_t parts;
@@ -60,44 +60,43 @@ struct dpro_sync {
 
 /* OPTPARTNUM: the best number of parts, by grid search. Sets d->stop. */
 struct dpro_sync dpro_best_parts(struct dpro *d, uint32_t message);
-/* The same for one message of a and b; time negative: they cannot be one. */
+/* As above for one message of a and b; negative time: they cannot be packed. */
 struct dpro_sync dpro_best_parts_packed(struct dpro *d, uint32_t a, uint32_t b);
 
 /*
- * Kernels a and b, neighbours on the critical path: decides by Theorem 1 and does it (lines 6 to 15
- * of the listing). `known`: only what was decided before for kernels like them.
+ * Kernels a and b, neighbours on the critical path: decides by Theorem 1 and applies the decision
+ * (lines 6 to 15 of the listing). `known`: applies only earlier decisions for kernels like them.
  */
 void dpro_kernels(struct dpro *d, uint32_t a, uint32_t b, bool known);
 
 /*
  * Messages a and b: Theorem 2 (lines 18 to 24). Message a runs from start_of_a to *end, which is
- * set to the end of b, or of both as one.
+ * set to the end of b, or of the fused message.
  */
 void dpro_messages(
 	struct dpro *d, uint32_t a, uint32_t b, replay_time start_of_a, replay_time *end);
 
-/* A message goes in the number of parts that is best for it; PLAN_NONE: nothing is done. */
+/* Sets the best number of parts for a message; PLAN_NONE: does nothing. */
 void dpro_part(struct dpro *d, uint32_t message);
 
-/* Fuses what is in one group of the coarsened view. */
+/* Fuses the nodes of each group of the coarsened view. */
 void dpro_coarsen(struct dpro *d);
 
-/* What was decided for two neighbours on the critical path. */
+/* Decisions for two neighbours on the critical path. */
 enum dpro_decision { DPRO_NULL = 0, DPRO_OPFS = 1 << 0, DPRO_TSFS = 1 << 1 };
 
-/* Which parts of a step are alike; owned by `owner`. */
+/* Classes of ops that are alike; owned by `owner`. */
 struct dpro_alike *dpro_alike_create(const void *owner, const struct plan *p);
 
-/* Decisions of before do not count any more. */
+/* Drops all earlier decisions. */
 void dpro_alike_forget(struct dpro_alike *a);
 
-/* A number that nodes of blocks that are alike have in common; that of PLAN_NONE is one of its
- * own. */
+/* A number that nodes of alike blocks have in common; PLAN_NONE has a number of its own. */
 uint64_t dpro_alike_class(const struct dpro_alike *a, const struct plan *p, uint32_t node);
-/* Of several numbers, in that order. */
+/* A hash of several such numbers, in that order. */
 uint64_t dpro_alike_mix(const uint64_t *class, uint32_t n);
 
-/* Was something decided before for a `what` of that number? *value is what. */
+/* Is there an earlier decision for `what`, a hash? *value: the decision. */
 bool dpro_alike_find(const struct dpro_alike *a, uint64_t what, uint32_t *value);
 void dpro_alike_set(struct dpro_alike *a, uint64_t what, uint32_t value);
 

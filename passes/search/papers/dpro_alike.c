@@ -1,13 +1,13 @@
 /*
- * Symmetry (dPRO, section 5.3): models repeat blocks, such as the layers of a transformer, and what
- * is decided for one of them holds for the others. The paper does not say how blocks are found.
- * Here ops are alike that have the same key (cost_op_key) and whose neighbourhoods are: what they
- * read and who reads them, RADIUS steps far, which leaves out the first and the last block, whose
- * neighbours are others. Nodes are alike whose ops are. The first decision of an iteration for two
- * nodes counts for all pairs like them.
+ * Symmetry (dPRO, section 5.3): models repeat blocks, such as the layers of a transformer, and a
+ * decision for one of them holds for the others. The paper does not say how blocks are found. Here
+ * two ops are alike if they have the same key (cost_op_key) and their neighbourhoods are alike: the
+ * ops that they read and their readers, up to RADIUS steps away. That leaves out the first and the
+ * last block, whose neighbours differ. Two nodes are alike if their ops are. The first decision of
+ * an iteration for two nodes counts for all pairs like them.
  *
- * The numbers are hashes of 64 bits: that two of a million ops that differ agree has a chance of 1
- * in 37 million, and the harm is a decision that was made for another pair.
+ * The numbers are hashes of 64 bits: the chance that two different ops of a million collide is 1 in
+ * 37 million, and the harm is a decision made for another pair.
  */
 #include "passes/search/papers/dpro.h"
 
@@ -45,7 +45,7 @@ dpro_alike_mix(const uint64_t *class, uint32_t n)
 
 /* --- ops --- */
 
-/* What it is: its key, or, where it is no work, its name in the table and its types. */
+/* The hash of an op itself: its key or, if it does no work, its name in the table and its types. */
 static uint64_t
 hash_op(const struct ir_op *op)
 {
@@ -74,7 +74,7 @@ hash_around(const struct plan *p, uint32_t number, const uint64_t *hash)
 		const struct ir_op *from = ir_operand(op, i)->op;
 		h = mix64(h ^ mix64(from ? hash[plan_number(p, from)] : 0));
 	}
-	/* The order of readers is no property of a block: a sum. */
+	/* The sum does not depend on the order of readers, which may differ between blocks. */
 	for (int i = 0; i < op->nresults; i++)
 		IR_FOR_USES (u, &op->result[i])
 			readers +=

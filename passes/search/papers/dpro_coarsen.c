@@ -1,14 +1,14 @@
 /*
- * The coarsened view (dPRO, section 5.3): what Theorem 3 would fuse in any case is fused before the
- * search begins. A computation op that makes no tensor to be synchronized is put into a group with
- * one near it that does, and messages of what one op makes into one.
+ * The coarsened view (dPRO, section 5.3): nodes that Theorem 3 would fuse in any case are fused
+ * before the search begins. A computation op that makes no tensor to be synchronized joins the
+ * group of a nearby op that does, and messages with results of the same op are packed into one.
  *
  * The paper leaves the algorithm to its appendix. Here an op without a tensor joins the group of an
  * op that reads from it, the first of them in the order of issue, or else of one that it reads
  * from, the last of them. The last ops go first, so that groups grow from the ops with tensors up
- * through what leads to them; then the first, for those that come behind. As in Theorem 1, whose
- * message takes no time here, an op that would make the group slower stays by itself, and so does
- * what one kernel cannot do.
+ * through the ops that lead to them; then the first ops, for those that follow. As in Theorem 1,
+ * where the message takes no time here, an op that would make the group slower stays separate, and
+ * so does an op that cannot be in the kernel.
  */
 #include "passes/search/papers/dpro.h"
 
@@ -18,7 +18,7 @@
 
 struct view {
 	struct dpro *d;
-	bool *tensor; /* [plan_room] a kernel of whose group a message reads */
+	bool *tensor; /* [plan_room] does a message read from the kernel's group? */
 	uint32_t *op; /* [n] of each kernel, one op */
 	uint32_t n;
 };
@@ -35,7 +35,7 @@ join(struct view *v, uint32_t kernel, uint32_t group)
 	       plan_fuse(p, kernel, group, PLAN_FUSE);
 }
 
-/* Into the group of a kernel that reads from it. */
+/* Joins the group of a kernel that reads from it. */
 static bool
 join_reader(struct view *v, uint32_t kernel)
 {
@@ -52,7 +52,7 @@ join_reader(struct view *v, uint32_t kernel)
 	return first != PLAN_NONE && join(v, kernel, first);
 }
 
-/* Into the group of a kernel that it reads from. */
+/* Joins the group of a kernel that it reads from. */
 static bool
 join_read(struct view *v, uint32_t kernel)
 {
@@ -69,7 +69,7 @@ join_read(struct view *v, uint32_t kernel)
 	return last != PLAN_NONE && join(v, kernel, last);
 }
 
-/* Messages of what one kernel makes become one. */
+/* Packs the messages with results of one kernel into one. */
 static void
 join_messages(struct view *v, uint32_t kernel)
 {

@@ -1,11 +1,11 @@
 /*
- * The critical path of a plan, from its end back: before each node the one that ended last among
- * those that it reads from and the one before it on its stream. (Events of posting and waiting are
- * in no node, so ends and starts need not meet.)
+ * The critical path of a plan, found from its end back: the predecessor of a node is the one that
+ * ended last among the nodes that it reads from and the previous node on its stream. (Posting and
+ * waiting belong to no node, so there may be gaps between nodes.)
  */
 #include "passes/search/papers/dpro.h"
 
-/* The node before position `at` of the same kind; PLAN_NONE: there is none. */
+/* The last node of the same kind before position `at`; PLAN_NONE: there is none. */
 static uint32_t
 before_on_stream(const struct plan *p, uint32_t at, enum plan_kind kind)
 {

@@ -1,7 +1,7 @@
 /*
  * t_sync(s, k), the time of a message of s bytes in k parts, and the k for which it is least, by
  * grid search (dPRO, sections 5.1 and 5.2). With partial replay (5.3) only that message is
- * replayed; without it the whole step is, changed accordingly, for every k.
+ * replayed; without it the whole changed step, for every k.
  */
 #include "passes/search/papers/dpro.h"
 
@@ -22,7 +22,7 @@ replay_all(struct dpro *d, uint32_t message, uint32_t parts)
 	return t;
 }
 
-/* Tries the grid for the message, or for one of it and `with`. */
+/* Tries the grid for the message alone, or packed with `with`. */
 static struct dpro_sync
 best_of_grid(struct dpro *d, uint32_t with, uint32_t message)
 {

@@ -1,6 +1,6 @@
 /*
- * What dPRO's theorems (section 5.1) say of two neighbours on the critical path, and doing it.
- * Times of ops are those of the last replay, durations those of the plan as it is now.
+ * Decides by dPRO's theorems (section 5.1) for two neighbours on the critical path, and applies the
+ * decisions. Start and end times are from the last replay, durations from the current plan.
  */
 #include "passes/search/papers/dpro.h"
 
@@ -14,7 +14,7 @@ may(const struct dpro *d, enum search_moves m)
 	return d->o->moves & m;
 }
 
-/* Nothing is undone; what could be is forgotten before it fills the caches. */
+/* Changes are never undone; the undo log is dropped before it fills the caches. */
 static void
 count_change(struct dpro *d)
 {
@@ -60,7 +60,7 @@ dpro_part(struct dpro *d, uint32_t message)
 
 /* --- Theorem 1 --- */
 
-/* What all messages take that carry what a kernel makes. */
+/* Total time of all messages that carry results of a kernel. */
 static replay_time
 messages_time(struct dpro *d, uint32_t kernel)
 {
@@ -111,7 +111,7 @@ dpro_kernels(struct dpro *d, uint32_t a, uint32_t b, bool known)
 
 /* --- Theorem 2 --- */
 
-/* When the operands of a message are there, as of the last replay. */
+/* When the operands of a message are ready, according to the last replay. */
 static replay_time
 ready(const struct dpro *d, uint32_t message)
 {

@@ -1,11 +1,11 @@
 /*
- * A plan becomes IR. Each node is made beside the ops that it stands for: a kernel of several as a
- * fuse of copies, a message of several as one variadic collective. Then readers are told, the old
- * ops erased, and the block is put together anew in the order of the plan. Ops that do no work
- * (views, constants) are appended once their operands are in the block, except views in loops over
- * time: a loop may end at one (ir/memory/issue.h), so each stays after the work that precedes it in
- * the module, or is put before the first op that reads it. A plan that was not changed thus has the
- * loops of its module.
+ * Converts a plan to IR. Each node is built while the ops that it stands for still exist: a kernel
+ * of several ops as a fuse of copies, a message of several collectives as one variadic collective.
+ * Then uses are redirected, the old ops are erased, and the block is rebuilt in the order of the
+ * plan. Ops that do no work (views, constants) are appended once their operands are in the block,
+ * except views in loops over time: a loop may end at one (ir/memory/issue.h), so each stays after
+ * the work that precedes it in the module, or is put before the first op that reads it. A plan that
+ * was not changed thus has the loops of its module.
  */
 #include "passes/search/plan/impl.h"
 
@@ -19,15 +19,15 @@ struct maker {
 	const struct plan *p;
 	struct ir_module *m;
 	struct ir_block *block;
-	struct ir_numbering *ops; /* of the block as it was */
-	struct ir_op **op;        /* [nops] by number; NULL: it is gone */
-	struct ir_op **made;      /* [count] by position */
-	uint32_t *behind;         /* [nops] the node that a view in a loop stays behind: room: it is
-				      before all of them; PLAN_NONE: no such view */
-	bool *passed;             /* [room + 1] a node and the views behind it are in the block */
-	uint32_t *waits; /* by op->id: what it waits for that is not there yet; PUT: it is there */
-	uint32_t n;      /* ops that are no work */
-	const struct ir_op *wrong; /* an op that was put before its operands, or not at all */
+	struct ir_numbering *ops; /* of the block before the change */
+	struct ir_op **op;        /* [nops] by number; NULL: it has been erased */
+	struct ir_op **made;      /* [count] by position: the op of the node */
+	uint32_t *behind;         /* [nops] the node that a view in a loop follows; room: before all
+	                           * nodes; PLAN_NONE: not such a view */
+	bool *passed;             /* [room + 1] a node and the views after it are in the block */
+	uint32_t *waits; /* by op->id: operands not in the block yet; PUT: op is in the block */
+	uint32_t n;      /* number of ops that do no work */
+	const struct ir_op *wrong; /* an op that was placed before its operands, or not at all */
 };
 
 static struct ir_op *
@@ -108,7 +108,7 @@ tell_readers(struct maker *k)
 }
 
 /* Is the op a view (of a view ...) of a result of an op that is erased? Such views have no readers.
- * Nor has such a barrier: all of its operands stay if one of its results is read. */
+ * Neither do such barriers: if one result of a barrier is read, all of its operands stay. */
 static bool
 views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
 {
@@ -127,7 +127,7 @@ views_gone(const struct maker *k, const struct ir_op *op, const bool *stays)
 	return gone;
 }
 
-/* Ops that now stand in fuses and messages, and those that nothing needs, the last first. */
+/* Erases ops that are now in fuses and messages, and ops without readers, the last first. */
 static void
 erase_old(struct maker *k)
 {
@@ -145,7 +145,7 @@ erase_old(struct maker *k)
 		}
 }
 
-/* Kernels have scalar constants of their own. */
+/* Kernels have their own copies of scalar constants. */
 static void
 erase_constants(struct maker *k)
 {
@@ -160,7 +160,7 @@ erase_constants(struct maker *k)
 
 enum { PUT = UINT32_MAX };
 
-/* An op waits for its operands, and a release for all others that read its value. */
+/* An op waits for its operands, and a release for all other ops that read its value. */
 static uint32_t
 count_waits(const struct ir_op *op)
 {
@@ -221,10 +221,10 @@ has_passed(const struct maker *k, const struct ir_op *op)
 	return behind == PLAN_NONE || k->passed[behind];
 }
 
-/* Numbers of ops that are no work, and wait for nothing any more. */
+/* Numbers of ops that do no work and whose operands are in the block. */
 struct ready VEC(uint32_t);
 
-/* The op waits for one thing less. */
+/* One of the values that the op waits for is in the block now. */
 static void
 arrive(struct maker *k, struct ready *r, struct ir_op *op)
 {
@@ -246,7 +246,8 @@ arrive_all(struct maker *k, struct ready *r, const struct ir_op *op)
 				arrive(k, r, use->op);
 }
 
-/* Puts an op at the end, and after it what is no work and waits for nothing any more. */
+/* Appends an op to the block, followed by the ops that do no work and now have all their
+ * operands. */
 static void
 put(struct maker *k, struct ir_op *op)
 {
@@ -266,7 +267,7 @@ put(struct maker *k, struct ir_op *op)
 	VEC_FREE(&r);
 }
 
-/* Takes all ops out of the block, and counts what each of them needs. */
+/* Takes all ops out of the block, and counts what each waits for. Returns those that do no work. */
 static struct ir_op **
 take_all(struct maker *k)
 {
@@ -287,7 +288,7 @@ take_all(struct maker *k)
 	return op;
 }
 
-/* Views that stay behind a node, from that number on, in the order of the module. */
+/* Appends the views that follow a node, from number `first` on, in the order of the module. */
 static void
 put_views(struct maker *k, uint32_t first, uint32_t node)
 {
@@ -296,7 +297,7 @@ put_views(struct maker *k, uint32_t first, uint32_t node)
 			put(k, k->op[i]);
 }
 
-/* Views that the op reads do not wait for their nodes any more. */
+/* Appends views that the op reads without waiting for their nodes. */
 static void
 put_needed(struct maker *k, const struct ir_op *op)
 {
@@ -310,7 +311,7 @@ put_needed(struct maker *k, const struct ir_op *op)
 	}
 }
 
-/* May a message be issued before the kernels that are before it in the plan? */
+/* May a message be issued before kernels that precede it in the plan? */
 static bool
 is_carried(const struct plan *p, const struct plan_state *s, const bool *issued)
 {
@@ -320,7 +321,7 @@ is_carried(const struct plan *p, const struct plan_state *s, const bool *issued)
 	return s->npreds && !s->packing;
 }
 
-/* The first message at a position from i on; count: there is none. */
+/* The first message at or after position i; count: there is none. */
 static uint32_t
 next_message(const struct plan *p, uint32_t i)
 {
@@ -330,10 +331,10 @@ next_message(const struct plan *p, uint32_t i)
 }
 
 /*
- * Positions of the plan in the order in which its nodes are issued. Where kernels are queued ahead,
- * a message starts after all kernels that are issued before it (replay/events.h): it is issued as
- * soon as what it carries is there, and the message before it, so that it waits for no others.
- * Copies into a message are work between the kernels, and stay there.
+ * Positions of the plan in the order in which its nodes are issued. If kernels are queued ahead, a
+ * message starts after all kernels that are issued before it (replay/events.h). So it is issued as
+ * soon as its operands, and the previous message, have been issued, and does not wait for other
+ * kernels. Copies into a message are work between the kernels, and stay there.
  */
 static uint32_t *
 issue_order(const void *owner, const struct plan *p)
@@ -410,7 +411,8 @@ plan_apply(const struct plan *p, struct ir_module *m, const struct ir_op **wrong
 	return !missing;
 }
 
-/* Work stands in the block in the issue order of the plan, but for what issues loops. */
+/* Work is placed in the block in the issue order of the plan, except for what the issue order of
+ * loops requires. */
 uint32_t *
 plan_nodes_of(const void *owner, const struct plan *p, struct ir_module *m)
 {

@@ -1,4 +1,4 @@
-/* A plan of a module as it stands: see plan.h. */
+/* Creates the plan of a module as it stands: see plan.h. */
 #include "passes/search/plan/impl.h"
 
 #include "ir/memory/awaited.h"
@@ -32,7 +32,7 @@ plan_split_views(struct ir_module *m)
 			split_view(m, op);
 }
 
-/* The op that makes a value, if it is work; NULL: the value is there from the start. */
+/* The op that makes a value, if it does work; NULL: the value is available from the start. */
 static struct plan_op *
 maker_of(const struct plan_base *b, const struct ir_value *v)
 {
@@ -41,7 +41,8 @@ maker_of(const struct plan_base *b, const struct ir_value *v)
 	return maker && maker->work ? maker : NULL;
 }
 
-/* What reads values through views, and barriers, needs: in b->awaited until the next call. */
+/* The values that an op waits for when it reads v, through views and barriers; in b->awaited, valid
+ * until the next call. */
 static const struct awaited *
 awaited_by(struct plan_base *b, const struct ir_value *v)
 {
@@ -50,7 +51,8 @@ awaited_by(struct plan_base *b, const struct ir_value *v)
 	return &b->awaited;
 }
 
-/* Something that is no work, and no view, needs the values of this one. */
+/* Marks the makers of op's operands as kept: op does no work, is not a view, and needs the
+ * values. */
 static void
 keep(struct plan_base *b, const struct ir_op *op)
 {
@@ -84,7 +86,7 @@ find_work(struct plan_base *b)
 	}
 }
 
-/* The op, the newest that has dependencies, depends on the one of that number. */
+/* Adds a dependency on op `number` to o, which must be the last op with dependencies so far. */
 static void
 add_dep(struct plan_base *b, struct plan_op *o, uint32_t number, uint32_t through)
 {
@@ -120,7 +122,7 @@ find_deps(struct plan_base *b)
 		const struct ir_op *op = o->op;
 		o->first_dep = (uint32_t)b->dep.n;
 		if (!o->work) {
-			/* What reads an op only to hand it on as a view needs nothing itself. */
+			/* An op that only hands a value on as a view needs nothing itself. */
 			if (!op->nresults)
 				keep(b, op);
 			continue;
@@ -153,7 +155,7 @@ find_readers(struct plan_base *b)
 		}
 }
 
-/* May the two share a message? */
+/* Can the two collectives share a message? */
 static bool
 alike(const struct ir_module *m, const struct ir_op *a, const struct ir_op *b)
 {
@@ -171,7 +173,7 @@ alike(const struct ir_module *m, const struct ir_op *a, const struct ir_op *b)
 	return true;
 }
 
-/* The first collective of each kind stands for it; there are few kinds. */
+/* The first collective of each kind represents the kind; there are few kinds. */
 static void
 find_kinds(struct plan_base *b)
 {

@@ -1,9 +1,9 @@
 /*
- * The values of a plan, and undoing their changes: what is about to change is written to a log of
- * words, each record with its kind, index and length behind it, and put back from the newest on.
- * Lists are never changed where they lie but written anew at the end of the pool, so undoing them
- * is to put back where a node's list begins. Of the order moves are logged, and undone by moving
- * back: what stands behind them may be the whole step.
+ * The values of a plan, and undoing their changes: old values are written to a log of words, each
+ * record followed by its kind, index and length, and restored from the newest on. Lists are never
+ * changed in place but written again at the end of the pool, so that undo only restores where a
+ * node's list begins. For the order, moves are logged and undone by moving back: the positions
+ * after a move may be the whole step.
  */
 #include "passes/search/plan/impl.h"
 
@@ -14,19 +14,19 @@ enum plan_log {
 	LOG_HOME,
 	LOG_COPIES,
 	LOG_HOLDER,
-	LOG_TAKEN,  /* a node was taken out of the order at index */
-	LOG_PUT,    /* a node was put into the order at index */
-	LOG_SHIFT,  /* the node at index was put at another position */
-	LOG_BEHIND, /* nodes from index on were put behind another: plan_put_behind */
+	LOG_TAKEN,  /* the node at index was removed from the order */
+	LOG_PUT,    /* a node was inserted into the order at index */
+	LOG_SHIFT,  /* the node at index was moved to another position */
+	LOG_BEHIND, /* nodes from index on were moved after another one: plan_put_behind */
 	LOG_FREE,
 	LOG_SIZES,
 };
 
-enum { RECORD_END = 3 /* words behind a record: kind, index, length */ };
+enum { RECORD_END = 3 /* words after a record: kind, index, length */ };
 
 /* --- the log --- */
 
-/* Copies n words of `from` to the log. */
+/* Appends n words of `from` to the log as a record. */
 static void
 log_words(struct plan *p, enum plan_log kind, uint32_t index, const void *from, uint32_t n)
 {
@@ -69,14 +69,14 @@ plan_log_sizes(struct plan *p)
 void
 plan_dirty(struct plan *p, uint32_t position)
 {
-	p->replayed = false; /* also where the last node goes and the others keep their times */
+	p->replayed = false; /* also if the node is last and the times of the others stay valid */
 	if (position < p->clean)
 		p->clean = position;
 }
 
-/* --- the order, without the log --- */
+/* --- the order, not logged --- */
 
-/* Nodes low ... high - 1 of the order are where they are now. */
+/* Updates the positions of nodes low ... high - 1 of the order. */
 static void
 number(struct plan *p, uint32_t low, uint32_t high)
 {
@@ -117,8 +117,8 @@ shift(struct plan *p, uint32_t from, uint32_t to)
 }
 
 /*
- * The last n of low ... high get the positions at[n], which ascend; the others are moved up, in
- * their order.
+ * Moves the last n nodes of low ... high to the ascending positions at[n]; the others keep their
+ * order.
  */
 static void
 put_before(struct plan *p, uint32_t low, uint32_t high, const uint32_t *at, uint32_t n)
@@ -206,7 +206,7 @@ tidy_holders(struct plan *p)
 	p->nholders = n;
 }
 
-/* Writes the lists that are in use one behind the other once most of the pool is waste. */
+/* Once most of the pool is unused, compacts the lists in use. */
 static void
 plan_tidy(struct plan *p)
 {
@@ -263,8 +263,8 @@ plan_drop_copy(struct plan *p, uint32_t op, uint32_t node)
 	p->holder[before].next = p->holder[at].next;
 }
 
-/* A list of members is searched rather than that of the copies: searches for kernels of many ops
- * have ops with hundreds of copies, in lists that lie all over memory. */
+/* Searches the list of members rather than that of copies: in searches with large kernels, ops have
+ * hundreds of copies, in lists scattered over memory. */
 bool
 plan_holds(const struct plan *p, uint32_t node, uint32_t op)
 {
@@ -308,7 +308,7 @@ plan_insert(struct plan *p, uint32_t node, uint32_t position)
 	open_gap(p, position, node);
 }
 
-/* Takes the node at position `from` to position `to`; those between move by one. */
+/* Moves the node at position `from` to position `to`; the nodes between them move by one. */
 void
 plan_shift(struct plan *p, uint32_t from, uint32_t to)
 {

@@ -44,8 +44,8 @@ reads_node(const struct plan *p, const struct plan_state *s, uint32_t node)
 }
 
 /*
- * Stamps `from` and what stands behind it up to `to`, not included, and needs it. False: `to` needs
- * one of these, other than `from` itself.
+ * Stamps `from` and the nodes between it and `to` that depend on it. False: `to` depends on one of
+ * these other than `from` itself.
  */
 static bool
 stamp_between(struct plan *p, uint32_t from, uint32_t to)
@@ -64,7 +64,8 @@ stamp_between(struct plan *p, uint32_t from, uint32_t to)
 
 /* --- members --- */
 
-/* Both lists in one, ascending, without PLAN_OUT; what either has at home is no copy. */
+/* Merges both lists, ascending, without PLAN_OUT; an op that is at home in either node is not a
+ * copy. */
 static uint32_t
 unite(const struct plan *p, const struct plan_state *a, const struct plan_state *b, uint32_t *to)
 {
@@ -90,7 +91,8 @@ unite(const struct plan *p, const struct plan_state *a, const struct plan_state 
 	return n;
 }
 
-/* Does an op of one read an op of the other through a view, which no kernel would compute? */
+/* Does an op of one node read an op of the other through a view, which a kernel would not
+ * compute? */
 static bool
 view_between(const struct plan *p, const struct plan_state *reader, uint32_t node)
 {
@@ -105,11 +107,11 @@ view_between(const struct plan *p, const struct plan_state *reader, uint32_t nod
 	return false;
 }
 
-/* Of these members, those that node b has, and what they read, directly or not. */
+/* Keeps those members that node b has, and the members that they read, directly or not. */
 static uint32_t
 keep_needed(struct plan *p, uint32_t b, uint32_t *member, uint32_t n)
 {
-	bool *needed = p->flag; /* by op: of members, and whatever they read */
+	bool *needed = p->flag; /* by op: needed by a kept member */
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < n; i++)
@@ -125,7 +127,7 @@ keep_needed(struct plan *p, uint32_t b, uint32_t *member, uint32_t n)
 	return kept;
 }
 
-/* The ops that a kernel of both would have, into op[]; 0: it cannot be. */
+/* Writes the ops of a kernel fused of both to op[]; returns how many, 0: not possible. */
 static uint32_t
 fused_ops(
 	struct plan *p, uint32_t a, uint32_t b, enum plan_fuse how, uint32_t *member, uint32_t *op)
@@ -152,7 +154,7 @@ find_preds_again(struct plan *p, uint32_t node, uint32_t except)
 		plan_find_preds(p, node);
 }
 
-/* Those who read these ops read them from another node from now on. */
+/* Updates the readers of these ops, which now read them from another node. */
 static void
 tell_readers(struct plan *p, const uint32_t *member, uint32_t n, uint32_t except)
 {
@@ -167,7 +169,7 @@ tell_readers(struct plan *p, const uint32_t *member, uint32_t n, uint32_t except
 	}
 }
 
-/* Homes of ops that the node has copies of may be read by nobody any more. */
+/* The homes of ops that the node has copies of may have lost their last reader. */
 static void
 settle_homes(struct plan *p, const uint32_t *member, uint32_t n)
 {
@@ -178,7 +180,7 @@ settle_homes(struct plan *p, const uint32_t *member, uint32_t n)
 	}
 }
 
-/* The members of `from` are at home in `to`, and its copies are there. */
+/* Moves the homes of ops, and the copies, in `from` to `to`. */
 static void
 take_over(struct plan *p, uint32_t from, uint32_t to)
 {
@@ -200,8 +202,8 @@ take_over(struct plan *p, uint32_t from, uint32_t to)
 }
 
 /*
- * Node a goes into b, whose members are then member[n], and which stands where the later of the two
- * stood. False: a path leads from one through others to the other.
+ * Merges node a into b, whose members are then member[n], and which gets the position of the later
+ * of the two. False: a path leads from one through others to the other.
  */
 static bool
 merge(struct plan *p, uint32_t a, uint32_t b, const uint32_t *member, uint32_t n)
@@ -273,9 +275,9 @@ plan_fused_time(struct plan *p, uint32_t a, uint32_t b)
 	return replay_from_seconds(estimator_seconds(p->estimator, op, n, p->flag));
 }
 
-/* --- apart again --- */
+/* --- splitting --- */
 
-/* Members of a node that are, or are not, among op[n], which is ascending. */
+/* The members of a node that are (or, without `among`, are not) in op[n], which is ascending. */
 static uint32_t
 pick(const struct plan *p, uint32_t node, const uint32_t *op, uint32_t n, bool among, uint32_t *to)
 {
@@ -306,7 +308,7 @@ reads_any(const struct plan *p, const uint32_t *reader, uint32_t n, const uint32
 	return false;
 }
 
-/* Does the node stand behind all that it reads? */
+/* Does the node follow all nodes that it reads? */
 static bool
 stands_right(const struct plan *p, uint32_t node)
 {
@@ -331,8 +333,9 @@ new_node(struct plan *p, uint32_t like, uint32_t position)
 	return node;
 }
 
-/* Copies that a new node would have are read from their homes instead, and stand behind the rest;
- * or they are homes now. Returns how many are at home in it. */
+/* Copies that a new node would have are dropped and read from their homes, and moved to the end of
+ * the list; copies without a home become homes. Returns how many members are at home in the
+ * node. */
 static uint32_t
 take_home(struct plan *p, uint32_t *member, uint32_t n, uint32_t from, uint32_t to)
 {
@@ -353,8 +356,8 @@ take_home(struct plan *p, uint32_t *member, uint32_t n, uint32_t from, uint32_t 
 	return kept;
 }
 
-/* What ops that go away read from copies that stay, and from no other node, is at home there now.
- */
+/* If ops that move away read copies that stay, and no node is their home, this node becomes their
+ * home. */
 static void
 promote(struct plan *p, const uint32_t *away, uint32_t n, uint32_t node, uint32_t *rest, uint32_t m)
 {
@@ -379,7 +382,7 @@ take_out(struct plan *p, uint32_t node, uint32_t *away, uint32_t naway, uint32_t
 	uint32_t mark = plan_mark(p);
 	bool first = reads_any(p, rest, nrest, away, naway);
 
-	/* No number is free where every node is home to one op. */
+	/* No number is free if every op has its own node. */
 	if (!p->nfree || (first && reads_any(p, away, naway, rest, nrest)))
 		return PLAN_NONE;
 	bool before = first || p->node[node].message;
@@ -397,7 +400,8 @@ take_out(struct plan *p, uint32_t node, uint32_t *away, uint32_t naway, uint32_t
 	if (exists(p, node))
 		plan_settle(p, node);
 	settle_homes(p, away + naway, ndropped);
-	/* What went away reads copies that stay from their homes now, which have to write them. */
+	/* Ops that moved away now read copies that stay from their homes, which have to write
+	 * them. */
 	settle_homes(p, rest, nrest);
 	if (!exists(p, node) || !exists(p, to) || !stands_right(p, node) || !stands_right(p, to)) {
 		plan_undo(p, mark);
@@ -457,7 +461,7 @@ bool
 plan_pack(struct plan *p, uint32_t a, uint32_t b)
 {
 	assert(exists(p, a) && exists(p, b));
-	/* A barrier may be all that is between two messages. */
+	/* Two messages may depend on each other through a barrier only. */
 	if (!plan_packs(p, a, b) || reads_node(p, &p->node[a], b) ||
 		reads_node(p, &p->node[b], a) ||
 		count_tensors(p, &p->node[a]) + count_tensors(p, &p->node[b]) > IR_MAX_LIST)
@@ -491,7 +495,7 @@ plan_message_time(struct plan *p, uint32_t node, uint32_t parts)
 		p, p->base->op[p->pool[s->op] & PLAN_OP].like, s->bytes, s->nops, parts);
 }
 
-/* The collectives whose row in ir/ops/ops.def has `parts`. */
+/* Does the collective have an attribute `parts` (see its row in ir/ops/ops.def)? */
 static bool
 goes_in_parts(const struct ir_op *op)
 {

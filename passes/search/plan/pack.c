@@ -1,18 +1,18 @@
 /*
- * What has to be copied into a message before it is posted: ir/memory/row.c's rules, asked of a
- * module that is not made yet. A tensor is made in the message where a kernel makes it and nobody
- * but the message reads it; who reads it depends on what is fused.
+ * Which tensors are copied into a message before it is posted: the rules of ir/memory/row.c for a
+ * module that is not built yet. A kernel writes a tensor directly into the message if the message
+ * is its only reader, which depends on fusion.
  */
 #include "passes/search/plan/impl.h"
 
 #include "ir/memory/issue.h"
 #include "ir/memory/storage.h"
 
-/* How often a value is read, as far as it matters: 0, 1, or more. */
+/* Counts the reads of a value: 0, 1, or more. */
 struct readers {
 	const struct plan *p;
 	uint32_t maker; /* op that makes it */
-	uint32_t node;  /* the kernel of several ops that reads it, which does so once */
+	uint32_t node;  /* a kernel of several ops that reads it, counted once */
 	uint32_t n;
 };
 
@@ -78,7 +78,7 @@ count_tensors(const struct plan *p, uint32_t node)
 	return n;
 }
 
-/* The op that stands for the i-th tensor of a message, and which of its operands that is. */
+/* The op of the i-th tensor of a message; *operand: which of its operands the tensor is. */
 static const struct ir_op *
 tensor_of(const struct plan *p, uint32_t node, uint32_t i, int *operand)
 {
@@ -106,7 +106,7 @@ has_slices_in_time(const struct ir_module *m, const struct ir_op *op)
 	return false;
 }
 
-/* PLAN_NONE, where a collective that nothing reads is at home, is none. */
+/* PLAN_NONE, the home of a collective without readers, is not a row. */
 static bool
 is_row(const struct plan *p, uint32_t node)
 {
@@ -123,7 +123,7 @@ is_row(const struct plan *p, uint32_t node)
 	return true;
 }
 
-/* Does the message carry just what the one before has left in a row? */
+/* Does the message carry exactly what the previous one has left in a row? */
 static bool
 continues(const struct plan *p, uint32_t node, uint32_t before)
 {
@@ -163,7 +163,7 @@ is_packed(const struct plan *p, uint32_t node, const struct ir_value *operand)
 	return false;
 }
 
-/* As cost_pack_seconds of the collective that it will be. */
+/* As cost_pack_seconds of the collective that the node will become. */
 replay_time
 plan_packing(const struct plan *p, uint32_t node)
 {
@@ -194,14 +194,14 @@ pack_message(struct plan *p, uint32_t node)
 	plan_dirty(p, p->node[node].position);
 }
 
-/* Messages of several tensors that read the op, also through collectives that are no such message:
- * those work in place, and what is in a row before them is so after them. */
+/* Updates the messages of several tensors that read the op, also through collectives of a single
+ * tensor: those work in place, so that data in a row stays in the row. */
 static void
 pack_readers(struct plan *p, uint32_t op)
 {
 	while (op != PLAN_NONE) {
 		const struct plan_op *o = &p->base->op[op];
-		op = PLAN_NONE; /* the last of the latter: there may be a chain of many */
+		op = PLAN_NONE; /* the last of the latter: their chain may be long */
 		for (uint32_t k = 0; k < o->nreaders; k++) {
 			const uint32_t reader = p->base->reader[o->first_reader + k],
 				       home = p->home[reader];

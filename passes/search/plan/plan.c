@@ -1,7 +1,7 @@
 /*
- * The nodes of a plan: who reads what, what each takes, what they are. A kernel whose members or
- * readers have changed is settled: what nothing needs any more goes, and its time is asked for. How
- * values change so that they can be undone is in log.c.
+ * The nodes of a plan: their members, readers and times. A kernel whose members or readers have
+ * changed is settled: members that are no longer read are dropped, and its time is updated. log.c
+ * changes values so that they can be undone.
  */
 #include "passes/search/plan/impl.h"
 
@@ -12,11 +12,14 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ANSWERS = 1 << 12 /* messages whose times are remembered: a step has some hundred */ };
+enum {
+	ANSWERS = 1 << 12 /* size of the cache of message times: a step has some hundred messages */
+};
 
-/* --- who reads what --- */
+/* --- readers --- */
 
-/* Through a view, which is of what stands in memory: a copy in the same kernel does not serve. */
+/* Does `reader` read op through a view? A view is of a tensor in memory: a copy in the same kernel
+ * does not count. */
 static bool
 reads_by_view(const struct plan *p, uint32_t reader, uint32_t op)
 {
@@ -36,8 +39,8 @@ reads_home(
 	       (!plan_holds(p, node, op) || reads_by_view(p, reader, op));
 }
 
-/* Does a node other than a and b that does `reader`, an op that reads `op`, read it from its home?
- */
+/* Does a node other than a and b that contains `reader`, an op that reads `op`, read it from its
+ * home? */
 static bool
 reader_outside(const struct plan *p, uint32_t op, uint32_t reader, uint32_t a, uint32_t b)
 {
@@ -79,7 +82,7 @@ plan_set_members(struct plan *p, uint32_t node, const uint32_t *member, uint32_t
 	p->node[node].nops = n;
 }
 
-/* Which nodes a node reads from, in the order of its ops and their operands. */
+/* Finds the nodes that a node reads from, in the order of its ops and their operands. */
 void
 plan_find_preds(struct plan *p, uint32_t node)
 {
@@ -113,7 +116,7 @@ plan_find_preds(struct plan *p, uint32_t node)
 	p->npool = at + n;
 }
 
-/* Marks the members that others read. */
+/* Marks the members that other nodes read. */
 static void
 mark_outs(struct plan *p, uint32_t node)
 {
@@ -129,7 +132,7 @@ mark_outs(struct plan *p, uint32_t node)
 	}
 }
 
-/* What a member reads in its own kernel: not through a view. */
+/* Marks the ops that a member reads within its own kernel: not through a view. */
 static void
 mark_read(struct plan *p, uint32_t op)
 {
@@ -142,7 +145,7 @@ mark_read(struct plan *p, uint32_t op)
 	}
 }
 
-/* Drops members that nobody reads any more, neither another node nor a later member: the last first. */
+/* Drops members that no other node and no later member reads, the last first. */
 static void
 drop_unread(struct plan *p, uint32_t node)
 {
@@ -179,7 +182,7 @@ kernel_time(struct plan *p, const struct plan_state *s)
 	return replay_from_seconds(estimator_seconds(p->estimator, op, s->nops, p->flag));
 }
 
-/* Who reads it, what it reads and what it takes, after its members are what they are. */
+/* Updates what the node reads and its time after its members have changed. */
 static void
 find_times(struct plan *p, uint32_t node)
 {
@@ -216,7 +219,7 @@ void
 plan_settle(struct plan *p, uint32_t node)
 {
 	settle(p, node);
-	/* What dropped ops have read may be read by nobody any more. */
+	/* The operands of dropped ops may have lost their last reader. */
 	while (p->dropped.n) {
 		const struct plan_op *o = &p->base->op[VEC_POP(&p->dropped)];
 		for (uint32_t k = 0; k < o->ndeps; k++) {
@@ -272,7 +275,7 @@ plan_time_of_message(struct plan *p, uint32_t like, double bytes, uint32_t tenso
 	return a->time;
 }
 
-/* --- what it is now --- */
+/* --- the current state --- */
 
 uint32_t
 plan_room(const struct plan *p)
@@ -368,7 +371,7 @@ plan_readers(struct plan *p, uint32_t node, uint32_t *reader)
 	return n;
 }
 
-/* --- made, and as it was made --- */
+/* --- creation, and the initial plan --- */
 
 void
 plan_set_up(struct plan *p)

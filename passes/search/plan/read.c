@@ -1,6 +1,6 @@
 /*
- * The plan that a module is which passes have made of a plan's module: their kernels and messages
- * become nodes, in the order of its block. Ops are recognized by the names of their results, which
+ * Reads the plan back from a plan's module that passes have changed: their kernels and messages
+ * become nodes, in the order of the block. Ops are recognized by the names of their results, which
  * passes keep where they fuse, copy and pack.
  */
 #include "passes/search/plan/impl.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Names of results while a module is with such passes: this and the number of their op. */
+/* Names of results while passes change the module: this prefix and the number of the op. */
 static const char prefix[] = "op";
 
 struct ir_module *
@@ -29,7 +29,7 @@ plan_module_to_change(const void *owner, const struct plan *p)
 	return m;
 }
 
-/* The work op whose result a value is, or a copy of it; PLAN_NONE: of none. */
+/* The work op whose result, or a copy of it, a value is; PLAN_NONE: none. */
 static uint32_t
 number_of(const struct plan *p, const struct ir_value *v)
 {
@@ -43,7 +43,8 @@ number_of(const struct plan *p, const struct ir_value *v)
 	return work ? (uint32_t)number : PLAN_NONE;
 }
 
-/* A node while it is read: its members in p->member, of those that others read p->flag by op. */
+/* A node while it is read: its members are in p->member; p->flag, by op, marks those that others
+ * read. */
 struct reader {
 	struct plan *p;
 	const struct ir_module *m;
@@ -58,12 +59,12 @@ add_member(struct reader *r, uint32_t number)
 
 	if (number == PLAN_NONE)
 		return false;
-	if (!r->n || p->member[r->n - 1] != number) /* one op may have several results */
+	if (!r->n || p->member[r->n - 1] != number) /* an op may have several results */
 		p->member[r->n++] = number;
 	return true;
 }
 
-/* A kernel that passes have made, not one that the plan has as one op. */
+/* A kernel that passes have formed, as opposed to a fuse that is a single op of the plan. */
 static bool
 is_made(const struct reader *r)
 {
@@ -92,8 +93,8 @@ read_results(struct reader *r)
 	return true;
 }
 
-/* Those whose results leave the kernel are at home in it, the others are copies until all are read.
- */
+/* Members whose results leave the kernel are at home in it; the others are copies until all nodes
+ * have been read. */
 static void
 add_node(struct reader *r)
 {
@@ -118,7 +119,8 @@ read_node(struct reader *r)
 	return true;
 }
 
-/* An op that leaves no kernel is at home in the first that has it; the others have copies. */
+/* An op whose result leaves no kernel is at home in the first kernel that has it; the others have
+ * copies. */
 static void
 find_copies(struct plan *p)
 {

@@ -1,7 +1,7 @@
 /*
- * What a plan takes: the sweep of replay.h over kernels and messages, without events, since the
- * rules by which kernels, messages, posts and waits follow one another (events.h) are few and all
- * places do the same. A step whose kernels are queued ahead is replayed from the first change on.
+ * The time of a plan: the sweep of replay.h over kernels and messages, without events, since there
+ * are few rules for the order of kernels, messages, posts and waits (events.h) and all devices do
+ * the same. A step whose kernels are queued ahead is replayed from the first change on.
  */
 #include "passes/search/plan/impl.h"
 
@@ -22,11 +22,11 @@ ready_time(const struct plan *p, const struct plan_state *s)
 }
 
 /*
- * --- kernels are queued ahead: a message starts when what it carries is there ---
+ * --- kernels are queued ahead: a message starts when its operands are ready ---
  *
- * That is where plan_apply issues it, so that no other kernel is before it. A message that no kernel
- * carries anything to stays where it is, and starts when the kernels before it are done: earlier its
- * result would take memory for longer.
+ * That is where plan_apply issues it, so that no other kernel is before it. A message without
+ * operands from kernels stays in place, and starts when the kernels before it are done: starting
+ * earlier, its result would take memory for longer.
  */
 
 static replay_time
@@ -62,7 +62,7 @@ replay_ahead(struct plan *p)
 struct thread {
 	struct plan *p;
 	replay_time compute, message, last; /* last: the latest end */
-	uint32_t pending; /* position of the first message that may not have run; no overlap only */
+	uint32_t pending; /* position of the first message that may be pending; if !overlap */
 };
 
 static void
@@ -75,7 +75,7 @@ run_message(struct thread *t, uint32_t node, replay_time *stream)
 	t->last = replay_later(t->last, time->end);
 }
 
-/* Messages that were posted run, in their order, up to that one. */
+/* Runs the posted messages, in order, up to this one. */
 static void
 run_pending(struct thread *t, uint32_t node)
 {
@@ -136,9 +136,9 @@ replay_thread(struct plan *p)
 	return replay_later(t.compute, t.last);
 }
 
-/* --- places that do different things, or loops: the step is put together and replayed --- */
+/* --- devices that do different things, or loops: the step is built and replayed --- */
 
-/* A node runs from the start of its first event to the end of its last. node: by op->id. */
+/* A node runs from the start of its first event to the end of its last one. node: by op->id. */
 static void
 take_times(struct plan *p, const struct cost_step *step, const uint32_t *node)
 {
@@ -212,12 +212,12 @@ at_most(replay_time *latest, replay_time t)
 void
 plan_slack(const struct plan *p, replay_time *slack)
 {
-	replay_time compute = p->makespan, message = p->makespan; /* by when the streams are free */
+	replay_time compute = p->makespan, message = p->makespan; /* latest free times */
 
 	assert(p->replayed);
 	for (uint32_t i = 0; i < p->count; i++)
 		slack[p->order[i]] = p->makespan;
-	/* slack[] holds the latest end until a node's turn comes. */
+	/* Until a node's turn comes, slack[] holds its latest end. */
 	for (uint32_t i = p->count; i-- > 0;) {
 		uint32_t node = p->order[i];
 		const struct plan_state *s = &p->node[node];

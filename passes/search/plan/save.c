@@ -1,4 +1,4 @@
-/* Candidates to come back to: the nodes in their order, with their lists, and nothing else. */
+/* Saved candidates: the nodes in their order, with their lists, and nothing else. */
 #include "passes/search/plan/impl.h"
 
 #include "ir/base/alloc.h"
@@ -8,8 +8,8 @@
 
 struct plan_save {
 	uint32_t count, npool, nfree;
-	uint32_t *number;         /* [count] of the nodes, in the order of issue */
-	struct plan_state *state; /* [count] with lists in `pool` */
+	uint32_t *number;         /* [count] numbers of the nodes, in the issue order */
+	struct plan_state *state; /* [count] states, with lists in `pool` */
 	uint32_t *pool, *free;
 };
 
