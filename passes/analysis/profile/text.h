@@ -21,7 +21,7 @@
 
 #include <stdio.h>
 
-/* What every text begins with; the version behind it is PROFILE_SCHEMA. */
+/* The first line of every text begins with it; PROFILE_SCHEMA, the version, follows. */
 #define PROFILE_TEXT_MARK "dopt-profile "
 
 /* Writes all entries of all devices and backends. False: reported (reading failed, not writing). */
