@@ -1,4 +1,7 @@
-/* The tools, as functions of libdopt.so: they use all of libdopt, of which plugins see the public headers only. */
+/*
+ * The tools, as functions of libdopt.so: they use all of libdopt, while plugins see only its public
+ * headers.
+ */
 #ifndef PASSES_TOOLS_H
 #define PASSES_TOOLS_H
 

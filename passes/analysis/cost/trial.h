@@ -64,7 +64,7 @@ struct trial {
 	const uint64_t *expected;
 	double beat;       /* seconds: only a faster step is accepted; 0: any */
 	bool or_as_before; /* accept a peak above the limit if the unchanged step needs as much */
-	bool all_first;    /* TRIAL_ALL is taken if it fits, even if another amount is faster */
+	bool all_first;    /* TRIAL_ALL is taken if it fits; amounts with a faster step never are */
 };
 
 /* Bytes that a program of the module allocates on a device. */
