@@ -1,6 +1,5 @@
 /*
- * The tools, as functions of libdopt.so: they use all of libdopt, while plugins see only its public
- * headers.
+ * The tools, as functions of libdopt.so: they use all of it; plugins see only its public headers.
  */
 #ifndef PASSES_TOOLS_H
 #define PASSES_TOOLS_H

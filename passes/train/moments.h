@@ -27,10 +27,7 @@ struct ir_value *moments_direction(struct optimizer_step *s, struct moments *m);
  */
 bool moments_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule);
 
-/*
- * A mean that decays by 1 stays 0, and its correction 1 - 1^t is 0: the largest decay is a little
- * less.
- */
+/* A mean with decay 1 stays 0, and its correction 1 - 1^t is 0: the largest decay is a bit less. */
 #define MOMENTS_MOST_DECAY 0.9999999
 
 /* clang-format off */

@@ -1,6 +1,6 @@
 /*
- * The events of a step around their collectives: see fine.h. A clock goes from one thing that
- * happens to the next; all that happens at one moment is done before bandwidth is shared anew.
+ * The events of a step around their collectives: see fine.h. A clock advances from one event to the
+ * next; everything at one moment is processed before bandwidth is shared again.
  */
 #include "passes/analysis/replay/fine.h"
 
@@ -13,15 +13,15 @@
 
 #define NONE UINT32_MAX
 
-/* Progress of a computation a picosecond; slowdowns are rounded to that. */
+/* Progress of a computation per picosecond; slowdowns are rounded to it. */
 #define FULL_SPEED ((int64_t)1 << 30)
 
-/* Slower than that is not slowed down but starved: a wrong measurement. */
+/* A larger slowdown is starvation: a wrong measurement. */
 #define SLOWDOWN_MAX 1000.0
 
 /* A compute stream. */
 struct unit {
-	uint32_t event;            /* that runs, or NONE */
+	uint32_t event;            /* the running event, or NONE */
 	int64_t slow;              /* its speed while its device communicates */
 	replay_time message_delay; /* of a collective that starts while it computes */
 	int64_t message_slow;      /* speed of a collective while it computes */
@@ -32,11 +32,11 @@ struct unit {
 	bool communicates;
 };
 
-/* A collective that runs, by the event that leads it. */
+/* A running collective, identified by the event that leads it. */
 struct instance {
 	uint32_t leader;
-	struct fine_run *run; /* NULL: nothing meets it */
-	/* Of one that nothing meets: */
+	struct fine_run *run; /* NULL: its links carry no other traffic */
+	/* For a collective that shares no links: */
 	uint32_t computing; /* of its devices */
 	int64_t slow;       /* its speed while one of them does */
 	replay_time delay;  /* at its start, if one of them does */
@@ -51,10 +51,11 @@ struct machine {
 	const struct replay_graph *g;
 	struct fine_plans *plans;
 	struct fine_net *net, *alone;
-	uint32_t *waits;        /* [n] for how many events */
+	uint32_t *waits;        /* [n] number of events that it waits for */
 	uint32_t *reader_first; /* [n + 1] */
-	uint32_t *reader;       /* the events that wait for an event, its stream's next one too */
-	uint32_t *parties;      /* [n] by leader: that are not ready */
+	uint32_t *reader;       /* the events that wait for an event, including the next one of its
+				   stream */
+	uint32_t *parties;      /* [n] by leader: number that are not ready */
 	uint32_t *next_party;   /* [n] the next event of the same collective, or NONE */
 	uint32_t *ready, nready;
 	uint32_t *running;         /* [nstreams] the event, or the leader of the collective */
@@ -84,7 +85,7 @@ leader_of(const struct machine *m, uint32_t e)
 	return m->s->leader ? m->s->leader[e] : e;
 }
 
-/* Who waits for whom, streams included. */
+/* The dependencies between events, streams included. */
 static void
 link_events(struct machine *m)
 {
@@ -103,7 +104,7 @@ link_events(struct machine *m)
 		for (uint32_t k = g->dep_first[e]; k < g->dep_first[e + 1]; k++)
 			first[g->dep[k]]++;
 	}
-	/* The end of each list; filling goes back to its start. */
+	/* The end of each list; filling moves it back to its start. */
 	for (uint32_t e = 0; e < g->n; e++)
 		first[e + 1] += first[e];
 	m->reader = ARRAY_NEW(m, uint32_t, first[g->n]);

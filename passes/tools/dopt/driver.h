@@ -117,7 +117,7 @@ struct driver_options {
 	const char *remarks;                    /* "": as messages; else a file for YAML */
 	const char *budget, *host_budget, *workspace, *without, *time_limit;
 	int progress;
-	const char *largest; /* the name after -D whose value -largest finds */
+	const char *largest; /* the `let` whose value -largest finds */
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *explain, *data,
 		*save, *help;
 	int measure_buffers, estimator;
