@@ -1,7 +1,7 @@
 /*
- * Times of collectives on one cluster, kept: a step asks for the same groups with hundreds of
- * sizes. What is kept of a request is a function of its bytes for each algorithm
- * (time.c), found by hashing the devices.
+ * Times of collectives on one cluster, cached: a step uses the same groups with hundreds of sizes.
+ * The cache holds for each request a function of its bytes for each algorithm (time.c), found by
+ * hashing the devices.
  *
  * For N devices in all, a ring, a tree or halving takes O(N log N) sends once, alltoall and
  * parameter servers O(N P); every further size takes no more than the lines of a few phases.

@@ -1,7 +1,7 @@
 /*
- * Trees over nodes, as NCCL lays its trees: the pair of tree.c spans the nodes alone,
- * from one member of each, the head, to another; inside a node a chain goes through the others.
- * With several ways between nodes an allreduce has such a pair for each way, at another head.
+ * Trees over nodes, as in NCCL: the pair of tree.c spans only the nodes, connecting one member of
+ * each, the head; inside a node a chain passes through the others. With several paths between nodes
+ * an allreduce has one such pair for each path, with different heads.
  *
  *     broadcast     home: root -> b -> c          root -> heads of both trees over the other nodes
  *                   each other node: head -> b -> c

@@ -20,8 +20,8 @@
  *
  * Both queries add up the same numbers in the same order, so that answers are bitwise equal: bytes
  * are integers, and arithmetic is summed over the ops in ascending order. The same holds for the
- * network, which is shown the kernel itself (kernel.c): a kernel for it, or that may
- * be in the profile, is made in a copy of the module.
+ * network, whose input is the kernel itself (kernel.c): a kernel that needs it, or that may be in
+ * the profile, is made in a copy of the module.
  */
 #include "passes/analysis/estimate/estimate.h"
 

@@ -1,4 +1,4 @@
-/* -expect: programs that say what they expect. */
+/* -expect: programs with expected results. */
 #include "passes/tools/dopt/checks.h"
 
 #include "ir/base/alloc.h"
@@ -10,7 +10,7 @@
 
 struct driver_checks {
 	unsigned passed, failed, unsupported;
-	/* the program at hand */
+	/* of the current program */
 	struct import_outcome outcome;
 	struct diag *diag;
 	char *message; /* the first error, or the first check that failed; NULL: none */
