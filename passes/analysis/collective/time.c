@@ -4,17 +4,16 @@
  * maxima of linear functions:
  *
  * - A round: the maximum over its sends.
- * - A ring that is repeated R times: its last message has come by one of the ways on which messages
- *   wait for each other, R steps long: a step hands on to the next device, or waits for the sender
- *   to have its last bytes out. Always on: the R sends one behind the other that take longest.
- *   Always waiting: R times the bytes of the slowest sender, and one latency. A way that mixes both
- *   is hardly longer than the better of them: each node that it passes adds the same, so it pays
- *   to pass all or none.
- * - Parts of a message: the way of one through all stages, and for each other one as long as the
- *   slowest stage, or a link that several stages use, is busy with one.
- * - A pipeline of chunks: the latencies on the longest way, and the bytes on the fullest link; the
- *   limit for small chunks, as filling the pipe is then nothing (model.c takes
- *   chunks that make it so).
+ * - A ring that is repeated R times: its last message ends a dependency path of R steps: a step
+ *   passes on to the next device, or waits until the sender has sent its last bytes. Only passing
+ *   on: the R consecutive sends that take longest. Only waiting: R times the bytes of the slowest
+ *   sender, and one latency. A path that mixes both is hardly longer than the longer of these: each
+ *   node on it adds the same, so the longest path passes all nodes or none.
+ * - Parts of a message: one part through all stages, plus for each further part the time of the
+ *   slowest stage, or of a link that several stages use, for one part.
+ * - A pipeline of chunks: the latencies on the longest path, and the bytes on the most loaded link;
+ *   the limit for small chunks, when filling the pipeline costs nothing (model.c chooses
+ *   such chunks).
  */
 #include "ir/base/vec.h"
 #include "passes/analysis/collective/build.h"

@@ -103,7 +103,7 @@ struct memory_curve {
 	const char *peak_name;    /* "matmul %h", "output loss"; "the end of the step" */
 	struct memory_held *held; /* [nheld] at the peak, the largest first */
 	uint32_t nheld;
-	uint64_t allocated; /* as the peak of memory_report: the arena and what is beside it */
+	uint64_t allocated; /* as the peak of memory_report: the arena and memory outside it */
 };
 
 /* The curve of a typed @main without calls; owned by `owner`. Target and effects as above. */

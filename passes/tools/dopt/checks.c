@@ -162,7 +162,7 @@ bool
 driver_checks_run(struct driver_checks *c, const struct ir_module *m)
 {
 	if (!c->outcome.checks)
-		return true; /* nothing to be compared: it need not run */
+		return true; /* nothing to compare: it need not run */
 	if (!run(c, m, INTERP_MEANING, ""))
 		return false;
 	return c->message || ir_places(m) < 2 || run(c, m, INTERP_LAYOUT, ", with layouts");
