@@ -46,7 +46,7 @@ enum fuse_verdict {
 	FUSE_PLACES,    /* other devices compute one of them */
 	FUSE_SPACES,    /* incompatible iteration spaces */
 	FUSE_AFTER_SUM, /* one reads a sum that is complete only when the kernel ends */
-	FUSE_POSITIONS, /* one reads another at positions of its own: rows by number, a slice */
+	FUSE_POSITIONS, /* one reads another at computed positions: rows by number, a slice */
 	FUSE_PRODUCT,  /* two products, or one that does not come first, or too large an epilogue */
 	FUSE_OPS,      /* more ops than a kernel may have */
 	FUSE_OPERANDS, /* more operands */

@@ -71,7 +71,7 @@ axes_text(struct planner *p, const struct plan_base *b)
 	return text_append(text, "]");
 }
 
-/* The number of micro-batches, if the batch allows it; 0: none. */
+/* The largest number of micro-batches, 4, 2 or 1 per stage, that divides the batch; 0: none. */
 static int64_t
 stage_steps(const struct planner *p, const struct plan_base *b)
 {
@@ -135,8 +135,8 @@ add_word(struct planner *p, const struct plan_base *b, const char *word, struct 
 }
 
 /*
- * Passes the following passes to parallelize, which compares plans with them, so that it need not
- * run again when they change.
+ * Tells parallelize the passes that follow it, with which it compares plans, so that it need not
+ * run again when these change.
  */
 static void
 set_finish(struct planner *p, struct pass_list *list)

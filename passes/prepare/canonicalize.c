@@ -214,7 +214,7 @@ is_unused(const struct ir_op *op)
 	return op && op_is(op, TRAIT_PURE) && op->nresults == 1 && !op->result[0].uses;
 }
 
-/* Visits op again, and its readers, as long as each has a single reader. */
+/* Queues op for another visit, and then its readers, as long as each has a single reader. */
 static void
 look_again(struct canon *c, struct ir_op *op)
 {

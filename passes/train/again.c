@@ -1,4 +1,4 @@
-/* Computing values again: see again.h. */
+/* Recomputation of values: see again.h. */
 #include "passes/train/again.h"
 
 #include "ir/base/alloc.h"

@@ -1,6 +1,6 @@
 /*
- * Computing values again: a copy of some ops of the forward pass, just before the first op of the
- * backward pass that reads what they compute.
+ * Recomputation: some ops of the forward pass are copied to just before the first op of the
+ * backward pass that reads their results.
  *
  *     %h = matmul(%x, %w)             %h = matmul(%x, %w)
  *     %a = exp(%h)                    %a = exp(%h)

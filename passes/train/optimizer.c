@@ -107,8 +107,7 @@ optimizer_state(struct optimizer_step *s, const char *what)
 		s->w->type);
 }
 
-/* One count for all params, in single precision: exact up to 2^24 steps. The first param's state
- * holds it.
+/* One count for all params, in single precision: exact up to 2^24 steps; made for the first param.
  */
 static void
 start_count(struct optimizer_step *s)

@@ -426,7 +426,7 @@ keep_if_better(struct recompute_search *s, bool *chosen, struct recompute_cost *
 	*cost = s->cost;
 }
 
-/* Members of a class are taken from the first on. */
+/* The members of a class that are recomputed are its first ones. */
 static void
 load(struct recompute_search *s, const bool *chosen)
 {

@@ -1,4 +1,4 @@
-/* Sums over whole tensors, whatever their layouts: what norms and tests of all gradients need. */
+/* Sums over whole tensors, in any layout: needed for norms and tests of all gradients. */
 #ifndef PASSES_TOTAL_H
 #define PASSES_TOTAL_H
 

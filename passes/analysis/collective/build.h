@@ -25,9 +25,9 @@ struct placement *placement_of(
 	const void *owner, struct cluster *c, const struct collective_request *q);
 
 /*
- * Number of parallel paths between nodes: the count of the narrowest links from the first node to
- * the second one of the first group that spans two nodes, rounded down to a divisor of the members
- * of a node. 1 if the nodes have different numbers of members or there is only one node.
+ * Number of parallel paths between nodes: the count of distinct narrowest links between the first
+ * two nodes of the first group, lowered to a divisor of the members of a node. 1 if the nodes have
+ * different numbers of members or there is only one node.
  */
 uint32_t placement_ways(const struct placement *at, struct cluster *c);
 

@@ -78,7 +78,7 @@ struct estimate_kernel *estimate_kernel_of(const void *owner, const struct cost_
 	uint32_t kind, const struct ir_module *m, struct bands *b, const struct ir_op *fuse,
 	bool features, const struct estimate_op *const *known);
 
-/* Fills in the features in k; `analytic`: its analytic estimate. */
+/* Fills in k->graph; `analytic`: its analytic estimate. */
 void estimate_features(struct estimate_kernel *k, double analytic, const struct device *d);
 
 /* The network's estimate, seconds. */

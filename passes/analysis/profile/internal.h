@@ -1,4 +1,4 @@
-/* What the files of the profile data base share. */
+/* What the files of the profile database share. */
 #ifndef PASSES_ANALYSIS_PROFILE_INTERNAL_H
 #define PASSES_ANALYSIS_PROFILE_INTERNAL_H
 

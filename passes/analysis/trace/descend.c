@@ -168,7 +168,7 @@ by_duration(const void *x, const void *y)
 	return (a->value > b->value) - (a->value < b->value);
 }
 
-/* All durations, sorted, as differences from those of `middle` by family (NULL: unchanged). */
+/* Sorts the durations by family and value; middle[family] receives the median of each family. */
 static void
 sort_durations(struct duration *list, uint32_t n, double *middle)
 {

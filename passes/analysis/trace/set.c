@@ -1,6 +1,6 @@
 /*
  * The traces of one run. Ranks meet in collectives: those of one communicator (an axis, and a group
- * of ranks along it) are numbered by each member in the same order, so axis, group and number say
+ * of ranks along it) are numbered by each member in the same order, so axis, group and number tell
  * which events belong together.
  */
 #include "ir/base/vec.h"

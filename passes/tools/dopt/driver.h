@@ -136,7 +136,8 @@ struct driver_options {
 	/* Internal state, not options: */
 	struct crash_note *note; /* where the current activity is recorded; NULL: nowhere */
 	const char *instead;     /* passes that searches run instead; NULL: they search */
-	bool defined;            /* the module has been read, so its -D apply to the cluster only */
+	bool defined;            /* -D only apply to the cluster: the module has their values
+				    already */
 	bool is_trial;           /* one of several programs of a module: warnings are given once */
 	struct driver_first *first; /* measuring comes first, by default; NULL: it does not */
 };

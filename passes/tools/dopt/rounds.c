@@ -231,7 +231,7 @@ find_search(const struct driver_options *o)
 	return name;
 }
 
-/* Are there no sources of times for a search, such as a cluster or a profile? */
+/* Does a search for this machine have no source of times, such as a cluster or a profile? */
 static bool
 knows_nothing(const struct driver_options *o)
 {

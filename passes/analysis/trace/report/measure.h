@@ -43,7 +43,7 @@ struct trace_rank_time {
 	double idle;    /* neither runs */
 	uint32_t meets; /* whole collectives that it took part in */
 	uint32_t last;  /* of these: in which it began last */
-	double late;    /* mean delay of these from the previous begin to its own */
+	double late;    /* mean time in these from the second-to-last begin to its own */
 };
 
 struct trace_measured {
