@@ -11,9 +11,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/*
- * A step is kept if computing it took this many times as long as copying it, about 0.5 us per op.
- */
+/* A step is kept if computing it took this many times as long as copying it (0.5 us per op). */
 static const double worth = 4, seconds_of_copy = 5e-7;
 
 /* Maximum ops of all kept steps: some hundreds of megabytes. */

@@ -9,10 +9,7 @@ struct pass_list {
 	int n;
 };
 
-/*
- * The passes of a pipeline text, split at commas; blanks stay with the adjacent text. Owned by
- * `owner`.
- */
+/* The passes of a pipeline text, split at commas; blanks are kept. Owned by `owner`. */
 struct pass_list pass_list_read(const void *owner, const char *text);
 
 /* "a,b{c=1}"; owned by `owner`. */

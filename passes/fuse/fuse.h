@@ -89,8 +89,7 @@ struct ir_op *fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n
 	uint32_t product);
 
 /*
- * Replaces a fuse by its ops, one by one; returns their number. The fuse is
- * erased.
+ * Replaces a fuse by its ops, one by one, and erases it; returns the number of its ops.
  */
 uint32_t fuse_undo(struct ir_module *m, struct ir_op *fuse);
 

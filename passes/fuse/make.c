@@ -113,10 +113,7 @@ add_results(struct maker *k, struct ir_op *const *op, const bool *out)
 		k->fuse->body, ir_op_create(k->m, OP_yield, k->fuse->loc, v, nout, NULL, 0, 0));
 }
 
-/*
- * A product sums, and has two operands: most ops fail this, which is cheap to test without their
- * form.
- */
+/* A product sums, and has two operands: a test without the form that most ops fail. */
 static bool
 may_start(const struct ir_module *m, const struct ir_op *op)
 {

@@ -6,10 +6,7 @@
 /* Properties shown by ops, a set. */
 enum shown {
 	CALL = 1 << 0,
-	/*
-	 * Gradients are reported as outputs until an optimizer consumes them: output("grad.w1",
-	 * %g).
-	 */
+	/* Gradients are outputs until an optimizer consumes them: output("grad.w1", %g). */
 	GRADIENT = 1 << 1,
 	UPDATE = 1 << 2, /* of a param */
 	FUSE = 1 << 3,

@@ -128,10 +128,7 @@ struct pass_hooks {
 enum pass_status pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager,
 	struct ir_module **m, const struct pass_hooks *hooks);
 
-/*
- * The same for the entries from `first` to before `end`, applied to the result of the entries
- * before.
- */
+/* The same for the entries from `first` to before `end`, on the result of earlier entries. */
 enum pass_status pass_pipeline_run_part(const struct pass_pipeline *p, int first, int end,
 	struct pass_manager *manager, struct ir_module **m, const struct pass_hooks *hooks);
 

@@ -254,9 +254,7 @@ pass_pipeline_check(
 	bool ok = true;
 
 	for (int i = 0; i < p->n; i++) {
-		/*
-		 * A fact removed by one of two excluding passes is not reported as missing as well.
-		 */
+		/* A fact removed by one of two excluding passes is not also reported as missing. */
 		ok &= check_conflicts(&c, i) && check_needs(&c, &i);
 		/* Axes made by an earlier pass are looked up when the pass runs. */
 		if (facts_find(c.held, "axes", strlen("axes")) < 0)

@@ -15,10 +15,7 @@
 /* Maximum number of candidates that are expanded in addition to those that become the best. */
 enum { WIDTH = 3 };
 
-/*
- * Total ops processed by all passes of all attempts, after which no move is tried: some seconds of
- * one core.
- */
+/* Limit on the ops processed by all passes of all attempts: some seconds of one core. */
 static const uint64_t most_effort = 4000000;
 
 /* Entries that moves insert, replacing one of the same pass; with "-", names of passes that they

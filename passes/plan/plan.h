@@ -76,10 +76,7 @@ extern const char plan_stage_axis[];
 
 /* meshes.c: fills p->base for this number of devices; 1: only the mesh of the module. */
 void plan_meshes(struct planner *p, int64_t devices);
-/*
- * The base with axes of these sizes, which is added if it is missing; PLAN_PLAIN if there is no
- * room.
- */
+/* The base with axes of these sizes, added if it is missing; PLAN_PLAIN if there is no room. */
 int plan_mesh_of(struct planner *p, const int32_t *size, int n);
 
 /* recipes.c: adds the pipelines to start from, each measured. */

@@ -1,6 +1,6 @@
 /*
- * The choice of plan, on one screen: the command, where tensors are placed, what takes most time,
- * and possible improvements.
+ * The choice of plan, on one screen: the command, placement, the main costs, and possible
+ * improvements.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"

@@ -414,9 +414,7 @@ rewrite_and_drop(struct canon *c, struct ir_op *op, struct ir_op **made)
 	return true;
 }
 
-/*
- * Walks over a block and its bodies. New ops are inserted before the old one and are visited next.
- */
+/* Walks over a block and its bodies. New ops precede the old one and are visited next. */
 static void
 walk(struct canon *c, struct ir_block *b)
 {

@@ -24,10 +24,7 @@ struct rewrite {
 	const char *count; /* its line in the statistics */
 };
 
-/*
- * Row for conversions: a gathered value that is only read in a narrower type is gathered in that
- * type.
- */
+/* Row for conversions: a value that is gathered and then only narrowed is narrowed first. */
 struct ir_value *canon_convert_before_gather(struct canon *c, struct ir_op *op);
 
 extern const char canon_joined[]; /* counts of parallelization ops */
@@ -37,9 +34,7 @@ extern const struct rewrite canon_parallel[];
 /* The rows for matrix products and transposes, ended likewise. */
 extern const struct rewrite canon_products[];
 
-/*
- * The op of that code, with one result and at most one operand, that computes operand i; else NULL.
- */
+/* The op of that code, with one result and at most one operand, that makes operand i; else NULL. */
 static inline struct ir_op *
 canon_made_by(const struct ir_op *op, int i, enum op_code code)
 {

@@ -127,10 +127,7 @@ may_merge(const struct table *t, const struct entry *e, const struct ir_op *op)
 	return e->last >= t->section && (!t->careful || takes_no_room(t, e, op));
 }
 
-/*
- * The op in the table that this one can be merged with; else NULL, and this one is added to the
- * table.
- */
+/* The op in the table that this one can be merged with; else NULL, and this one is added. */
 static struct ir_op *
 table_find(const void *owner, struct table *t, struct ir_op *op)
 {

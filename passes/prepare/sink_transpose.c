@@ -94,9 +94,7 @@ follow(struct sink *s, struct ir_value *v)
 	return x && x->type == want ? x : NULL;
 }
 
-/*
- * Dims of an attribute before the transpose. Without it the op applies to all dims, in any order.
- */
+/* Dims of an attribute before the transpose. Without it the op applies to all dims. */
 static void
 renumber(struct sink *s, struct ir_op *copy, const char *key)
 {

@@ -56,9 +56,7 @@ struct choice {
 	struct flag_rule rule;
 };
 
-/*
- * Built from rows as in passes/pass.h, an array that ends with {NULL}. A row may also set `rule`.
- */
+/* Built from rows as in passes/pass.h, an array ended by {NULL}. A row may also set `rule`. */
 #define CHOICE_ROW(code, ...) {.value = code, .name = __VA_ARGS__},
 #define CHOICES(rows) ((const struct choice[]){rows(CHOICE_ROW){.name = NULL}})
 

@@ -40,10 +40,7 @@ driver_output_close(struct driver_output *o)
 	return false;
 }
 
-/*
- * Why an earlier write to standard output failed: the reason was not kept, so another write is
- * tried.
- */
+/* Why an earlier write to stdout failed: that reason was not kept, so another write is tried. */
 static int
 lost_reason(void)
 {

@@ -1,6 +1,4 @@
-/*
- * The tools, as functions of libdopt.so: they use all of it; plugins see only its public headers.
- */
+/* The tools, as functions of libdopt.so: they use all of it; plugins only its public headers. */
 #ifndef PASSES_TOOLS_H
 #define PASSES_TOOLS_H
 

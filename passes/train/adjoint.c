@@ -402,10 +402,7 @@ emit_expr(struct adjoint *x, const struct expr *e)
 	return NULL;
 }
 
-/*
- * Sums v, of the result's shape, over the dims that the operand lacks or has with size 1, in one
- * op.
- */
+/* Sums v, of the result's shape, over the dims that the operand lacks or has with size 1. */
 static struct ir_value *
 build_unbroadcast(struct adjoint *x, struct ir_value *v)
 {

@@ -10,9 +10,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/*
- * --- properties of the ops ---------------------------------------------------------------------
- */
+/* --- properties of the ops -------------------------------------------------------------------- */
 
 static struct again_op *
 op_of(const struct again *a, const struct ir_op *op)
@@ -110,10 +108,7 @@ is_copyable(const struct ir_module *m, const struct ir_op *op, bool loops, bool 
 {
 	if (!op_is(op, TRAIT_PURE) || op_is(op, TRAIT_NAMED) || !op->noperands || op->body)
 		return false;
-	/*
-	 * A received value is kept: its sender is past its forward pass and could not send it
-	 * again.
-	 */
+	/* A received value is kept: its sender is past its forward pass and cannot resend it. */
 	if (op->code == OP_send || (storage_is_message(m, op) && !collectives))
 		return false;
 	return !loops || issue_op_axes(m, op);
@@ -167,9 +162,7 @@ again_read(const void *owner, const struct ir_module *m, const struct ir_op *los
 	return a;
 }
 
-/*
- * --- which ops are copied -----------------------------------------------------------------------
- */
+/* --- which ops are copied --------------------------------------------------------------------- */
 
 struct copier {
 	const struct again *a;
@@ -219,9 +212,7 @@ backward_reads(const struct copier *c, const struct ir_value *v, int32_t group)
 	return false;
 }
 
-/*
- * Finds the ops that the backward pass reads, and those of their group that they are computed from.
- */
+/* Finds the ops that the backward pass reads, and their producers within their group. */
 static void
 find_needed(struct copier *c)
 {

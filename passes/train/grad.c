@@ -74,9 +74,7 @@ leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_va
 	return op->code == OP_param;
 }
 
-/*
- * --- ops that cannot be differentiated ----------------------------------------------------------
- */
+/* --- ops that cannot be differentiated -------------------------------------------------------- */
 
 /* " %x", or nothing if the value has no name. */
 static const char *
@@ -153,9 +151,7 @@ sum_over_time(struct sweep *s, struct ir_value *g, const struct ir_type *want)
 	return total_convert(&s->b, g, t);
 }
 
-/*
- * Converts the gradient to the required layout; NULL after a report at the op that made the value.
- */
+/* Converts the gradient to the required layout; NULL after a report at the op that made v. */
 static struct ir_value *
 bring(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 {
@@ -369,9 +365,7 @@ seed(struct sweep *s, struct ir_value *loss)
 	return g != NULL;
 }
 
-/*
- * --- paths that end at integers -----------------------------------------------------------------
- */
+/* --- paths that end at integers --------------------------------------------------------------- */
 
 /* Number of values of a path that are named at each of its ends, to keep the message short. */
 enum { WAY_SHOWN = 6 };
@@ -440,10 +434,7 @@ way_text(struct sweep *s, struct ir_op *const *way, const struct ir_value *v)
 	return text_append(text, " -> the loss");
 }
 
-/*
- * Explains a param without a gradient: no dependence and stop_gradient are remarks, integers an
- * error.
- */
+/* Explains a missing gradient: no dependence and stop_gradient are remarks, integers an error. */
 static void
 explain(struct sweep *s, const struct ir_op *param, struct ir_op *const *way)
 {

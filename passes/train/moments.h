@@ -21,10 +21,7 @@ struct moments {
  */
 struct ir_value *moments_direction(struct optimizer_step *s, struct moments *m);
 
-/*
- * optimizer_run with fresh moments as the rule's data; rule NULL: moments_direction is the whole
- * rule.
- */
+/* optimizer_run with fresh moments as the rule's data; rule NULL: plain moments_direction. */
 bool moments_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule);
 
 /* A mean with decay 1 stays 0, and its correction 1 - 1^t is 0: the largest decay is a bit less. */

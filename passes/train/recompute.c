@@ -88,9 +88,7 @@ find_blocks(struct recompute *r)
 	return list;
 }
 
-/*
- * --- remarks -----------------------------------------------------------------------------------
- */
+/* --- remarks ---------------------------------------------------------------------------------- */
 
 static void
 report_group(struct pass_run *run, const char *what, const struct again_group *g)

@@ -40,10 +40,7 @@ int32_t recompute_groups(const struct recompute *r, const bool *chosen, int32_t 
 /* A copy of the step in which the chosen ops are recomputed; owned by `owner`. */
 struct ir_module *recompute_copy(const void *owner, const struct recompute *r, const bool *chosen);
 
-/*
- * Evaluates the step in which the chosen ops are recomputed. False after an error, which is
- * reported.
- */
+/* Evaluates the step in which the chosen ops are recomputed. False: an error was reported. */
 bool recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost);
 
 /*

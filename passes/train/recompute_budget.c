@@ -142,9 +142,7 @@ recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cos
  * evaluation for each step of the search and change little. */
 static const double least_share = 0.002;
 
-/*
- * Values of one name in several blocks are alike; a value without a name is like others of its op.
- */
+/* Values of one name in several blocks are alike; one without a name is like others of its op. */
 static const char *
 key_of(const struct recompute *r, uint32_t i)
 {
@@ -296,10 +294,7 @@ grow(struct recompute_search *s)
 	return true;
 }
 
-/*
- * Takes the fewest members of the class with which the step fits: more of them hardly ever need
- * more memory.
- */
+/* The fewest members of the class with which the step fits: more hardly ever need more memory. */
 static bool
 take_fewest(struct recompute_search *s, struct recompute_class *c)
 {
@@ -375,9 +370,7 @@ leaves_block(const struct recompute *r, uint32_t i)
 	return false;
 }
 
-/*
- * Starts from all values of the blocks except those passed from one to the next, or from nothing.
- */
+/* Starts from all values of the blocks except those passed to the next block, or from nothing. */
 static void
 start_from(struct recompute_search *s, bool blocks)
 {

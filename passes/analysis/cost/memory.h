@@ -20,9 +20,7 @@ struct memory_report {
 	const struct ir_op *at; /* that op; NULL: the end of the step, or there is no step */
 };
 
-/*
- * Needs a typed @main without calls, and a target (NULL: storage_host). `known`: as storage_create.
- */
+/* Needs a typed @main without calls; target NULL: storage_host. `known`: as storage_create. */
 void memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known, struct memory_report *r);
 

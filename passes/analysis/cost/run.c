@@ -181,8 +181,7 @@ check_copies(const struct cost_step *s)
 }
 
 /*
- * A kernel stands for several calls of a framework, counted by `issue`; a collective is one of
- * hundreds.
+ * A kernel stands for several framework calls, counted by `issue`; a collective is one of hundreds.
  */
 static bool
 is_issued(enum event_kind kind)
@@ -339,8 +338,8 @@ slow_stages(struct cost_step *s)
 }
 
 /*
- * The additional time of the host is idle time of the devices; the replay has it before the first
- * kernel.
+ * The additional time of the host is idle time of the devices before the first kernel of the
+ * replay.
  */
 static bool
 replay_with_host(struct cost_step *s)

@@ -90,8 +90,7 @@ trial_apply(const struct trial *t, uint64_t allowed)
 }
 
 /*
- * The storage, which has no owner, is NULL if the step is not faster than `beat` (0: any). False:
- * reported.
+ * The storage has no owner; NULL if the step is not faster than `beat` (0: any). False: reported.
  */
 static bool
 measure(const struct trial_base *b, const struct ir_module *m, double beat, struct trial_result *r,

@@ -1,7 +1,7 @@
 /*
- * The time of a kernel of several ops before it is built. One estimator
- * answers both for a `fuse` in the cost model and for a candidate of a search, so that the search
- * sees exactly the cost that the step has in the end.
+ * The time of a kernel of several ops before it is built. One estimator answers both for a `fuse`
+ * in the cost model and for a candidate of a search, so that the search sees exactly the cost that
+ * the step has in the end.
  *
  *     measured   the profile has exactly this kernel
  *     network    a graph network, trained on measured kernels (DisCo, section 4.3)

@@ -337,7 +337,7 @@ own(struct nest *n)
 }
 
 /*
- * An op that became two (the place of the largest) has the loops of the last, and the work of both.
+ * An op that became two (the place of the largest) has the loops of the last and the work of both.
  */
 static void
 add_ops(struct nest *n, const struct scheme *s, const struct ir_op *kernel)

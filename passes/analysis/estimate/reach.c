@@ -15,9 +15,7 @@ enum { ALIGNED_BYTES = 16 };
 /* An operand with at most this share of the bytes of the result counts as a bias. */
 static const double BIAS_SHARE = 1.0 / 64;
 
-/*
- * An op that accesses less than this share of the data of another does not characterize the kernel.
- */
+/* An op that accesses less than this share of another's data does not characterize the kernel. */
 static const double MUCH = 1.0 / 16;
 
 /* --- one op --- */

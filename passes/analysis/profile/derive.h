@@ -1,6 +1,4 @@
-/*
- * Values derived from measured entries: fits of links, and rates for kernels without measurements.
- */
+/* Values derived from measured entries: fits of links, and rates for unmeasured kernels. */
 #ifndef PASSES_ANALYSIS_PROFILE_DERIVE_H
 #define PASSES_ANALYSIS_PROFILE_DERIVE_H
 

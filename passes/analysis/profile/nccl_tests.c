@@ -239,9 +239,7 @@ size_of_type(struct word type)
 	return 0;
 }
 
-/*
- * The count is of what each rank sends or receives; some collectives have as many parts as ranks.
- */
+/* The count is what each rank sends or receives; some collectives have one part per rank. */
 static bool
 check_size(struct reader *r, const struct word *word, double bytes, int places)
 {

@@ -1,5 +1,5 @@
 /*
- * What the files that turn ops into events share: events.c, and staged.c for loops with a schedule.
+ * Shared by the files that turn ops into events: events.c, and staged.c for loops with a schedule.
  */
 #ifndef PASSES_ANALYSIS_REPLAY_EVENTS_BUILD_H
 #define PASSES_ANALYSIS_REPLAY_EVENTS_BUILD_H

@@ -106,8 +106,7 @@ struct fine_run {
 	uint32_t instance; /* of the caller */
 	uint32_t live;     /* places with stops still to come, for each chunk */
 	struct fine_place {
-		uint32_t stop, turn;  /* of that stop: its current one, or the next one that it
-					 enters */
+		uint32_t stop, turn;  /* its current stop and turn, or those it enters next */
 		uint32_t missing;     /* sends that it waits for to leave the stop */
 		uint32_t missing_out; /* of these, its own sends */
 		bool entered;

@@ -50,10 +50,7 @@ count_members(const void *owner, const uint32_t *class, uint32_t n, uint32_t ncl
 	return members;
 }
 
-/*
- * One of the links of the send: every link of its class carries the same number of sends of its
- * class.
- */
+/* One of the links of the send: all links of its class carry equally many sends of its class. */
 static void
 build_use(struct build *b, struct fine_send *send, uint32_t class, uint32_t link)
 {
@@ -219,10 +216,7 @@ count_stages(struct build *b, struct fine_plan *plan, const struct collective_sc
 		}
 }
 
-/*
- * The bytes of each send: those of the first member of its class, relative to the first send of
- * all.
- */
+/* The bytes of each send: those of the first member of its class, relative to the first send. */
 static void
 fill_amounts(struct fine_plan *plan, const struct fine_shape *shape, const uint32_t *member)
 {

@@ -153,9 +153,7 @@ holds_up(const struct replay_graph *g, const struct replay_result *r, uint32_t d
 uint32_t
 replay_critical_path(const struct replay_graph *g, const struct replay_result *r, uint32_t *path)
 {
-	/*
-	 * An event's dependencies are issued before it, so one backward walk finds the whole path.
-	 */
+	/* An event's dependencies are issued before it, so one backward walk finds the path. */
 	uint32_t n = 0;
 	for (uint32_t p = g->n; p-- > 0;) {
 		uint32_t e = g->order ? g->order[p] : p;

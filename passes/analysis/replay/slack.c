@@ -15,10 +15,7 @@ replay_slack(const struct replay_graph *g, const struct replay_result *r, replay
 		behind[s] = r->makespan;
 	for (uint32_t e = 0; e < g->n; e++)
 		slack[e] = r->makespan;
-	/*
-	 * slack[e] is the latest end when e is reached: all events that wait for it are issued
-	 * later.
-	 */
+	/* slack[e] is the latest end when e is reached: its dependents are issued later. */
 	for (uint32_t p = g->n; p-- > 0;) {
 		uint32_t e = g->order ? g->order[p] : p;
 		replay_time latest = slack[e], *next = &behind[g->stream[e]];

@@ -23,10 +23,7 @@ is_at(const struct staged *s, uint32_t device, uint32_t stage)
 	return events_coordinate(s->b, device, s->l->stage_axis) == s->l->cells->device[stage];
 }
 
-/*
- * Does the op belong to that stage? Only ops that each device runs in its only stage belong to
- * none.
- */
+/* Does the op belong to that stage? Only ops that each device runs in its only stage have none. */
 static bool
 is_of_stage(const struct staged *s, const struct ir_op *op, uint32_t stage)
 {
@@ -82,7 +79,7 @@ emit_cell(struct staged *s, const struct cell_item *it)
 }
 
 /*
- * The next item of a device; a message once both devices have reached it. False: none, or it waits.
+ * The next item of a device; a message once both devices have reached it. False: none, or waiting.
  */
 static bool
 emit_item(struct staged *s, uint32_t device)

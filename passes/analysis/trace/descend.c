@@ -61,9 +61,7 @@ looseness(const struct align_problem *q, int32_t x, int32_t y)
 	return sum;
 }
 
-/*
- * Sets of clocks, as the variables of their offsets: all sets of a few clocks, else single linkage.
- */
+/* Sets of clocks, as variables of their offsets: all sets of a few clocks, else single linkage. */
 static uint32_t
 sets_of_few(const struct align_problem *q, int32_t *list, uint32_t n, bool *set)
 {

@@ -13,9 +13,7 @@ struct fit *fit_create(const void *owner, const struct trace_alignment *a, const
 /* O1 at x, us^2. */
 double fit_value(struct fit *f, const double *x);
 
-/*
- * The mean duration of each part's ends at x, us, into duration[nparts]; 0 for parts without ends.
- */
+/* The mean duration of each part's ends at x, us, in duration[nparts]; 0 for parts without ends. */
 void fit_durations(struct fit *f, const double *x, double *duration);
 
 /*

@@ -56,10 +56,7 @@ base_by_wall(struct trace_alignment *a, const struct trace_set *s, uint32_t cloc
 	a->clock[clock].link = TRACE_LINK_WALL;
 }
 
-/*
- * Bases of the clocks that share collectives with those that have a base, such that the ends of one
- * agree.
- */
+/* Bases of clocks that share collectives with those that have one, so that the ends agree. */
 static void
 spread_bases(struct trace_alignment *a, const struct trace_set *s, bool *known)
 {
@@ -190,9 +187,7 @@ check_part(struct meeting *b, const struct meet_part *p)
 	return false;
 }
 
-/*
- * The meet of an instance, of all its members or of one receiver, unless one clock has all of it.
- */
+/* The meet of an instance, of all members or of one receiver, unless one clock has all of it. */
 static bool
 add_meet(struct meeting *b, const struct trace_instance *in, uint32_t receiver)
 {

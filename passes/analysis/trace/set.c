@@ -186,9 +186,7 @@ list_collectives(struct trace_set *s)
 	return ref;
 }
 
-/*
- * Do two events with one number belong to the same collective of the same step, by different ranks?
- */
+/* Do two events with one number belong to one collective of one step, by different ranks? */
 static bool
 check_members(const struct trace_set *s, struct diag *d, const struct ref *a, const struct ref *b)
 {

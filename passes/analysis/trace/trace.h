@@ -141,9 +141,7 @@ struct trace_set *trace_set_read(
  */
 bool trace_depends(const struct trace_collective *c, int64_t from, int64_t to);
 
-/*
- * Do all members receive the same from all, so that the collective takes as long for each of them?
- */
+/* Do all members receive the same from all, so that it takes as long for each of them? */
 bool trace_symmetric(const struct trace_collective *c);
 
 static inline const struct trace_event *

@@ -325,10 +325,7 @@ combine(const struct attempt *list, int n, unsigned bits, struct attempt *sum)
 	return true;
 }
 
-/*
- * Is x better than y: it fits and y does not, or it is faster, or needs less memory if neither
- * fits?
- */
+/* Is x better than y: only x fits, or it is faster, or needs less memory if neither fits? */
 static bool
 better(const struct advisor *a, const struct attempt *x, const struct attempt *y)
 {

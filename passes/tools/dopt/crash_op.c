@@ -36,10 +36,7 @@
 #endif
 
 enum {
-	/*
-	 * Words of the stack to search: some hundred frames of functions with the op as an
-	 * argument.
-	 */
+	/* Words of the stack to search: some hundred frames of functions that have the op. */
 	WORDS_MAX = 8192,
 	PAGE = 4096,
 	/* Size of the handler's own stack: the crash may be a stack overflow. */
@@ -144,9 +141,7 @@ on_crash(int number, siginfo_t *info, void *context)
 {
 	const ucontext_t *u = context;
 
-	/*
-	 * The data file of -run or -check was truncated: not a bug of ours, and reported already.
-	 */
+	/* The data file of -run or -check was truncated: not our bug, and reported already. */
 	if (number == SIGBUS && rt_shrunk_report(info->si_addr)) {
 		note->done = true;
 		_exit(DRIVER_INPUT);

@@ -86,8 +86,8 @@ decides(const struct measure *s, const struct ir_op *op)
 
 /*
  * Known kernels are kept if others are measured between them: their accesses decide the state of
- * the caches. They are dropped if each kernel is measured alone, and on devices whose memory the
- * program cannot access from the host, except those that decide what others do.
+ * the caches. If each kernel is measured alone they are dropped; on devices whose memory the
+ * program cannot access from the host, only those that decide what others do are kept.
  */
 static int
 drop_known(const struct measure *s, struct found *found, int n)

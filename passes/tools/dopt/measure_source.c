@@ -54,10 +54,7 @@ result_offset(struct measure *s, const struct key *key, const struct lower_actio
 	return offset_of(s, v);
 }
 
-/*
- * Scratch at the offset of the step, shared with other kernels, so that it is still in the caches;
- * -1: none.
- */
+/* Scratch at its offset in the step, shared with other kernels and so in the caches; -1: none. */
 static int64_t
 scratch_offset(struct measure *s, const struct key *key, const struct lower_action *a)
 {

@@ -174,10 +174,7 @@ check_options(const struct driver *t)
 	return o;
 }
 
-/*
- * Can the module be interpreted at all? A module that is too large for it is not the fault of a
- * pass.
- */
+/* Can the module be interpreted? One that is too large for that is not the fault of a pass. */
 static bool
 can_check(struct driver *t, struct ir_module *m)
 {

@@ -34,10 +34,7 @@ options_of(const struct driver *t)
 		.storage = t->storage};
 }
 
-/*
- * Measuring first: kernels and collectives are measured under the conditions of the run, over the
- * same link.
- */
+/* Measuring first: measures kernels and collectives as the program will run, over the same link. */
 static void
 measure_as_run(struct measure_options *mo, const char *command, const void *scratch)
 {

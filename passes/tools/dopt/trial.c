@@ -228,9 +228,7 @@ least_of(const struct candidate *c)
 	return least;
 }
 
-/*
- * The fastest of those that have completed this many rounds and are still in the trial; NULL: none.
- */
+/* The fastest of those that have completed this many rounds and still run; NULL: none. */
 static struct candidate *
 fastest(const struct trial *t, int rounds)
 {
