@@ -61,7 +61,7 @@ count_ops(const struct ir_module *m)
 	return n;
 }
 
-/* --- what a step takes ------------------------------------------------------------------------- */
+/* --- the time of a step ----------------------------------------------------------------------- */
 
 static void
 measure_time(const struct cost_model *model, const struct ir_module *m, struct attempt_result *r)
@@ -122,7 +122,7 @@ attempt_on(const struct pass_manager *manager, const struct cost_model *model, s
 	diag_mute(manager->ctx->diag, muted);
 }
 
-/* --- from what was kept ------------------------------------------------------------------------ */
+/* --- from kept steps -------------------------------------------------------------------------- */
 
 struct attempts *
 attempts_create(const void *owner, const struct pass_manager *manager, const struct ir_module *m)

@@ -31,10 +31,9 @@ enum fuse_limit {
 };
 
 /*
- * The role of each op of a block in a kernel. The table identifies ops by their numbers in the block
- * (ir/numbering.h), and is valid as long as these do not change.
- * `alike`: of the block, needed for the call only. Owned by `owner`. May be used by any number of
- * threads.
+ * The role of each op of a block in a kernel. The table identifies ops by their numbers in the
+ * block (ir/numbering.h), and is valid as long as these do not change. `alike`: of the block,
+ * needed for the call only. Owned by `owner`. May be used by any number of threads.
  */
 struct fuse_table *fuse_table_create(const void *owner, const struct ir_module *m,
 	const struct ir_block *b, const struct alike *alike);

@@ -5,8 +5,8 @@
  * slower than these and fits if one of them does; moves of passes and options improve the best ones
  * (moves.c).
  *
- *     model --recipes--> pipelines --attempts (attempt.h)--> steps: seconds, bytes --moves--> more pipelines
- *                                                                  `--best--> pass_apply on the module
+ *     model --recipes--> pipelines --attempts (attempt.h)--> steps: seconds, bytes --moves--> ...
+ *                                                                 `--best--> pass_apply
  *
  * It is correct because the other passes are: the result is that of the printed pipeline, byte for
  * byte. It must not change the module before the pipeline is chosen.

@@ -21,7 +21,7 @@
  * the module, ops are merged with care: only if the earlier value is alive at the later op anyway,
  * or operands that are as large, and are last read there, die earlier instead.
  *
- *     a = exp(x)  ...  b = exp(x)  last read of x     a lives longer, and x does not die: not with care
+ *     a = exp(x)  ...  b = exp(x)  last read of x     a lives longer, x does not die: not with care
  *     a = exp(x)  ...  last read of a and x: exp(x)   a lives longer instead of x
  */
 #include "passes/pass.h"

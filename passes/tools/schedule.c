@@ -23,7 +23,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Ranks, stages of a rank, micro-batches: each below SCHEDULE_MOST, so that products fit in an int64. */
+/* Ranks, stages of a rank, micro-batches: below SCHEDULE_MOST, so that products fit in an int64. */
 enum { MOST = SCHEDULE_MOST - 1 };
 
 struct tool {

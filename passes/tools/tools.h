@@ -6,7 +6,9 @@
 
 DOPT_API_BEGIN
 
-/* dopt, dopt-profile, dopt-rules, dopt-schedule and dopt-trace with their command lines; the result is the exit status. */
+/*
+ * The tools dopt, dopt-profile, dopt-rules, dopt-schedule and dopt-trace; return the exit status.
+ */
 int tool_dopt(int argc, char **argv);
 int tool_profile(int argc, char **argv);
 int tool_rules(int argc, char **argv);

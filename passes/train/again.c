@@ -244,7 +244,7 @@ keep_shared(struct copier *c)
 		}
 }
 
-/* --- the copies -------------------------------------------------------------------------------- */
+/* --- the copies ------------------------------------------------------------------------------- */
 
 /* The first op of the backward pass that reads what the group computes. */
 static struct ir_op *

@@ -1,12 +1,11 @@
 /*
  * amp: mixed precision (Micikevicius et al., "Mixed Precision Training"). Params stay in f32;
- * expensive ops are computed in bf16 or f16. Every op on f32 values is of one of three kinds, in
- * the table below:
+ * expensive ops are computed in bf16 or f16. Every op on f32 values is of one of four kinds, in the
+ * table below:
  *
  *     product   computes in the low type: its operands are converted, its result is low
  *     follows   computes in the low type if all its operands are low; params, constants and masks
- *               are converted to match. With any other f32 operand in addition to a low one it
- *               computes in
+ *               are converted to match. With another f32 operand it computes in
  *               f32
  *     moves     the same; and the moved value of a param is still converted to match
  *     wide      (all others: sums, exp, log, division, roots ...) computes in f32

@@ -49,7 +49,7 @@ bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *ru
 enum schedule { SCHEDULES(CHOICE_CODE) };
 
 /* clang-format off */
-/* Options of all optimizers: the learning rate over time, clipping. `lr` is the default, as text. */
+/* Options of all optimizers: learning rate over time, clipping. `lr` is the default, as text. */
 #define OPTIMIZER_OPTIONS(lr)                                                                      \
 	{"lr", PASS_FLOAT, lr, "learning rate", NULL, 0, 1e9},                                     \
 	{"warmup", PASS_INT, "0", "steps of linear warmup to lr", NULL, 0, 1e15},                  \

@@ -4,18 +4,16 @@
  * "Training Deep Nets with Sublinear Memory Cost", 2016).
  *
  *     blocks   each instance of a repeated template is one segment: its inputs are kept, and all
- *     values
- *              that its backward pass reads is computed again from them (the setting of DeepCompile
- *              and of torch.utils.checkpoint around each layer)
+ *              values that its backward pass reads are recomputed from them (the setting of
+ *              DeepCompile and of torch.utils.checkpoint around each layer)
  *     gathers  values gathered over devices are gathered again, and their slices are kept
- *     (Korthikanti et al.,
- *              "Reducing Activation Recomputation in Large Transformer Models", 2023, section 4.2.2); params
- *              are not included
+ *              (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
+ *              Models", 2023, section 4.2.2); params are not included
  *     budget   as little as needed, by time, so that the step fits a budget: recompute_budget.c
  *     search   the same, improved by a search: recompute_search.c
  *
- * After `inline` the name of a value says which instance it is from: h3.up.u is of h3. The blocks are
- * the first parts of names that end in a number, where several differ in that number alone.
+ * After `inline` the name of a value tells its instance: h3.up.u belongs to h3. The blocks are the
+ * first parts of names that end in a number, if several differ only in that number.
  *
  * It is correct because a copy of a pure op on equal operands computes the same bits, random ops
  * too. Collectives are not copied unless an option allows it: their results are kept. Copies of ops
@@ -49,7 +47,7 @@ enum policy { POLICIES(CHOICE_CODE) };
  * much as before. */
 enum { GAP_ROUNDS = 6 };
 
-/* --- blocks ------------------------------------------------------------------------------------ */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
 /* An op inserted by a pass belongs to the block of its operands. */
 static int32_t
@@ -127,7 +125,7 @@ report_step(struct pass_run *run, const struct recompute *r, uint64_t peak_befor
 	return true;
 }
 
-/* --- the policies ------------------------------------------------------------------------------ */
+/* --- the policies ----------------------------------------------------------------------------- */
 
 static void
 copy_groups(struct pass_run *run, struct recompute *r, const int32_t *group, int32_t n,

@@ -1,19 +1,19 @@
 /*
- * Which values to compute again so that a step fits a budget: the problem of Checkmate (Jain et
- * al., MLSys 2020), where each value is recomputed at most once, and connected values together.
+ * Which values to recompute so that a step fits a budget: the problem of Checkmate (Jain et al.,
+ * MLSys 2020), where each value is recomputed at most once, and connected values together.
  *
  * A search over sets of candidates, each evaluated by the cost model on a copy of the step:
  *
  *     1. grow    from nothing, the class with the most memory per time, until the step fits
- *     2. shrink  keep each class, the slowest first, without which the step fits; then of each
- *                class recompute only as many of its first members as needed
+ *     2. shrink  drop each class, the slowest first, if the step still fits; then reduce each class
+ *                to the fewest of its first members with which it fits
  *
- * and the same from the blocks, of which everything but their inputs is computed again. The faster
+ * and the same from the blocks, in which everything except their inputs is recomputed. The faster
  * of the two is the result. A class is what blocks have in common: values of one name in each of
- * them. Members that are computed again are those of the first blocks, because the last ones are
- * read first. Cost: some evaluations of the cost model for each class and direction. They count
- * live bytes. If gaps between buffers make the arena of the result larger than the budget, all is
- * repeated for a budget that is lower by these gaps.
+ * them. Recomputed members are those of the first blocks, because the last blocks are read first.
+ * Cost: some evaluations of the cost model for each class and direction. They count live bytes. If
+ * gaps between buffers make the arena of the result larger than the budget, all is repeated for a
+ * budget that is lower by these gaps.
  */
 #include "passes/train/recompute.h"
 
@@ -34,7 +34,7 @@ recompute_may(const struct recompute *r, uint32_t i)
 	return o->copyable && o->saved && o->bytes;
 }
 
-/* --- from a choice to groups ------------------------------------------------------------------- */
+/* --- from a choice to groups ------------------------------------------------------------------ */
 
 static int32_t
 root_of(int32_t *parent, int32_t i)
@@ -136,7 +136,7 @@ recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cos
 	return ok;
 }
 
-/* --- classes ----------------------------------------------------------------------------------- */
+/* --- classes ---------------------------------------------------------------------------------- */
 
 /* Values that together are less than this share of all candidates are kept: they would cost an
  * evaluation for each step of the search and change little. */
@@ -220,7 +220,7 @@ what_if(struct recompute_search *s, struct recompute_class *c, uint32_t taken,
 	return ok;
 }
 
-/* --- the search -------------------------------------------------------------------------------- */
+/* --- the search ------------------------------------------------------------------------------- */
 
 static bool
 is_more(struct recompute_merit a, struct recompute_merit b)

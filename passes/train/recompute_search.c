@@ -7,9 +7,9 @@
  * T. Stutzle, 2003), until the limit of evaluations is reached or no improvement was found for a
  * while. Evaluated choices are cached.
  *
- * Every move is evaluated by the cost model on a copy of the step, so memory is what a program would
- * allocate, with all live ranges, and time is that of the replay. The result is never worse than the
- * choice that it starts from.
+ * Every move is evaluated by the cost model on a copy of the step, so memory is what a program
+ * would allocate, with all live ranges, and time is that of the replay. The result is never worse
+ * than the choice that it starts from.
  */
 #include "passes/train/recompute.h"
 

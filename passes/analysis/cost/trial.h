@@ -3,16 +3,17 @@
  * step and restores it afterwards (ir/saved.h). All passes that trade memory for time decide by
  * them.
  *
- *     allowed bytes -- apply --> changed step --> seconds (replay), live bytes; of the best ones: peak
+ *     allowed bytes -- apply --> changed step --> seconds (replay), live bytes; of the best: peak
  *
- * A pass takes more memory than it is allowed, since what it counts are live bytes of the step as it was, and less
- * where what it keeps is not live at the peak. So several amounts are tried, which do not depend on the limit, and the
- * fastest step whose peak is within the limit is taken: more memory never gives a slower step. Of the amounts for a
- * step of more than TRIAL_EXHAUSTIVE_OPS only those are tried that lead to the largest one that fits, or to a step
- * that is almost as fast as with all memory; there this holds where more memory needs more and is faster. Where the pass
- * can tell what is live with each amount, one trial is enough, most often.
+ * A pass may use more memory than it is allowed, since it counts live bytes of the unchanged step,
+ * and less if the values that it keeps are not live at the peak. So several amounts are tried,
+ * independent of the limit, and the fastest step whose peak is within the limit is taken: more
+ * memory never gives a slower step. For a step of more than TRIAL_EXHAUSTIVE_OPS only those amounts
+ * are tried that lead to the largest one that fits, or to a step that is almost as fast as with all
+ * memory; the rule above then holds if more memory needs more and is faster. If the pass can
+ * predict the live bytes of each amount, one trial usually suffices.
  *
- * Ops keep their ids, so that what a trial needs to know of kernels is known already.
+ * Ops keep their ids, so that the known facts about kernels remain valid in a trial.
  */
 #ifndef PASSES_ANALYSIS_TRIAL_H
 #define PASSES_ANALYSIS_TRIAL_H

@@ -614,7 +614,9 @@ has_copies(const struct issue *o)
 	return false;
 }
 
-/* Streams of a device for collectives on axes other than the first, if any device has queues for them. */
+/*
+ * Streams of a device for collectives on axes other than the first, if any device has such queues.
+ */
 static uint32_t
 queues_of(const struct events_builder *b)
 {

@@ -8,8 +8,8 @@
  *
  * - An event without a request takes its duration from the graph. On a compute stream, while the
  *   communication stream of its device works, it makes progress at 1 / slowdown.
- * - A collective that has its links to itself makes progress at 1 / message_slowdown while one of its
- *   devices computes, and is later by message_delay if one does when it starts: its messages need
+ * - A collective that has its links to itself makes progress at 1 / message_slowdown while one of
+ *   its devices computes, and is later by message_delay if one does when it starts: messages need
  *   cores. The time of one that shares links is determined by its share of their bandwidth instead.
  * - A collective starts when the dependencies of all its participants are complete and their
  *   streams are free. It ends, for all of them, with its last send.

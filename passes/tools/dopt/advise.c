@@ -67,7 +67,7 @@ struct advisor {
 	int told;                  /* number of attempts that help by themselves */
 };
 
-/* --- the pipeline of an attempt ---------------------------------------------------------------- */
+/* --- the pipeline of an attempt --------------------------------------------------------------- */
 
 /*
  * Passes that attempts add, in the order in which messages list them; attempt/edit.h decides their
@@ -107,7 +107,7 @@ pipeline_of(const struct advisor *a, const struct attempt *try)
 	return pass_list_text(a->scratch, &list);
 }
 
-/* --- an attempt -------------------------------------------------------------------------------- */
+/* --- an attempt ------------------------------------------------------------------------------- */
 
 /* The first pass that searches over kernels, or NULL. */
 static const struct pass_entry *
@@ -158,7 +158,7 @@ run_attempt(struct advisor *a, struct attempt *try)
 	return isfinite(r.seconds);
 }
 
-/* --- micro-batches ----------------------------------------------------------------------------- */
+/* --- micro-batches ---------------------------------------------------------------------------- */
 
 /* Rows of the first input that has any, on one device, in all micro-batches together. */
 static int64_t
@@ -229,7 +229,7 @@ run_accumulated(struct advisor *a, struct attempt *try)
 	return true;
 }
 
-/* --- what is said ------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* "accumulate{steps=4}, recompute and shard{axis=dp}" */
 static char *
@@ -274,7 +274,7 @@ tell(const struct advisor *a, const struct attempt *try)
 		passes_text(a, try), result_text(a, try), pipeline_of(a, try));
 }
 
-/* --- which attempts ---------------------------------------------------------------------------- */
+/* --- which attempts --------------------------------------------------------------------------- */
 
 /* As it is, and if that fails because the batch is not split, with dp first. */
 static bool

@@ -209,7 +209,9 @@ struct ir_module *driver_without_calls(const void *owner, struct driver *t, stru
 /* Reads -budget into t->manager. False: reported. */
 bool driver_budget_read(struct driver *t);
 
-/* Makes t->storage, with the limits of -workspace and without the forms of -without. False: reported. */
+/*
+ * Makes t->storage, with the limits of -workspace, without the forms of -without. False: reported.
+ */
 bool driver_storage_create(struct driver *t);
 
 /* Reads -time-limit and -progress into t->manager. False: reported. */
