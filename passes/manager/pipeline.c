@@ -209,7 +209,7 @@ pass_budget(const struct pass_run *run)
 	return run->manager->budget;
 }
 
-/* Its statistics of inner passes are not recorded under the name of the outer pass. */
+/* A manager that does not record the statistics of inner passes under the name of the outer one. */
 static struct pass_manager *
 inner_manager(struct pass_run *run)
 {

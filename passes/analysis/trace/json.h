@@ -49,8 +49,7 @@ struct trace_fields {
 	const char *what; /* "a kernel", for messages */
 	const struct trace_field *field;
 	unsigned n;
-	size_t where; /* offset in the struct of a const char *[n]: the position of each value in
-		       * the text, NULL if it is missing
+	size_t where; /* offset of a const char *[n]: each value's place in the text; NULL: none
 		 */
 };
 

@@ -96,8 +96,8 @@ enum driver_list_kind { DRIVER_LIST_DEFAULT, DRIVER_LISTS(CHOICE_CODE) };
 
 enum driver_progress { DRIVER_PROGRESS_DEFAULT, DRIVER_PROGRESSES(CHOICE_CODE) };
 
-/* Default behaviour if a program is searched for this machine, and no times of the machine are
- * known: rounds.c, trial.c. */
+/* Default behaviour if a pass searches for a program for this machine and no times of the machine
+ * are known: rounds.c, trial.c. */
 struct driver_first {
 	const char *search; /* the pass that searches */
 	double until;       /* of clock_seconds: no kernel is measured after it */
@@ -254,8 +254,8 @@ void driver_whatif_json(FILE *out, const struct driver_whatif *w);
 /* The interpreter options of -run and -check. */
 struct interp_options driver_interp_options(const struct driver_options *o);
 
-/* -measure, -emit=measure: is measuring the kernels of the result the only task? And: does it, and
- * reports the measurements on `out`. False: reported. */
+/* -measure, -emit=measure: is measuring the kernels of the result the only task? If so,
+ * driver_measure_result does it and reports the measurements on `out`. False: reported. */
 bool driver_measures(const struct driver_options *o);
 
 /* -measure=each: measures kernels of m that the profile lacks, and recreates t->cost from it;
