@@ -194,8 +194,7 @@ is_backward(const struct copier *c, const struct ir_op *op)
 
 /*
  * An op of the backward pass that comes after all ops of the group: ops that only gradients need
- * may run in the forward pass, as a gather of a layer's output does, if nothing is to be
- * recomputed.
+ * may run in the forward pass, as a gather of a layer's output does, if nothing is recomputed.
  */
 static bool
 is_behind(const struct copier *c, const struct ir_op *op, int32_t group)

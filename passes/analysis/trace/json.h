@@ -49,8 +49,7 @@ struct trace_fields {
 	const char *what; /* "a kernel", for messages */
 	const struct trace_field *field;
 	unsigned n;
-	size_t where; /* offset of a const char *[n]: each value's place in the text; NULL: none
-		 */
+	size_t where; /* offset of a const char *[n]: each value's place in the text; NULL: none */
 };
 
 /* Reports at a position in the text, once per reader, and returns false. */

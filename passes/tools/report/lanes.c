@@ -2,7 +2,7 @@
  * The lanes of the timeline: events stream by stream, reduced to a number that a page can hold.
  * Neighbours on a stream that both begin in the same interval of a grid and are both shorter than
  * it become one bar. The grid is the finest power of two of the iteration with which all bars
- * together are no more than REPORT_EVENTS.
+ * together are at most REPORT_EVENTS.
  */
 #include "passes/tools/report/impl.h"
 
