@@ -19,7 +19,7 @@
  * levels: between nodes, inside nodes, and slower nodes. */
 enum { LEVELS = 16 };
 
-/* Relative difference, from rounding, below which links finish at the same time. */
+/* Links whose times have at least this ratio, 1 except for rounding, finish together. */
 #define SAME (1 - 1e-9)
 
 struct share {
