@@ -11,29 +11,29 @@
 #include <string.h>
 #include <talloc.h>
 
-/* A step is kept where what led to it took so many times as long as a copy of it takes, about 0.5 us an op. */
+/* A step is kept if computing it took this many times as long as copying it (0.5 us per op). */
 static const double worth = 4, seconds_of_copy = 5e-7;
 
-/* Ops of all steps that are kept: some hundreds of megabytes. */
+/* Maximum ops of all kept steps: some hundreds of megabytes. */
 enum { MOST_OPS = 1 << 20 };
 
 struct kept {
-	const char *key; /* the passes that have made it, owned by the module */
+	const char *key; /* the passes that made it, owned by the module */
 	struct ir_module *m;
 	uint64_t ops;
-	uint64_t used;   /* number of the attempt that has last used it */
+	uint64_t used;   /* number of the last attempt that used it */
 	uint64_t effort; /* as attempt_result.effort, so far */
-	bool whole;      /* the key has the passes that follow, too */
+	bool whole;      /* the key also contains the passes that follow */
 };
 
 struct attempts {
-	struct pass_manager *manager; /* a copy that is silent */
+	struct pass_manager *manager; /* a silent copy */
 	const struct ir_module *base;
 	struct VEC(struct kept) kept;
 	uint64_t ops, tries;
 };
 
-/* A copy of the manager that says nothing. */
+/* A copy of the manager that reports nothing. */
 static struct pass_manager *
 silent(const void *owner, const struct pass_manager *manager)
 {
@@ -61,7 +61,7 @@ count_ops(const struct ir_module *m)
 	return n;
 }
 
-/* --- what a step takes ------------------------------------------------------------------------- */
+/* --- the time of a step ----------------------------------------------------------------------- */
 
 static void
 measure_time(const struct cost_model *model, const struct ir_module *m, struct attempt_result *r)
@@ -122,7 +122,7 @@ attempt_on(const struct pass_manager *manager, const struct cost_model *model, s
 	diag_mute(manager->ctx->diag, muted);
 }
 
-/* --- from what was kept ------------------------------------------------------------------------ */
+/* --- from kept steps -------------------------------------------------------------------------- */
 
 struct attempts *
 attempts_create(const void *owner, const struct pass_manager *manager, const struct ir_module *m)
@@ -134,7 +134,7 @@ attempts_create(const void *owner, const struct pass_manager *manager, const str
 	return a;
 }
 
-/* The passes before entry `end`; where one of them asks for those that follow, with these. */
+/* The passes before entry `end`; if one of them depends on those that follow, with these. */
 static char *
 key_of(const void *owner, const struct pass_pipeline *p, int end, bool whole)
 {
@@ -156,7 +156,7 @@ find_kept(struct attempts *a, const char *key)
 	return NULL;
 }
 
-/* The longest beginning that was kept; *first: the entry after it. */
+/* The longest kept prefix; *first: the entry after it. */
 static struct kept *
 longest_kept(struct attempts *a, const struct pass_pipeline *p, int *first)
 {
@@ -201,7 +201,7 @@ keep(struct attempts *a, const struct pass_pipeline *p, int end, bool whole, uin
 	VEC_PUSH(a, &a->kept, k);
 }
 
-/* Runs the passes on a copy, from what was kept. NULL: one of them refused. */
+/* Runs the passes on a copy, starting from a kept step. NULL: one of them failed. */
 static struct ir_module *
 run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_result *r)
 {

@@ -9,9 +9,9 @@
 #include <talloc.h>
 
 /*
- * The position of a pass that is put in: after the last of these passes, or of those that provide this fact; at the front
- * without any. A pass that is not single may be there several times, over several axes. Rows of one position are in their
- * order.
+ * The position of an inserted pass: after the last of these passes, or of those that provide this
+ * fact; at the front without any. A pass with `several` may occur several times, over several axes.
+ * Rows of one position are in their order.
  */
 static const struct position {
 	const char *pass, *after, *fact;
@@ -122,7 +122,7 @@ is_before(const struct position *at, const char *entry, const struct pass_regist
 	return before;
 }
 
-/* The list with room for another entry, those from `at` on moved by one. */
+/* The list with room for another entry; those from `at` on are moved by one. */
 static struct pass_list
 with_room(const void *owner, const struct pass_list *list, int at)
 {

@@ -8,13 +8,13 @@
 
 struct nodes VEC(uint32_t);
 
-/* The nodes that one side has met. */
+/* The nodes that one side has reached. */
 struct side {
 	struct apart *order;
 	const struct side *other;
 	struct nodes list;
-	int64_t next;    /* of the list, to be searched from */
-	size_t steps;    /* nodes that it was given, some of them several times */
+	int64_t next;    /* index in the list from which to search on */
+	size_t steps;    /* nodes passed to it, some of them several times */
 	uint32_t *stamp; /* [n] == now: it is in the list */
 };
 
@@ -23,10 +23,11 @@ struct apart {
 	uint32_t n;
 	uint64_t *label;          /* [n] ascending in the order */
 	uint32_t *before, *after; /* [n + 1] in the order, a ring; node n is its end */
-	uint32_t *waits;          /* [n] of the first sort: operands that are in no order yet */
+	uint32_t *waits;          /* [n] for the first sort: operands that are not in the order
+				     yet */
 	struct side ahead, behind;
 	uint32_t now;
-	uint64_t low, high; /* labels of the two nodes between which is searched */
+	uint64_t low, high; /* labels of the two nodes between which to search */
 };
 
 /* ---- the order ---- */
@@ -47,7 +48,7 @@ take_out(struct apart *o, uint32_t node)
 	o->before[o->after[node]] = o->before[node];
 }
 
-/* Labels as far apart as there is room for. */
+/* Spreads labels as far apart as possible. */
 static void
 label_all(struct apart *o)
 {
@@ -58,7 +59,7 @@ label_all(struct apart *o)
 		o->label[node] = label += gap;
 }
 
-/* The node, which is in the order nowhere, comes after `at`. */
+/* Inserts the node, which is not in the order, after `at`. */
 static void
 insert_after(struct apart *o, uint32_t at, uint32_t node)
 {
@@ -90,7 +91,7 @@ waits_for_one_less(void *to, uint32_t node)
 	return false;
 }
 
-/* Those whose operands all stand in the order already come next. */
+/* Appends the nodes whose operands are all in the order already. */
 static void
 sort_nodes(struct apart *o)
 {
@@ -129,8 +130,8 @@ apart_create(const void *owner, uint32_t n, const struct apart_graph *graph)
 
 /* ---- the search ---- */
 
-/* A side meets a node, which counts where it is between the two. Has the other side met it, or is it
- * one too many? */
+/* A side reaches a node, which counts if it is between the two. True if the other side has reached
+ * it, or if the limit is exceeded. */
 static bool
 meet(void *to, uint32_t node)
 {
@@ -187,7 +188,7 @@ by_label(const void *a, const void *b, void *data)
 	return x < y ? -1 : x > y;
 }
 
-/* The nodes of the list come after `at`, in the order that they had. */
+/* Moves the nodes of the list after `at`, in their previous order. */
 static void
 move_after(struct apart *o, const struct nodes *list, uint32_t at)
 {
@@ -212,7 +213,7 @@ apart_join(struct apart *o, uint32_t a, uint32_t b)
 		move_after(o, &o->ahead.list, y);
 	else
 		move_after(o, &o->behind.list, o->before[x]);
-	/* Node b comes where y was or where x was. */
+	/* Node b takes the position of y or x. */
 	const uint32_t at = to_end ? y : x;
 	if (at != b) {
 		take_out(o, b);

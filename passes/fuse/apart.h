@@ -1,17 +1,17 @@
 /*
- * Kernels that are to become one, where no path through others leads from one to the other.
+ * Kernels that may be merged, if no path through other kernels leads from one to the other.
  *
- * All nodes, kernels numbered by their owner, stand in an order in which each comes after those that
- * it reads. A path from one to another stays between them, so what the first leads to and what the
- * second depends on are searched there alone, in turns, each side as far as the other has come:
+ * All nodes, which are kernels numbered by the caller, are kept in an order in which each comes
+ * after those that it reads. A path from one to another stays between them, so only the nodes
+ * between them are searched: the readers of the first and the operands of the second, in
+ * alternation, with equal effort:
  *
  *     ... a ──> readers ──>     meet: a path    <── operands <── b ...
  *
- * Where one side ends without meeting the other, they may be joined: with what a leads to moved
- * behind b, or what b depends on moved before a, all are in order again (Pearce, Kelly, "A Dynamic
- * Topological Sort Algorithm for Directed Acyclic Graphs", 2006, with two sides and a list with
- * labels in place of numbers). So neither a step of a million ops nor what is far from both costs
- * anything.
+ * If one side ends without meeting the other, they may be joined: moving the readers of a after b,
+ * or the operands of b before a, restores the order (Pearce, Kelly, "A Dynamic Topological Sort
+ * Algorithm for Directed Acyclic Graphs", 2006, with two sides and a list with labels in place of
+ * numbers). So the cost depends neither on the size of the step nor on nodes far from both.
  */
 #ifndef PASSES_FUSE_APART_H
 #define PASSES_FUSE_APART_H
@@ -22,25 +22,25 @@
 
 struct apart; /* the order of the nodes */
 
-/* Takes what a function of struct apart_graph finds; true: it needs no more. */
+/* Receives the nodes that a function of struct apart_graph finds; true: stop. */
 typedef bool apart_visit(void *to, uint32_t node);
 
-/* Who reads whom, as it is when it is asked. Each gives other nodes than `node` itself, some maybe
- * several times, to visit(to, ...), until that returns true; returns whether it did. */
+/* The current readers and operands of a node. Each function passes nodes other than `node` itself,
+ * possibly repeatedly, to visit(to, ...) until that returns true; returns whether it did. */
 struct apart_graph {
 	void *data;
 	bool (*readers)(void *data, uint32_t node, apart_visit *visit, void *to);
 	bool (*operands)(void *data, uint32_t node, apart_visit *visit, void *to);
-	size_t most; /* nodes: where one side is given more, a path is assumed; 0: no limit */
+	size_t most; /* nodes: if a side visits more, a path is assumed; 0: no limit */
 };
 
-/* For nodes 0 ... n - 1, none of which depends on itself; those that are nobody's business any more
- * have no readers and no operands. Owned by `owner`; the graph is copied. */
+/* For nodes 0 ... n - 1, none of which depends on itself; nodes that are no longer used have no
+ * readers and no operands. Owned by `owner`; the graph is copied. */
 struct apart *apart_create(const void *owner, uint32_t n, const struct apart_graph *graph);
 
 /*
- * Does no path through others lead from a to b or from b to a? Then node b stands for both in the
- * order, and the caller has to make it so in the graph, before anything else is asked.
+ * True if no path through others leads from a to b or from b to a. Node b then represents both in
+ * the order, and the caller must merge them in the graph before the next query.
  */
 bool apart_join(struct apart *o, uint32_t a, uint32_t b);
 

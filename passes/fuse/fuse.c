@@ -1,4 +1,4 @@
-/* The table of what ops are to kernels, and what is asked of it. What an op is: role.c. */
+/* The table of the roles of ops in kernels, and its queries. The role of an op: role.c. */
 #include "passes/fuse/fuse.h"
 
 #include "ir/base/alloc.h"
@@ -11,11 +11,11 @@
 #include <string.h>
 #include <talloc.h>
 
-/* An operand of an op, scalar constants left out. */
+/* An operand of an op; scalar constants are omitted. */
 struct operand {
-	uint32_t maker; /* op that makes it; NO_MAKER: none of the block */
+	uint32_t maker; /* op that computes it; NO_MAKER: not an op of the block */
 	uint32_t value; /* its id */
-	bool apart;     /* read at positions of its own */
+	bool apart;     /* read at computed positions */
 };
 
 #define NO_MAKER IR_NO_NUMBER
@@ -26,7 +26,7 @@ struct fuse_table {
 	uint32_t *first;         /* [nops + 1] operands of op i: first[i] to first[i + 1] - 1 */
 	struct operand *operand; /* [first[nops]] */
 	uint32_t *region;        /* [nops] barriers before op i */
-	uint32_t *place;         /* [nops] which devices compute op i, as a number */
+	uint32_t *place;         /* [nops] number of the set of devices that compute op i */
 };
 
 /* ---- the table ---- */
@@ -61,7 +61,7 @@ fill_operands(struct fuse_table *t, const struct ir_numbering *ops)
 	t->first[t->nops] = n;
 }
 
-/* Ops that are alike have one role. */
+/* Ops that are alike share a role. */
 static void
 fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_numbering *ops,
 	const struct alike *alike)
@@ -79,8 +79,8 @@ fill_roles(struct fuse_table *t, const struct ir_module *m, const struct ir_numb
 	talloc_free(scratch);
 }
 
-/* Params, and what is computed of one alone, are there from the start: a barrier of nothing else keeps two gathers of a
- * shard two, and delays nothing. */
+/* Params, and values computed from a single param, are available from the start: a barrier of only
+ * these keeps two gathers of a shard separate, and delays nothing. */
 static bool
 delays(const struct ir_op *barrier)
 {
@@ -94,7 +94,7 @@ delays(const struct ir_op *barrier)
 	return false;
 }
 
-/* What is between two barriers may be one kernel; a barrier belongs to what comes before it. */
+/* Ops between two barriers may be one kernel; a barrier belongs to the region before it. */
 static void
 fill_regions(struct fuse_table *t, const struct ir_numbering *ops)
 {
@@ -106,8 +106,8 @@ fill_regions(struct fuse_table *t, const struct ir_numbering *ops)
 	}
 }
 
-/* The numbers of the sets of devices that hold results, in the order in which they come: as many as there are
- * stages of a pipeline. */
+/* Numbers the sets of devices that hold results, in order of occurrence: one per stage of a
+ * pipeline. */
 static void
 fill_places(struct fuse_table *t, const struct ir_module *m, const struct ir_numbering *ops)
 {
@@ -211,7 +211,7 @@ struct set {
 	const struct fuse_table *t;
 	const uint32_t *op; /* ascending */
 	uint32_t n;
-	uint64_t bits; /* op % 64 of each: most that are not in it are found at once */
+	uint64_t bits; /* op % 64 of each: quickly rejects most ops that are not in it */
 };
 
 static bool
@@ -237,7 +237,7 @@ is_prefix(const struct fuse_role *r, const struct fuse_role *of)
 	return r->rank <= of->rank && !memcmp(r->space, of->space, r->rank * sizeof *r->space);
 }
 
-/* Roles and spaces; no op has to be looked at together with what it reads. */
+/* Roles and spaces; no op has to be checked together with its operands. */
 static enum fuse_verdict
 check_roles(struct set *s)
 {
@@ -269,7 +269,7 @@ check_roles(struct set *s)
 	return sums > FUSE_MAX_SUMS ? FUSE_SUMS : FUSE_POSSIBLE;
 }
 
-/* What is read from the set must be there when it is read. */
+/* A value that is read from the set must be complete when it is read. */
 static enum fuse_verdict
 check_inside(const struct set *s, uint32_t reader, const struct operand *o)
 {

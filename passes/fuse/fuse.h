@@ -31,22 +31,21 @@ enum fuse_limit {
 };
 
 /*
- * The role of each op of a block in a kernel. The table identifies ops by their numbers in the block
- * (ir/numbering.h), and is valid as long as these do not change.
- * `alike`: of the block, needed for the call only. Owned by `owner`. May be used by any number of
- * threads.
+ * The role of each op of a block in a kernel. The table identifies ops by their numbers in the
+ * block (ir/numbering.h), and is valid as long as these do not change. `alike`: of the block,
+ * needed for the call only. Owned by `owner`. May be used by any number of threads.
  */
 struct fuse_table *fuse_table_create(const void *owner, const struct ir_module *m,
 	const struct ir_block *b, const struct alike *alike);
 
 enum fuse_verdict {
 	FUSE_POSSIBLE,
-	FUSE_NO_KERNEL, /* an op that no kernel does together with others */
-	FUSE_BARRIER,   /* a barrier stands between them: one would keep its operands alive */
+	FUSE_NO_KERNEL, /* an op that never shares a kernel with others */
+	FUSE_BARRIER,   /* a barrier stands between them: fusing would keep its operands alive */
 	FUSE_PLACES,    /* other devices compute one of them */
-	FUSE_SPACES,    /* iteration spaces that do not meet */
+	FUSE_SPACES,    /* incompatible iteration spaces */
 	FUSE_AFTER_SUM, /* one reads a sum that is complete only when the kernel ends */
-	FUSE_POSITIONS, /* one reads another at positions of its own: rows by number, a slice */
+	FUSE_POSITIONS, /* one reads another at computed positions: rows by number, a slice */
 	FUSE_PRODUCT,  /* two products, or one that does not come first, or too large an epilogue */
 	FUSE_OPS,      /* more ops than a kernel may have */
 	FUSE_OPERANDS, /* more operands */
@@ -57,18 +56,18 @@ enum fuse_verdict {
 /* Half a sentence: "they work on different iteration spaces". */
 const char *fuse_verdict_text(enum fuse_verdict v);
 
-/* May the op be in a kernel with others at all? */
+/* May the op share a kernel with others at all? */
 bool fuse_may(const struct fuse_table *t, uint32_t op);
 
-/* From now on it may not. */
+/* From now on it may not share a kernel. */
 void fuse_table_exclude(struct fuse_table *t, uint32_t op);
 
-/* What it is to one: role.h. */
+/* The role of the op in a kernel: role.h. */
 const struct fuse_role *fuse_table_role(const struct fuse_table *t, uint32_t op);
 
 /*
- * Can these n >= 1 ops, all different and in ascending order, be one kernel? One alone always can.
- * O(ops and their operands), no allocation.
+ * Can these n >= 1 ops, all different and in ascending order, be one kernel? A single op always
+ * can. O(ops and their operands), no allocation.
  */
 enum fuse_verdict fuse_check(const struct fuse_table *t, const uint32_t *op, uint32_t n);
 
@@ -78,19 +77,18 @@ uint32_t fuse_product(const struct fuse_table *t, const uint32_t *op, uint32_t n
 #define FUSE_LOOK UINT32_MAX
 
 /*
- * A `fuse` of copies of the ops, in that order but with a product first, which stands nowhere yet;
- * its operands are the values that the ops read from outside, scalar constants excepted, of which
- * it has its own; its results are those of the ops for which out[i] is set (at least one), in
- * order, with their names. `product`: which of the ops is the product, as fuse_product says;
- * FUSE_LOOK: it is found out. The ops stay where and as they are: the caller puts it into a block,
- * replaces uses and erases.
+ * A `fuse` of copies of the ops, in that order but with a product first. It is not in a block yet;
+ * its operands are the values that the ops read from outside, except scalar constants, which it
+ * copies; its results are those of the ops for which out[i] is set (at least one), in order, with
+ * their names. `product`: which of the ops is the product, from fuse_product; FUSE_LOOK: it is
+ * determined here. The ops are not changed: the caller puts the fuse into a block, replaces uses
+ * and erases the ops.
  */
 struct ir_op *fuse_make(struct ir_module *m, struct ir_op *const *op, uint32_t n, const bool *out,
 	uint32_t product);
 
 /*
- * Puts the ops of a fuse back in its place, one by one; returns how many they are. The fuse is
- * gone.
+ * Replaces a fuse by its ops, one by one, and erases it; returns the number of its ops.
  */
 uint32_t fuse_undo(struct ir_module *m, struct ir_op *fuse);
 

@@ -1,4 +1,4 @@
-/* Makes a fuse of ops, and ops of a fuse. */
+/* Converts ops to a fuse, and a fuse to ops. */
 #include "ir/base/alloc.h"
 #include "ir/ops/form.h"
 #include "ir/ops/row.h"
@@ -17,7 +17,7 @@ struct maker {
 	struct ir_op *fuse;
 };
 
-/* Which of the ops makes the value; n: none. */
+/* Index of the op that computes the value; n: none. */
 static uint32_t
 find_op(const struct maker *k, const struct ir_value *v)
 {
@@ -57,7 +57,7 @@ collect_operands(struct maker *k)
 		}
 }
 
-/* The kernel's own copy of a scalar constant, made where the first op reads it. */
+/* The kernel's own copy of a scalar constant, made before the first op that reads it. */
 static struct ir_value *
 own_constant(struct maker *k, const struct ir_value *v)
 {
@@ -94,7 +94,7 @@ copy_op(struct maker *k, uint32_t i)
 	ir_block_append(k->fuse->body, k->copy[i]);
 }
 
-/* Results in the order in which the caller has the ops. */
+/* Adds results in the order of the caller's ops. */
 static void
 add_results(struct maker *k, struct ir_op *const *op, const bool *out)
 {
@@ -113,7 +113,7 @@ add_results(struct maker *k, struct ir_op *const *op, const bool *out)
 		k->fuse->body, ir_op_create(k->m, OP_yield, k->fuse->loc, v, nout, NULL, 0, 0));
 }
 
-/* A product sums, and has two operands: what most ops are not, as can be told without their form. */
+/* A product sums, and has two operands: a test without the form that most ops fail. */
 static bool
 may_start(const struct ir_module *m, const struct ir_op *op)
 {
@@ -176,7 +176,7 @@ fuse_make(
 	return k.fuse;
 }
 
-/* Everybody who reads a result of the fuse reads what is yielded for it. */
+/* Redirects all uses of the results of the fuse to the yielded values. */
 static void
 hand_results_out(struct ir_op *fuse)
 {

@@ -1,4 +1,4 @@
-/* The role of an op is derived from its form alone: where its loops are, and what it reads there.
+/* The role of an op is derived from its form alone: from its loops and from what it reads in them.
  */
 #include "passes/fuse/role.h"
 
@@ -79,7 +79,7 @@ kind_of(const struct form *f)
 {
 	if (is_sum_product(f))
 		return FUSE_STARTS;
-	/* A transposed operand would be read across rows by all that shares the loops. */
+	/* A transposed operand would be read across rows by all ops that share the loops. */
 	if (f->reduce == REDUCE_NONE)
 		return all_in_order(f) && !form_is_scatter(f) ? FUSE_MAP : FUSE_NONE;
 	if (form_has_computed(f))
@@ -113,7 +113,7 @@ fuse_role(const struct ir_module *m, struct arena *a, const struct ir_op *op)
 	const bool heavy = !expr_is_cheap(f.body);
 	form_localize(m, op, &f, offset);
 	if (op->code == OP_pick || op->code == OP_put)
-		open_all(a, &f); /* a kernel goes over the row and takes the one element */
+		open_all(a, &f); /* the kernel iterates over the row and takes the one element */
 	r.kind = (uint8_t)kind_of(&f);
 	if (r.kind != FUSE_NONE)
 		set_space(&r, &f);

@@ -1,12 +1,12 @@
-/* What can be read off a module, in one walk over @main. */
+/* Facts that can be read off a module, in one walk over @main. */
 #include "passes/manager/facts.h"
 
 #include <string.h>
 
-/* What an op shows, a set. */
+/* Properties shown by ops, a set. */
 enum shown {
 	CALL = 1 << 0,
-	/* Gradients are reported as outputs until an optimizer takes them: output("grad.w1", %g). */
+	/* Gradients are outputs until an optimizer consumes them: output("grad.w1", %g). */
 	GRADIENT = 1 << 1,
 	UPDATE = 1 << 2, /* of a param */
 	FUSE = 1 << 3,

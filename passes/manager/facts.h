@@ -1,4 +1,4 @@
-/* Facts that passes need, provide and conflict with; and those that are read off a module. */
+/* Facts that passes need, provide and conflict with; and those that can be read off a module. */
 #ifndef PASSES_FACTS_H
 #define PASSES_FACTS_H
 
@@ -6,17 +6,17 @@
 
 /* A fact that can be read off a module. */
 struct pass_fact {
-	const char *name, *summary; /* "is so": what the fact says of a module */
-	unsigned shown;             /* set of what ops of @main show: one of them ... */
+	const char *name, *summary; /* "is so": a predicate about a module */
+	unsigned shown;             /* set of properties of ops in @main: one of them ... */
 	bool absent;                /* ... or, with this, none */
-	const char *provider;       /* pass that is put in where another needs the fact; or NULL */
-	bool sure; /* who provides it brings it about in every module, even with nothing to do */
+	const char *provider;       /* pass that is inserted if another needs the fact; or NULL */
+	bool sure; /* the provider establishes it in every module, even with nothing to do */
 };
 
 /* The table, ended by a row without a name. */
 extern const struct pass_fact pass_facts[];
 
-/* What the ops of @main show; does a fact hold where they show that? */
+/* The properties of the ops of @main; and whether a fact holds for such a set. */
 unsigned pass_facts_shown(const struct ir_module *m);
 bool pass_fact_holds(const struct pass_fact *f, unsigned shown);
 

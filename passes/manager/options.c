@@ -108,7 +108,7 @@ parse_enum(const void *owner, const struct pass_option *o, const char *text, str
 	return fault;
 }
 
-/* Names of axes are looked up when the pass runs: passes before it may have made them. */
+/* Names of axes are looked up when the pass runs: earlier passes may have made them. */
 static char *
 parse_axes(const void *owner, const struct pass_option *o, const char *text, struct pass_value *v)
 {
@@ -220,7 +220,7 @@ pass_values_resolve(const struct pass *p, struct pass_value *v, const struct ir_
 
 /* --- getters --------------------------------------------------------------------------------- */
 
-/* The value of the option, which must be of that type: else the pass asks for what it has not. */
+/* The value of the option, which must have that type: else it is a bug of the pass. */
 static const struct pass_value *
 value_of(const struct pass_run *run, const char *option, int type)
 {

@@ -4,7 +4,7 @@
 
 #include "passes/pass.h"
 
-/* A value. Which fields mean something follows from the type of the option. */
+/* A value. The type of the option decides which fields are used. */
 struct pass_value {
 	bool given;        /* by the pipeline text */
 	struct ir_loc loc; /* of the value there */
@@ -18,16 +18,16 @@ struct pass_value {
 char *pass_option_type_text(const void *owner, const struct pass_option *o);
 
 /*
- * Reads `text` as a value of that option, into *v (strings owned by `owner`). NULL where it is one;
- * else what is wrong with it, a talloc text of `owner`: "expected a size such as 25MB, found 'x'".
+ * Reads `text` as a value of that option into *v (strings owned by `owner`). NULL on success; else
+ * the error, a talloc text of `owner`: "expected a size such as 25MB, found 'x'".
  */
 char *pass_value_parse(
 	const void *owner, const struct pass_option *o, const char *text, struct pass_value *v);
 
-/* What is wrong with the description of the option (its default, its choices), or NULL; talloc. */
+/* The error in the description of the option (its default, its choices), or NULL; talloc text. */
 char *pass_option_fault(const void *owner, const struct pass_option *o);
 
-/* Looks the axes of the values up in the module. Reports each that it does not have. */
+/* Looks the axes of the values up in the module. Reports each axis that is missing. */
 bool pass_values_resolve(const struct pass *p, struct pass_value *v, const struct ir_module *m);
 
 #endif

@@ -20,7 +20,7 @@ pass_manager_create(const void *owner, struct ir_context *ctx)
 	return manager;
 }
 
-/* Does the module have what the pass says it provides, as far as that can be read off it? */
+/* Does the module have the fact that the pass claims to provide, as far as it can be read off? */
 static bool
 check_provided(const struct pass_entry *e, struct pass_manager *manager, const struct ir_module *m)
 {
@@ -90,7 +90,7 @@ run_pass(struct pass_run *run, const struct pass_entry *e, struct ir_module *m)
 	return PASS_FAILED;
 }
 
-/* Runs entry e on *m and asks the hooks; *m becomes the input again where they drop the output. */
+/* Runs entry e on *m and calls the hooks; *m becomes the input again if they drop the output. */
 static enum pass_status
 run_entry(struct pass_run *run, const struct pass_entry *e, struct ir_module **m,
 	const struct pass_hooks *hooks)
@@ -209,7 +209,7 @@ pass_budget(const struct pass_run *run)
 	return run->manager->budget;
 }
 
-/* With the statistics of the inner passes not under the name of the outer one. */
+/* A manager that does not record the statistics of inner passes under the name of the outer one. */
 static struct pass_manager *
 inner_manager(struct pass_run *run)
 {
@@ -220,7 +220,7 @@ inner_manager(struct pass_run *run)
 	return inner;
 }
 
-/* What a pass inside does to bits, the outer one does. */
+/* If an inner pass changes bits, so does the outer one. */
 static bool
 note_bits(void *data, const struct pass_run *inner, const struct pass_entry *e,
 	struct ir_module *input, struct ir_module *m, double seconds, bool *drop)
@@ -297,7 +297,7 @@ skip_blanks(const char *at)
 	return at + strspn(at, " \t\r\n");
 }
 
-/* The end of a value in the text of a pass that was parsed: of a string, a list or a word. */
+/* The end of a value in the text of a parsed pass: of a string, a list or a word. */
 static const char *
 value_end(const char *value)
 {
@@ -320,7 +320,7 @@ pass_without(const struct pass_run *run, const char *option)
 			end = skip_blanks(value_end(skip_blanks(end + 1)));
 		if (found && *at == '{' && *end == '}') /* the only one */
 			return TEXT(run->scratch, "%.*s", (int)(at - text), text);
-		if (found) /* with one of the commas beside it */
+		if (found) /* with one of the adjacent commas */
 			return *at == '{'
 				       ? TEXT(run->scratch, "%.*s%s", (int)(at + 1 - text), text,
 						 end + 1)

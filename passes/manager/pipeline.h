@@ -5,9 +5,8 @@
  *     ^name     ^option  ^entry
  *
  * Checked before anything runs: names, types and ranges of options, and facts: from those that the
- * module has, through what each pass provides. A fact that is missing and has a provider
- * (facts.c) gets the provider put in before the pass that needs it: such an entry is
- * `automatic`.
+ * module has, through what each pass provides. If a missing fact has a provider (facts.c), the
+ * provider is inserted before the pass that needs the fact: such an entry is `automatic`.
  */
 #ifndef PASSES_PIPELINE_H
 #define PASSES_PIPELINE_H
@@ -20,7 +19,7 @@
 
 struct pass_entry {
 	const struct pass *pass;
-	struct ir_loc loc;        /* of its name; of the pass that needs it where automatic */
+	struct ir_loc loc;        /* of its name; of the pass that needs it if automatic */
 	struct pass_value *value; /* of its options */
 	const char *text;         /* as in the pipeline: "adam{lr=3e-4}" */
 	bool automatic;
@@ -32,7 +31,7 @@ bool pass_entry_searches(const struct pass_entry *e);
 struct pass_pipeline {
 	struct pass_entry *entry; /* talloc array */
 	int n;
-	const char *then; /* passes that follow it, where it runs inside another pass; NULL: none */
+	const char *then; /* passes that follow it, if it runs inside another pass; NULL: none */
 };
 
 /* A remark, kept for a report. */
@@ -49,32 +48,32 @@ struct pass_counter {
 	int64_t n;
 };
 
-/* What the runs of passes share. The owner fills it in; talloc, for what hangs from it. */
+/* State shared by the runs of passes. The owner fills it in; a talloc parent for the members. */
 struct pass_manager {
 	struct ir_context *ctx;
 	struct pass_registry *registry;
 	struct cost_model *cost; /* may be NULL */
 	uint64_t seed;
-	uint64_t budget;      /* bytes that a step may take on a device; 0: any */
+	uint64_t budget;      /* bytes that a step may use on a device; 0: any */
 	uint64_t host_budget; /* bytes of host memory for each device; 0: as the cluster says */
 	double time_limit;    /* seconds that a search may take; 0: any */
-	uint64_t evaluations; /* replays that it may take, where its pass does not say; 0: any */
+	uint64_t evaluations; /* replays that it may use, unless its pass says; 0: any */
 	const char *instead;  /* passes that searches over kernels run instead of searching, "" for
-				none at all; NULL: they search */
+				 none at all; NULL: they search */
 	const char *explain;  /* values and params of -explain; NULL: none */
-	bool *explained;      /* set where a pass asks for it; NULL: nobody wants to know */
-	bool *looked_ahead; /* set where a pass asks which passes follow; NULL: nobody wants to know */
-	FILE *progress;     /* where a search says how far it is; NULL: nowhere */
-	bool verify_each;  /* verify after every pass */
-	bool keep_remarks; /* collect remarks in `remark` */
-	bool show_remarks; /* and report them as they come */
+	bool *explained;      /* set if a pass asks for it; NULL: not wanted */
+	bool *looked_ahead;   /* set if a pass asks which passes follow; NULL: not wanted */
+	FILE *progress;       /* where a search reports its progress; NULL: nowhere */
+	bool verify_each;     /* verify after every pass */
+	bool keep_remarks;    /* collect remarks in `remark` */
+	bool show_remarks;    /* and report them as they come */
 	struct pass_remark_record *remark;
 	int nremarks;
-	struct pass_counter *counter; /* of the pass at work */
+	struct pass_counter *counter; /* of the running pass */
 	int ncounters;
 };
 
-/* A manager with the built-in passes, that verifies. Never NULL. */
+/* A manager with the built-in passes that verifies after every pass. Never NULL. */
 struct pass_manager *pass_manager_create(const void *owner, struct ir_context *ctx);
 
 /* An empty pipeline owned by `owner`. */
@@ -88,14 +87,14 @@ bool pass_pipeline_parse(struct pass_pipeline *p, struct pass_manager *manager, 
 	const char *text);
 
 /*
- * Checks needs and conflicts from the facts of `m` on, and puts providers in. Reports, returns
- * false.
+ * Checks needs and conflicts, starting from the facts of `m`, and inserts providers. Reports and
+ * returns false on errors.
  */
 bool pass_pipeline_check(
 	struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m);
 
 /*
- * Makes sure that the fact holds at the end of the pipeline: adds its provider where it does not.
+ * Ensures that the fact holds at the end of the pipeline: adds its provider if it does not.
  */
 bool pass_pipeline_require(struct pass_pipeline *p, struct pass_manager *manager,
 	const struct ir_module *m, const char *fact);
@@ -103,10 +102,10 @@ bool pass_pipeline_require(struct pass_pipeline *p, struct pass_manager *manager
 enum pass_status {
 	PASS_DONE,
 	PASS_FAILED, /* the input is at fault: reported */
-	PASS_BUG,    /* a pass is: reported */
+	PASS_BUG,    /* a pass is at fault: reported */
 };
 
-/* What the one who runs a pipeline wants to know; each may be NULL. */
+/* Callbacks while a pipeline runs; each may be NULL. */
 struct pass_hooks {
 	void *data;
 	/* A copy of each pass's input is kept and given to `after`. */
@@ -123,13 +122,13 @@ struct pass_hooks {
 };
 
 /*
- * Runs the pipeline on *m. The result is *m again, or another module with the same owner where
- * one was dropped.
+ * Runs the pipeline on *m. The result is *m, or another module with the same owner if a pass was
+ * dropped.
  */
 enum pass_status pass_pipeline_run(const struct pass_pipeline *p, struct pass_manager *manager,
 	struct ir_module **m, const struct pass_hooks *hooks);
 
-/* The same of the entries from `first` to before `end`, on what those before have made. */
+/* The same for the entries from `first` to before `end`, on the result of earlier entries. */
 enum pass_status pass_pipeline_run_part(const struct pass_pipeline *p, int first, int end,
 	struct pass_manager *manager, struct ir_module **m, const struct pass_hooks *hooks);
 

@@ -1,4 +1,4 @@
-/* Needs and conflicts, walked from the facts of the module through what every pass provides. */
+/* Checks needs and conflicts, from the facts of the module through those provided by every pass. */
 #include "passes/manager/pipeline_impl.h"
 
 #include "ir/base/vec.h"
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* A fact that holds at a point of the pipeline, and since when. */
+/* A fact that holds at a point of the pipeline, and where it was established. */
 struct held {
 	const char *name;
 	size_t length;
@@ -79,7 +79,7 @@ pass_entry_searches(const struct pass_entry *e)
 	       (!equals || option_is(e, how, (size_t)(equals - how), equals + 1));
 }
 
-/* What holds after entry `i`: `!fact` takes one away. */
+/* The facts after entry `i`: `!fact` removes one. */
 static void
 facts_after(struct facts *f, const struct pass_pipeline *p, int i)
 {
@@ -129,7 +129,7 @@ advice(const void *owner, const struct pass_registry *r, const char *fact, size_
 }
 
 /*
- * The pass that can be put in before entry i to provide the fact: all that it needs itself holds.
+ * The pass that can be inserted before entry i to provide the fact: all its own needs hold.
  */
 static const struct pass *
 provider_of(const struct pass_manager *manager, const struct facts *held, const char *fact,
@@ -157,7 +157,7 @@ struct checker {
 	struct facts *held;
 };
 
-/* Puts the provider of a missing fact in before entry i. False where there is none. */
+/* Inserts the provider of a missing fact before entry i. False if there is none. */
 static bool
 put_provider(struct checker *c, int i, const char *fact, size_t length, struct ir_loc loc)
 {
@@ -172,7 +172,7 @@ put_provider(struct checker *c, int i, const char *fact, size_t length, struct i
 	return true;
 }
 
-/* The needs of entry *i; it moves where a provider is put in before it. */
+/* The needs of entry *i; *i moves if a provider is inserted before it. */
 static bool
 check_needs(struct checker *c, int *i)
 {
@@ -249,14 +249,14 @@ pass_pipeline_check(
 	struct pass_pipeline *p, struct pass_manager *manager, const struct ir_module *m)
 {
 	if (!p->n)
-		return true; /* spares the walks over the module */
+		return true; /* avoids the walks over the module */
 	struct checker c = {p, manager, facts_of_module(p, m)};
 	bool ok = true;
 
 	for (int i = 0; i < p->n; i++) {
-		/* What one of two excluding passes takes away is not missing as well. */
+		/* A fact removed by one of two excluding passes is not also reported as missing. */
 		ok &= check_conflicts(&c, i) && check_needs(&c, &i);
-		/* Axes that an earlier pass makes are looked up when the pass runs. */
+		/* Axes made by an earlier pass are looked up when the pass runs. */
 		if (facts_find(c.held, "axes", strlen("axes")) < 0)
 			ok &= pass_values_resolve(p->entry[i].pass, p->entry[i].value, m);
 		facts_after(c.held, p, i);

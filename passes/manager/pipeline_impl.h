@@ -1,4 +1,4 @@
-/* What the parts of the pass manager share with one another and with nobody else. */
+/* Shared by the parts of the pass manager only. */
 #ifndef PASSES_PIPELINE_IMPL_H
 #define PASSES_PIPELINE_IMPL_H
 
@@ -8,10 +8,10 @@
 struct pass_entry pass_entry_default(
 	struct pass_pipeline *p, const struct pass *pass, struct ir_loc loc);
 
-/* Is it run to take back what its pass provides? */
+/* Is it run to undo what its pass provides? */
 bool pass_entry_undoes(const struct pass_entry *e);
 
-/* Puts a copy of *e in at position `at`. */
+/* Inserts a copy of *e at position `at`. */
 void pass_pipeline_insert(struct pass_pipeline *p, int at, const struct pass_entry *e);
 
 #endif

@@ -6,8 +6,8 @@
  *     option   = name [ "=" value ]
  *     value    = word | "text in quotes" | "[" word { "," word } "]"
  *
- * with blanks and line ends anywhere between. A fault of the syntax ends reading; a wrong name or
- * value does not: the rest is checked too.
+ * with blanks and line ends anywhere between. A syntax error ends reading; a wrong name or value
+ * does not: the rest is checked too.
  */
 #include "passes/manager/pipeline_impl.h"
 
@@ -41,7 +41,7 @@ word_end(const char *s)
 	return s + strcspn(s, " \t\r\n,{}[]=\"");
 }
 
-/* What stands where something else should: one byte in quotes, or the end. */
+/* Reports what was found instead of `what`: one byte in quotes, or the end. */
 static bool
 fault_expected(struct reader *r, const char *what)
 {
@@ -103,8 +103,8 @@ fault_unknown_option(struct reader *r, const struct pass *p, const char *begin, 
 }
 
 /*
- * One option of entry `e`; e->pass is NULL where the pass is unknown: its options are read and not
- * checked.
+ * Reads one option of entry `e`; e->pass is NULL if the pass is unknown: its options are then read
+ * but not checked.
  */
 static bool
 read_option(struct reader *r, struct pass_entry *e)
@@ -190,7 +190,7 @@ find_pass(struct reader *r, const char *begin, const char *end)
 	return NULL;
 }
 
-/* The defaults of all options; the registry has seen to it that they can be read. */
+/* The defaults of all options; the registry has checked that they can be parsed. */
 static struct pass_value *
 default_values(struct pass_pipeline *owner, const struct pass *p)
 {

@@ -1,4 +1,4 @@
-/* Passes from shared libraries: load, check the version before anything else is looked at, add. */
+/* Passes from shared libraries: load, check the version first, add the passes. */
 #include "dopt/version.h"
 #include "ir/base/alloc.h"
 #include "passes/registry.h"
@@ -18,12 +18,13 @@ plugin_close(struct plugin_handle *h)
 	return 0;
 }
 
-/* The library's description, or NULL after a report. The library goes with the registry. */
+/* The library's description, or NULL after a report. The library is closed with the registry. */
 static const struct dopt_plugin *
 plugin_open(struct pass_registry *r, struct diag *d, const char *path)
 {
 	/*
-	 * All symbols at once: a plugin that misses one is refused here and not when its pass runs.
+	 * Resolve all symbols now: a plugin with a missing symbol is rejected here, not when its
+	 * pass runs.
 	 */
 	void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 

@@ -1,4 +1,4 @@
-/* Remarks and statistics of passes: on the screen, kept for a report, as YAML. */
+/* Remarks and statistics of passes: printed, kept for a report, as YAML. */
 #include "passes/manager/pipeline.h"
 
 #include "ir/base/vec.h"
@@ -67,7 +67,7 @@ pass_count(struct pass_run *run, const char *what, int64_t n)
 		}
 	}
 	LIST_PUSH(manager, manager->counter, manager->ncounters, (struct pass_counter){.n = n});
-	/* A plugin's text may go before the table is printed. */
+	/* A plugin's text may be freed before the table is printed. */
 	manager->counter[manager->ncounters - 1].what = text_copy(manager->counter, what);
 }
 

@@ -13,7 +13,7 @@ struct axis {
 	int64_t size;
 };
 
-/* A name that the module does not have. */
+/* A name that is unused in the module. */
 static const char *
 free_name(const struct planner *p, const char *word)
 {
@@ -24,7 +24,7 @@ free_name(const struct planner *p, const char *word)
 	return ir_name(p->m->ctx, name);
 }
 
-/* Adds the axes, of which those of one device are left out, to a copy of the module. */
+/* Adds the axes, except those of one device, to a copy of the module. */
 static void
 add_base(struct planner *p, const struct axis *axis, int n)
 {
@@ -53,7 +53,7 @@ add_base(struct planner *p, const struct axis *axis, int n)
 	b->attempts = attempts_create(p->run->scratch, p->run->manager, b->m);
 }
 
-/* Devices of a node: those of the first, if all have as many and n is a multiple; else 1. */
+/* Devices of a node: those of the first, if all nodes are equal and n is a multiple; else 1. */
 static int64_t
 node_size(const struct cluster *c, int64_t n)
 {
@@ -64,7 +64,7 @@ node_size(const struct cluster *c, int64_t n)
 	return !c->boundless && size < n && n % size == 0 ? size : 1;
 }
 
-/* Stages of pipelines: at most so many, as bubbles grow with them. */
+/* Maximum number of pipeline stages, as bubbles grow with it. */
 enum { MOST_STAGES = 8 };
 
 void

@@ -1,6 +1,7 @@
 /*
- * How plan improves a pipeline: a pass that is put in, taken out, given another option or moved past its neighbour, or
- * another number of micro-batches. The best candidates are expanded first; each move is run and measured as a whole step.
+ * How plan improves a pipeline: a pass is inserted, removed, given another option or moved past its
+ * neighbour, or the number of micro-batches is changed. The best candidates are expanded first;
+ * each move is run and measured as a whole step.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/clock.h"
@@ -11,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidates that are expanded at most besides those that become the best. */
+/* Maximum number of candidates that are expanded in addition to those that become the best. */
 enum { WIDTH = 3 };
 
-/* Ops that all passes of all attempts go through, after which no move is tried: some seconds of one core. */
+/* Limit on the ops processed by all passes of all attempts: some seconds of one core. */
 static const uint64_t most_effort = 4000000;
 
-/* Entries that moves put in, in place of one of the same pass; with "-", names of passes that they take out. @ stands
- * for each axis. */
+/* Entries that moves insert, replacing one of the same pass; with "-", names of passes that they
+ * remove. @ stands for each axis. */
 static const struct move {
 	enum plan_decision needs;
 	const char *entry;
@@ -48,7 +49,7 @@ static const struct move {
 
 enum { NMOVES = sizeof moves / sizeof *moves };
 
-/* Passes that can be moved past each other, and the optimizer. */
+/* Passes that can be moved past each other, and past the optimizer. */
 static const char *const movable[] = {"recompute", "shard", "parallelize", "opfuse", "tensorfuse",
 	"prefetch", "overlap", "unshard", "offload"};
 
@@ -85,7 +86,7 @@ try_list(struct planner *p, int base, struct pass_list list, const char *from, c
 		plan_try(p, base, list, TEXT(p->run->scratch, "%s; %s", from, move));
 }
 
-/* The candidate as it was, as `candidate` may move. */
+/* Tries the candidate with `entry` applied. */
 static void
 try_entry(struct planner *p, struct plan_candidate c, const char *entry)
 {
@@ -128,7 +129,7 @@ try_orders(struct planner *p, struct plan_candidate c)
 					c.list.pass[i + 1]));
 }
 
-/* The numbers of micro-batches next to the one that it has. */
+/* Tries the numbers of micro-batches adjacent to the current one. */
 static void
 try_microbatches(struct planner *p, struct plan_candidate c)
 {
@@ -164,7 +165,7 @@ expand(struct planner *p, struct plan_candidate c)
 		try_microbatches(p, c);
 }
 
-/* The best one that was not expanded, among the WIDTH best; -1: none. */
+/* The best candidate that was not expanded, among the WIDTH best; -1: none. */
 static int64_t
 next(const struct planner *p)
 {

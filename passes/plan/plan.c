@@ -1,14 +1,15 @@
 /*
- * plan: one search for everything that other passes decide one by one. A candidate is a pipeline of other passes on a mesh;
- * it is run as a whole and its step is replayed. What people run and what the documentation recommends are the first
- * candidates (recipes.c), so that the result is never slower than these and fits whenever one of them does; moves of
- * passes and options improve the best ones (moves.c).
+ * plan: one search over the decisions of all other passes. A candidate is a pipeline of other
+ * passes on a mesh; it is run as a whole and its step is replayed. Common pipelines and those that
+ * the documentation recommends are the first candidates (recipes.c), so that the result is never
+ * slower than these and fits if one of them does; moves of passes and options improve the best ones
+ * (moves.c).
  *
- *     model --recipes--> pipelines --attempts (attempt.h)--> steps: seconds, bytes --moves--> more pipelines
- *                                                                  `--best--> pass_apply on the module
+ *     model --recipes--> pipelines --attempts (attempt.h)--> steps: seconds, bytes --moves--> ...
+ *                                                                 `--best--> pass_apply
  *
- * Right because the other passes are: the result is that of the pipeline that is printed, byte for byte. Must not change
- * the module before the pipeline is chosen.
+ * It is correct because the other passes are: the result is that of the printed pipeline, byte for
+ * byte. It must not change the module before the pipeline is chosen.
  */
 #include "passes/plan/plan.h"
 
@@ -26,7 +27,7 @@
 
 /* --- candidates ------------------------------------------------------------------------------- */
 
-/* Bytes that are missing, in both memories. */
+/* Bytes beyond the limits, in both memories. */
 static double
 missing(const struct planner *p, const struct plan_candidate *c)
 {
@@ -103,7 +104,7 @@ plan_try(struct planner *p, int base, struct pass_list list, const char *from)
 		return;
 	attempts_run(p->base[base].attempts, c.text, &c.r);
 	p->effort += c.r.effort;
-	/* What makes an equal step needs no moves of its own. */
+	/* A candidate with an equal step needs no moves of its own. */
 	for (int64_t i = 0; i < p->candidate.n && plan_ran(&c); i++) {
 		const struct plan_candidate *o = &p->candidate.at[i];
 		c.expanded = c.expanded || (o->base == base && o->r.seconds == c.r.seconds &&
@@ -176,7 +177,7 @@ holds(const struct ir_module *m, const char *fact)
 	return pass_fact_holds(pass_fact_find(fact, strlen(fact)), pass_facts_shown(m));
 }
 
-/* Devices that the step is for: 1 where the mesh of the module is kept. False: reported. */
+/* Number of devices: 1 if the mesh of the module is kept. False: reported. */
 static bool
 count_devices(struct planner *p, int64_t *n)
 {
@@ -241,7 +242,7 @@ best_of(const struct planner *p)
 	return best;
 }
 
-/* The candidate's mesh and passes, on the module itself. False: reported. */
+/* Applies the candidate's mesh and passes to the module itself. False: reported. */
 static bool
 apply(struct planner *p, const struct plan_candidate *c)
 {
@@ -291,7 +292,7 @@ run(struct pass_run *run, struct ir_module *m)
 	const struct plan_candidate *best = best_of(&p);
 	if (plan_ran(best) && !plan_fits(&p, best))
 		return report_over(&p, best);
-	/* Where all are refused, the first one says why. */
+	/* If all failed, the first one reports why. */
 	if (!apply(&p, best))
 		return false;
 	pass_count(run, "pipeline(s) tried", p.candidate.n);

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* What may be decided: the option `decide`. */
+/* What the plan may decide: the option `decide`. */
 #define PLAN_DECISIONS(ROW)                                                                        \
 	ROW(PLAN_LAYOUTS, "layouts")                                                               \
 	ROW(PLAN_STAGES, "stages")                                                                 \
@@ -22,13 +22,13 @@ enum plan_decision { PLAN_DECISIONS(CHOICE_CODE) PLAN_NDECISIONS };
 
 enum plan_objective { PLAN_OBJECTIVES(CHOICE_CODE) };
 
-/* Meshes from which recipes start. Where the module has device axes they are all its own. */
+/* Meshes from which recipes start. If the module has device axes, all of them are its own. */
 enum plan_mesh {
 	PLAN_PLAIN,  /* as the module has it; parallelize makes one */
 	PLAN_FLAT,   /* one axis of all devices */
 	PLAN_LEVELS, /* nodes, and the devices of a node */
 	PLAN_STAGED, /* stages, nodes of a stage, and the devices of a node */
-	PLAN_FOUND,  /* that which parallelize has made of the plain one */
+	PLAN_FOUND,  /* the one that parallelize made from the plain one */
 	PLAN_NMESHES,
 };
 
@@ -37,16 +37,17 @@ struct plan_base {
 	const char *mesh; /* as -mesh has it: "node=4,card=8"; NULL: that of the module */
 	struct ir_module *m;
 	struct attempts *attempts;
-	int n; /* device axes of more than one device, but that of stages, outermost first */
+	int n; /* device axes of more than one device, except that of stages, outermost first */
 	const char *axis[IR_MAX_AXES];
-	int stages; /* devices of the axis of stages, whose name is plan_stage_axis; 1: there is none */
+	int stages; /* size of the axis of stages, whose name is plan_stage_axis; 1: there is
+		       none */
 };
 
 struct plan_candidate {
 	int base;
 	struct pass_list list;
 	const char *text; /* of the list */
-	const char *from; /* the recipe that it comes from, and moves */
+	const char *from; /* the recipe and the moves that led to it */
 	struct attempt_result r;
 	bool expanded; /* its moves have been tried */
 };
@@ -73,9 +74,9 @@ struct planner {
 
 extern const char plan_stage_axis[];
 
-/* meshes.c: fills p->base for so many devices; 1: the mesh of the module alone. */
+/* meshes.c: fills p->base for this number of devices; 1: only the mesh of the module. */
 void plan_meshes(struct planner *p, int64_t devices);
-/* The base with axes of these sizes, which is added if it is not there; PLAN_PLAIN where there is no room. */
+/* The base with axes of these sizes, added if it is missing; PLAN_PLAIN if there is no room. */
 int plan_mesh_of(struct planner *p, const int32_t *size, int n);
 
 /* recipes.c: adds the pipelines to start from, each measured. */
@@ -83,7 +84,7 @@ void plan_start(struct planner *p);
 
 /* moves.c: improves the best ones as long as evaluations are left. */
 void plan_improve(struct planner *p);
-/* Numbers of micro-batches that may be used, ascending, 1 among them; how many. */
+/* Fills in the allowed numbers of micro-batches, ascending, including 1; returns their count. */
 enum { PLAN_MOST_MICROBATCHES = 32 };
 int plan_microbatches(const struct planner *p, int64_t number[PLAN_MOST_MICROBATCHES]);
 
@@ -99,17 +100,17 @@ plan_ran(const struct plan_candidate *c)
 	return c->r.seconds < INFINITY;
 }
 
-/* plan.c: measures a candidate and adds it; those that were measured before are not again. */
+/* plan.c: measures a candidate and adds it, unless it was measured before. */
 void plan_try(struct planner *p, int base, struct pass_list list, const char *from);
 bool plan_fits(const struct planner *p, const struct plan_candidate *c);
-/* Fits and the other one does not; else by the objective, or where neither fits by what is missing. */
+/* True if only a fits; else compares by the objective, or if neither fits by the missing bytes. */
 bool plan_is_better(
 	const struct planner *p, const struct plan_candidate *a, const struct plan_candidate *b);
 
-/* "-mesh=node=4,card=8 -pass='...'"; of the run's scratch. */
+/* "-mesh=node=4,card=8 -pass='...'"; owned by the run's scratch. */
 char *plan_command(const struct planner *p, const struct plan_candidate *c);
 
-/* summary.c: what the planned step is, as notes; `m` is the step. */
+/* summary.c: describes the planned step in notes; `m` is the step. */
 void plan_summary(struct planner *p, const struct plan_candidate *best, const struct ir_module *m);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * The pipelines that plan starts from: what people run, and what docs/sharding.md and docs/parallel.md recommend. A
- * planned step is therefore never slower than one of them, as predicted.
+ * The pipelines that plan starts from: common ones, and those that docs/sharding.md and
+ * docs/parallel.md recommend. A planned step is therefore never slower than one of them, as
+ * predicted.
  */
 #include "ir/base/alloc.h"
 #include "passes/plan/plan.h"
@@ -11,12 +12,12 @@
 /*
  * Words in capitals stand for passes that depend on the step, the mesh and the options:
  *
- *	AMP, GRAD, OPT  what the step lacks of mixed precision, gradients and an optimizer
+ *	AMP, GRAD, OPT  mixed precision, gradients and an optimizer, if the step lacks them
  *	DP              dp over all axes, the innermost first
  *	SHARD           shard over the innermost axis
  *	STAGES          pipeline over the axis of stages
- *	MEGATRON, BEST  parallelize over the axes that are no stages: by that policy, or by all
- *	LAYOUTS         the same as BEST, or where there is no mesh parallelize, which makes one
+ *	MEGATRON, BEST  parallelize over the axes other than stages: by that policy, or by all
+ *	LAYOUTS         the same as BEST, or without a mesh parallelize, which makes one
  */
 static const struct recipe {
 	const char *name;
@@ -50,7 +51,7 @@ static const struct recipe {
 
 enum { NRECIPES = sizeof recipes / sizeof *recipes };
 
-/* Micro-batches for each stage, so that bubbles take a share of (stages - 1) / 4 stages. */
+/* Micro-batches per stage: bubbles then take (stages - 1) / 4 stages of the time. */
 enum { MICROBATCHES_OF_STAGE = 4 };
 
 static void
@@ -59,7 +60,7 @@ push(struct planner *p, struct pass_list *list, const char *entry)
 	LIST_PUSH(p->run->scratch, list->pass, list->n, entry);
 }
 
-/* "[a,b]" of the axes of the base that are no stages. */
+/* "[a,b]" of the axes of the base other than stages. */
 static const char *
 axes_text(struct planner *p, const struct plan_base *b)
 {
@@ -70,7 +71,7 @@ axes_text(struct planner *p, const struct plan_base *b)
 	return text_append(text, "]");
 }
 
-/* As many micro-batches as the batch allows; 0: none. */
+/* The largest number of micro-batches, 4, 2 or 1 per stage, that divides the batch; 0: none. */
 static int64_t
 stage_steps(const struct planner *p, const struct plan_base *b)
 {
@@ -81,7 +82,7 @@ stage_steps(const struct planner *p, const struct plan_base *b)
 	return 0;
 }
 
-/* Adds what the word stands for; false: there is nothing that it could stand for. */
+/* Adds the passes that the word stands for; false: there are none. */
 static bool
 add_word(struct planner *p, const struct plan_base *b, const char *word, struct pass_list *list)
 {
@@ -133,7 +134,10 @@ add_word(struct planner *p, const struct plan_base *b, const char *word, struct 
 	return true;
 }
 
-/* Gives what parallelize compares plans by to the passes that follow it, so that it need not run again when these change. */
+/*
+ * Tells parallelize the passes that follow it, with which it compares plans, so that it need not
+ * run again when these change.
+ */
 static void
 set_finish(struct planner *p, struct pass_list *list)
 {
@@ -149,7 +153,7 @@ set_finish(struct planner *p, struct pass_list *list)
 		list->pass[at], pass_list_text(p->run->scratch, &rest), hole);
 }
 
-/* False: it says nothing about the step on that mesh, or was tried before. */
+/* False: it does not apply to the step on that mesh, or was tried before. */
 static bool
 try_on(struct planner *p, const struct recipe *r, int base)
 {
@@ -175,7 +179,7 @@ try_recipe(struct planner *p, const struct recipe *r)
 	struct plan_candidate *made = &VEC_LAST(&p->candidate);
 	if (p->base[base].n || !made->r.naxes || p->nbases == PLAN_NMESHES)
 		return;
-	/* Its mesh was searched for, which takes long: moves go on from the mesh that was found. */
+	/* Searching for its mesh takes long: moves start from the mesh that was found. */
 	made->expanded = true;
 	try_on(p, r, plan_mesh_of(p, made->r.axis, made->r.naxes));
 }

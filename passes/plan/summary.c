@@ -1,4 +1,7 @@
-/* What plan has chosen, on one screen: the command, what is where, what takes most time, and how much better it could be. */
+/*
+ * The choice of plan, on one screen: the command, placement, the main costs, and possible
+ * improvements.
+ */
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/cost.h"
@@ -11,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A smaller share of the arithmetic that is computed again is not told. */
+/* A smaller share of repeated arithmetic is not reported. */
 static const double told_share = 1e-3;
 
 /* Lines of params and of costs. */
 enum { MOST_CLASSES = 8, MOST_COSTS = 3 };
 
-/* Params of the same name but for digits, and of the same type. */
+/* Params whose names differ only in digits, of the same type. */
 struct class
 {
 	const char *name;
@@ -59,7 +62,7 @@ pattern_of(const void *owner, const char *name)
 	return text;
 }
 
-/* Does the op give the same elements, in another form? */
+/* Does the op only reorder or relabel elements? */
 static bool
 is_same(const struct ir_op *op)
 {
@@ -72,7 +75,7 @@ is_same(const struct ir_op *op)
 	return op->code == OP_convert || op->code == OP_barrier || op->code == OP_reload;
 }
 
-/* Allgathers of a value, or of what has its elements. */
+/* Allgathers of a value, or of a value with the same elements. */
 static int64_t
 count_gathers(const struct ir_value *v)
 {
@@ -244,7 +247,7 @@ tell_time(struct writer *w)
 			100 * t->repeated / r.flops);
 }
 
-/* Of the step before anything is laid out, on the mesh that was chosen. */
+/* Bounds of the step before any layout, on the chosen mesh. */
 static void
 tell_bound(struct writer *w, const struct plan_candidate *best)
 {

@@ -1,16 +1,18 @@
 /*
- * Brings ops into their plain form by local rewrites, applied from the first op to the last, and again
- * to those that a later rewrite leaves with fewer readers: the rules of passes/rules/canonical.rules, which are proven, and rows of the tables
- * below, whose proofs stand above them. Rows have what no rule says: they compute with constants,
- * lists of dims and specs, or ask for layouts and for all uses of a value. Every rewrite gives a
- * value of the same type, layout included. None undoes another: each takes an op away, moves a slice
- * up or replaces constants, so this ends; each is O(1), and the pass O(ops).
+ * Brings ops into canonical form by local rewrites, applied from the first op to the last, and
+ * again to ops that a later rewrite leaves with fewer readers: the rules of
+ * passes/rules/canonical.rules, which are proven, and rows of the tables below, with proofs above
+ * them. Rows do what rules cannot express: they compute with constants, lists of dims and specs, or
+ * test layouts and all uses of a value. Every rewrite gives a value of the same type, layout
+ * included. None undoes another: each removes an op, moves a slice up or replaces constants, so
+ * this terminates; each is O(1), and the pass O(ops).
  *
- * Exact: results are the same to the bit, and dopt -check compares them so. So x * 0 stays (x may
+ * Exact: results are bitwise equal, and dopt -check compares them that way. So x * 0 stays (x may
  * be infinite), x + 0 mostly does (-0 + 0 is 0), and sums are not put in another order.
  *
- * The rows for parallelization ops stand in canonicalize_parallel.c, for transposes around products
- * in canonicalize_products.c, for slices and updates at known positions in canonicalize_updates.c.
+ * The rows for parallelization ops are in canonicalize_parallel.c, those for transposes around
+ * products in canonicalize_products.c, those for slices and updates at known positions in
+ * canonicalize_updates.c.
  */
 #include "ir/base/number.h"
 #include "ir/interp/interp.h"
@@ -49,10 +51,10 @@ is_partial(const struct ir_module *m, const struct ir_type *t)
 /* --- constants -------------------------------------------------------------------------------- */
 
 /*
- * The op on constants is a constant: what the interpreter computes for their numbers, in the op's
- * element type, rounding and wrapping included. What is not finite stays, so that it can be seen
- * where it comes from; so does a u64 that no i64 is, which a constant cannot say. A partial result
- * stays: the place that would hold the constant is not known here.
+ * Constant folding: the interpreter computes the op for the constants' numbers, in the op's element
+ * type, with rounding and wrapping. Non-finite results are not folded, so that their origin remains
+ * visible, nor are u64 results that do not fit into i64, which a constant cannot hold. Partial
+ * results are not folded: the place that would hold the constant is not known here.
  */
 static struct ir_value *
 fold_constants(struct canon *c, struct ir_op *op)
@@ -81,7 +83,7 @@ fold_constants(struct canon *c, struct ir_op *op)
 	return ir_build_typed(&c->b, OP_constant, NULL, NULL, 0, &value, 1, t);
 }
 
-/* All elements of a constant are one number, wherever they are moved to. */
+/* All elements of a constant are equal, so moving them has no effect. */
 static struct ir_value *
 move_constant(struct canon *c, struct ir_op *op)
 {
@@ -93,7 +95,7 @@ move_constant(struct canon *c, struct ir_op *op)
 		&c->b, OP_constant, NULL, NULL, 0, from->attr, from->nattrs, op->result[0].type);
 }
 
-/* Equal elements are a constant's. */
+/* If all elements are equal, the result is a constant. */
 static struct ir_value *
 equal_elements(struct canon *c, struct ir_op *op)
 {
@@ -106,7 +108,7 @@ equal_elements(struct canon *c, struct ir_op *op)
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-/* The order of the elements in memory is all that a reshape keeps, so the first of two is idle. */
+/* A reshape only keeps the order of the elements in memory, so the first of two is redundant. */
 static struct ir_value *
 reshape_twice(struct canon *c, struct ir_op *op)
 {
@@ -120,7 +122,7 @@ reshape_twice(struct canon *c, struct ir_op *op)
 	if (x->type == op->result[0].type)
 		return x;
 	/*
-	 * Where dims are split, slices may stay together step by step and not at once: leave those.
+	 * With split dims, slices may stay together step by step and not at once: keep both.
 	 */
 	if (is_split(c->m, x->type))
 		return NULL;
@@ -130,8 +132,8 @@ reshape_twice(struct canon *c, struct ir_op *op)
 }
 
 /*
- * Dim i of the outer result is dim p[i] of the inner, which is dim q[p[i]] of x. Where that is i
- * for all i the result is x.
+ * Dim i of the outer result is dim p[i] of the inner, which is dim q[p[i]] of x. If that is i for
+ * all i, the result is x.
  */
 struct ir_value *
 canon_transpose_twice(struct canon *c, struct ir_op *op)
@@ -156,7 +158,7 @@ canon_transpose_twice(struct canon *c, struct ir_op *op)
 	return ir_build(&c->b, OP_transpose, &x, 1, &perm, 1);
 }
 
-/* A broadcast to the shape that is there repeats nothing, unless it moves dims of equal size. */
+/* A broadcast to the operand's own shape repeats nothing, unless it moves dims of equal size. */
 static struct ir_value *
 broadcast_idle(struct canon *c, struct ir_op *op)
 {
@@ -202,8 +204,9 @@ static const struct rewrite rewrites[] = {
 };
 
 enum {
-	AGAIN_DEPTH = 3,    /* ops of a rewrite that ask for one reader, and the root */
-	AGAIN_READERS = 64, /* of a gather: they are converted before it if all ask for that */
+	AGAIN_DEPTH = 3,    /* depth of ops in a rewrite that require one reader, and the root */
+	AGAIN_READERS = 64, /* of a gather: they are converted before it if all of them are
+			       conversions */
 };
 
 static bool
@@ -212,7 +215,7 @@ is_unused(const struct ir_op *op)
 	return op && op_is(op, TRAIT_PURE) && op->nresults == 1 && !op->result[0].uses;
 }
 
-/* To be looked at again, and what reads it, as far as one op reads the other. */
+/* Queues op for another visit, and then its readers, as long as each has a single reader. */
 static void
 look_again(struct canon *c, struct ir_op *op)
 {
@@ -223,7 +226,10 @@ look_again(struct canon *c, struct ir_op *op)
 	}
 }
 
-/* Erases an op. If one other op reads an operand, or some a gather, that may now be rewritten. */
+/*
+ * Erases an op. If an operand then has one other reader, or is a gather with some, these may now be
+ * rewritten.
+ */
 static void
 erase(struct canon *c, struct ir_op *op)
 {
@@ -246,8 +252,8 @@ erase(struct canon *c, struct ir_op *op)
 	ir_op_erase(op);
 }
 
-/* Drops an op that nothing uses any more, and then what only it used: a chain, or the transposes in
- * front of a product. */
+/* Drops an op that is unused now, and then its operands that are unused in turn: a chain, or the
+ * transposes before a product. */
 static void
 drop_unused(struct canon *c, struct ir_op *op)
 {
@@ -266,7 +272,7 @@ drop_unused(struct canon *c, struct ir_op *op)
 	}
 }
 
-/* A value that a row has made and that is not wanted: x + 0 where 0 is the larger tensor. */
+/* Drops a value that a row made but does not need: x + 0 where 0 is the larger tensor. */
 static void
 drop_made(const struct ir_op *op, struct ir_value *v)
 {
@@ -313,7 +319,7 @@ is_left(const struct rule_built *b, const struct ir_op *op)
 	return false;
 }
 
-/* Is nothing of the left side needed any more but what the right side reads? */
+/* Is everything on the left side unused except what the right side reads? */
 static bool
 is_used_once(const struct rule_built *b)
 {
@@ -336,8 +342,8 @@ is_used_once(const struct rule_built *b)
 }
 
 /*
- * What takes the place of an op is there already, or is such an op that reads what was computed
- * earlier, or nobody needs what it was computed from. Over time axes no collectives are made.
+ * The replacement of an op exists already, or is an op of the same kind that reads earlier values,
+ * or its operands become unused. Over time axes no collectives are made.
  */
 static bool
 is_plainer(const struct canon *c, const struct rule_built *b)
@@ -375,7 +381,7 @@ apply_rule(struct canon *c, struct ir_op *op)
 	return false;
 }
 
-/* The first rule, or row of the tables, that fits. */
+/* Applies the first matching rule, or row of the tables. */
 static bool
 rewrite_op(struct canon *c, struct ir_op *op)
 {
@@ -393,8 +399,8 @@ rewrite_op(struct canon *c, struct ir_op *op)
 	return false;
 }
 
-/* Rewrites an op, and drops what nobody needs then. *made: the first of the ops that were made, if
- * there are any. */
+/* Rewrites an op, and drops ops that become unused. *made: the first of the new ops, if there are
+ * any. */
 static bool
 rewrite_and_drop(struct canon *c, struct ir_op *op, struct ir_op **made)
 {
@@ -410,7 +416,7 @@ rewrite_and_drop(struct canon *c, struct ir_op *op, struct ir_op **made)
 	return true;
 }
 
-/* Walks over a block and its bodies. New ops stand before the old one and are looked at next. */
+/* Walks over a block and its bodies. New ops precede the old one and are visited next. */
 static void
 walk(struct canon *c, struct ir_block *b)
 {
@@ -426,7 +432,7 @@ walk(struct canon *c, struct ir_block *b)
 	}
 }
 
-/* Looks again at ops that the walk has passed, and then at those that read what changed. */
+/* Visits queued ops again that the walk has passed, and then the readers of what changed. */
 static void
 settle(struct canon *c)
 {

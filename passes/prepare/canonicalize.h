@@ -10,13 +10,13 @@ struct canon {
 	struct pass_run *run;
 	struct ir_module *m;
 	const struct rule_index *rules;
-	struct ir_builder b;              /* in front of the op at work */
-	struct VEC(struct ir_op *) again; /* to be looked at once more; some are erased by then */
+	struct ir_builder b;              /* inserts before the current op */
+	struct VEC(struct ir_op *) again; /* to be visited again; some are erased by then */
 };
 
 /*
- * A row: `apply` gives the value that takes the place of the result of an op of that code, or NULL
- * where it does not fit. A value of another type than the result is as good as NULL.
+ * A row: `apply` returns the value that replaces the result of an op of that code, or NULL if the
+ * rewrite does not apply. A value of another type than the result counts as NULL.
  */
 struct rewrite {
 	enum op_code code;
@@ -24,7 +24,7 @@ struct rewrite {
 	const char *count; /* its line in the statistics */
 };
 
-/* What is gathered to be read in fewer bytes only is gathered in these: a row for conversions. */
+/* Row for conversions: a value that is gathered and then only narrowed is narrowed first. */
 struct ir_value *canon_convert_before_gather(struct canon *c, struct ir_op *op);
 
 extern const char canon_joined[]; /* counts of parallelization ops */
@@ -37,7 +37,7 @@ extern const struct rewrite canon_products[];
 /* The rows for slices and updates at known positions, ended likewise. */
 extern const struct rewrite canon_updates[];
 
-/* The op of that code with one result and at most one operand that makes operand i; else NULL. */
+/* The op of that code, with one result and at most one operand, that makes operand i; else NULL. */
 static inline struct ir_op *
 canon_made_by(const struct ir_op *op, int i, enum op_code code)
 {
@@ -47,7 +47,7 @@ canon_made_by(const struct ir_op *op, int i, enum op_code code)
 	return fits ? from : NULL;
 }
 
-/* What a transpose of a transpose is, or one that moves nothing; NULL: it stays. */
+/* The value of a transpose of a transpose, or of one that moves nothing; NULL: no rewrite. */
 struct ir_value *canon_transpose_twice(struct canon *c, struct ir_op *op);
 
 static inline struct ir_value *

@@ -1,12 +1,12 @@
 /*
- * Rows for parallelization ops; what rules say of them is in passes/rules/canonical.rules. These are
- * identities on meaning, and each row's comment says why the layouts are the same.
+ * Rows for parallelization ops; their rules are in passes/rules/canonical.rules. These are
+ * identities on meaning, and each row's comment explains why the layouts are the same.
  */
 #include "passes/prepare/canonicalize.h"
 
 #include "ir/ops/row.h"
 
-/* Split by dim `from`, put together, split by dim `to`: an exchange of slices. */
+/* Split by dim `from`, gathered, split by dim `to`: an alltoall. */
 static struct ir_value *
 exchange_slices(struct canon *c, struct ir_op *op)
 {
@@ -24,7 +24,7 @@ exchange_slices(struct canon *c, struct ir_op *op)
 	return ir_build(&c->b, OP_alltoall, &x, 1, attr, 3);
 }
 
-/* Each reader gathers what it converts: cse makes one of these. */
+/* Each reader gathers the converted value: cse merges the gathers. */
 struct ir_value *
 canon_convert_before_gather(struct canon *c, struct ir_op *op)
 {

@@ -1,8 +1,8 @@
 /*
  * Transposes around a product: a contract names its dims, so it reads an operand and writes its
- * result in any order, and a library's matrix product takes transposed factors as they lie. The sum
+ * result in any order, and a library's matrix product accepts transposed factors in place. The sum
  * is the same one; over several indices its terms may come in another order, which pass_reorders
- * says.
+ * records.
  */
 #include "ir/product.h"
 #include "passes/prepare/canonicalize.h"
@@ -17,7 +17,7 @@ build(struct canon *c, const struct product *p)
 	return product_build(&c->b, p);
 }
 
-/* A factor that is transposed is read where it lies. */
+/* A transposed factor is read without the transpose. */
 static struct ir_value *
 product_of_transposes(struct canon *c, struct ir_op *op)
 {
@@ -43,7 +43,7 @@ product_of_transposes(struct canon *c, struct ir_op *op)
 	return build(c, &p);
 }
 
-/* A product that is only read transposed is made so. */
+/* A product that is only read transposed is computed in that order. */
 static struct ir_value *
 transpose_of_product(struct canon *c, struct ir_op *op)
 {

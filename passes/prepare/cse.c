@@ -3,25 +3,25 @@
  * elimination", SIGPLAN Notices 5(7), 1970): a hash table of the ops seen so far in a block,
  * O(ops + uses).
  *
- * Two ops are one where they compute the same (ir/ops/same.h). Only pure ops, collectives among
- * them: the second of two equal messages brings nothing new. In one block the earlier op stands
- * before every use of the later one.
+ * Two ops are merged if they compute the same (ir/ops/same.h). Only pure ops are merged,
+ * collectives included: the second of two equal messages is redundant. In one block the earlier op
+ * precedes every use of the later one.
  *
- * Not touched: a value that a `release` ends, since its twin may live longer; a fuse as a whole (in
- * its body there is a table of its own).
+ * Not merged: a value with a `release`, since its twin may live longer; a fuse as a whole (its body
+ * has its own table).
  *
- * No value is made to live across a barrier: what is computed on both sides of one, and read on each
- * side only there, is computed twice on purpose, unless it is a scalar. Of a step that computes its blocks again, the
- * values that depend on no operand of the barriers, such as broadcast constants, would else be kept
- * from the first block to the last. A block of ops is a row of sections between its barriers; an op
- * is merged with an earlier one where that one is read in the later one's section or after it.
+ * No value is made to live across a barrier: a value that is computed and read on each side of one
+ * is computed twice on purpose, unless it is a scalar. In a step with recomputation, values that do
+ * not depend on the operands of the barriers, such as broadcast constants, would otherwise be kept
+ * from the first block to the last. Barriers divide a block of ops into sections; an op is merged
+ * with an earlier one if the earlier one is read in the later one's section or after it.
  *
  * Nor may the step need more memory than before. A value that takes over the uses of another lives
- * longer, which usually is where less lives than at the peak. Where it is at the peak, as a copy of the module tells,
- * ops are merged with care: the earlier value is alive at the later op anyway, or operands that
- * are as large, and are read there last, die earlier instead.
+ * longer, which usually is away from the peak. If it is at the peak, which is tested on a copy of
+ * the module, ops are merged with care: only if the earlier value is alive at the later op anyway,
+ * or operands that are as large, and are last read there, die earlier instead.
  *
- *     a = exp(x)  ...  b = exp(x)  last read of x     a lives longer, and x does not die: not with care
+ *     a = exp(x)  ...  b = exp(x)  last read of x     a lives longer, x does not die: not with care
  *     a = exp(x)  ...  last read of a and x: exp(x)   a lives longer instead of x
  */
 #include "passes/pass.h"
@@ -37,17 +37,17 @@
 
 struct entry {
 	struct ir_op *op;
-	uint32_t last; /* number of the op that reads it last; its own, if none does */
+	uint32_t last; /* number of its last reader; its own number if it has none */
 };
 
-/* The ops of a block seen so far: of equal ones the last that was not merged. */
+/* The ops of a block seen so far: among equal ones the last that was not merged. */
 struct table {
 	const struct ir_module *m;
 	bool careful;
 	struct map map;
 	struct VEC(struct entry) entry;
-	uint32_t here;          /* number of the op at hand */
-	uint32_t section;       /* number of the first op behind the last barrier */
+	uint32_t here;          /* number of the current op */
+	uint32_t section;       /* number of the first op after the last barrier */
 	const uint32_t *number; /* of each op of the module in its block, by id */
 };
 
@@ -81,7 +81,7 @@ last_read(const struct table *t, const struct ir_op *op)
 	return last;
 }
 
-/* Scalars take no memory that counts, so they may live across barriers. */
+/* Scalars use negligible memory, so they may live across barriers. */
 static bool
 is_scalar(const struct ir_op *op)
 {
@@ -105,7 +105,7 @@ dies(const struct table *t, const struct ir_op *op, int i, uint32_t last)
 	return true;
 }
 
-/* Does as much die with op, between the last read of an equal one and op, as would live there? */
+/* Do as many bytes die between the last read of an equal op and op as would live longer? */
 static bool
 takes_no_room(const struct table *t, const struct entry *e, const struct ir_op *op)
 {
@@ -127,7 +127,7 @@ may_merge(const struct table *t, const struct entry *e, const struct ir_op *op)
 	return e->last >= t->section && (!t->careful || takes_no_room(t, e, op));
 }
 
-/* The op in the table that this one can be merged with; else NULL, and this one is in the table. */
+/* The op in the table that this one can be merged with; else NULL, and this one is added. */
 static struct ir_op *
 table_find(const void *owner, struct table *t, struct ir_op *op)
 {
@@ -147,7 +147,7 @@ table_find(const void *owner, struct table *t, struct ir_op *op)
 	return e->op;
 }
 
-/* Merges equal ops of a block; returns how many are gone. */
+/* Merges equal ops of a block; returns how many are removed. */
 static int64_t
 number_values(void *scratch, const struct ir_module *m, struct ir_block *b, bool careful,
 	uint32_t *number)
@@ -193,7 +193,10 @@ most_live(const struct pass_run *run, const struct ir_module *m, struct storage_
 	return memory_live(m, ir_func_find(m, "main"), cost_model_storage(run->cost), known);
 }
 
-/* Does a step with calls, whose memory is not known, or one where merging lets no more live at once? */
+/*
+ * True for a step with calls, whose memory is not known, or if merging does not increase the peak
+ * of live bytes.
+ */
 static bool
 fits(const struct pass_run *run, struct ir_module *m, bool careful)
 {

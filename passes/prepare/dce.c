@@ -1,16 +1,16 @@
 /*
- * Dead code elimination: drops ops whose results nothing uses, in one walk from the last op to the
- * first. All uses of a value stand behind its op, so when the walk meets an op every dead user is
+ * Dead code elimination: drops ops whose results are unused, in one walk from the last op to the
+ * first. All uses of a value come after its op, so when the walk reaches an op every dead user is
  * gone: one walk finds all, O(ops + uses).
  *
  * Kept: ops with an effect (update, output), terminators, and params, states and inputs even
  * without a use. These three are the step's interface: a data file, a checkpoint and other passes
- * name them, and an optimizer may not have been put in yet. A value whose only uses are releases is
+ * name them, and an optimizer may not have been added yet. A value whose only uses are releases is
  * dead, and its releases with it.
  *
- * Ops with several results lose those that nothing uses: a collective their operands too, since it
- * moves each by itself; a fuse the yields, then the ops of its body that served them alone, then
- * the operands that no op of the body reads.
+ * Unused results of ops with several results are removed: from a collective with their operands,
+ * since it moves each separately; from a fuse with the yields, then the ops of its body that only
+ * served these, then the operands that no op of the body reads.
  */
 #include "passes/pass.h"
 
@@ -34,7 +34,7 @@ is_dead(const struct ir_value *v)
 	return true;
 }
 
-/* Of a dead value. */
+/* Drops the releases of a dead value. */
 static void
 drop_releases(struct ir_value *v)
 {
@@ -53,7 +53,7 @@ live_results(const struct ir_op *op)
 }
 
 /*
- * Gives the live results of `op` to `to`, an op in its place that has only those, and drops `op`.
+ * Moves the live results of `op` to `to`, a replacement that has only those, and drops `op`.
  */
 static void
 hand_over(struct ir_op *op, struct ir_op *to)
@@ -72,7 +72,7 @@ hand_over(struct ir_op *op, struct ir_op *to)
 	ir_op_erase(op);
 }
 
-/* A collective or a copy that moves only what is used, a barrier of only that. */
+/* Reduces a collective, a copy or a barrier to its used results. */
 static void
 shrink_operands(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 {
@@ -92,7 +92,7 @@ shrink_operands(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 
 static void sweep(struct pass_run *run, struct ir_module *m, struct ir_block *b);
 
-/* Drops operands of a fuse whose argument nothing in the body reads. */
+/* Drops operands of a fuse whose argument is unused in the body. */
 static void
 shrink_arguments(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 {
@@ -111,7 +111,7 @@ shrink_arguments(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 		ir_replace_uses(&body->arg[i], &arg[n]);
 		n++;
 	}
-	body->arg = arg; /* the uses are there now */
+	body->arg = arg; /* the uses have been moved there */
 	if (n < body->nargs) {
 		pass_count(run, "operand(s) removed", body->nargs - n);
 		body->nargs = n;
@@ -120,7 +120,7 @@ shrink_arguments(struct pass_run *run, struct ir_module *m, struct ir_op *op)
 	talloc_free(v);
 }
 
-/* A fuse that yields only what is used. Its body moves into the new op. */
+/* Reduces a fuse to the used yields. Its body moves into the new op. */
 static struct ir_op *
 shrink_yield(struct pass_run *run, struct ir_module *m, struct ir_op *op, int n)
 {

@@ -1,9 +1,9 @@
 /*
  * Replaces every call in @main by the ops of its function, innermost last, then drops the functions
- * that nothing calls any more.
+ * that are no longer called.
  *
- * Right because a template means its body with sizes and operands put in; ir_inline_calls
- * (ir/template.h) does that, calls among the ops put in included.
+ * It is correct because a template means its body with sizes and operands substituted;
+ * ir_inline_calls (ir/template.h) does that, including calls in the substituted ops.
  */
 #include "ir/template.h"
 #include "passes/pass.h"
@@ -20,7 +20,7 @@ drop_templates(struct pass_run *run, struct ir_module *m)
 			link = &(*link)->next;
 			continue;
 		}
-		/* The prelude's are not part of the text: dropping them is no change. */
+		/* Prelude functions are not part of the text: dropping them is not a change. */
 		pass_count(run, "function(s) removed", !(*link)->prelude);
 		*link = (*link)->next;
 	}

@@ -1,5 +1,5 @@
 /*
- * sink-transpose: a transpose goes behind the ops that can do without it, until it meets one that
+ * sink-transpose: moves a transpose past the ops that can do without it, until it meets one that
  * undoes it or an op that reads any order. A step with images [N,H,W,C] has a transpose on both
  * sides of each convolution after import; all pointwise ops and sums between them work on [N,C,H,W]
  * as well.
@@ -7,13 +7,13 @@
  *     %t = transpose(%x) {perm = [0,2,3,1]}       %y = relu(%x)
  *     %y = relu(%t)                               %t = transpose(%y) {perm = [0,2,3,1]}
  *
- * An op is made anew on what its transposed operands are made of, if every other operand can follow
+ * An op is recreated on the inputs of its transposed operands, if every other operand can follow
  * without a transpose of its own: a scalar, a tensor with one dim larger than 1 (a reshape), a
- * constant, a broadcast. Of a sum the dims are renumbered, and a transpose remains only if those
- * left are in another order. Right because an op's form is the same nest with its indices renamed;
- * slices, pads and concats name their dims.
+ * constant, a broadcast. The dims of a sum are renumbered, and a transpose remains only if the
+ * remaining dims are in another order. It is correct because an op's form is the same nest with its
+ * indices renamed; slices, pads and concats name their dims.
  *
- * Each op is made anew at most once, so the walk is O(ops).
+ * Each op is recreated at most once, so the walk is O(ops).
  */
 #include "ir/build_try.h"
 #include "ir/product.h"
@@ -24,12 +24,12 @@
 struct sink {
 	struct ir_module *m;
 	struct ir_builder b;
-	int rank;                  /* of what is transposed */
-	int64_t perm[IR_MAX_RANK]; /* dim i of it is dim perm[i] of what it is made of */
-	bool reordered;            /* what some reduction takes in */
+	int rank;                  /* of the transposed value */
+	int64_t perm[IR_MAX_RANK]; /* dim i of the transposed value is dim perm[i] of its source */
+	bool reordered;            /* a reduction reads its terms in another order */
 };
 
-/* What a transpose makes v of, and how; NULL: it is none. */
+/* The source of the transpose that makes v, and its perm; NULL: not a transpose. */
 static struct ir_value *
 transposed(const struct ir_value *v, int64_t perm[IR_MAX_RANK])
 {
@@ -57,7 +57,7 @@ type_before(const struct sink *s, const struct ir_type *t)
 	return ir_type_intern(s->m->ctx, &r);
 }
 
-/* An operand beside a transposed one, as it was before the transpose; NULL: it would take another.
+/* An operand next to a transposed one, as it was before the transpose; NULL: that needs another.
  */
 static struct ir_value *
 follow(struct sink *s, struct ir_value *v)
@@ -94,7 +94,7 @@ follow(struct sink *s, struct ir_value *v)
 	return x && x->type == want ? x : NULL;
 }
 
-/* Dims of an attribute before the transpose. Without it the op is about all dims, in any order. */
+/* Dims of an attribute before the transpose. Without it the op applies to all dims. */
 static void
 renumber(struct sink *s, struct ir_op *copy, const char *key)
 {
@@ -109,7 +109,7 @@ renumber(struct sink *s, struct ir_op *copy, const char *key)
 	ir_attr_set(s->m, copy, &attr);
 }
 
-/* The attributes of an op before the transpose; false where it has no such form. */
+/* The attributes of an op before the transpose; false if it has no such form. */
 static bool
 renumber_all(struct sink *s, struct ir_op *copy, const struct form *f)
 {
@@ -141,7 +141,7 @@ renumber_all(struct sink *s, struct ir_op *copy, const struct form *f)
 	       copy->code != OP_contract && copy->code != OP_matmul;
 }
 
-/* The perm that leads from the result of the copy to that of the op. */
+/* The perm from the result of the copy to that of the op. */
 static int
 perm_behind(const struct sink *s, const struct ir_op *op, int64_t perm[IR_MAX_RANK])
 {
@@ -158,7 +158,7 @@ perm_behind(const struct sink *s, const struct ir_op *op, int64_t perm[IR_MAX_RA
 	n = ir_attr_ints(op, "dims", dim, IR_MAX_RANK);
 	for (int i = 0; i < n; i++)
 		gone |= 1u << (dim[i] < 0 ? dim[i] + s->rank : dim[i]);
-	uint32_t before = 0; /* dims that are gone, before the transpose */
+	uint32_t before = 0; /* removed dims, before the transpose */
 	for (int i = 0; i < s->rank; i++)
 		before |= gone >> i & 1 ? 1u << s->perm[i] : 0;
 	for (int i = 0; i < s->rank; i++)
@@ -210,7 +210,7 @@ sink_op(struct sink *s, struct ir_op *op)
 	return true;
 }
 
-/* Two transposes, one after the other: none, or one. */
+/* Two consecutive transposes become none, or one. */
 static bool
 join(struct sink *s, struct ir_op *op)
 {

@@ -14,7 +14,7 @@ struct item {
 	const char *text;            /* "emit=program" */
 };
 
-/* What a rule belongs to, and what it is asked about. */
+/* The context of a rule, and the options to check. */
 struct asking {
 	const struct command_line *line;
 	const void *options;
@@ -99,7 +99,7 @@ list_text(const struct asking *q, const char *list)
 	return text;
 }
 
-/* `label`: the option that is given and has the rule. */
+/* `label`: the option that was given and has the rule. */
 static bool
 rule_holds(const struct asking *q, const char *label, const struct flag_rule *rule)
 {

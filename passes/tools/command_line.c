@@ -1,4 +1,4 @@
-/* Command lines: reading them by a table, and its text for -help. */
+/* Command lines: parsing by a table, and the text for -help. */
 #include "passes/tools/command_line.h"
 
 #include "ir/base/vec.h"
@@ -27,7 +27,7 @@ driver_error(const char *format, ...)
 	fputc('\n', stderr);
 }
 
-/* The words of a text from HELP_COLUMN on, behind the n columns that are written. */
+/* The words of a text from HELP_COLUMN on, after the n columns that are written. */
 static void
 help_text(FILE *out, int n, const char *s)
 {
@@ -187,7 +187,7 @@ list_append(const void *owner, struct driver_list *list, const char *value)
 	LIST_PUSH(owner, list->item, list->n, value);
 }
 
-/* Stores the value of a flag; `value` is NULL where none was given and none is needed. */
+/* Stores the value of a flag; `value` is NULL if none was given and none is needed. */
 static bool
 flag_store(const void *owner, const struct flag *f, void *options, const char *value)
 {
@@ -209,7 +209,7 @@ flag_store(const void *owner, const struct flag *f, void *options, const char *v
 	return false;
 }
 
-/* The list of one letter that `name` begins with, its value behind it: -DB=128. */
+/* The one-letter list with which `name` begins, followed by its value: -DB=128. */
 static const struct flag *
 find_letter(const struct command_line *l, const char *name)
 {
@@ -219,7 +219,7 @@ find_letter(const struct command_line *l, const char *name)
 	return f && f->kind == FLAG_LIST ? f : NULL;
 }
 
-/* Reads argv[*i], an option, and the argument behind it where it takes that. */
+/* Reads argv[*i], an option, and the argument after it if it takes one. */
 static bool
 read_flag(const void *owner, const struct command_line *l, void *options, int argc, char **argv,
 	int *i)

@@ -1,6 +1,6 @@
 /*
- * The command line of a tool: one table, from which it is read and -help is printed. Options may
- * begin with - or --. -h is -help.
+ * The command line of a tool: a table drives both parsing and -help. Options may begin with - or
+ * --. -h is -help.
  */
 #ifndef PASSES_TOOLS_COMMAND_LINE_H
 #define PASSES_TOOLS_COMMAND_LINE_H
@@ -10,12 +10,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What a tool ends with; -help lists them. */
+/* Exit statuses of a tool; -help lists them. */
 enum driver_exit {
 	DRIVER_OK = 0,
 	DRIVER_INPUT = 1, /* the input is wrong, or a file cannot be read or written */
-	DRIVER_USAGE = 2, /* the command line is */
-	DRIVER_BUG = 3,   /* a pass or dopt is: it crashed, or broke the module or its meaning */
+	DRIVER_USAGE = 2, /* the command line is wrong */
+	DRIVER_BUG = 3,   /* a bug in a pass or in dopt: it crashed, or broke the module or its
+			     meaning */
 };
 
 struct driver_list {
@@ -23,11 +24,11 @@ struct driver_list {
 	int n;
 };
 
-/* "dopt: error: ..." on stderr; it begins with the name of the program that runs. */
+/* "dopt: error: ..." on stderr; the prefix is the name of the running program. */
 void driver_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 enum flag_kind {
-	FLAG_GROUP, /* no flag: a heading of -help */
+	FLAG_GROUP, /* not a flag: a heading of -help */
 	FLAG_BOOL,  /* bool: -x, -x=0, -x=1 */
 	FLAG_TEXT,  /* const char *: -x=TEXT or -x TEXT */
 	FLAG_LIST,  /* struct driver_list: the same, any number of times; one letter: also -xTEXT */
@@ -40,12 +41,12 @@ enum flag_kind {
 
 /*
  * What else a command line must or must not have with an option or one of its choices. Lists are
- * separated by commas; an item is the name of an option, or `name=choice`. A file that is "-", the
- * standard output, is none.
+ * separated by commas; an item is the name of an option, or `name=choice`. The file "-", the
+ * standard output, does not count as one.
  */
 struct flag_rule {
 	const char *excludes; /* options that must not be given */
-	const char *needs;    /* options of which one must be */
+	const char *needs;    /* options of which one is required */
 	const char *why;      /* it needs them, a clause for the message */
 };
 
@@ -55,22 +56,22 @@ struct choice {
 	struct flag_rule rule;
 };
 
-/* From rows as passes/pass.h has them, an array that ends with {NULL}. A row may also set `rule`. */
+/* Built from rows as in passes/pass.h, an array ended by {NULL}. A row may also set `rule`. */
 #define CHOICE_ROW(code, ...) {.value = code, .name = __VA_ARGS__},
 #define CHOICES(rows) ((const struct choice[]){rows(CHOICE_ROW){.name = NULL}})
 
 struct flag {
-	const char *name, *argument, *help; /* argument: NULL where there are choices */
+	const char *name, *argument, *help; /* argument: NULL if there are choices */
 	enum flag_kind kind;
-	size_t at;                   /* in the tool's options */
+	size_t at;                   /* offset in the tool's options */
 	const struct choice *choice; /* ends with {NULL} */
 	struct flag_rule rule;
 };
 
-/* What the options of a tool with commands are; each tool has its own. */
+/* The options of a tool with commands; each tool defines its own. */
 struct tool;
 
-/* What a tool does with between `least` and `most` files. */
+/* A command of a tool, with between `least` and `most` files. */
 struct command {
 	const char *name, *files, *help; /* files: "BEFORE AFTER" */
 	int least, most;
@@ -78,16 +79,17 @@ struct command {
 };
 
 struct command_line {
-	const char *head, *tail; /* of -help, before and behind the tables */
+	const char *head, *tail; /* of -help, before and after the tables */
 	const struct flag *flag;
 	const struct command *command; /* with commands: the first word is one */
 	size_t nflags, ncommands;
-	size_t words; /* in the options, a struct driver_list: the arguments that are no options */
+	size_t words; /* offset in the options of a struct driver_list: the arguments that are not
+			 options */
 };
 
 /*
- * Reads the arguments into `options`, which has the defaults; texts are owned by `owner` or argv.
- * Returns false after saying on stderr what is wrong.
+ * Reads the arguments into `options`, which holds the defaults; texts are owned by `owner` or argv.
+ * Returns false after reporting an error on stderr.
  */
 bool command_line_read(
 	const void *owner, const struct command_line *l, void *options, int argc, char **argv);
@@ -95,22 +97,22 @@ bool command_line_read(
 /* The option of that name; NULL: there is none. */
 const struct flag *command_line_flag(const struct command_line *l, const char *name);
 
-/* What is written behind an option: "FILE", "a|b", owned by `owner` or the table; NULL: nothing. */
+/* The placeholder after an option: "FILE", "a|b", owned by `owner` or the table; NULL: none. */
 const char *flag_argument(const void *owner, const struct flag *f);
 
-/* Must its argument be written? */
+/* Is its argument required? */
 bool flag_needs_argument(const struct flag *f);
 
-/* Do the options fit together, as the rules of the table say? Else false, with a message. */
+/* Do the options satisfy the rules of the table? Else false, with a message. */
 bool command_line_agrees(const struct command_line *l, const void *options);
 
 /* Usage, commands, options by group, exit status. */
 void command_line_help(FILE *out, const struct command_line *l);
 
 /*
- * Prints -help on stdout where `help` is set, or on stderr where nothing is asked for; else runs
- * the command that the words in *words begin with, without that word in front. DRIVER_USAGE where
- * there is no such command or its files are too few or too many, said on stderr.
+ * Prints -help on stdout where `help` is set, or on stderr if there are no arguments; else runs the
+ * command named by the first of *words, which is removed. DRIVER_USAGE, after a message on stderr,
+ * if there is no such command or it has too few or too many files.
  */
 enum driver_exit command_line_run(
 	const struct command_line *l, struct tool *t, bool help, struct driver_list *words);

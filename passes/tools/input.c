@@ -1,4 +1,4 @@
-/* Reading the input, and taking it apart for -split-input-file. */
+/* Reading the input, and splitting it for -split-input-file. */
 #include "passes/tools/input.h"
 
 #include "ir/base/vec.h"
@@ -23,7 +23,7 @@ read_all(const void *owner, struct driver_input *in, FILE *f)
 		got = fread(text + n, 1, READ_CHUNK, f);
 		n += got;
 	} while (got && n <= max_input);
-	text[n] = text[n + 1] = '\0'; /* two: parsers read it where it is */
+	text[n] = text[n + 1] = '\0'; /* two: parsers read it in place */
 	in->text = text;
 	in->length = n;
 	if (ferror(f)) {
@@ -57,7 +57,7 @@ const char *
 driver_input_binary(const struct driver_input *in)
 {
 	/* A safetensors file begins with 8 bytes, the length of the JSON object that follows; text
-	 * has no zero among them. */
+	 * contains no zero bytes there. */
 	static const struct {
 		size_t at;
 		const char *bytes, *what;
@@ -112,7 +112,7 @@ driver_input_part(
 	}
 	for (const char *s = in->text; s < begin; s++)
 		lines += *s == '\n';
-	/* Empty lines in place of the parts before keep the numbers of the lines. */
+	/* Empty lines in place of earlier parts preserve the line numbers. */
 	size_t n = (size_t)(end - begin);
 	char *text = array_create_zero(owner, lines + n + 2, 1, "a chunk of the input");
 	memset(text, '\n', lines);

@@ -6,14 +6,14 @@
 #include <stddef.h>
 
 struct driver_input {
-	const char *name, *text; /* name as messages show it; two zeros are behind the text */
+	const char *name, *text; /* name as in messages; the text is followed by two zeros */
 	size_t length;
 };
 
-/* Reads a file, or standard input for "-". Says on stderr why not and returns false. */
+/* Reads a file, or standard input for "-". Reports errors on stderr and returns false. */
 bool driver_input_read(const void *owner, struct driver_input *in, const char *path);
 
-/* What an input that is not text is, by its first bytes: "a safetensors file"; NULL: maybe text. */
+/* The type of a binary input, by its first bytes: "a safetensors file"; NULL: it may be text. */
 const char *driver_input_binary(const struct driver_input *in);
 
 /*

@@ -1,4 +1,4 @@
-/* The main of a tool: TOOL is what it does, a function of libdopt. */
+/* The main function of a tool: TOOL is its implementation, a function of libdopt. */
 #include "passes/tools/tools.h"
 
 int

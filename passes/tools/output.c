@@ -1,5 +1,6 @@
 /*
- * Output files: runtime/data/write_file.h says how they are written, so that a failure leaves no half.
+ * Output files, written atomically by runtime/data/write_file.h, so that a failure leaves no
+ * partial file.
  */
 #include "passes/tools/output.h"
 
@@ -39,7 +40,7 @@ driver_output_close(struct driver_output *o)
 	return false;
 }
 
-/* Why an earlier write to standard output has failed: the reason was not kept, so that of one more. */
+/* Why an earlier write to stdout failed: that reason was not kept, so another write is tried. */
 static int
 lost_reason(void)
 {
@@ -52,9 +53,9 @@ driver_stdout_flush(void)
 	const int error = fflush(stdout) ? errno : ferror(stdout) ? lost_reason() : 0;
 	if (!error)
 		return true;
-	if (error != EPIPE) /* the reader has seen enough, as in `dopt -list-ops | head` */
+	if (error != EPIPE) /* the reader has closed the pipe, as in `dopt -list-ops | head` */
 		driver_error("cannot write 'standard output': %s", strerror(error));
-	clearerr(stdout); /* said once */
+	clearerr(stdout); /* reported only once */
 	return false;
 }
 

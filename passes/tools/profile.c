@@ -1,12 +1,12 @@
 /*
- * dopt-profile: profiles as text, and what differs between two.
+ * dopt-profile: profiles as text, and differences between two.
  *
- *     dopt-profile dump PROFILE                       data base -> text
- *     dopt-profile load TEXT... PROFILE               text, nccl-tests -> data base
+ *     dopt-profile dump PROFILE                       database -> text
+ *     dopt-profile load TEXT... PROFILE               text, nccl-tests -> database
  *     dopt-profile diff BEFORE AFTER                  a table
  *     dopt-profile train PROFILE... -o WEIGHTS        an estimator of kernels
  *     dopt-profile evaluate WEIGHTS PROFILE...        how well it does
- *     dopt-profile fit PROFILE... -cluster=NAME       what kernels reach of a device's peaks
+ *     dopt-profile fit PROFILE... -cluster=NAME       shares of a device's peaks that kernels reach
  */
 #include "ir/base/alloc.h"
 #include "parser/cluster/cluster.h"
@@ -39,7 +39,7 @@ struct tool {
 	int loss; /* enum network_loss */
 	double tolerance;
 	bool help;
-	bool lost; /* some of what was printed has not reached stdout */
+	bool lost; /* some of the output has not reached stdout */
 	struct driver_list file;
 };
 
@@ -57,8 +57,8 @@ dump(struct tool *t)
 	return DRIVER_INPUT;
 }
 
-/* What a program that measures leaves to be computed; what is there already stays. Other backends
- * have what they have. */
+/* Derives values from the entries of a measuring program; existing ones are kept, and other
+ * backends are not changed. */
 static bool
 derive(struct tool *t, struct profile *p)
 {
@@ -99,7 +99,7 @@ places_fit(const struct tool *t)
 	return false;
 }
 
-/* Puts what nccl-tests measured into the profile; NULL: only checks it. */
+/* Stores the measurements of nccl-tests in the profile; NULL: only checks them. */
 static bool
 load_nccl_tests(struct tool *t, struct profile *p, const char *name, const char *text)
 {
@@ -131,7 +131,7 @@ load_text(struct tool *t, struct profile *p, const char *name, const char *text)
 				   : profile_text_load(p, t->diag, name, text, strlen(text));
 }
 
-/* Texts are checked before the data base is made: what is wrong leaves none behind. */
+/* Texts are checked before the database is created, so that errors do not leave one. */
 static enum driver_exit
 load(struct tool *t)
 {
@@ -271,7 +271,7 @@ print_both(struct tool *t, const char *name, const struct estimate_data *s, stru
 	print_errors(name, "analytic", s, s->analytic);
 }
 
-/* A line a kernel: measured, by the network, analytic in seconds, and its key. */
+/* One line per kernel: measured, network and analytic seconds, and its key. */
 static enum driver_exit
 write_each(struct tool *t, const struct estimate_data *s, struct network *w)
 {

@@ -1,8 +1,8 @@
 /*
- * dopt-rules: substitutions of graphs.
+ * dopt-rules: graph substitutions.
  *
  *     dopt-rules show FILE             the rules as they are read
- *     dopt-rules verify FILE           which hold, for all sizes
+ *     dopt-rules verify FILE           which rules hold, for all sizes
  *     dopt-rules refute FILE           counterexamples to rules that do not hold
  *     dopt-rules generate              rules of all small terms over a set of ops
  *     dopt-rules convert FILE          rules of FlexFlow (JSON) or TASO (protobuf) as text, or back
@@ -35,7 +35,7 @@ struct tool {
 	struct driver_list file;
 };
 
-/* The rules of a file; NULL: said. */
+/* The rules of a file; NULL: reported. */
 static struct ir_rules *
 read_rules(struct tool *t, const char *path)
 {
@@ -63,7 +63,7 @@ show(struct tool *t)
 	return driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
 }
 
-/* A line for a rule. False: it was refuted, or never tried. */
+/* One line per rule. False: it was refuted, or never tried. */
 static bool
 refute_rule(struct tool *t, FILE *out, const struct ir_rules *rules, const struct ir_rule *r)
 {
@@ -105,7 +105,7 @@ enum rules_format { FORMAT_TEXT, FORMAT_FLEXFLOW, FORMAT_TASO };
 	X(FORMAT_FLEXFLOW, "flexflow")                                                             \
 	X(FORMAT_TASO, "taso")
 
-/* Of others to text. */
+/* Converts rules of other tools to text. */
 static enum driver_exit
 convert_from(struct tool *t, const struct driver_input *in, bool json, FILE *out)
 {
@@ -122,7 +122,7 @@ convert_from(struct tool *t, const struct driver_input *in, bool json, FILE *out
 	return DRIVER_OK;
 }
 
-/* Of text to others. */
+/* Converts text to rules of other tools. */
 static enum driver_exit
 convert_to(struct tool *t, const struct driver_input *in, FILE *out)
 {

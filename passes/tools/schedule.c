@@ -23,7 +23,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Ranks, stages of a rank, micro-batches: each below SCHEDULE_MOST, so that products fit in an int64. */
+/* Ranks, stages of a rank, micro-batches: below SCHEDULE_MOST, so that products fit in an int64. */
 enum { MOST = SCHEDULE_MOST - 1 };
 
 struct tool {
@@ -34,13 +34,13 @@ struct tool {
 	double kept, memory;
 	bool help, join;
 	struct driver_list file;
-	int npieces; /* what -times has: pieces of the model, in order */
+	int npieces; /* number of pieces of the model in -times, in order */
 	struct schedule_stage *piece;
 };
 
-/* --- what stages take --- */
+/* --- times of stages --- */
 
-/* A number of at least 0 at *at, which moves after it; false: there is none. */
+/* Reads a number of at least 0 at *at and moves *at after it; false: there is none. */
 static bool
 read_number(const char **at, double *number)
 {
@@ -75,7 +75,7 @@ read_times(struct tool *t)
 	}
 }
 
-/* What each piece keeps: one number for all, or one for each. */
+/* The memory that each piece keeps: one number for all, or one for each. */
 static bool
 read_live(struct tool *t)
 {
@@ -100,7 +100,7 @@ read_live(struct tool *t)
 	return false;
 }
 
-/* The pieces of the model, of which one stands for `nranks` alike. */
+/* The pieces of the model; a single one represents `nranks` equal ones. */
 static bool
 read_pieces(struct tool *t, int nranks)
 {
@@ -134,7 +134,7 @@ read_pieces(struct tool *t, int nranks)
 	return true;
 }
 
-/* What each stage takes; NULL: said. */
+/* The times of each stage; NULL: reported. */
 static struct schedule_stage *
 read_stages(struct tool *t, const struct schedule *s)
 {
@@ -243,7 +243,7 @@ write_schedule(struct tool *t, const struct schedule *s)
 	return t->svg ? show(t, s, false) : DRIVER_OK;
 }
 
-/* A number from `least` on that must be given. */
+/* Checks a required number, at least `least`. */
 static bool
 in_range(const char *name, int64_t n, int64_t least)
 {

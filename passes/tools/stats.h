@@ -1,4 +1,4 @@
-/* What dopt has counted of a run, for -stats and the report. */
+/* Statistics of a run of dopt, for -stats and the report. */
 #ifndef PASSES_TOOLS_STATS_H
 #define PASSES_TOOLS_STATS_H
 
@@ -10,7 +10,7 @@ struct driver_row {
 	const char *name; /* NULL: the input */
 	bool automatic, changed, dropped;
 	bool over;      /* it needs more memory than -budget */
-	double seconds; /* what the pass took */
+	double seconds; /* run time of the pass */
 	struct cost_report cost;
 	struct pass_counter *counter;
 	int ncounters;
@@ -20,7 +20,7 @@ struct driver_row {
 struct driver_whatif {
 	const struct whatif *items;
 	char **effect;                  /* of each item: whatif_effect */
-	const struct cost_model *model; /* of the other costs */
+	const struct cost_model *model; /* with the other costs */
 	struct cost_report now, then;
 };
 

@@ -1,4 +1,4 @@
-/* The tools, as functions of libdopt.so: they use all of libdopt, of which plugins see the public headers only. */
+/* The tools, as functions of libdopt.so: they use all of it; plugins only its public headers. */
 #ifndef PASSES_TOOLS_H
 #define PASSES_TOOLS_H
 
@@ -6,7 +6,9 @@
 
 DOPT_API_BEGIN
 
-/* dopt, dopt-profile, dopt-rules, dopt-schedule and dopt-trace with their command lines; the result is the exit status. */
+/*
+ * The tools dopt, dopt-profile, dopt-rules, dopt-schedule and dopt-trace; return the exit status.
+ */
 int tool_dopt(int argc, char **argv);
 int tool_profile(int argc, char **argv);
 int tool_rules(int argc, char **argv);

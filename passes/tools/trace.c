@@ -1,10 +1,10 @@
 /*
- * dopt-trace: what the traces of a program say.
+ * dopt-trace: analyses the traces of a program.
  *
  *     dopt-trace align TRACES             the clocks of the ranks
  *     dopt-trace merge TRACES -o FILE     one trace of all ranks, on one clock
  *     dopt-trace report TRACES            what bounds the step
- *     dopt-trace compare MODULE TRACES    measured against predicted
+ *     dopt-trace compare MODULE TRACES    measured and predicted times
  *     dopt-trace load MODULE TRACES       measured times into a profile
  */
 #include "parser/cluster/cluster.h"
@@ -39,7 +39,7 @@ struct tool {
 
 enum clocks { CLOCKS(CHOICE_CODE) };
 
-/* What executes collectives, as profiles name it. */
+/* The executors of collectives, as named in profiles. */
 #define TRANSPORTS(ROW)                                                                            \
 	ROW(TRANSPORT_THREADS, "threads")                                                          \
 	ROW(TRANSPORT_MPI, "mpi")                                                                  \

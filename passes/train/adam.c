@@ -3,7 +3,7 @@
  *
  *     w := w - lr * direction                    (moments.h)
  *
- * Requires the gradients that grad leaves; takes their outputs away.
+ * Requires the gradients of grad; removes their outputs.
  */
 #include "passes/train/moments.h"
 

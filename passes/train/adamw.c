@@ -1,11 +1,11 @@
 /*
- * adamw: Adam with a decay of the params beside it, Loshchilov and Hutter, "Decoupled Weight Decay
+ * adamw: Adam with decoupled weight decay, Loshchilov and Hutter, "Decoupled Weight Decay
  * Regularization", algorithm 2, as ordinary ops:
  *
  *     w := w - lr * (direction + weight_decay w)           (moments.h)
  *
- * The moments do not see the decay. It is multiplied by the rate, as it is where people train with
- * it, and so falls with it. Requires the gradients that grad leaves; takes their outputs away.
+ * The decay does not enter the moments. It is multiplied by the rate, as in common implementations,
+ * and so falls with it. Requires the gradients of grad; removes their outputs.
  */
 #include "passes/train/moments.h"
 

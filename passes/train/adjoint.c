@@ -3,13 +3,13 @@
  *
  *     d[j's indices] = sum over all other indices of g[o] * d body / d load j
  *
- * which is index notation again. It is written with the ops of the table, by what the derivative
- * is:
+ * which is index notation again. It is written with the ops of the table, depending on the
+ * derivative:
  *
- *   a product of operands   contract, or sum, transpose, broadcast where one factor is left
+ *   a product of operands   contract, or sum, transpose, broadcast if one factor is left
  *   computed positions      the row whose notation says the adjoint: gather and scatter_add, pick
  *                           and put; the others have a rule in adjoint_rules.c
- *   max, min                the gradient goes to what attains it, in equal shares
+ *   max, min                the gradient goes to the elements that attain it, in equal shares
  *   prod                    the product of the others
  *   anything else           pointwise ops on the operands, then a sum over the dims that were
  *                           repeated
@@ -22,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- values with named indices: what contract, broadcast and transpose work on ---- */
+/* ---- values with named indices: operands of contract, broadcast and transpose ---- */
 
 struct factor {
 	struct ir_value *v;
@@ -115,9 +115,9 @@ build_transpose(struct adjoint *x, struct factor f, const struct form_access *ou
 }
 
 /*
- * Repeats f along the dims of the operand that it lacks or has with size 1. A dim that f does not
- * have may be made in slices at once: where f is copied on an axis and the operand split by it on
- * such a dim, so is the result.
+ * Repeats f along the dims of the operand that it lacks or has with size 1. A dim that f lacks may
+ * be created as slices directly: if f is copied on an axis that splits such a dim of the operand,
+ * it also splits the result.
  */
 static struct ir_value *
 build_broadcast(struct adjoint *x, struct factor f)
@@ -271,8 +271,7 @@ mirror_adjoint(struct adjoint *x)
 	struct ir_context *ctx = x->b->m->ctx;
 	int code = find_adjoint_row(ctx, op_row(ctx, x->op)->pattern);
 
-	assert(code >=
-		0); /* the other rows have a rule of their own: a test walks over the table */
+	assert(code >= 0); /* the other rows have their own rules: a test checks the table */
 	struct ir_attr size = {0};
 	for (int d = 0; d < x->f.in[0].rank; d++)
 		if (x->f.in[0].index[d] >= 0 && x->f.at[x->f.in[0].index[d]])
@@ -284,7 +283,7 @@ mirror_adjoint(struct adjoint *x)
 
 /* ---- max and min ---- */
 
-/* Along the reduced dims again: v has the shape of the result. */
+/* Repeats v along the reduced dims: v has the shape of the result. */
 static struct ir_value *
 build_repeat(struct adjoint *x, struct ir_value *v)
 {
@@ -316,8 +315,8 @@ extremum_adjoint(struct adjoint *x)
 
 /* ---- products over dims ----
  *
- * The gradient of a factor is g times the product of the others: that of all factors that are not
- * 0, divided by this one unless it is 0 itself, where no other is 0; else 0.
+ * The gradient of a factor is g times the product of the others: the product of all nonzero
+ * factors, divided by this one unless it is 0; if another factor is 0, the gradient is 0.
  */
 
 static struct ir_value *
@@ -385,7 +384,7 @@ emit_call(struct adjoint *x, const struct expr *e)
 	for (int i = 0; i < e->nargs; i++)
 		v[i] = emit_expr(x, e->arg[i]);
 	int code = op_find(name);
-	assert(code >= 0); /* every scalar function of a derivative has an op: a test walks over the
+	assert(code >= 0); /* every scalar function of a derivative has an op: a test checks the
 			      table */
 	return ir_build(x->b, (enum op_code)code, v, e->nargs, &to, e->id == FN_convert);
 }
@@ -403,7 +402,7 @@ emit_expr(struct adjoint *x, const struct expr *e)
 	return NULL;
 }
 
-/* Sums v, of the result's shape, over what the operand lacks or has with size 1: at once. */
+/* Sums v, of the result's shape, over the dims that the operand lacks or has with size 1. */
 static struct ir_value *
 build_unbroadcast(struct adjoint *x, struct ir_value *v)
 {
@@ -441,7 +440,7 @@ pointwise_adjoint(struct adjoint *x, const struct expr *d)
 	return build_unbroadcast(x, v);
 }
 
-/* Does the op read its operands as numpy broadcasts them, without a sum? */
+/* Does the op read its operands with numpy broadcasting, without a sum? */
 static bool
 is_pointwise(const struct form *f)
 {
@@ -478,7 +477,7 @@ form_adjoint(struct adjoint *x, bool *none)
 	if (is_pointwise(&x->f))
 		return pointwise_adjoint(x, d);
 	bool product = is_product(d, &scale, loads, &nloads);
-	assert(product); /* every row that is not pointwise is a sum of products: a test walks over
+	assert(product); /* every row that is not pointwise is a sum of products: a test checks
 			    the table */
 	return product ? product_adjoint(x, scale, loads, nloads) : NULL;
 }

@@ -5,19 +5,19 @@
 #include "ir/ops/form.h"
 
 /*
- * Builds what operand `operand` of `op` gets from the gradient `g` of its result: a value of the
- * operand's element type and whole shape, in whatever layout it arrives. `a` is scratch for forms.
- * Sets *none (and returns NULL) where the result does not depend on the operand, or only through
+ * Builds the contribution of the gradient `g` of the result of `op` to its operand `operand`: a
+ * value of the operand's element type and global shape, in any layout. `a` is scratch for forms.
+ * Sets *none (and returns NULL) if the result does not depend on the operand, or only through
  * integers. NULL without *none: an error was reported.
  */
 struct ir_value *adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand,
 	struct ir_value *g, bool *none);
 
 /*
- * The same in a layout that fits: where the ops of the gradient do not fit that of `op`, operands,
- * result and g are brought to one in which they do (adjoint_layout.c). *axes: those on which
- * they were made whole for it, 0 mostly. NULL without *none: no layout fits; nothing was reported,
- * and nothing is left of what was tried.
+ * The same in a layout that fits: if the ops of the gradient do not support that of `op`, operands,
+ * result and g are brought to a supported one (adjoint_layout.c). *axes: the axes on which they
+ * were gathered for it, usually 0. NULL without *none: no layout fits; nothing was reported, and
+ * ops of failed attempts are removed.
  */
 struct ir_value *adjoint_fitted(struct ir_builder *b, struct arena *a, struct ir_op *op,
 	int operand, struct ir_value *g, bool *none, uint32_t *axes);
@@ -27,7 +27,7 @@ struct ir_value *adjoint_fitted(struct ir_builder *b, struct arena *a, struct ir
  */
 const char *adjoint_lacks(const struct ir_op *op);
 
-/* Has the op a rule of its own, beside what its notation gives? */
+/* Does the op have a rule in addition to its notation? */
 bool adjoint_has_rule(enum op_code code);
 
 #endif

@@ -14,10 +14,10 @@ struct adjoint {
 	const struct ir_type *type; /* of the operand */
 };
 
-/* Builds the gradient of one operand; *none where there is none. */
+/* Builds the gradient of one operand; sets *none if there is none. */
 typedef struct ir_value *adjoint_rule(struct adjoint *x, bool *none);
 
-/* The rule of an op whose gradient index notation does not give; NULL: there is none. */
+/* The rule of an op whose gradient does not follow from index notation; NULL: there is none. */
 adjoint_rule *adjoint_rule_of(enum op_code code);
 
 #endif

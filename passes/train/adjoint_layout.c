@@ -1,8 +1,8 @@
 /*
- * The gradient of an op where its layout does not fit the ops that make the gradient. The forward
- * op fits its operands, but what its gradient reads is another mix of them: windows across the
- * slices of another operand; a gradient that is known only when all micro-batches are done beside
- * an operand that is split into those.
+ * The gradient of an op whose layout does not fit the ops of the gradient. The forward op fits its
+ * operands, but its gradient reads another mix of them: windows across the slices of another
+ * operand; a gradient that is known only after all micro-batches, together with an operand that is
+ * split into micro-batches.
  *
  * So the gradient is tried in one layout after the other, and the first that fits is taken:
  *
@@ -10,9 +10,9 @@
  *   g known at every micro-batch (replicate): a second pass over the micro-batches
  *   g, operands and results whole on one axis that splits them; on all such axes of devices; on all
  *
- * Whole on an axis of devices is copied there, on a time axis single at the last place. The op in
- * the other layout is a shadow of the op: it is there while the gradient is built, and gone before
- * it is returned. What a try has built without success is erased.
+ * Whole means copied on an axis of devices, and on a time axis single at the last place. The op in
+ * the other layout is a shadow of the op: it exists while the gradient is built, and is erased
+ * before it is returned. Ops of failed attempts are erased.
  */
 #include "passes/train/adjoint.h"
 #include "passes/parallel/reshard.h"
@@ -48,7 +48,7 @@ axes_apart(const struct ir_module *m, const struct ir_type *t)
 	return axes;
 }
 
-/* v whole on these axes; NULL where no op leads there. */
+/* v whole on these axes; NULL if no op converts it. */
 static struct ir_value *
 whole(struct ir_builder *b, struct ir_value *v, uint32_t axes)
 {
@@ -81,7 +81,7 @@ known_always(struct ir_builder *b, struct ir_value *g, uint32_t axes)
 static struct ir_value *
 through_shadow(const struct attempt *x, uint32_t axes)
 {
-	enum { MOST = 16 }; /* operands of an op that has a gradient: a contract or a concat */
+	enum { MOST = 16 }; /* operands of an op with a gradient: a contract or a concat */
 	struct ir_builder *b = x->b;
 	struct ir_value *v[MOST], *r[MOST];
 	const int n = x->op->noperands, nresults = x->op->nresults;
@@ -109,7 +109,7 @@ through_shadow(const struct attempt *x, uint32_t axes)
 	return d;
 }
 
-/* Erases what stands after `last` and is of no use. */
+/* Erases unused ops after `last`. */
 static void
 drop_after(struct ir_block *b, const struct ir_op *last, const struct ir_value *used)
 {
@@ -138,7 +138,7 @@ in_a_second_pass(const struct attempt *x, uint32_t axes)
 	return g ? adjoint(x->b, x->a, x->op, x->operand, g, x->none) : NULL;
 }
 
-/* One layout; what it takes that is of no use in the end is erased. */
+/* Tries one layout; ops that turn out to be unused are erased. */
 static struct ir_value *
 attempt(const struct attempt *x, struct ir_value *(*how)(const struct attempt *x, uint32_t axes),
 	uint32_t axes)

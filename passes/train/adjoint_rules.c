@@ -1,12 +1,12 @@
 /*
- * Gradients of ops that read at computed positions: what was read somewhere is written back there,
- * and that is again an op that reads, of the other tensor.
+ * Gradients of ops that read at computed positions: values are written back to where they were
+ * read, which is again an op that reads from the other tensor.
  *
  *     slice <-> pad, split -> pad, concat -> slice, reverse, cumsum: themselves
  *     dynamic_slice <-> dynamic_pad, gather_nd <-> scatter_nd
  *     conv2d, conv2d_data, conv2d_filter: bilinear, each the gradient of the others
  *     avg_pool <-> avg_pool_grad
- *     max_pool -> max_pool_grad, in equal shares where several are the largest
+ *     max_pool -> max_pool_grad, in equal shares for several maxima
  */
 #include "passes/train/adjoint_internal.h"
 
@@ -42,7 +42,7 @@ build_slice(struct adjoint *x, struct ir_value *v, const int64_t *start, const i
 	return v ? ir_build(x->b, OP_slice, &v, 1, attr, 3) : NULL;
 }
 
-/* Entry of list attribute `key` for dim d: that of its place in `dims`, or d. */
+/* Entry of list attribute `key` for dim d: at the position of d in `dims`, or at d. */
 static int64_t
 entry(const struct ir_op *op, const char *key, int d, int64_t otherwise)
 {
@@ -69,7 +69,7 @@ dim_of(const struct ir_op *op, int64_t otherwise)
 	return (int)(d < 0 ? d + ir_operand_type(op, 0)->rank : d);
 }
 
-/* The attributes of these names that the op has. */
+/* The attributes with these names that the op has. */
 static int
 copy_attrs(const struct ir_op *op, const char *const *key, struct ir_attr *attr)
 {
@@ -83,7 +83,7 @@ copy_attrs(const struct ir_op *op, const char *const *key, struct ir_attr *attr)
 	return n;
 }
 
-/* Zeros around g, so that it has the operand's size and lies `step` apart from low on. */
+/* Pads g with zeros to the operand's size: elements `step` apart from `low` on. */
 static struct ir_value *
 pad_to_operand(struct adjoint *x, struct lists *l)
 {
@@ -192,11 +192,11 @@ dynamic_pad_rule(struct adjoint *x, bool *none)
 	return build_dynamic(x, OP_dynamic_slice, x->g, 1, x->type->dim[dim_of(x->op, 0)]);
 }
 
-/* By the update: the slice of g where it went; by the whole: g without that. */
+/* By the update: the slice of g where it was written; by the whole: g without that slice. */
 /*
- * Zeros of the shape of operand 1, laid out so that they may take its place in what is laid out as
- * g: copied where g is split along dim. NULL without a report where g is partial, which they cannot
- * be.
+ * Zeros of the shape of operand 1, with a layout in which they can replace a slice of a tensor laid
+ * out as g: copied where g is split along dim. NULL without a report if g is partial, which zeros
+ * cannot be.
  */
 static struct ir_value *
 zeros_beside(struct adjoint *x, int dim)
@@ -251,9 +251,9 @@ cumsum_rule(struct adjoint *x, bool *none)
 }
 
 /*
- * Of a sum: i stride + k dilation - low = p base is p base + k dilation - ((size - 1) dilation -
- * low) = i stride with the k of the other end, so p sees the results through a window that steps by
- * base over what lies stride apart. `high` gives it the operand's size.
+ * For a sum: i stride + k dilation - low = p base is p base + k dilation - ((size - 1) dilation -
+ * low) = i stride with k from the other end, so p sees the results through a window that steps by
+ * base over elements that are stride apart. `high` gives it the operand's size.
  */
 static struct ir_value *
 window_rule(struct adjoint *x, bool *none)
@@ -277,7 +277,7 @@ window_rule(struct adjoint *x, bool *none)
 
 /* ---- several numbers ---- */
 
-/* The numbers of x's op behind `v`. */
+/* The numbers of x's op followed by `v`. */
 static struct ir_value *
 build_numbers(struct adjoint *x, enum op_code code, struct ir_value *v)
 {
@@ -313,7 +313,7 @@ gather_nd_rule(struct adjoint *x, bool *none)
 	return build_numbers(x, OP_scatter_nd, x->g);
 }
 
-/* Of max and min: in equal shares to all that attain it, as in a reduction. */
+/* For max and min: equal shares to all elements that attain it, as in a reduction. */
 static struct ir_value *
 extremum_shares(struct adjoint *x)
 {
@@ -366,7 +366,7 @@ build_conv_grad(struct adjoint *x, enum op_code code, struct ir_value *u, struct
 	return ir_build(x->b, code, (struct ir_value *[]){u, v}, 2, attr, n);
 }
 
-/* `high` so that windows over `in` give results of `out`; the window is of `window` dims. */
+/* `high` such that windows over `in` give results of `out`; the window has `window` dims. */
 static struct ir_attr
 high_attr(struct adjoint *x, const struct ir_type *in, const struct ir_type *out,
 	const int64_t window[2])
@@ -466,7 +466,7 @@ max_pool_rule(struct adjoint *x, bool *none)
 	return share ? build_pool(x, OP_max_pool_grad, a, m, share) : NULL;
 }
 
-/* Which ones are the largest does not change by a small step. */
+/* A small step does not change which elements are the maxima. */
 static struct ir_value *
 max_pool_count_rule(struct adjoint *x, bool *none)
 {
@@ -507,7 +507,7 @@ build_exchange(struct adjoint *x, struct ir_value *v, int a, int b)
 	return ir_build(x->b, OP_transpose, &v, 1, &attr, 1);
 }
 
-/* Of sort and topk: each value's gradient goes back to where the value was. */
+/* For sort and topk: each value's gradient goes back to where the value was. */
 static struct ir_value *
 order_rule(struct adjoint *x, bool *none)
 {

@@ -1,4 +1,4 @@
-/* Computing values again: see again.h. */
+/* Recomputation of values: see again.h. */
 #include "passes/train/again.h"
 
 #include "ir/base/alloc.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* --- what is known of the ops ------------------------------------------------------------------ */
+/* --- properties of the ops -------------------------------------------------------------------- */
 
 static struct again_op *
 op_of(const struct again *a, const struct ir_op *op)
@@ -20,7 +20,7 @@ op_of(const struct again *a, const struct ir_op *op)
 	return i == IR_NO_NUMBER ? NULL : &a->op[i];
 }
 
-/* Does it make gradients last: an output of one, the next value of a param? */
+/* Is it the last op of the backward pass: an output of a gradient, the next value of a param? */
 static bool
 ends_backward(const struct ir_op *op)
 {
@@ -78,8 +78,9 @@ has_loops(const struct ir_module *m)
 	return false;
 }
 
-/* Is it a statistic of the rows of a batch, much smaller than they are and as wide, or computed from such? Keeping it takes no
- * memory to speak of, and where devices share the rows, computing it again takes a message. */
+/* Is it a statistic of the rows of a batch, of the same width and much smaller, or computed from
+ * one? Keeping it takes negligible memory, and if devices share the rows, recomputing it takes a
+ * message. */
 enum { STATISTIC_SHARE = 1000, STATISTIC_BYTES = 64000 };
 
 static bool
@@ -101,13 +102,13 @@ is_statistic(const struct again *a, const struct ir_module *m, const struct ir_o
 	return statistic && bytes && bytes <= STATISTIC_BYTES;
 }
 
-/* What is done once stays outside of the loops over micro-batches. */
+/* Ops that run once stay outside of the loops over micro-batches. */
 static bool
 is_copyable(const struct ir_module *m, const struct ir_op *op, bool loops, bool collectives)
 {
 	if (!op_is(op, TRAIT_PURE) || op_is(op, TRAIT_NAMED) || !op->noperands || op->body)
 		return false;
-	/* What a stage received stays: sent again it would come from a stage that is past its forward pass. */
+	/* A received value is kept: its sender is past its forward pass and cannot resend it. */
 	if (op->code == OP_send || (storage_is_message(m, op) && !collectives))
 		return false;
 	return !loops || issue_op_axes(m, op);
@@ -161,7 +162,7 @@ again_read(const void *owner, const struct ir_module *m, const struct ir_op *los
 	return a;
 }
 
-/* --- what is copied ---------------------------------------------------------------------------- */
+/* --- which ops are copied --------------------------------------------------------------------- */
 
 struct copier {
 	const struct again *a;
@@ -170,10 +171,11 @@ struct copier {
 	int32_t *group;           /* [ops->n] */
 	uint32_t *last;           /* [groups] number of its last op */
 	bool *copied;             /* [ops->n] */
-	struct ir_value **made;   /* by value->id: what stands for a value in the group at hand */
-	struct VEC(uint32_t) set; /* ids of values for which there is something */
-	struct VEC(struct ir_value *) input; /* of the group at hand: operands of its barrier */
-	int64_t alone; /* params and inputs that it reads: each has a barrier of its own */
+	struct ir_value **made;   /* by value->id: the replacement of a value in the current
+				     group */
+	struct VEC(uint32_t) set; /* ids of values with a replacement */
+	struct VEC(struct ir_value *) input; /* of the current group: operands of its barrier */
+	int64_t alone; /* params and inputs that it reads: each has its own barrier */
 };
 
 static uint32_t
@@ -191,8 +193,8 @@ is_backward(const struct copier *c, const struct ir_op *op)
 }
 
 /*
- * An op of the backward pass that comes after all ops of the group: what only gradients need may be done in the
- * forward pass, as a gather of a layer's output is, where nothing is to be computed again.
+ * An op of the backward pass that comes after all ops of the group: ops that only gradients need
+ * may run in the forward pass, as a gather of a layer's output does, if nothing is recomputed.
  */
 static bool
 is_behind(const struct copier *c, const struct ir_op *op, int32_t group)
@@ -209,7 +211,7 @@ backward_reads(const struct copier *c, const struct ir_value *v, int32_t group)
 	return false;
 }
 
-/* Those that the backward pass reads, and what they are computed from within their group. */
+/* Finds the ops that the backward pass reads, and their producers within their group. */
 static void
 find_needed(struct copier *c)
 {
@@ -241,7 +243,7 @@ keep_shared(struct copier *c)
 		}
 }
 
-/* --- the copies -------------------------------------------------------------------------------- */
+/* --- the copies ------------------------------------------------------------------------------- */
 
 /* The first op of the backward pass that reads what the group computes. */
 static struct ir_op *
@@ -260,7 +262,7 @@ first_reader(const struct copier *c, const uint32_t *member, int64_t n)
 	return first == IR_NO_NUMBER ? NULL : c->ops->op[first];
 }
 
-/* Does the use move behind the barrier: of an op of the backward pass from `at` on? */
+/* Is the use redirected to the copies: by an op of the backward pass from `at` on? */
 static bool
 moves(const struct copier *c, const struct ir_use *u, const struct ir_op *at)
 {
@@ -283,7 +285,7 @@ newest_gradient(const struct copier *c, const struct ir_op *at)
 	return NULL;
 }
 
-/* That stands for the value in the group at hand. */
+/* Records the replacement of a value in the current group. */
 static void
 put(struct copier *c, const struct ir_value *v, struct ir_value *made)
 {
@@ -292,7 +294,7 @@ put(struct copier *c, const struct ir_value *v, struct ir_value *made)
 	c->made[v->id] = made;
 }
 
-/* A param or an input is in memory anyway and waits for nothing: its barrier is its own, so that a
+/* A param or an input is in memory anyway and waits for nothing: its barrier is separate, so that a
  * param that is sharded later is gathered where it is read. */
 static void
 add_input(struct copier *c, struct ir_value *v, struct ir_builder *b)
@@ -301,7 +303,7 @@ add_input(struct copier *c, struct ir_value *v, struct ir_builder *b)
 
 	if (c->made[v->id] || i == IR_NO_NUMBER || c->a->op[i].fixed)
 		return;
-	put(c, v, v); /* until the barrier is there */
+	put(c, v, v); /* until the barrier exists */
 	if (op_is(v->op, TRAIT_NAMED)) {
 		put(c, v, ir_build_barrier(b, &v, 1));
 		c->alone++;
@@ -355,7 +357,7 @@ copy_op(struct copier *c, const struct ir_op *op, struct ir_op *before)
 	talloc_free(v);
 }
 
-/* The backward pass from `at` on reads what stands for the value. */
+/* Makes the backward pass from `at` on read the replacement of the value. */
 static bool
 hand_over(struct copier *c, struct ir_value *v, const struct ir_op *at)
 {

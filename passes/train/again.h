@@ -1,6 +1,6 @@
 /*
- * Computing values again: a copy of some ops of the forward pass, just before the first op of the
- * backward pass that reads what they compute.
+ * Recomputation: some ops of the forward pass are copied to just before the first op of the
+ * backward pass that reads their results.
  *
  *     %h = matmul(%x, %w)             %h = matmul(%x, %w)
  *     %a = exp(%h)                    %a = exp(%h)
@@ -23,22 +23,24 @@
 struct ir_numbering;
 
 enum again_side {
-	AGAIN_OTHER,    /* neither: a metric, an input, what an optimizer needs besides gradients */
+	AGAIN_OTHER,    /* neither: a metric, an input, or inputs of an optimizer other than
+			   gradients */
 	AGAIN_FORWARD,  /* the loss depends on it */
-	AGAIN_BACKWARD, /* a gradient or a next value of a param depends on it, and not the loss */
+	AGAIN_BACKWARD, /* a gradient or a next value of a param depends on it, and the loss does
+			   not */
 };
 
-/* What is known of an op of @main. */
+/* Properties of an op of @main. */
 struct again_op {
 	uint8_t side;   /* enum again_side */
-	bool fixed;     /* computed from constants alone: there is nothing to wait for */
+	bool fixed;     /* computed from constants alone: it waits for nothing */
 	bool statistic; /* tiny: kept rather than computed again */
 	bool copyable;  /* may be computed again */
 	bool saved;     /* an op of the backward pass reads a result of it or of a view of it */
-	int64_t bytes;  /* of its results on a device; 0: they are views, or in no memory */
+	int64_t bytes;  /* of its results on a device; 0: they are views, or not in memory */
 };
 
-/* @main of a module, read before anything is computed again. */
+/* @main of a module, read before any recomputation is inserted. */
 struct again {
 	const struct ir_numbering *ops;
 	struct again_op *op; /* [ops->n] by number */
@@ -46,8 +48,8 @@ struct again {
 };
 
 /*
- * Owned by `owner`. `loss` is an output of @main, collectives: they may be computed again. What is
- * random is a function of seed and position, so it is copyable.
+ * Owned by `owner`. `loss` is an output of @main; `collectives`: they may be recomputed. Random ops
+ * are functions of seed and position, so they are copyable.
  */
 struct again *again_read(
 	const void *owner, const struct ir_module *m, const struct ir_op *loss, bool collectives);
@@ -56,7 +58,7 @@ struct again *again_read(
 struct again_group {
 	const struct ir_op *at; /* the barrier; NULL: nothing of the group was copied */
 	int64_t ops;            /* copies */
-	int64_t values, bytes;  /* that the backward pass does not read any more, and their size */
+	int64_t values, bytes;  /* values that the backward pass no longer reads, and their size */
 	int64_t inputs;         /* operands of the barriers */
 };
 
@@ -64,9 +66,9 @@ enum { AGAIN_KEPT = -1 };
 
 /*
  * Copies ops of the groups: group[i] is that of op i, from 0 on, or AGAIN_KEPT. An op is copied if
- * it is copyable and the backward pass, or a copied op of its group, reads it; what a copied op of
- * another group reads is kept. m is the module that was read or a clone of it. result[] has an entry
- * for each of n groups.
+ * it is copyable and the backward pass, or a copied op of its group, reads it; operands of copied
+ * ops that belong to another group are kept. m is the module that was read or a clone of it.
+ * result[] has an entry for each of n groups.
  */
 void again_copy(const struct again *a, struct ir_module *m, const int32_t *group,
 	struct again_group *result, int32_t n);

@@ -1,28 +1,28 @@
 /*
- * amp: mixed precision (Micikevicius et al., "Mixed Precision Training"). Params stay in f32; what
- * costs time is computed in bf16 or f16. Every op on f32 values is of one of three kinds, in the
+ * amp: mixed precision (Micikevicius et al., "Mixed Precision Training"). Params stay in f32;
+ * expensive ops are computed in bf16 or f16. Every op on f32 values is of one of four kinds, in the
  * table below:
  *
  *     product   computes in the low type: its operands are converted, its result is low
- *     follows   computes in the low type where all it reads is low; params, constants and masks
- *               are converted to go along. With any other f32 value beside a low one it computes in
+ *     follows   computes in the low type if all its operands are low; params, constants and masks
+ *               are converted to match. With another f32 operand it computes in
  *               f32
- *     moves     the same; and what is moved of a param still goes along
+ *     moves     the same; and the moved value of a param is still converted to match
  *     wide      (all others: sums, exp, log, division, roots ...) computes in f32
  *
  * So activations are low from one product to the next, while softmax, norms and losses, which begin
  * with a maximum or a mean, are in f32. Conversions are ops: grad differentiates them, and so a
  * gradient is in the type of its value, and in f32 when it reaches a param.
  *
- * Gradients below 2^-24 are 0 in f16, so the loss is scaled (amp.h says how grad and the
- * optimizers learn of it). A static scale is a constant. A dynamic one is a state: doubled after so
- * many steps with finite gradients, halved after one without, which the optimizer has left out:
+ * Gradients below 2^-24 are 0 in f16, so the loss is scaled (amp.h says how grad and the optimizers
+ * learn of it). A static scale is a constant. A dynamic one is a state: doubled after `growth`
+ * steps with finite gradients, halved after a step without, which the optimizer has skipped:
  *
  *     good  := finite ? good + 1 : 0                          finite: of the step before
  *     scale := finite ? (good = growth ? 2 scale : scale) : scale / 2
  *     good  := good = growth ? 0 : good
  *
- * Changes element types alone, so it does not matter which layouts there are. Must run before grad.
+ * It changes only element types, so layouts do not matter. Must run before grad.
  */
 #include "ir/base/vec.h"
 #include "ir/base/alloc.h"
@@ -34,12 +34,12 @@
 
 enum kind { WIDE, FOLLOWS, MOVES, PRODUCT };
 
-/* Kinds of ops; those that are not here are WIDE. */
+/* Kinds of ops; those that are not listed are WIDE. */
 static const struct {
 	enum op_code code;
 	enum kind kind;
 } kinds[] = {
-	/* sums of products: what tensor cores and vector units do in 16 bits */
+	/* sums of products: computed by tensor cores and vector units in 16 bits */
 	{OP_matmul, PRODUCT},
 	{OP_contract, PRODUCT},
 	{OP_conv2d, PRODUCT},
@@ -99,18 +99,18 @@ static const struct {
 	{OP_send, MOVES},
 };
 
-/* What is known of a value that was there before. */
+/* State of a value that existed before the pass. */
 struct known {
 	bool lowered;           /* it was f32 and is low now */
-	bool goes_along;        /* f32 that may be had in the low type */
-	struct ir_value *other; /* it in the other of the two types; NULL: nobody has asked */
+	bool goes_along;        /* f32 that may be converted to the low type */
+	struct ir_value *other; /* the value in the other of the two types; NULL: not made yet */
 };
 
 struct amp {
 	struct pass_run *run;
 	struct ir_module *m;
 	enum ir_dtype low;
-	struct VEC(struct known *) known; /* by value->id; of both types of a value one entry */
+	struct VEC(struct known *) known; /* by value->id; one entry for both types of a value */
 	enum kind kind[OP_NCODES];
 };
 
@@ -120,7 +120,7 @@ known_of(const struct amp *a, const struct ir_value *v)
 	return a->known.at[v->id];
 }
 
-/* The value has that entry, too. */
+/* Shares the entry k with the value v. */
 static void
 set_known(struct amp *a, const struct ir_value *v, struct known *k)
 {
@@ -131,14 +131,14 @@ set_known(struct amp *a, const struct ir_value *v, struct known *k)
 
 /* --- element types ---------------------------------------------------------------------------- */
 
-/* Is v f32, or was it before this pass? Others are none of its business. */
+/* Is v f32, or was it before this pass? Other values are not changed. */
 static bool
 concerns(const struct amp *a, const struct ir_value *v)
 {
 	return v->type->dtype == IR_f32 || known_of(a, v)->lowered;
 }
 
-/* Operands that were f32 to element type t. One conversion serves all who come later. */
+/* Converts operands that were f32 to element type t. One conversion serves all later uses. */
 static bool
 set_operands(struct amp *a, struct ir_op *op, enum ir_dtype t)
 {
@@ -161,7 +161,7 @@ set_operands(struct amp *a, struct ir_op *op, enum ir_dtype t)
 	return true;
 }
 
-/* The op computes in the low type. */
+/* Makes the op compute in the low type. */
 static bool
 lower_op(struct amp *a, struct ir_op *op)
 {
@@ -182,7 +182,7 @@ lower_op(struct amp *a, struct ir_op *op)
 	return ir_infer(a->m, op, written);
 }
 
-/* Does the op read a low value, and beside such ones nothing that has to stay wide? */
+/* Does the op read a low value, and otherwise nothing that has to stay wide? */
 static bool
 may_follow(const struct amp *a, const struct ir_op *op)
 {
@@ -198,7 +198,7 @@ may_follow(const struct amp *a, const struct ir_op *op)
 	return low;
 }
 
-/* Params and constants; a mask, whose 0 and 1 are exact; what is moved of these. */
+/* Params and constants; masks, whose 0 and 1 are exact; values moved from these. */
 static bool
 goes_along(const struct amp *a, const struct ir_op *op)
 {
@@ -250,8 +250,8 @@ enum low_type { LOW_TYPES(CHOICE_CODE) };
 
 enum scaling { SCALINGS(CHOICE_CODE) };
 
-/* Where a dynamic scale stays: Apex' bounds. Below 1 it would make gradients smaller; 2^24 times a
- * gradient of 1 is far beyond what f16 holds, and is met only where all gradients are 0. */
+/* Bounds of a dynamic scale, from Apex. Below 1 it would make gradients smaller; 2^24 times a
+ * gradient of 1 is far beyond f16, and is reached only if all gradients are 0. */
 static const double least_scale = 1, most_scale = 16777216;
 
 static struct ir_value *
@@ -284,7 +284,7 @@ update(struct ir_builder *b, struct ir_value *state, struct ir_value *next)
 static struct ir_value *
 dynamic_scale(struct ir_builder *b, double start, double growth)
 {
-	/* -1: the step before the first one was not there to be counted */
+	/* -1: there was no step before the first one to count */
 	struct ir_value *scale = new_state(b, AMP_SCALE, IR_f32, "constant", start),
 			*good = new_state(b, "amp.good", IR_f32, "constant", -1),
 			*finite = new_state(b, AMP_FINITE, IR_bool, "ones", 0);
@@ -308,7 +308,10 @@ dynamic_scale(struct ir_builder *b, double start, double growth)
 	return next;
 }
 
-/* The scaling asked for; left to choose: f16 needs it, bf16 has the exponents of f32. */
+/*
+ * The selected scaling; by default on for f16, which needs it, and off for bf16, which has the
+ * exponents of f32.
+ */
 static int
 scaling(const struct pass_run *run)
 {

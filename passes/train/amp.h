@@ -1,5 +1,5 @@
 /*
- * How mixed precision and the passes behind it talk: by names in the module.
+ * How mixed precision and later passes communicate: by names in the module.
  *
  *     amp         output("amp.scale", %scale): grad starts from %scale instead of 1 and divides the
  *                 gradients that it reports by it, so they are those of the loss

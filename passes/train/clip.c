@@ -1,13 +1,13 @@
 /*
- * Clipping: gradients of a large norm are made shorter, all by one factor (Pascanu et al., "On the
+ * Clipping: gradients with a large norm are scaled down by a common factor (Pascanu et al., "On the
  * difficulty of training recurrent neural networks", algorithm 1), as ordinary ops:
  *
  *     n = sqrt(sum of all elements of all gradients, squared)        g := g * clip / max(n, clip)
  *
- * The norm is one over all of them in every layout: squares of slices are summed over the devices,
- * copied ones are counted once (total.h). Squares are summed in f32, in f64 where a gradient
- * is f64. One gradient that is not finite makes some of the shortened ones so, too: mixed precision
- * then leaves the step out.
+ * The norm is over all of them together, in any layout: squares of slices are summed over the
+ * devices, copied ones are counted once (total.h). Squares are summed in f32, in f64 if a gradient
+ * is f64. If a gradient is not finite, neither are some of the scaled ones: mixed precision then
+ * skips the step.
  */
 #include "ir/base/alloc.h"
 #include "passes/train/optimizer.h"

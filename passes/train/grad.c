@@ -2,22 +2,23 @@
  * grad: the gradient of the loss by every param, in reverse (Griewank and Walther, "Evaluating
  * Derivatives", section 3.2: one backward sweep over the ops).
  *
- * Walks the ops from the loss back to the first. A value's gradient is the sum of what its uses
- * give it (adjoint.c); it is made just before the op that defines the value is taken back,
- * so it is complete. Works on meanings: the gradient of a parallelization op is the gradient
- * itself, and an op goes in only where the layout in which a gradient arrives is not the one it
- * must have (passes/parallel/reshard.c). Hence Unity's pairs partition/combine, replicate/reduce, the
- * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism. Where
- * the ops of a gradient do not fit the layout of their op, they get one of their own
- * (adjoint_layout.c). What cannot be differentiated is reported at the op of the program
- * that it is about, with the reason.
+ * Walks the ops from the loss back to the first. A value's gradient is the sum of the contributions
+ * of its uses (adjoint.c); it is completed just before the op that defines the value is
+ * differentiated. It works on meanings: the gradient of a parallelization op is the gradient
+ * itself, and an op is inserted only if a gradient arrives in another layout than required
+ * (passes/parallel/reshard.c). This yields Unity's pairs partition/combine, replicate/reduce, the
+ * allgather/reducescatter of sharded training and the f/g operators of tensor parallelism. If the
+ * ops of a gradient do not support the layout of their op, they get another layout
+ * (adjoint_layout.c). Ops that cannot be differentiated are reported at their location, with the
+ * reason.
  *
- * With a scaled loss (amp.h) it starts from the scale instead of 1 and divides by it what it
- * reports: the gradients in between are larger, so that small ones do not vanish in 16 bits.
+ * With a scaled loss (amp.h) it starts from the scale instead of 1 and divides the reported
+ * gradients by it: the gradients in between are larger, so that small ones do not vanish in 16
+ * bits.
  *
- * Leaves output("grad.w", %g) for every param w, which an optimizer pass takes. A param that the
- * loss depends on through integers alone has none: an error that names the way.
- * Must not touch the forward ops: they stay as they are, in their order.
+ * Adds output("grad.w", %g) for every param w, which an optimizer pass consumes. A param that the
+ * loss depends on only through integers has none: an error that shows the path.
+ * It must not change the forward ops or their order.
  */
 #include "ir/base/alloc.h"
 #include "passes/parallel/kept.h"
@@ -34,8 +35,8 @@ struct sweep {
 	struct ir_builder b;
 	struct arena *a;
 	struct ir_value **grad; /* by value->id: the gradient so far, or NULL */
-	uint32_t *left;         /* by value->id: uses still to be taken back */
-	bool *wanted;           /* by value->id: does a gradient lead on to a param? */
+	uint32_t *left;         /* by value->id: uses still to be differentiated */
+	bool *wanted;           /* by value->id: does its gradient lead to a param? */
 	uint32_t nids;          /* of the forward ops */
 	struct ir_value *scale; /* of the loss, or NULL */
 	bool wide;              /* 16-bit gradients are summed over time axes in f32 */
@@ -57,8 +58,8 @@ is_identity(const struct ir_op *op)
 }
 
 /*
- * A value is wanted if it is a floating-point param or made from one that is. Nothing is computed
- * for the others, such as inputs; stop_gradient ends what leads on.
+ * A value is wanted if it is a floating-point param or computed from one. Nothing is computed for
+ * the others, such as inputs; stop_gradient ends the dependence.
  */
 static bool
 leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_value *v)
@@ -73,9 +74,9 @@ leads_to_param(const struct sweep *s, const struct ir_op *op, const struct ir_va
 	return op->code == OP_param;
 }
 
-/* --- what cannot be differentiated ------------------------------------------------------------ */
+/* --- ops that cannot be differentiated -------------------------------------------------------- */
 
-/* " %x", or nothing where the value has no name. */
+/* " %x", or nothing if the value has no name. */
 static const char *
 name_of(struct sweep *s, const struct ir_value *v)
 {
@@ -88,7 +89,8 @@ type_of(struct sweep *s, const struct ir_value *v)
 	return ir_type_text(s->run->scratch, s->b.m, v->type);
 }
 
-/* The op has no gradient by operand j: a fact about the op, or about the layouts that meet at it.
+/* Reports that the op has no gradient by operand j: because of the op, or of the layouts that meet
+ * at it.
  */
 static bool
 refuse(struct sweep *s, const struct ir_op *op, int j, const struct ir_value *g)
@@ -122,8 +124,8 @@ is_narrow(const struct ir_type *t)
 }
 
 /*
- * Sums a gradient of 16 bits over the micro-batches in f32, where it is to be whole on time axes:
- * each addition to a sum of n of them in 16 bits would lose up to half of the n-th part of the last
+ * Sums a 16-bit gradient over the micro-batches in f32, if it must be whole on time axes: each
+ * addition to a sum of n of them in 16 bits would lose up to half of the n-th part of the last
  * addend's digits. The type stays, so that messages have 16 bits.
  */
 static struct ir_value *
@@ -149,7 +151,7 @@ sum_over_time(struct sweep *s, struct ir_value *g, const struct ir_type *want)
 	return total_convert(&s->b, g, t);
 }
 
-/* The gradient in the layout that it must have, or NULL, reported at the op that made the value. */
+/* Converts the gradient to the required layout; NULL after a report at the op that made v. */
 static struct ir_value *
 bring(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 {
@@ -170,7 +172,7 @@ bring(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 	return NULL;
 }
 
-/* Adds a contribution. Two in different layouts are brought to the wanted one before they meet. */
+/* Adds a contribution. Two in different layouts are first brought to the required one. */
 static bool
 accumulate(struct sweep *s, struct ir_value *v, struct ir_value *g)
 {
@@ -194,7 +196,7 @@ name_gradient(struct sweep *s, const struct ir_value *v, struct ir_value *g)
 		g->name = ir_name(s->b.m->ctx, TEXT(s->run->scratch, "d_%s", v->name));
 }
 
-/* The whole gradient of v in the layout it must have; NULL: none, or an error (b.failed). */
+/* The complete gradient of v in the required layout; NULL: none, or an error (b.failed). */
 static struct ir_value *
 complete(struct sweep *s, struct ir_value *v)
 {
@@ -209,10 +211,10 @@ complete(struct sweep *s, struct ir_value *v)
 }
 
 /*
- * An identity on meaning: what result i gets goes to operand i as it arrived. The layout is settled
- * there, so a sum that arrives partial behind an allgather is scattered at once. A barrier needs
- * none for the gradients: they are computed once, from each other. Nor do copies to the host and
- * back: gradients stay on the device.
+ * An identity on meaning: the gradient of result i is passed to operand i unchanged. The layout is
+ * converted there, so a sum that arrives partial after an allgather is scattered directly. A
+ * barrier is not needed for the gradients: they are computed once, from each other. Nor are copies
+ * to the host and back: gradients stay on the device.
  */
 static bool
 back_parallel(struct sweep *s, struct ir_op *op)
@@ -248,8 +250,8 @@ operand_gradient(struct sweep *s, struct ir_op *op, int j, struct ir_value *g, b
 }
 
 /*
- * The gradient of what a conversion to 16 bits reads: the sum over micro-batches in f32 as it is,
- * where g is nothing but that sum rounded. NULL: it is something else.
+ * The gradient of the operand of a conversion to 16 bits: the unrounded sum over micro-batches in
+ * f32, if g is just that sum rounded. NULL: it is not.
  */
 static struct ir_value *
 unrounded_sum(struct sweep *s, const struct ir_op *op, struct ir_value *g)
@@ -288,7 +290,7 @@ back_uses(struct sweep *s, struct ir_op *op)
 	return true;
 }
 
-/* A param's gradient is completed, and so communicated, as soon as its last use is done. */
+/* A param's gradient is completed, and so communicated, right after its last use is processed. */
 static bool
 back_op(struct sweep *s, struct ir_op *op)
 {
@@ -325,7 +327,7 @@ find_loss(struct pass_run *run, struct ir_func *f)
 	return NULL;
 }
 
-/* Counts the uses of the values, finds out which are wanted. */
+/* Counts the uses of the values, and determines which values are wanted. */
 static void
 count_uses(struct sweep *s, struct ir_block *block)
 {
@@ -363,14 +365,14 @@ seed(struct sweep *s, struct ir_value *loss)
 	return g != NULL;
 }
 
-/* --- ways that end at integers ---------------------------------------------------------------- */
+/* --- paths that end at integers --------------------------------------------------------------- */
 
-/* As many values of a way are named at each of its ends: a message of a few lines. */
+/* Number of values of a path that are named at each of its ends, to keep the message short. */
 enum { WAY_SHOWN = 6 };
 
 /*
- * The op that leads on from a value to the loss, by value->id; NULL where none does.
- * stop_gradient is not gone through: who writes it wants no gradient behind it.
+ * The op on the path from a value to the loss, by value->id; NULL if there is none. stop_gradient
+ * ends a path: it means that no gradient is wanted beyond it.
  */
 static struct ir_op **
 find_ways(struct sweep *s, struct ir_op *last, const struct ir_op *loss)
@@ -388,7 +390,7 @@ find_ways(struct sweep *s, struct ir_op *last, const struct ir_op *loss)
 	return way;
 }
 
-/* The result of op from which the way leads on. */
+/* The result of op from which the path continues. */
 static const struct ir_value *
 next_on_way(struct ir_op *const *way, const struct ir_op *op)
 {
@@ -398,7 +400,7 @@ next_on_way(struct ir_op *const *way, const struct ir_op *op)
 	return NULL;
 }
 
-/* Where the way from v to the loss leaves floating point: the first value that is none, or NULL. */
+/* Where the path from v to the loss leaves floating point: the first other value, or NULL. */
 static const struct ir_value *
 first_integer(struct ir_op *const *way, const struct ir_value *v)
 {
@@ -432,7 +434,7 @@ way_text(struct sweep *s, struct ir_op *const *way, const struct ir_value *v)
 	return text_append(text, " -> the loss");
 }
 
-/* A param without a gradient: no dependence and stop_gradient are remarks, integers an error. */
+/* Explains a missing gradient: no dependence and stop_gradient are remarks, integers an error. */
 static void
 explain(struct sweep *s, const struct ir_op *param, struct ir_op *const *way)
 {
@@ -468,7 +470,7 @@ unscaled(struct sweep *s, struct ir_value *g)
 		&s->b, OP_div, g, total_convert(&s->b, s->scale, (enum ir_dtype)g->type->dtype));
 }
 
-/* output("grad.w", %g) behind everything, in the order of the params. A step without any has
+/* Appends output("grad.w", %g) to the block, in the order of the params. A step without any has
  * nothing to train. */
 static bool
 report_gradients(

@@ -5,9 +5,8 @@
  *     u := direction + weight_decay w                      (moments.h)
  *     w := w - lr * |w| / |u| * u
  *
- * The norms are those of the whole tensors, whatever their layouts (total.h); where one of
- * them is 0, as that of a new bias is, the ratio is 1. Requires the gradients that grad leaves;
- * takes their outputs away.
+ * The norms are those of the whole tensors, whatever their layouts (total.h); if one of them is 0,
+ * as for a new bias, the ratio is 1. Requires the gradients of grad; removes their outputs.
  */
 #include "passes/train/moments.h"
 #include "passes/train/total.h"

@@ -6,7 +6,7 @@
 #include <math.h>
 
 /* 1 - beta^t = -expm1(t log beta), which loses no digits at the first steps, as a scalar of the
- * param's element type, computed in no narrower one than f32. */
+ * param's element type, computed at least in f32. */
 static struct ir_value *
 correction(struct optimizer_step *s, double beta)
 {

@@ -1,10 +1,10 @@
-/* The direction of Adam and of those that build on it: adam, adamw, lamb. */
+/* The direction of Adam and of the optimizers based on it: adam, adamw, lamb. */
 #ifndef PASSES_MOMENTS_H
 #define PASSES_MOMENTS_H
 
 #include "passes/train/optimizer.h"
 
-/* What does not depend on the param; starts as zero. */
+/* State that does not depend on the param; starts as zero. */
 struct moments {
 	struct ir_value *fix1,
 		*fix2; /* 1 - beta^t, in the element type of the last param; NULL: not made */
@@ -16,15 +16,15 @@ struct moments {
  *     m := beta1 m + (1 - beta1) g          v := beta2 v + (1 - beta2) g^2
  *     (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + eps)
  *
- * Each param gets states PASS.m.w and PASS.v.w of its own type and layout; the count of steps t and
- * the two corrections are made once. The pass has MOMENTS_OPTIONS.
+ * Each param gets states PASS.m.w and PASS.v.w of its own type and layout; the step count t and the
+ * two corrections are made once. The pass must have MOMENTS_OPTIONS.
  */
 struct ir_value *moments_direction(struct optimizer_step *s, struct moments *m);
 
-/* optimizer_run with fresh moments as the rule's data; NULL: the direction is theirs alone. */
+/* optimizer_run with fresh moments as the rule's data; rule NULL: plain moments_direction. */
 bool moments_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule);
 
-/* A mean that decays by 1 stays 0, and its correction 1 - 1^t is 0: the largest decay is a little less. */
+/* A mean with decay 1 stays 0, and its correction 1 - 1^t is 0: the largest decay is a bit less. */
 #define MOMENTS_MOST_DECAY 0.9999999
 
 /* clang-format off */

@@ -6,8 +6,8 @@
  *
  * With nesterov the step is taken as if the velocity had been applied already (Sutskever et al.,
  * "On the importance of initialization and momentum in deep learning"): w := w - lr (g + momentum
- * v). Each param gets a state momentum.v.w of its own type and layout. Requires the gradients that
- * grad leaves; takes their outputs away.
+ * v). Each param gets a state momentum.v.w of its own type and layout. Requires the gradients of
+ * grad; removes their outputs.
  */
 #include "passes/train/optimizer.h"
 

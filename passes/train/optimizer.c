@@ -38,8 +38,8 @@ find_gradients(struct optimizer_step *s, int *n)
 }
 
 /*
- * s->finite, where somebody keeps account of it. x - x is 0 for a number and NaN for what is none,
- * and one NaN makes the sum over all gradients one.
+ * Sets s->finite, if the module has that state. x - x is 0 for a finite number and NaN otherwise,
+ * and one NaN makes the sum over all gradients NaN.
  */
 static bool
 test_gradients(struct optimizer_step *s, struct ir_value *const *g, int n)
@@ -57,7 +57,7 @@ test_gradients(struct optimizer_step *s, struct ir_value *const *g, int n)
 	return !s->b.failed;
 }
 
-/* What is found out about all gradients before the first is used. */
+/* Computes properties of all gradients before the first is used. */
 static bool
 look_at_gradients(struct optimizer_step *s)
 {
@@ -107,7 +107,7 @@ optimizer_state(struct optimizer_step *s, const char *what)
 		s->w->type);
 }
 
-/* One count for all params, single precision: exact up to 2^24 steps. The first of them carries it.
+/* One count for all params, in single precision: exact up to 2^24 steps; made for the first param.
  */
 static void
 start_count(struct optimizer_step *s)
@@ -179,7 +179,7 @@ apply_rate(struct optimizer_step *s, struct ir_value *direction)
 
 /* --- the walk --------------------------------------------------------------------------------- */
 
-/* The params by name, so that a step with many is not searched through for each. */
+/* The params by name, so that they are not searched linearly for each gradient. */
 struct params {
 	struct ir_op **op; /* ascending by the address of the name, of which there is one copy */
 	size_t n;

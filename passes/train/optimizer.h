@@ -1,8 +1,7 @@
 /*
- * What the optimizer passes share. All of them are  w := w - rate * direction;  a pass gives the
- * direction, this file the rest: the gradients that grad left, states, the count of steps, the
- * learning rate over time, and steps that are left out because a gradient is not finite
- * (amp.h).
+ * What the optimizer passes share. All of them are  w := w - rate * direction;  a pass defines the
+ * direction, this file the rest: the gradients made by grad, states, the step count, the learning
+ * rate over time, and steps that are left out because a gradient is not finite (amp.h).
  */
 #ifndef PASSES_OPTIMIZER_H
 #define PASSES_OPTIMIZER_H
@@ -18,14 +17,15 @@ struct optimizer_step {
 	struct pass_run *run;
 	struct ir_builder b;
 	struct ir_op *param;
-	struct ir_op *last_state; /* behind which the next state goes: the param, then its states */
+	struct ir_op *last_state; /* the next state is inserted after it: the param, then its
+				     states */
 	struct ir_value *w, *g;   /* of one element type, shape and layout (time axes aside) */
-	struct ir_value *count;   /* of steps, this one included; NULL: nobody has asked yet */
+	struct ir_value *count;   /* of steps, this one included; NULL: not made yet */
 	struct ir_value *rate;    /* the learning rate in the element type of the last param */
-	struct ir_value *finite;  /* bool[]: are all gradients? NULL: nobody wants to know */
-	struct ir_value *factor;  /* of the gradients that are clipped; NULL: they are not */
+	struct ir_value *finite;  /* bool[]: are all gradients finite? NULL: not needed */
+	struct ir_value *factor;  /* for clipping gradients; NULL: no clipping */
 	struct ir_value
-		*constant[OPTIMIZER_CONSTANTS]; /* made so far, the latest over the oldest */
+		*constant[OPTIMIZER_CONSTANTS]; /* made so far; the latest replaces the oldest */
 	unsigned nconstants;
 };
 
@@ -34,14 +34,14 @@ struct optimizer_step {
 typedef struct ir_value *optimizer_rule(struct optimizer_step *s, void *data);
 
 /*
- * Takes every output("grad.w", %g), asks the rule for the direction of w and appends
- * update(%w, %new). The ops go behind the whole step: the gradients of later layers are then
- * communicated while earlier ones are computed, and nothing waits for them before the end.
- * The pass has OPTIMIZER_OPTIONS.
+ * Takes every output("grad.w", %g), asks the rule for the direction of w and appends update(%w,
+ * %new). The ops are appended after the whole step, so that the gradients of later layers are
+ * communicated while earlier ones are computed, and nothing waits for them before the end. The pass
+ * must have OPTIMIZER_OPTIONS.
  */
 bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, void *data);
 
-/* How the learning rate falls: schedule.h. */
+/* Shapes of the learning rate schedule: schedule.h. */
 #define SCHEDULES(ROW)                                                                             \
 	ROW(SCHEDULE_CONSTANT, "constant")                                                         \
 	ROW(SCHEDULE_LINEAR, "linear") ROW(SCHEDULE_COSINE, "cosine")
@@ -49,7 +49,7 @@ bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *ru
 enum schedule { SCHEDULES(CHOICE_CODE) };
 
 /* clang-format off */
-/* Options of all optimizers: the learning rate over time, clipping. `lr` is the default, as text. */
+/* Options of all optimizers: learning rate over time, clipping. `lr` is the default, as text. */
 #define OPTIMIZER_OPTIONS(lr)                                                                      \
 	{"lr", PASS_FLOAT, lr, "learning rate", NULL, 0, 1e9},                                     \
 	{"warmup", PASS_INT, "0", "steps of linear warmup to lr", NULL, 0, 1e15},                  \
@@ -61,12 +61,12 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 	{"end", PASS_FLOAT, "0", "final learning rate, as a fraction of lr", NULL, 0, 1},          \
 	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}
 
-/* What the description of every optimizer says. */
+/* Common part of the description of every optimizer. */
 #define OPTIMIZER_FACTS                                                                            \
 	.family = "train", .needs = "grad", .provides = "optimizer,!grad",                         \
 	.conflicts = "optimizer", .keeps_bits = true
 
-/* Options of those that let params decay. `rate` is the default, as text. */
+/* Options of optimizers with weight decay. `rate` is the default, as text. */
 #define OPTIMIZER_DECAY(rate)                                                                      \
 	{"weight_decay", PASS_FLOAT, rate,                                                         \
 		"fraction of a param that is added to its update direction", NULL, 0, 1e9},        \
@@ -75,18 +75,18 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 		0, IR_MAX_RANK}
 /* clang-format on */
 
-/* x + weight_decay * w for the params that decay, else x. */
+/* x + weight_decay * w for params with weight decay, else x. */
 struct ir_value *optimizer_decay(struct optimizer_step *s, struct ir_value *x);
 
-/* A state of the param's type named "pass.what.param", initially zero, behind the param. */
+/* A state of the param's type named "pass.what.param", initially zero, placed after the param. */
 struct ir_value *optimizer_state(struct optimizer_step *s, const char *what);
 
-/* The next value of a state or param: `fresh`, or what it is where the step is left out. */
+/* The next value of a state or param: `fresh`, or its old value if the step is skipped. */
 void optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value *fresh);
 
 /*
- * The number of this step, from 1, as a scalar: f64 for an f64 param, else f32. A step that is left
- * out does not count.
+ * The number of this step, from 1, as a scalar: f64 for an f64 param, else f32. Skipped steps do
+ * not count.
  */
 struct ir_value *optimizer_count(struct optimizer_step *s);
 
@@ -98,14 +98,14 @@ struct ir_value *optimizer_scale(struct optimizer_step *s, struct ir_value *x, d
 struct ir_value *optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand);
 
 /* The learning rate at the step of that number (a scalar, from 1), by the pass's options, in the
- * number's element type; NULL where it is the same at all steps. */
+ * number's element type; NULL if it is the same at all steps. */
 struct ir_value *schedule_rate(struct optimizer_step *s, struct ir_value *count);
 
-/* clip / max(norm, clip) for the norm of all n gradients together, in f64 where one of them is
- * that, else in f32: clip.c. NULL after an error. */
+/* clip / max(norm, clip) for the norm of all n gradients together, in f64 if one of them is f64,
+ * else in f32: clip.c. NULL after an error. */
 struct ir_value *clip_factor(struct optimizer_step *s, struct ir_value *const *gradient, int n);
 
-/* Do the options of the schedule fit together? Reports. */
+/* Are the options of the schedule consistent? Reports. */
 bool schedule_check(const struct pass_run *run);
 bool schedule_is_constant(const struct pass_run *run);
 

@@ -1,23 +1,24 @@
 /*
  * Recomputation: values of the forward pass that the backward pass reads are not kept, but computed
- * again, behind a barrier that keeps them apart (again.h). Memory is traded for time (Chen et al.,
+ * again, after a barrier that separates them (again.h). It trades time for memory (Chen et al.,
  * "Training Deep Nets with Sublinear Memory Cost", 2016).
  *
  *     blocks   each instance of a repeated template is one segment: its inputs are kept, and all
- *              that its backward pass reads is computed again from them (the setting of DeepCompile
- *              and of torch.utils.checkpoint around each layer)
- *     gathers  what is gathered over devices is gathered again, and its shares are kept (Korthikanti et al.,
- *              "Reducing Activation Recomputation in Large Transformer Models", 2023, section 4.2.2); params
- *              are not meant
+ *              values that its backward pass reads are recomputed from them (the setting of
+ *              DeepCompile and of torch.utils.checkpoint around each layer)
+ *     gathers  values gathered over devices are gathered again, and their slices are kept
+ *              (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
+ *              Models", 2023, section 4.2.2); params are not included
  *     budget   as little as needed, by time, so that the step fits a budget: recompute_budget.c
  *     search   the same, improved by a search: recompute_search.c
  *
- * After `inline` the name of a value says which instance it is from: h3.up.u is of h3. The blocks are
- * the first parts of names that end in a number, where several differ in that number alone.
+ * After `inline` the name of a value tells its instance: h3.up.u belongs to h3. The blocks are the
+ * first parts of names that end in a number, if several differ only in that number.
  *
- * Right because a copy of a pure op on equal operands computes the same bits, random ops too. Not
- * copied are collectives, unless an option says so: their results are kept. Copies of ops that are
- * done once, outside of a loop over micro-batches, would end the loop: these are kept, too.
+ * It is correct because a copy of a pure op on equal operands computes the same bits, random ops
+ * too. Collectives are not copied unless an option allows it: their results are kept. Copies of ops
+ * that run once, outside of a loop over micro-batches, would end the loop: their results are kept,
+ * too.
  */
 #include "passes/train/recompute.h"
 
@@ -41,13 +42,14 @@
 
 enum policy { POLICIES(CHOICE_CODE) };
 
-/* Choices that are made anew, each for a budget that is lower by the gaps between buffers that the last one
- * had, which hardly change from one to the next; from the third on by twice as much as before. */
+/* The choice is repeated, each time for a budget that is lower by the gaps between buffers in the
+ * previous result, which hardly change from one to the next; from the third round on by twice as
+ * much as before. */
 enum { GAP_ROUNDS = 6 };
 
-/* --- blocks ------------------------------------------------------------------------------------ */
+/* --- blocks ----------------------------------------------------------------------------------- */
 
-/* An op that passes have made is of the block of what it reads. */
+/* An op inserted by a pass belongs to the block of its operands. */
 static int32_t
 block_of_operands(const struct recompute *r, const struct ir_op *op, const int32_t *block)
 {
@@ -84,7 +86,7 @@ find_blocks(struct recompute *r)
 	return list;
 }
 
-/* --- what is said ------------------------------------------------------------------------------ */
+/* --- remarks ---------------------------------------------------------------------------------- */
 
 static void
 report_group(struct pass_run *run, const char *what, const struct again_group *g)
@@ -102,7 +104,7 @@ report_group(struct pass_run *run, const char *what, const struct again_group *g
 		(long long)g->inputs, number_plural(g->inputs));
 }
 
-/* What the step was, and what it is. */
+/* Reports the step before and after the pass. */
 static bool
 report_step(struct pass_run *run, const struct recompute *r, uint64_t peak_before)
 {
@@ -123,7 +125,7 @@ report_step(struct pass_run *run, const struct recompute *r, uint64_t peak_befor
 	return true;
 }
 
-/* --- the policies ------------------------------------------------------------------------------ */
+/* --- the policies ----------------------------------------------------------------------------- */
 
 static void
 copy_groups(struct pass_run *run, struct recompute *r, const int32_t *group, int32_t n,
@@ -151,7 +153,7 @@ run_blocks(struct pass_run *run, struct recompute *r, const struct block_names *
 	return true;
 }
 
-/* Is what is gathered there a value of the step, and not a param in parts? */
+/* Does it gather a value of the step, rather than a sharded param? */
 static bool
 gathers_value(const struct ir_module *m, const struct ir_op *op)
 {
@@ -164,7 +166,7 @@ gathers_value(const struct ir_module *m, const struct ir_op *op)
 	return !op_is(from, TRAIT_NAMED);
 }
 
-/* Each gather is a group of its own, with the views of what it gathers. */
+/* Each gather is a group of its own, with the views of its result. */
 static bool
 run_gathers(struct pass_run *run, struct recompute *r)
 {
@@ -188,8 +190,8 @@ run_gathers(struct pass_run *run, struct recompute *r)
 	return true;
 }
 
-/* The budget of the option, else of the command line, else what the cluster's devices have; 0: none
- * is known. */
+/* The budget of the option, else of the command line, else the memory of the cluster's devices; 0:
+ * not known. */
 static double
 budget_of(struct pass_run *run)
 {
@@ -200,7 +202,7 @@ budget_of(struct pass_run *run)
 	return limit < UINT64_MAX ? (double)limit : 0;
 }
 
-/* Without a cost model nothing says what is cheap: all that may be computed again is. */
+/* Without a cost model costs are unknown: everything that may be recomputed is. */
 static void
 choose_all(const struct recompute *r, bool *chosen)
 {
@@ -231,7 +233,7 @@ remark_over(struct pass_run *run, const struct recompute *r, double budget,
 			number_bytes(need, cost->peak), number_bytes(over, cost->peak - budget));
 }
 
-/* Evaluations of policy search, those of its start included. */
+/* Maximum evaluations of policy search, including those of its start. */
 static uint32_t
 evaluations_of(const struct pass_run *run)
 {
@@ -242,7 +244,7 @@ evaluations_of(const struct pass_run *run)
 						      : UINT32_MAX;
 }
 
-/* The arena of the step with those computed again. */
+/* The peak of the step in which the chosen ops are recomputed, with offsets. */
 static double
 peak_of(const struct pass_run *run, const struct recompute *r, const bool *chosen)
 {
@@ -252,7 +254,7 @@ peak_of(const struct pass_run *run, const struct recompute *r, const bool *chose
 	return peak;
 }
 
-/* Chooses so that the arena is within the budget, as far as that is possible. */
+/* Chooses such that the arena is within the budget, as far as possible. */
 static bool
 choose_placed(struct pass_run *run, struct recompute *r, double budget, bool *chosen,
 	struct recompute_cost *cost)

@@ -6,7 +6,7 @@
 #include "passes/analysis/cost/trial.h"
 #include "passes/train/again.h"
 
-/* A step whose values are to be computed again. Tables are by number of the op in again->ops. */
+/* A step whose values may be recomputed. Tables are by number of the op in again->ops. */
 struct recompute {
 	void *scratch;
 	const struct cost_model *cost;
@@ -16,9 +16,10 @@ struct recompute {
 	const int32_t *block; /* the block that an op is in, or AGAIN_KEPT */
 	int32_t nblocks;
 	uint32_t evaluations; /* of the cost model so far */
-	uint32_t most;        /* a choice is improved until there are so many; 0: it is not */
-	uint64_t seed;        /* of what an improvement draws */
-	double ends;          /* of clock_seconds: not after that; 0: no limit */
+	uint32_t most;        /* a choice is improved until `evaluations` reaches it; 0: it is
+				 not */
+	uint64_t seed;        /* for random choices of an improvement */
+	double ends;          /* clock_seconds at which improving stops; 0: no limit */
 };
 
 /* One step: seconds, and the most bytes of a device that are live at once. */
@@ -26,23 +27,24 @@ struct recompute_cost {
 	double time, peak;
 };
 
-/* Is op i one that can be chosen: copyable, its results kept in memory for the backward pass? */
+/* Can op i be chosen: is it copyable, with results kept in memory for the backward pass? */
 bool recompute_may(const struct recompute *r, uint32_t i);
 
 /*
- * The groups for again_copy where the ops chosen[i] are computed again: these, and what they are
- * computed from up to values that are kept. What is connected is one group. Returns their number.
+ * The groups for again_copy if the ops chosen[i] are recomputed: these, and the ops that they
+ * depend on, up to values that are kept. Connected ops form one group. Returns the number of
+ * groups.
  */
 int32_t recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group);
 
-/* A copy of the step with those computed again; owned by `owner`. */
+/* A copy of the step in which the chosen ops are recomputed; owned by `owner`. */
 struct ir_module *recompute_copy(const void *owner, const struct recompute *r, const bool *chosen);
 
-/* The step with those computed again. False after an error, which is reported. */
+/* Evaluates the step in which the chosen ops are recomputed. False: an error was reported. */
 bool recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost);
 
 /*
- * The ops to compute again so that the step needs at most `budget` bytes and takes little more time:
+ * The ops to recompute so that the step needs at most `budget` bytes and takes little more time:
  * see recompute_budget.c. If none fit, those with the least memory. *cost is that of the choice.
  * False after an error.
  */
@@ -50,15 +52,15 @@ bool recompute_choose(
 	struct recompute *r, double budget, bool *chosen, struct recompute_cost *cost);
 
 /*
- * Tells of each class that is computed again what the step would need beyond the budget if its `n`
- * values were kept: `first` computes one of them. An evaluation each; false after an error.
+ * Reports for each recomputed class the bytes beyond the budget that the step would need if its `n`
+ * values were kept: `first` computes one of them. One evaluation each; false after an error.
  */
 typedef void recompute_teller(void *data, const struct ir_op *first, uint32_t n, double over);
 
 bool recompute_tell(
 	struct recompute *r, double budget, const bool *chosen, recompute_teller *tell, void *data);
 
-/* How good it is to compute a class again: the rank counts first. */
+/* Benefit of recomputing a class: the rank is compared first. */
 struct recompute_merit {
 	int rank;
 	double value;
@@ -66,17 +68,17 @@ struct recompute_merit {
 
 /* Values that are decided together: those of one name in blocks that are alike. */
 struct recompute_class {
-	const char *key;            /* what is behind the name of the block, or NULL */
+	const char *key;            /* the name without that of the block, or NULL */
 	const struct ir_type *type; /* of the result */
 	const struct ir_op *first;
 	struct VEC(uint32_t) member; /* ascending */
-	uint32_t taken;              /* the first so many are computed again */
+	uint32_t taken;              /* this many members, from the first on, are recomputed */
 	double bytes;
-	struct recompute_merit merit; /* when it was last evaluated, */
+	struct recompute_merit merit; /* at the last evaluation, */
 	int64_t round;                /* which was in this round of growing */
-	struct recompute_cost then;   /* the step with it then */
+	struct recompute_cost then;   /* cost of the step with it then */
 	double time;                  /* that it added when it was taken */
-	bool tried;                   /* to be left out */
+	bool tried;                   /* excluded from further tries */
 };
 
 struct recompute_search {
@@ -89,14 +91,14 @@ struct recompute_search {
 	struct recompute_cost least_cost;
 };
 
-/* The first `taken` members of the class are computed again from now on. */
+/* From now on the first `taken` members of the class are recomputed. */
 void recompute_take(struct recompute_search *s, struct recompute_class *c, uint32_t taken);
 
-/* Is a the better one of two choices? */
+/* Is choice a better than choice b? */
 bool recompute_is_better(
 	const struct recompute_cost *a, const struct recompute_cost *b, double budget);
 
-/* Makes the choice better while evaluations and time are left: recompute_search.c. False after an
+/* Improves the choice while evaluations and time are left: recompute_search.c. False after an
  * error. */
 bool recompute_improve(struct recompute_search *s);
 

@@ -1,19 +1,19 @@
 /*
- * Which values to compute again so that a step fits a budget: the problem of Checkmate (Jain et al.,
- * MLSys 2020), where each value is computed again at most once, and whole where it is connected.
+ * Which values to recompute so that a step fits a budget: the problem of Checkmate (Jain et al.,
+ * MLSys 2020), where each value is recomputed at most once, and connected values together.
  *
  * A search over sets of candidates, each evaluated by the cost model on a copy of the step:
  *
  *     1. grow    from nothing, the class with the most memory per time, until the step fits
- *     2. shrink  leave out each class, the slowest first, that the step fits without; then of each
- *                class all but as few of its first members as suffice
+ *     2. shrink  drop each class, the slowest first, if the step still fits; then reduce each class
+ *                to the fewest of its first members with which it fits
  *
- * and the same from the blocks, of which everything but their inputs is computed again. The faster of
- * the two is the result. A class is what blocks have in common: values of one name in each of them.
- * Members that are computed again are those of the first blocks, because the last ones are read first.
- * Cost: some evaluations of the cost model for each class and direction. They count the bytes that are live
- * at once. Where the gaps between buffers make the arena of the result larger than the budget, all is done again for
- * a budget that is lower by them.
+ * and the same from the blocks, in which everything except their inputs is recomputed. The faster
+ * of the two is the result. A class is what blocks have in common: values of one name in each of
+ * them. Recomputed members are those of the first blocks, because the last blocks are read first.
+ * Cost: some evaluations of the cost model for each class and direction. They count live bytes. If
+ * gaps between buffers make the arena of the result larger than the budget, all is repeated for a
+ * budget that is lower by these gaps.
  */
 #include "passes/train/recompute.h"
 
@@ -34,7 +34,7 @@ recompute_may(const struct recompute *r, uint32_t i)
 	return o->copyable && o->saved && o->bytes;
 }
 
-/* --- from a choice to groups ------------------------------------------------------------------- */
+/* --- from a choice to groups ------------------------------------------------------------------ */
 
 static int32_t
 root_of(int32_t *parent, int32_t i)
@@ -52,7 +52,7 @@ maker_of(const struct recompute *r, const struct ir_op *op, int j)
 	return v->op ? ir_number(r->again->ops, v->op) : IR_NO_NUMBER;
 }
 
-/* The chosen, what they need that is not kept, and views of all of these. */
+/* The chosen ops, the ops that they need that are not kept, and views of all of these. */
 static void
 find_members(const struct recompute *r, const bool *chosen, bool *member)
 {
@@ -94,7 +94,7 @@ recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group)
 					root_of(parent, (int32_t)maker);
 		}
 	}
-	/* The root of a set need not be the first of it. */
+	/* The root of a set need not be its first element. */
 	int32_t *number = ARRAY_NEW(NULL, int32_t, ops->n + 1u);
 	memset(number, 0xff, sizeof *number * ops->n);
 	for (uint32_t i = 0; i < ops->n; i++) {
@@ -136,7 +136,7 @@ recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cos
 	return ok;
 }
 
-/* --- classes ----------------------------------------------------------------------------------- */
+/* --- classes ---------------------------------------------------------------------------------- */
 
 /* Values that together are less than this share of all candidates are kept: they would cost an
  * evaluation for each step of the search and change little. */
@@ -207,7 +207,7 @@ recompute_take(struct recompute_search *s, struct recompute_class *c, uint32_t t
 		s->chosen[c->member.at[k]] = k < taken;
 }
 
-/* The step if so many of the class were computed again; the class is as before then. */
+/* The step if `taken` members of the class were recomputed; the class is restored afterwards. */
 static bool
 what_if(struct recompute_search *s, struct recompute_class *c, uint32_t taken,
 	struct recompute_cost *cost)
@@ -220,7 +220,7 @@ what_if(struct recompute_search *s, struct recompute_class *c, uint32_t taken,
 	return ok;
 }
 
-/* --- the search -------------------------------------------------------------------------------- */
+/* --- the search ------------------------------------------------------------------------------- */
 
 static bool
 is_more(struct recompute_merit a, struct recompute_merit b)
@@ -228,13 +228,13 @@ is_more(struct recompute_merit a, struct recompute_merit b)
 	return a.rank != b.rank ? a.rank > b.rank : a.value > b.value;
 }
 
-/* First what fits, by time; then what takes memory off the peak, by time; else values that are large
- * and quick, which count once the peak is elsewhere. */
+/* First classes that make the step fit, by time; then those that lower the peak, by time; else
+ * values that are large and quick, which matter once the peak is elsewhere. */
 static struct recompute_merit
 merit_of(const struct recompute_search *s, const struct recompute_class *c,
 	const struct recompute_cost *then)
 {
-	const double least = 1e-9, /* seconds: what takes no time is not infinitely good */
+	const double least = 1e-9, /* seconds: avoids infinite merit of values that take no time */
 		time = then->time - s->cost.time > least ? then->time - s->cost.time : least;
 
 	if (then->peak <= s->budget)
@@ -253,7 +253,7 @@ note_least(struct recompute_search *s)
 	s->least_cost = s->cost;
 }
 
-/* The class with the most merit as far as known, of those that are not computed again yet. */
+/* The class with the most merit at its last evaluation, among those that are not recomputed yet. */
 static struct recompute_class *
 most_promising(struct recompute_search *s)
 {
@@ -269,7 +269,7 @@ most_promising(struct recompute_search *s)
 
 /*
  * Merits are those of earlier rounds until a class comes to the top; it is taken if it stays there
- * once it is evaluated anew (M. Minoux, "Accelerated greedy algorithms", 1978).
+ * after another evaluation (M. Minoux, "Accelerated greedy algorithms", 1978).
  */
 static bool
 grow(struct recompute_search *s)
@@ -294,7 +294,7 @@ grow(struct recompute_search *s)
 	return true;
 }
 
-/* As few of the class as the step fits with: more never need more memory, as good as always. */
+/* The fewest members of the class with which the step fits: more hardly ever need more memory. */
 static bool
 take_fewest(struct recompute_search *s, struct recompute_class *c)
 {
@@ -316,7 +316,7 @@ take_fewest(struct recompute_search *s, struct recompute_class *c)
 	return true;
 }
 
-/* The class that takes the most time of those that are to be tried; NULL: none is left. */
+/* The slowest class that is still to be tried; NULL: none is left. */
 static struct recompute_class *
 slowest(struct recompute_search *s)
 {
@@ -330,7 +330,7 @@ slowest(struct recompute_search *s)
 	return best;
 }
 
-/* Leaves out what the step fits without. */
+/* Leaves out classes without which the step fits. */
 static bool
 shrink(struct recompute_search *s)
 {
@@ -370,7 +370,7 @@ leaves_block(const struct recompute *r, uint32_t i)
 	return false;
 }
 
-/* All of the blocks but what leads from one to the next, or nothing. */
+/* Starts from all values of the blocks except those passed to the next block, or from nothing. */
 static void
 start_from(struct recompute_search *s, bool blocks)
 {
@@ -378,7 +378,7 @@ start_from(struct recompute_search *s, bool blocks)
 		struct recompute_class *c = &s->class.at[k];
 		const bool take = blocks && c->key && !leaves_block(s->r, c->member.at[0]);
 		recompute_take(s, c, take ? (uint32_t)c->member.n : 0);
-		c->time = c->bytes; /* not known: the largest first */
+		c->time = c->bytes; /* unknown: the largest first */
 		c->round = 0;
 	}
 }
@@ -419,7 +419,7 @@ keep_if_better(struct recompute_search *s, bool *chosen, struct recompute_cost *
 	*cost = s->cost;
 }
 
-/* Members of a class are taken from the first on. */
+/* The members of a class that are recomputed are its first ones. */
 static void
 load(struct recompute_search *s, const bool *chosen)
 {
@@ -432,7 +432,7 @@ load(struct recompute_search *s, const bool *chosen)
 	}
 }
 
-/* Goes on from a choice that was made before. */
+/* Continues from an earlier choice. */
 static bool
 improve(struct recompute_search *s, bool *chosen, struct recompute_cost *cost)
 {

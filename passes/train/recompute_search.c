@@ -1,15 +1,15 @@
 /*
- * Improves a choice of what to compute again, within the budget: hill climbing from the choice of policy
- * budget. A move changes how many members of one class are computed again, or lets one class have
- * fewer and another one more, and is kept if the step is then better: it fits where it did not, or
- * takes less time. Rounds of all moves, until one finds none. Then some classes are changed at random and
- * the climb starts again from there (iterated local search: H. Lourenco, O. Martin, T. Stutzle, 2003),
- * until the limit of evaluations is reached or this has found nothing for a while. Choices that were
- * evaluated before are remembered.
+ * Improves a choice of values to recompute, within the budget: hill climbing from the choice of
+ * policy budget. A move changes how many members of one class are recomputed, or recomputes fewer
+ * of one class and more of another, and is kept if the step is then better: it fits where it did
+ * not, or takes less time. Rounds of all moves, until one finds none. Then some classes are changed
+ * at random and the climb starts again from there (iterated local search: H. Lourenco, O. Martin,
+ * T. Stutzle, 2003), until the limit of evaluations is reached or no improvement was found for a
+ * while. Evaluated choices are cached.
  *
- * Every move is evaluated by the cost model on a copy of the step, so memory is what a program would
- * allocate, with all live ranges, and time is that of the replay. The result is never worse than the
- * choice that it starts from.
+ * Every move is evaluated by the cost model on a copy of the step, so memory is what a program
+ * would allocate, with all live ranges, and time is that of the replay. The result is never worse
+ * than the choice that it starts from.
  */
 #include "passes/train/recompute.h"
 
@@ -22,13 +22,13 @@
 
 enum {
 	LEVELS = 4,
-	/* Classes that are changed at random at a time: more than a move changes. */
+	/* Number of classes that are changed at random at a time: more than a move changes. */
 	KICK = 3,
-	/* Climbs in a row that find nothing better end the search. */
+	/* The search ends after this many climbs in a row without improvement. */
 	PATIENCE = 20,
 };
 
-/* A choice that was evaluated, by a hash of what its classes have. */
+/* An evaluated choice, by a hash of the counts of its classes. */
 struct known {
 	uint64_t key;
 	struct recompute_cost cost;
@@ -37,11 +37,11 @@ struct known {
 struct climber {
 	struct recompute_search *s;
 	struct VEC(struct known) known;
-	uint64_t random; /* the state of a sequence that the seed gives */
+	uint64_t random; /* the state of a sequence that starts from the seed */
 	void *scratch;
 };
 
-/* Numbers of members to compute again instead of c->taken: fewer or more of them. Returns how many. */
+/* Numbers of members to recompute instead of c->taken: fewer or more. Returns how many. */
 static int
 levels_of(const struct recompute_class *c, bool more, uint32_t level[LEVELS])
 {
@@ -78,7 +78,7 @@ key_of(const struct recompute_search *s)
 	return key;
 }
 
-/* The step as the classes say, evaluated once. False after an error. */
+/* The step for the current counts of the classes, evaluated once. False after an error. */
 static bool
 evaluate(struct climber *k, struct recompute_cost *cost)
 {
@@ -95,7 +95,7 @@ evaluate(struct climber *k, struct recompute_cost *cost)
 	return true;
 }
 
-/* One class with so many; kept if the step is better then. False after an error. */
+/* Tries `taken` members of one class; kept if the step is better. False after an error. */
 static bool
 try_one(struct climber *k, struct recompute_class *c, uint32_t taken, bool *better)
 {
@@ -128,7 +128,7 @@ try_class(struct climber *k, struct recompute_class *c, bool *better)
 	return true;
 }
 
-/* Fewer of one and more of the other; *moved: that was better, and is kept. */
+/* Fewer members of one class and more of another; *moved: that was better, and is kept. */
 static bool
 try_exchange(struct climber *k, struct recompute_class *fewer, uint32_t low,
 	struct recompute_class *more, bool *moved)
@@ -161,7 +161,7 @@ try_pair(struct climber *k, struct recompute_class *fewer, struct recompute_clas
 	return true;
 }
 
-/* Moves until none is better. */
+/* Moves until no move is an improvement. */
 static bool
 climb(struct climber *k)
 {
@@ -180,7 +180,7 @@ climb(struct climber *k)
 	return true;
 }
 
-/* Some classes with all, none or some of their members. */
+/* Sets some classes to all, none or some of their members. */
 static bool
 kick(struct climber *k)
 {
@@ -193,7 +193,7 @@ kick(struct climber *k)
 	return evaluate(k, &k->s->cost);
 }
 
-/* The numbers of all classes; and back to those of a choice. */
+/* Saves the counts of all classes; and restores a saved choice. */
 static void
 note(const struct recompute_search *s, uint32_t *taken)
 {

@@ -5,7 +5,7 @@
  *     p = (t - 1 - warmup) / (steps - warmup), between 0 and 1
  *     f = 1 (constant), 1 - p (linear), (1 + cos(pi p)) / 2 (cosine; Loshchilov and Hutter, "SGDR")
  *
- * So the first step moves already, step `warmup` and the one behind it have the whole rate, and
+ * So the rate of the first step is not 0, step `warmup` and the next one have the full rate, and
  * from step `steps` + 1 on the rate is lr * end.
  */
 #include "passes/train/optimizer.h"
@@ -40,7 +40,7 @@ bounded(struct optimizer_step *s, enum op_code which, struct ir_value *x, double
 	return ir_build2(&s->b, which, x, limit);
 }
 
-/* The factor behind the warmup. */
+/* The factor after the warmup. */
 static struct ir_value *
 fall(struct optimizer_step *s, struct ir_value *count)
 {

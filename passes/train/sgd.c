@@ -1,6 +1,6 @@
 /*
- * sgd: plain stochastic gradient descent, w := w - lr * g, as ordinary ops and an update.
- * Requires the gradients that grad leaves; takes their outputs away.
+ * sgd: plain stochastic gradient descent, w := w - lr * g, as ordinary ops and an update. Requires
+ * the gradients of grad; removes their outputs.
  */
 #include "passes/train/optimizer.h"
 

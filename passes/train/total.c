@@ -1,6 +1,7 @@
 /*
- * Sums over whole tensors. A sum over a split tensor comes out partial by the rule of its op, and
- * passes/parallel/reshard.c knows the message that adds it up; so no layout has a rule of its own here.
+ * Sums over whole tensors. A sum over a split tensor is partial by the rule of its op, and
+ * passes/parallel/reshard.c selects the message that adds it up; so no layout needs a special rule
+ * here.
  */
 #include "passes/train/total.h"
 
@@ -32,8 +33,8 @@ total_of_squares(struct ir_builder *b, struct ir_value *v)
 	return square ? total_of(b, square) : NULL;
 }
 
-/* Do both have on every device axis something that a message has to bring together, or neither? A
- * sum of such ones is one of the rules of add. */
+/* Are the two partial or split on the same device axes, so that a message is needed for both or
+ * neither? Then their sum is covered by one of the rules of add. */
 static bool
 lie_alike(const struct ir_module *m, const struct ir_type *a, const struct ir_type *b)
 {
@@ -44,7 +45,7 @@ lie_alike(const struct ir_module *m, const struct ir_type *a, const struct ir_ty
 	return true;
 }
 
-/* Copied on the devices; over time as it is. */
+/* Copied on the devices; time axes unchanged. */
 static const struct ir_type *
 copied_type(struct ir_module *m, const struct ir_type *t)
 {
@@ -68,7 +69,7 @@ add_whole(struct ir_builder *b, struct ir_value *total, struct ir_value *v)
 struct ir_value *
 total_of_all(struct ir_builder *b, struct ir_value *const *v, int n)
 {
-	enum { GROUPS = 16 }; /* more kinds of layout than this are summed one by one */
+	enum { GROUPS = 16 }; /* further kinds of layout are summed one by one */
 	struct ir_value *group[GROUPS], *total = NULL;
 	int ngroups = 0;
 

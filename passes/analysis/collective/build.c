@@ -1,4 +1,4 @@
-/* How schedules are written. */
+/* Builds schedules. */
 #include "passes/analysis/collective/build.h"
 #include "ir/base/vec.h"
 

@@ -1,6 +1,6 @@
 /*
  * What the algorithms share: where the members of a request are, and how a schedule is written.
- * Schedules are built for a tensor of one byte; whoever hands one out scales it.
+ * Schedules are built for a tensor of one byte; collective_schedule scales them to the request.
  */
 #ifndef PASSES_ANALYSIS_COLLECTIVE_BUILD_H
 #define PASSES_ANALYSIS_COLLECTIVE_BUILD_H
@@ -20,23 +20,23 @@ struct placement {
 	uint32_t *root;   /* [ngroups] member that is the root of a kind that has one */
 };
 
-/* Owned by `owner`; NULL where the cluster has no such device or the request no place. */
+/* Owned by `owner`; NULL if the cluster lacks one of the devices or there are no places. */
 struct placement *placement_of(
 	const void *owner, struct cluster *c, const struct collective_request *q);
 
 /*
- * How many ways between nodes the members of a node have: narrowest links from the first node to
- * the second one of the first group that differ, or a number a little lower that divides the
- * members; 1 where nodes are uneven or there is one.
+ * Number of parallel paths between nodes: the count of distinct narrowest links between the first
+ * two nodes of the first group, lowered to a divisor of the members of a node. 1 if the nodes have
+ * different numbers of members or there is only one node.
  */
 uint32_t placement_ways(const struct placement *at, struct cluster *c);
 
 /*
- * An alltoall of all pairs of places has at most so many sends: that takes a tenth of a second. Where
- * there are more, one distance stands for those from 2^k to 2^(k+1) nodes, the middle one. On one
- * switch, or on switches whose links are alike, rounds take equally long and nothing changes; with
- * racks of R nodes behind shared links the middle distance crosses them as often as the others do on
- * average.
+ * An alltoall between all pairs of places has at most this many sends: building them takes a tenth
+ * of a second. Above it, one distance stands for those from 2^k to 2^(k+1) nodes, the middle one.
+ * On one switch, or on switches whose links are alike, rounds take equally long and nothing
+ * changes; with racks of R nodes that share an uplink the middle distance crosses them as often as
+ * the others do on average.
  */
 enum { PAIRWISE_SENDS = 1 << 20 };
 
@@ -45,23 +45,23 @@ struct builder {
 	const struct collective_request *request;
 	const struct placement *at;
 	struct collective_schedule *schedule;
-	bool pipelined; /* the schedule is run in chunks, as many as make the pipe no matter */
+	bool pipelined; /* run in enough chunks that filling the pipeline costs little */
 	uint32_t stage;
 };
 
-/* Starts a round that is repeated; one without sends vanishes. */
+/* Starts a round that is run `repeat` times; a round without sends is dropped. */
 void build_round(struct builder *b, uint32_t repeat);
 
-/* Rounds from here on are another stage: parts of a message pass stages in a pipeline. */
+/* Later rounds belong to a new stage; parts of a message pass through the stages in a pipeline. */
 void build_stage(struct builder *b);
 
-/* Adds a send to the last round; none where `from` is `to`. */
+/* Adds a send to the last round, unless `from` equals `to`. */
 void build_send(struct builder *b, uint32_t from, uint32_t to, double fraction);
 
 /*
- * The schedule for one byte of an algorithm and its variant, owned by `owner`. NULL: it does not
- * fit, or there is no such variant. Variants are tried from 0 on; the first does not fit if none
- * does.
+ * The schedule of an algorithm and its variant for one byte, owned by `owner`. NULL if the
+ * algorithm does not apply or there is no such variant. Variants are tried from 0 on; if the first
+ * does not apply, none does.
  */
 struct collective_schedule *collective_build(const void *owner, struct cluster *c,
 	const struct collective_request *q, const struct placement *at, enum collective_algorithm a,
@@ -84,16 +84,16 @@ struct algorithm {
 	bool (*form)(enum rt_coll_kind kind, int places, double *latencies, double *tensors);
 };
 
-/* Never NULL; that of COLLECTIVE_AUTO does nothing. */
+/* Never NULL; the row of COLLECTIVE_AUTO supports nothing. */
 const struct algorithm *algorithm_row(enum collective_algorithm a);
 
-/* Does it do that kind between so many places, whatever nodes they are on? */
+/* Does it support that kind between this number of places, regardless of their nodes? */
 bool algorithm_does(const struct algorithm *row, enum rt_coll_kind kind, uint32_t places);
 
 /*
- * The algorithms. Variants of one differ in how they use several ways between nodes; the fastest
- * counts. They are asked for what their row says that they do, with at least two places; false
- * where it does not fit all the same. The forms are those of collective_closed_form.
+ * The algorithms. The variants of one differ in how they use several paths between nodes; the
+ * fastest is taken. They are called only for what their row supports, with at least two places, and
+ * return false if they do not apply after all. The forms are those of collective_closed_form.
  */
 #define ALGORITHM(code, name, choice, kinds, needs, variants, form)                                \
 	bool build_##name(struct builder *b, uint32_t variant);                                    \
@@ -101,7 +101,7 @@ bool algorithm_does(const struct algorithm *row, enum rt_coll_kind kind, uint32_
 #include "passes/analysis/collective/algorithm.def"
 #undef ALGORITHM
 
-/* Where there is no closed form: false. */
+/* For algorithms without a closed form: returns false. */
 bool form_none(enum rt_coll_kind kind, int places, double *latencies, double *tensors);
 
 /*
@@ -115,25 +115,25 @@ struct trees {
 
 struct trees trees_of(const void *owner, uint32_t n);
 
-/* The rank above; of the root none. */
+/* The rank of its parent; for the root, none. */
 uint32_t tree_parent(uint32_t rank, uint32_t n);
 
-/* Which of 0 .. n-1 has that rank in tree 0 or 1. */
+/* The number 0 .. n-1 that has this rank in tree 0 or 1. */
 uint32_t tree_number(const struct trees *t, int tree, uint32_t rank);
 
-/* The variant of build_tree with trees over nodes; up: to the root, down: from it, or both. */
+/* The variant of build_tree with trees over nodes; `up`: to the root, `down`: from it, or both. */
 bool build_node_trees(struct builder *b, bool up, bool down);
 
-/* Rings of n members, each `stride` after the other in the list of group g from `first` on. */
+/* Rings of n members of group g: every `stride`th of its list from `first` on. */
 void build_cycle(struct builder *b, uint32_t g, uint32_t first, uint32_t n, uint32_t stride,
 	double fraction);
 
-/* Inside each node a ring, `1 / members` of the tensor in each of members - 1 steps. */
+/* A ring inside each node: members - 1 steps with `1 / members` of the tensor each. */
 void build_inside(struct builder *b);
 
 /*
- * A schedule as a function of the bytes: base.alpha + base.gamma S, and for each phase so many
- * times the highest of its lines.
+ * The time of a schedule as a function of the bytes S: base.alpha + base.gamma S, plus for each
+ * phase its repetitions times the maximum of its lines.
  */
 struct collective_line {
 	double alpha, gamma; /* seconds, seconds a byte */
@@ -149,25 +149,25 @@ struct collective_time {
 	struct collective_line base;
 	struct collective_phase *phase;
 	uint32_t nphases;
-	struct collective_line fill; /* pipelined: gamma of the way of one chunk through all rounds,
-					else 0; alpha: the longest latency of a send */
-	struct collective_time **stage; /* [nstages] of each; none where there is one */
+	struct collective_line fill;    /* pipelined: gamma of one chunk through all rounds, else 0;
+					alpha: the longest latency of a send */
+	struct collective_time **stage; /* [nstages]; none if there is one stage */
 	uint32_t nstages;
-	double fullest; /* with stages: seconds a byte that the fullest link has in all of them */
+	double fullest; /* with stages: seconds per byte of the most loaded link over all of them */
 };
 
-/* Of a schedule for one byte; NULL where there is no way between two of its ends. */
+/* The time of a schedule for one byte; NULL if there is no route between the ends of a send. */
 struct collective_time *collective_time_of(
 	const void *owner, struct cluster *c, const struct collective_schedule *s, bool pipelined);
 
 double collective_time_seconds(const struct collective_time *t, double bytes);
 
-/* In so many equal parts, at least one. */
+/* The time for `bytes` sent in this number of equal parts, at least one. */
 double collective_time_parts(const struct collective_time *t, double bytes, uint32_t parts);
 
 /*
- * How long each send of a round takes for one byte of the tensor, without latency, where all start
- * at once; its route beside it.
+ * How long each send of a round takes for one byte of the tensor, without latency, if all start at
+ * once; and its route.
  */
 struct share;
 
@@ -178,13 +178,13 @@ struct share_result {
 	const double *seconds;             /* [n] */
 };
 
-/* Valid until the next call; false where there is no way. */
+/* `result` is valid until the next call; false if there is no route. */
 bool share_round(struct share *s, const struct collective_send *send, uint32_t n,
 	struct share_result *result);
 
 /*
- * The same if a link were all that its sends need: seconds that the fullest link needs for a round;
- * `total`: for all rounds since share_create, each `repeat` times. Negative where there is no way.
+ * The same if only the load of each link mattered: seconds of the most loaded link for a round;
+ * `total`: for all rounds since share_create, each `repeat` times. Negative if there is no route.
  */
 double share_fullest(struct share *s, const struct collective_send *send, uint32_t n,
 	uint32_t repeat, struct share_result *result, double *total);

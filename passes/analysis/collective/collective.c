@@ -1,4 +1,4 @@
-/* The table of algorithms of collectives, read by those who ask for names and closed forms. */
+/* The table of algorithms of collectives, for their names and closed forms. */
 #include "passes/analysis/collective/build.h"
 
 #define DOES(kind) (1u << RT_##kind)

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-/* What says the time of 0 bytes: the sizes that take at most so many times as long as the smallest,
- * where latency is not yet drowned. */
+/* Sizes that determine the time of 0 bytes: those that take at most this many times as long as the
+ * smallest, where latency still dominates. */
 #define SMALL_TIMES 2
-/* What says the slope of large sizes: those of at least this part of the largest. */
+/* Sizes that determine the slope of large sizes: at least this fraction of the largest. */
 #define LARGE_PART 0.25
 
 struct point {
@@ -26,7 +26,7 @@ compare_points(const void *a, const void *b)
 	return (x->seconds > y->seconds) - (x->seconds < y->seconds);
 }
 
-/* Sorts, and makes one point of those with one size; how many there are then. */
+/* Sorts the points and merges those of one size; returns the number left. */
 static uint32_t
 merge_sizes(struct point *p, uint32_t n)
 {
@@ -71,7 +71,7 @@ pool_descents(struct point *p, uint32_t n)
 	talloc_free(pool);
 }
 
-/* Both ends from the points near them, two at least. */
+/* Extends both ends from the points near them, at least two. */
 static void
 fit_ends(struct collective_curve *c)
 {

@@ -9,18 +9,18 @@
 
 /*
  * Seconds against bytes. Libraries change protocol and algorithm with the size (NCCL: LL, LL128,
- * Simple; rings and trees), so no one line fits:
+ * Simple; rings and trees), so no single line fits:
  *
  *     seconds                      . '   a line with the slope of the largest sizes
  *        |                    o--'
  *        |           o---o---'           straight between neighbours
  *        | . - o---o'
- *        +-----------------------bytes   a line from what the smallest sizes say of 0 bytes
+ *        +-----------------------bytes   a line from the smallest sizes to 0 bytes
  *
  * Straight in bytes, not in their logarithm: latency + bytes / bandwidth is met exactly, and of 31
- * sizes of an all_reduce_perf on 16 H100, from 8 B to 8 GiB, every second one is foretold by its
- * neighbours to 2.0 % in the mean, where straight in both logarithms gives 3.3 %, in that of the
- * bytes alone 7.5 %.
+ * sizes of an all_reduce_perf on 16 H100, from 8 B to 8 GiB, every second one is interpolated from
+ * its neighbours with a mean error of 2.0 %; straight lines in both logarithms give 3.3 %, in the
+ * logarithm of the bytes alone 7.5 %.
  */
 struct collective_curve {
 	uint32_t n;
@@ -32,8 +32,8 @@ struct collective_curve {
 
 /*
  * A curve through n measurements in any order, owned by `owner`; bytes not negative, seconds above
- * 0. Of several with one size the median counts. Where more bytes take less, these sizes share one
- * time, the least in sum of squared relative errors. NULL for n = 0.
+ * 0. Several measurements of one size are replaced by their median. Sizes at which more bytes take
+ * less time share one time, which minimizes the sum of squared relative errors. NULL for n = 0.
  */
 struct collective_curve *collective_curve_create(
 	const void *owner, const double *bytes, const double *seconds, uint32_t n);
@@ -54,10 +54,10 @@ struct collective_links {
 };
 
 /*
- * The equal links on which n samples, of several kinds and numbers of places if need be, take what
- * the closed forms of `a` say (collective_closed_form), by least squares on the relative error, in which
- * every sample counts; COLLECTIVE_AUTO: of the algorithm that fits best. False: none fits all of the samples, or
- * there are none above one place.
+ * Fits equal links to n samples by the closed forms of `a` (collective_closed_form), by least
+ * squares on the relative error; every sample counts. Samples may be of several kinds and numbers
+ * of places. COLLECTIVE_AUTO: the algorithm that fits best. False if none fits all of the samples,
+ * or no sample has more than one place.
  */
 bool collective_fit_links(const struct collective_sample *sample, uint32_t n,
 	enum collective_algorithm a, struct collective_links *links);

@@ -1,8 +1,8 @@
 /*
  * Recursive vector halving and distance doubling (Rabenseifner 2004; Thakur, Rabenseifner, Gropp
- * 2005): a reducescatter in log2 P rounds, in each with a partner at twice the distance and half of
- * what is left; an allgather is the same backwards, an allreduce both. The big pieces go to the
- * nearest, inside a node. Places: a power of two.
+ * 2005): a reducescatter in log2 P rounds, each with a partner at twice the distance and half of
+ * the remaining data; an allgather is the same in reverse, an allreduce both. The large pieces go
+ * to the nearest places, inside a node. Needs a power-of-two number of places.
  */
 #include "passes/analysis/collective/build.h"
 

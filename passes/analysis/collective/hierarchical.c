@@ -1,11 +1,13 @@
 /*
  * Inside nodes, then between them, then inside again: with m members on each of n nodes, a
  * reducescatter inside the nodes leaves 1/m of the tensor at each member; the members with the same
- * number in their nodes make an allreduce of it, all m at once; an allgather inside ends it. (So
+ * number in their nodes make an allreduce of it, all m at once; finally an allgather inside. (As in
  * BlueConnect, Cho and others 2019, and the two-level allreduce of Horovod.) An allgather and a
- * reducescatter are the matching halves. Between the nodes goes a ring or, in a variant, halving.
+ * reducescatter are the matching halves. Between the nodes a ring is used or, in a variant,
+ * halving.
  *
- * Fits where all nodes have as many members, at least two, and there are at least two nodes.
+ * Applies if all nodes have the same number of members, at least two, and there are at least two
+ * nodes.
  */
 #include "passes/analysis/collective/build.h"
 
@@ -18,7 +20,7 @@ build_cycle(
 		build_send(b, member[i * stride], member[(i + 1) % n * stride], fraction);
 }
 
-/* The number of members on a node that is next above `above`; 0: none. */
+/* The smallest number of members on a node that is larger than `above`; 0: none. */
 static uint32_t
 next_size(const struct placement *at, uint32_t above)
 {
@@ -33,7 +35,7 @@ next_size(const struct placement *at, uint32_t above)
 	return best;
 }
 
-/* Nodes with fewer members are done earlier: a round for each number of members that there is. */
+/* Nodes with fewer members finish earlier: one round for each distinct number of members. */
 void
 build_inside(struct builder *b)
 {
@@ -50,7 +52,7 @@ build_inside(struct builder *b)
 	}
 }
 
-/* A ring through the members of the same number, for all numbers at once. */
+/* A ring through the members with the same number in their nodes, for all numbers at once. */
 static void
 build_across(struct builder *b, uint32_t repeat)
 {

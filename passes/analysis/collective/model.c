@@ -1,7 +1,7 @@
 /*
- * Times of collectives on one cluster, kept: a step asks for the same groups with hundreds of
- * sizes. What is kept of a request is a function of its bytes for each algorithm
- * (time.c), found by hashing the devices.
+ * Times of collectives on one cluster, cached: a step uses the same groups with hundreds of sizes.
+ * The cache holds for each request a function of its bytes for each algorithm (time.c), found by
+ * hashing the devices.
  *
  * For N devices in all, a ring, a tree or halving takes O(N log N) sends once, alltoall and
  * parameter servers O(N P); every further size takes no more than the lines of a few phases.
@@ -15,9 +15,9 @@
 #include <talloc.h>
 
 /*
- * Chunks of a pipeline: as many as make filling the pipe with one of them take no longer than a
- * send's latency or a fiftieth of what the bytes take. More only cost events in a replay, so that
- * there is a bound: at 256 even a ring of 1,024 places is filled in a few times its bytes.
+ * Chunks of a pipeline: enough that filling the pipeline with one takes no longer than a send's
+ * latency or a fiftieth of the time of the bytes. More chunks only add events to a replay, so there
+ * is a bound: at 256 even a ring of 1,024 places is filled in a few times the time of its bytes.
  */
 enum { CHUNKS_MAX = 256 };
 #define FILL_SHARE 0.02
@@ -26,7 +26,7 @@ struct collective_cost {
 	struct collective_cost *next; /* with the same hash */
 	struct cluster *cluster;
 	struct collective_request request; /* of one byte; its devices are a copy */
-	struct placement *at;              /* NULL: devices that the cluster does not have */
+	struct placement *at;              /* NULL: the cluster lacks some of the devices */
 	bool known[COLLECTIVE_NALGORITHMS];
 	struct collective_time *time[COLLECTIVE_NALGORITHMS][COLLECTIVE_NVARIANTS];
 };
@@ -118,7 +118,7 @@ collective_model_cost(struct collective_model *m, const struct collective_reques
 	return *slot = k;
 }
 
-/* The function of the bytes of a variant, NULL where it does not fit. */
+/* The time of a variant as a function of the bytes; NULL if it does not apply. */
 static struct collective_time *
 make_time(struct collective_cost *k, enum collective_algorithm a, uint32_t variant)
 {
@@ -152,7 +152,7 @@ load_of(const struct collective_request *q)
 	return (struct load){q->bytes, q->parts ? q->parts : 1};
 }
 
-/* The fastest variant for so many bytes; infinite where none fits. */
+/* The fastest variant for these bytes; infinite if none applies. */
 static double
 best_variant(struct collective_cost *k, struct load x, enum collective_algorithm a, uint32_t *best)
 {
@@ -169,11 +169,11 @@ best_variant(struct collective_cost *k, struct load x, enum collective_algorithm
 	return seconds;
 }
 
-/* Resolves COLLECTIVE_AUTO as well; of equals the first. */
+/* Resolves COLLECTIVE_AUTO as well; the first of equally fast ones. */
 static double
 best_of(struct collective_cost *k, struct load x, enum collective_algorithm *a, uint32_t *variant)
 {
-	enum collective_algorithm best = COLLECTIVE_RING; /* where no way is found as well */
+	enum collective_algorithm best = COLLECTIVE_RING; /* also if there is no route */
 	double seconds = INFINITY;
 
 	*variant = 0;

@@ -1,7 +1,7 @@
 /*
  * MPI's own collectives. The library chooses among algorithms by size and number of ranks, each
- * library in its own way. For long messages Open MPI and MPICH both take rings, which is what is
- * computed here; what short ones take has to be measured.
+ * library in its own way. For long messages Open MPI and MPICH both take rings, and their time is
+ * computed here; times of short messages have to be measured.
  */
 #include "passes/analysis/collective/build.h"
 

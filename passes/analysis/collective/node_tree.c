@@ -1,14 +1,15 @@
 /*
- * Trees over nodes, as NCCL lays its trees: the pair of tree.c spans the nodes alone,
- * from one member of each, the head, to another; inside a node a chain goes through the others.
- * With several ways between nodes an allreduce has such a pair for each way, at another head.
+ * Trees over nodes, as in NCCL: the pair of tree.c spans only the nodes, connecting one member of
+ * each, the head; inside a node a chain passes through the others. With several paths between nodes
+ * an allreduce has one such pair for each path, with different heads.
  *
  *     broadcast     home: root -> b -> c          root -> heads of both trees over the other nodes
  *                   each other node: head -> b -> c
  *
- * The time of a pipeline: latencies of a chain and of the levels, and what the fullest link
- * carries, a card twice the tensor of its way in an allreduce, once the tensor in a broadcast.
- * Fits where all nodes have equally many members, two at least, and there are two nodes.
+ * The time of a pipeline: latencies of a chain and of the levels, and the bytes of the most loaded
+ * link: for a network card, twice the tensor of its path in an allreduce, once the tensor in a
+ * broadcast. Applies if all nodes have the same number of members, at least two, and there are two
+ * nodes.
  */
 #include "passes/analysis/collective/build.h"
 
@@ -18,10 +19,10 @@ struct layout {
 	struct builder *b;
 	struct trees trees;
 	uint32_t members, nodes, ways;
-	bool rooted; /* the root's node stands above the trees */
+	bool rooted; /* the root's node is above the trees */
 };
 
-/* The member of a node at a place of the chain of a way; 0 is the head. */
+/* The member of a node at position `place` of the chain of a way; 0 is the head. */
 static uint32_t
 link_of(const struct layout *l, uint32_t g, uint32_t node, uint32_t way, uint32_t place)
 {
@@ -59,7 +60,7 @@ build_edge(const struct layout *l, uint32_t child, uint32_t parent, bool up)
 	build_send(l->b, up ? child : parent, up ? parent : child, 0.5 / l->ways);
 }
 
-/* Edges between nodes that end on a level; 0: those from the root to both trees. */
+/* Edges between nodes that end at a level; 0: those from the root to both trees. */
 static void
 build_level(const struct layout *l, uint32_t level, bool up)
 {

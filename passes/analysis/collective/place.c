@@ -1,4 +1,4 @@
-/* Where the members of a collective are: each group sorted by node. */
+/* Placement of the members of a collective: each group sorted by node. */
 #include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
@@ -14,7 +14,7 @@ compare_devices(const void *a, const void *b, void *data)
 	return nx != ny ? (nx > ny) - (nx < ny) : (x > y) - (x < y);
 }
 
-/* Most requests come sorted. */
+/* Most requests are already sorted. */
 static void
 sort_group(struct cluster *c, uint32_t *member, uint32_t n)
 {
@@ -41,7 +41,7 @@ find_nodes(const struct cluster *c, struct placement *p, uint32_t g)
 			p->even = 0;
 }
 
-/* The root's place in the sorted list. */
+/* The root's position in the sorted list. */
 static uint32_t
 find_root(const struct collective_request *q, const uint32_t *member, uint32_t g)
 {
@@ -82,7 +82,7 @@ placement_of(const void *owner, struct cluster *c, const struct collective_reque
 	return p;
 }
 
-/* The link of a route that is narrowest, the first of them. */
+/* The narrowest link of a route, the first of several. */
 static uint32_t
 narrowest(const struct cluster *c, const struct cluster_route *r)
 {

@@ -1,14 +1,14 @@
 /*
- * Parameter servers, as dPRO (section 2.1) has them and BytePS builds them. Hosts that are in nodes
- * without devices are the servers; where the cluster has none, every node has one, on its host if
- * the cluster has one there, else at its first member. Each server owns an equal part of the
- * tensor. Workers push the parts of their gradient to the servers and then pull the sums. As in
- * BytePS the members of a node first sum among themselves (a reducescatter inside), each pushes and
- * pulls what it has then, and an allgather inside ends it.
+ * Parameter servers, as in dPRO (section 2.1) and BytePS. Hosts in nodes without devices are the
+ * servers; if the cluster has none, every node has one server, on its host if the cluster has one
+ * there, else at its first member. Each server owns an equal part of the tensor. Workers push the
+ * parts of their gradient to the servers and then pull the sums. As in BytePS the members of a node
+ * first sum among themselves (a reducescatter inside), each pushes and pulls its slice, and finally
+ * an allgather runs inside.
  *
  * On a star of P workers with a server each, every link carries (P-1)/P of the tensor each way in a
- * push, and in a pull: 2 (alpha + (P-1)/P S / beta). With s servers apart, a worker's link carries
- * the tensor, a server's P/s of it: 2 (alpha + max(1, P/s) S / beta).
+ * push, and in a pull: 2 (alpha + (P-1)/P S / beta). With s separate servers, a worker's link
+ * carries the tensor, a server's P/s of it: 2 (alpha + max(1, P/s) S / beta).
  *
  * These four are stages: a part of a message is pulled while the next is pushed.
  */
@@ -20,7 +20,7 @@
 
 /* Ends of the cluster that are servers. */
 struct servers {
-	uint32_t *host;  /* [nnodes] the first host of each node; UINT32_MAX where it has none */
+	uint32_t *host;  /* [nnodes] the first host of each node; UINT32_MAX if it has none */
 	uint32_t *apart; /* [napart] in nodes without devices */
 	uint32_t napart;
 };
@@ -44,7 +44,7 @@ find_servers(const void *owner, const struct cluster *c)
 	return s;
 }
 
-/* Server k of those that a group has. */
+/* Server k of a group. */
 static uint32_t
 server_of(const struct builder *b, const struct servers *s, uint32_t g, uint32_t k)
 {

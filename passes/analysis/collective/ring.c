@@ -1,18 +1,18 @@
 /*
- * Rings and what is linear: each kind has a form of this "algorithm", so that it always fits.
+ * Rings and linear algorithms: each kind has a form of this "algorithm", so that it always applies.
  *
  * Ring (Thakur, Rabenseifner, Gropp 2005; Patarasuk and Yuan 2009): in each of P-1 rounds every
- * place hands one of the P pieces of the tensor to its neighbour; that is an allgather, or a
+ * place passes one of the P pieces of the tensor to its neighbour; that is an allgather, or a
  * reducescatter, and an allreduce is both. Broadcast and reduce go along the ring in pieces, a
- * pipeline. Gather and scatter: the root takes or hands out one piece after the other. Alltoall:
+ * pipeline. Gather and scatter: the root receives or sends one piece after the other. Alltoall:
  * pairwise, in each round with a partner at another distance (Thakur and others, "long messages");
- * where the nodes are of one size the distance is one in nodes and one inside the node, so that in
- * a round all sends cross between nodes or none does. Among very many places rounds of distances up
- * to twice as far count as equal: see PAIRWISE_SENDS.
+ * if all nodes have the same size, the distance consists of one between nodes and one inside the
+ * node, so that in a round all sends cross between nodes or none does. With very many places,
+ * rounds of distances that differ by a factor of up to two count as equal: see PAIRWISE_SENDS.
  *
- * A ring goes through each node once and so uses one way between nodes, which is all there is if
- * the members of a node share a network card. Where they have several, libraries lay several rings
- * (NCCL: channels) which leave each node from another member. The second variant does: with c ways,
+ * A ring passes through each node once and so uses one path between nodes, the only one if the
+ * members of a node share a network card. If they have several, libraries use several rings (NCCL:
+ * channels) which leave each node from different members. So does the second variant: with c paths,
  * ring j carries 1/c of the tensor and takes the members of each node from number j m/c on.
  */
 #include "ir/base/alloc.h"
@@ -20,7 +20,7 @@
 
 #include <talloc.h>
 
-/* One way through all members of a group; the root first where there is one. */
+/* One order through all members of a group, starting with the root if there is one. */
 static void
 fill_order(const struct builder *b, uint32_t g, uint32_t shift, bool rooted, uint32_t *order)
 {
@@ -33,7 +33,7 @@ fill_order(const struct builder *b, uint32_t g, uint32_t shift, bool rooted, uin
 	for (uint32_t k = 0; k < at->nnodes[g]; k++) {
 		uint32_t here = (home + k) % at->nnodes[g];
 		uint32_t first = node[here], m = node[here + 1] - first;
-		bool fixed = rooted && !k; /* the root's node: the others behind it */
+		bool fixed = rooted && !k; /* in the root's node: the others follow it */
 		if (fixed)
 			order[n++] = member[root];
 		for (uint32_t i = fixed; i < m; i++) {
@@ -70,7 +70,7 @@ build_rings(struct builder *b, uint32_t ways, uint32_t repeat)
 	talloc_free(order);
 }
 
-/* From the root along the ring, or towards it. */
+/* From the root along the ring, or towards the root. */
 static void
 build_chains(struct builder *b, uint32_t ways, bool towards)
 {
@@ -91,7 +91,7 @@ build_chains(struct builder *b, uint32_t ways, bool towards)
 	talloc_free(order);
 }
 
-/* The root and the others, one after another. */
+/* Between the root and the others, one after another. */
 static void
 build_linear(struct builder *b, bool towards)
 {
@@ -107,7 +107,7 @@ build_linear(struct builder *b, bool towards)
 	talloc_free(order);
 }
 
-/* Member i of node k sends to member i + inside of node k + across; so many rounds of that kind. */
+/* Member i of node k sends to member i + inside of node k + across; `repeat` such rounds. */
 static void
 build_exchange(struct builder *b, uint32_t across, uint32_t inside, uint32_t m, uint32_t repeat)
 {
@@ -122,17 +122,17 @@ build_exchange(struct builder *b, uint32_t across, uint32_t inside, uint32_t m, 
 	}
 }
 
-/* Among so many nodes in a circle, those that are between `least` and twice that away from one. */
+/* The number of nodes, of n in a circle, at a distance between `least` and twice that. */
 static uint32_t
 nodes_away(uint32_t n, uint32_t least)
 {
 	const uint32_t end = 2 * least < n / 2 + 1 ? 2 * least : n / 2 + 1;
 
-	/* n / 2 away is one node only, where n is even. */
+	/* For even n there is only one node at distance n / 2. */
 	return 2 * (end - least) - (end == n / 2 + 1 && n % 2 == 0);
 }
 
-/* Between n nodes: all distances, or one for those up to twice as far, where these are too many. */
+/* Between n nodes: all distances, or one for those up to twice as far, if there are too many. */
 static void
 build_across(struct builder *b, uint32_t n, uint32_t m)
 {

@@ -1,37 +1,37 @@
 /*
  * How sends that start at once share links: max-min fairly, each weighted with its bytes. The link
- * that needs longest for what it carries is full all that time; the sends on it end together, when
- * it is through, and the others share what they leave on their links in the same way.
+ * that needs longest for its load is busy all that time; the sends on it end together when it is
+ * done, and the others share the rest of their links in the same way.
  *
- * For sends of equal size that is max-min fairness, and the last send of all ends when the fullest
- * link is through: n sends of s bytes on a link of bandwidth b get b/n each there, at least as much
- * everywhere else. Sends of different sizes (parameter servers of uneven nodes) would share with
- * equal rates, and large ones may be slow on a link of theirs that is left to them too late: this
- * is the least that any sharing takes.
+ * For sends of equal size that is max-min fairness, and the last send of all ends when the most
+ * loaded link is done: n sends of s bytes on a link of bandwidth b get b/n each there, at least as
+ * much everywhere else. Sends of different sizes (parameter servers of uneven nodes) would share
+ * with equal rates, and large ones may be slow because a link becomes free for them too late: the
+ * result here is the minimum for any sharing.
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
 #include <math.h>
 
-/* Sharing is settled level by level, from the fullest link on; the sends that are left after so
- * many levels take what their own fullest link needs. Rounds of real algorithms have one to three:
- * between nodes, inside, and where some node is slower. */
+/* Sharing is computed level by level, from the most loaded link on; the sends left after this many
+ * levels take the time of their own most loaded link. Rounds of real algorithms have one to three
+ * levels: between nodes, inside nodes, and slower nodes. */
 enum { LEVELS = 16 };
 
-/* Links that are through at the same time but for rounding. */
+/* Links whose times have at least this ratio, 1 except for rounding, finish together. */
 #define SAME (1 - 1e-9)
 
 struct share {
 	struct cluster *cluster;
 	struct share_link {
-		double load, room; /* bytes of sends that are not settled, bandwidth for them */
+		double load, room; /* bytes of sends without a rate, bandwidth left for them */
 		double total;      /* seconds of all rounds, for share_fullest */
-		uint32_t count;    /* sends that are not settled */
+		uint32_t count;    /* number of sends without a rate */
 		bool full;
 	} * link;
 	uint32_t *used, nused; /* links of this round */
-	uint32_t *open;        /* sends that are not settled */
+	uint32_t *open;        /* sends without a rate */
 	struct cluster_route *route;
 	double *seconds;
 	uint32_t room;
@@ -60,7 +60,7 @@ make_room(struct share *s, uint32_t n)
 	s->seconds = RESIZE(s, s->seconds, double, n);
 }
 
-/* Routes of all sends, and what they put on links. */
+/* Computes the routes of all sends and their load on links. */
 static bool
 load_links(struct share *s, const struct collective_send *send, uint32_t n)
 {
@@ -86,7 +86,7 @@ load_links(struct share *s, const struct collective_send *send, uint32_t n)
 	return true;
 }
 
-/* Seconds of the fullest link; marks all that need as long. */
+/* Seconds of the most loaded link; marks all links that need as long. */
 static double
 mark_full(struct share *s)
 {
@@ -112,7 +112,7 @@ meets_full(const struct share *s, const struct cluster_route *r)
 	return false;
 }
 
-/* A send has its rate: what it leaves of its links is for others. */
+/* Fixes the rate of a send: the rest of its links is left for others. */
 static void
 settle(struct share *s, const struct cluster_route *r, double bytes, double seconds)
 {
@@ -135,7 +135,7 @@ own_fullest(const struct share *s, const struct cluster_route *r)
 	return longest;
 }
 
-/* Settles the sends on the fullest links; how many are left. */
+/* Fixes the sends on the most loaded links; returns how many are left. */
 static uint32_t
 settle_level(struct share *s, const struct collective_send *send, uint32_t open)
 {

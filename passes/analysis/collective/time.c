@@ -1,20 +1,19 @@
 /*
- * What a schedule takes as a function of the bytes. Every send takes latency + bytes * seconds a
- * byte, the latter by its share of the links (share.c), so all is linear in the bytes or
- * the highest of lines that are:
+ * The time of a schedule as a function of the bytes. Every send takes latency + bytes * seconds per
+ * byte, the latter by its share of the links (share.c), so all times are linear in the bytes or
+ * maxima of linear functions:
  *
- * - A round: the highest of its sends.
- * - A ring that is repeated R times: its last message has come by one of the ways on which messages
- *   wait for each other, R steps long: a step hands on to the next device, or waits for the sender
- *   to have its last bytes out. Always on: the R sends one behind the other that take longest.
- *   Always waiting: R times the bytes of the slowest sender, and one latency. A way that mixes both
- *   is hardly longer than the better of them: each node that it passes adds the same, so it pays
- *   to pass all or none.
- * - Parts of a message: the way of one through all stages, and for each other one as long as the
- *   slowest stage, or a link that several stages use, is busy with one.
- * - A pipeline of chunks: the latencies on the longest way, and the bytes on the fullest link; the
- *   limit for small chunks, as filling the pipe is then nothing (model.c takes
- *   chunks that make it so).
+ * - A round: the maximum over its sends.
+ * - A ring that is repeated R times: its last message ends a dependency path of R steps: a step
+ *   passes on to the next device, or waits until the sender has sent its last bytes. Only passing
+ *   on: the R consecutive sends that take longest. Only waiting: R times the bytes of the slowest
+ *   sender, and one latency. A path that mixes both is hardly longer than the longer of these: each
+ *   node on it adds the same, so the longest path passes all nodes or none.
+ * - Parts of a message: one part through all stages, plus for each further part the time of the
+ *   slowest stage, or of a link that several stages use, for one part.
+ * - A pipeline of chunks: the latencies on the longest path, and the bytes on the most loaded link;
+ *   the limit for small chunks, when filling the pipeline costs nothing (model.c chooses
+ *   such chunks).
  */
 #include "ir/base/vec.h"
 #include "passes/analysis/collective/build.h"
@@ -28,10 +27,10 @@ struct lines {
 	uint32_t n;
 };
 
-/* Equal but for rounding. */
+/* Equal except for rounding. */
 #define SAME (1 + 1e-12)
 
-/* Keeps the line unless another is nowhere lower for bytes of 0 and above. */
+/* Adds the line unless another is at least as high for all bytes from 0 on. */
 static void
 lines_add(struct lines *s, double alpha, double gamma)
 {
@@ -46,7 +45,7 @@ lines_add(struct lines *s, double alpha, double gamma)
 	LIST_PUSH(NULL, s->line, s->n, (struct collective_line){alpha, gamma});
 }
 
-/* Adds to a sum of phases what `s` says, so many times. */
+/* Adds the phase `s`, repeated `times` times, to a sum of phases. */
 static void
 add_phase(struct collective_time *t, const struct lines *s, double times)
 {
@@ -66,7 +65,7 @@ add_phase(struct collective_time *t, const struct lines *s, double times)
 	LIST_PUSH(t, t->phase, t->nphases, (struct collective_phase){times, line, s->n});
 }
 
-/* The number of sends from `first` on that are a ring; 0: none. */
+/* The number of sends from `first` on that form a ring; 0: none. */
 static uint32_t
 ring_length(const struct collective_send *send, uint32_t first, uint32_t n)
 {
@@ -76,7 +75,7 @@ ring_length(const struct collective_send *send, uint32_t first, uint32_t n)
 	return send[i].to == send[first].from ? i + 1 - first : 0;
 }
 
-/* Repeats of a ring of n sends: ways of `repeat` steps. */
+/* Repetitions of a ring of n sends: paths of `repeat` steps. */
 static void
 add_ring(struct lines *s, const struct cluster_route *route, const double *seconds, uint32_t n,
 	uint32_t repeat)
@@ -98,7 +97,7 @@ add_ring(struct lines *s, const struct cluster_route *route, const double *secon
 	}
 }
 
-/* False where the sends are not rings. */
+/* False if the sends are not rings. */
 static bool
 add_rings(struct lines *s, const struct collective_send *send, const struct collective_round *r,
 	const struct share_result *taken)
@@ -145,7 +144,7 @@ time_rounds(struct collective_time *t, const struct collective_schedule *s, stru
 	return good;
 }
 
-/* Each stage by itself, where there are several, and what links have in all of them. */
+/* Each stage by itself, if there are several, and the load of links over all of them. */
 static void
 time_stages(struct collective_time *t, struct cluster *c, const struct collective_schedule *s,
 	struct share *share)
@@ -169,7 +168,7 @@ time_stages(struct collective_time *t, struct cluster *c, const struct collectiv
 	talloc_free(all);
 }
 
-/* The latest time at which each end has got something in a lane, by latency alone. */
+/* The latest time at which each end receives in a lane, from latencies alone. */
 struct arrivals {
 	double *ready, *next; /* [lanes][ends] */
 	size_t ends;

@@ -1,7 +1,7 @@
 /*
- * Double binary tree (Sanders, Speck, Traeff 2009), of which NCCL uses this form since 2.4: half of
- * the tensor goes through each of two trees, and whoever passes data on in one is a leaf of the
- * other (but for a place or two at the ends).
+ * Double binary tree (Sanders, Speck, Traeff 2009), in the form used by NCCL since 2.4: half of the
+ * tensor goes through each of two trees, and an inner rank of one tree is a leaf of the other
+ * (except for one or two places at the ends).
  *
  *     0 ------------ 8          rank r > 0 with lowest bit b hangs from the number that has b
  *            4               cleared and the bit above it set, or only cleared if there
@@ -13,8 +13,8 @@
  *
  * Allreduce: to the roots and back, both trees over all places; each place sends and receives twice
  * the tensor. Broadcast and reduce: the trees span all places but the root, and both hang from it.
- * In a pipeline of chunks, so time is the way of the latencies + what the fullest link carries.
- * A second variant is that of node_tree.c.
+ * It is a pipeline of chunks, so its time is the latencies of the longest path plus the bytes of
+ * the most loaded link. node_tree.c is a second variant.
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
@@ -48,7 +48,7 @@ tree_number(const struct trees *t, int tree, uint32_t rank)
 	return tree == 0 ? rank : t->n % 2 ? (rank + 1) % t->n : t->n - 1 - rank;
 }
 
-/* The member of a group that has it. A root of all stands outside of the trees. */
+/* The member of a group that has the rank. A root of both trees is outside of them. */
 static uint32_t
 member_of(const struct builder *b, uint32_t g, const struct trees *t, int tree, uint32_t rank)
 {
@@ -75,7 +75,7 @@ build_level(struct builder *b, const struct trees *t, uint32_t level, bool up)
 			}
 }
 
-/* Between the root of all and those of the trees. */
+/* Between the common root and the roots of the trees. */
 static void
 build_top(struct builder *b, const struct trees *t, bool up)
 {

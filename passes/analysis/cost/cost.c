@@ -48,7 +48,7 @@ report_streams(const struct cost_step *s, struct cost_report *r)
 	r->estimated_time = replay_seconds(estimated);
 }
 
-/* Places that perform an op: all, less those that do not hold the result. */
+/* Places that execute an op: all except those that do not hold the result. */
 static double
 places_of(const struct ir_module *m, const struct ir_op *op)
 {
@@ -67,7 +67,7 @@ cost_step_runs(const struct cost_step *s, const struct ir_op *op)
 	return places_of(s->m, op) * s->events->turns[op->id];
 }
 
-/* Dim 0 of inputs is the batch: dp splits it, too. */
+/* Dim 0 of inputs is the batch, also if dp splits it. */
 static void
 report_batch(const struct ir_block *block, struct cost_report *r)
 {
@@ -102,7 +102,7 @@ report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_rep
 	}
 }
 
-/* The memory of the smallest device that takes part. */
+/* The memory of the smallest participating device. */
 static double
 least_memory(const struct cost_step *s)
 {

@@ -36,34 +36,34 @@ struct cost_options {
 };
 
 /*
- * A model owned by `owner`. With a cluster, kernels have the times of the profile for devices of
- * those names, and so have fields of device.def that the text does not give; collectives are
- * computed from the links. With a profile alone its only device is used, with collectives as they
- * were measured. NULL after an error in the profile, which is reported to `d`.
+ * A model owned by `owner`. With a cluster, kernels take the times of the profile for devices of
+ * those names, and fields of device.def that the cluster text omits come from the profile too;
+ * collectives are computed from the links. With a profile alone, its only device is used, with
+ * collectives as they were measured. NULL after an error in the profile, which is reported to `d`.
  */
 struct cost_model *cost_model_create(
 	const void *owner, struct diag *d, const struct cost_options *o);
 
 /*
- * The same model with other costs. `base` and `w` must live as long as the result, and `w` must be
- * bound to the modules that are evaluated.
+ * The same model with the costs changed by `w`. `base` and `w` must live as long as the result, and
+ * `w` must be bound to the modules that are evaluated.
  */
 struct cost_model *cost_model_whatif(
 	const void *owner, const struct cost_model *base, const struct whatif *w);
 
-/* Does a cluster or a profile say what times are? Else they are those of the device `generic`. */
+/* Does a cluster or a profile give the times? If not, they are those of the device `generic`. */
 bool cost_model_is_described(const struct cost_model *model);
 /* The first kind of device of the cluster; the cluster. */
 const struct device *cost_model_device(const struct cost_model *model);
 struct cluster *cost_model_cluster(const struct cost_model *model);
-/* Bytes of host memory for each device: the least of the cluster's kinds; INFINITY without one. */
+/* Bytes of host memory per device: the minimum over the cluster's kinds; INFINITY without one. */
 /*
- * Peak FLOP/s in products of that type of a kind of device, as the text of the cluster has it; 0: not
- * known, as where only a profile says how fast the device is, by what its kernels reach.
+ * Peak FLOP/s of matrix products of that type on a kind of device, as the cluster text gives it; 0
+ * if not known, as where only a profile says how fast the device is, by what its kernels reach.
  */
 double cost_model_peak(const struct cost_model *model, uint32_t kind, enum ir_dtype t);
 double cost_model_host_memory(const struct cost_model *model);
-/* How its programs place tensors; NULL: storage_host, as without a model (NULL). */
+/* How the model's programs place tensors; NULL: storage_host. `model` may be NULL. */
 const struct storage_target *cost_model_storage(const struct cost_model *model);
 
 /* One step of @main. Seconds and bytes of the device with the largest value of each. */
@@ -78,13 +78,13 @@ struct cost_report {
 	double host_bytes;       /* host memory of each device */
 	double flops;            /* arithmetic of all devices */
 	double parameters;       /* elements of all params, whole tensors: the size of the model */
-	double examples;         /* of a step: dim 0 that all inputs but scalars share; 0: none */
-	double tokens;   /* of a step: elements of the first integer input of rank 2; 0: none */
+	double examples;         /* per step: dim 0 shared by all non-scalar inputs; 0: none */
+	double tokens;   /* per step: elements of the first integer input of rank 2; 0: none */
 	uint32_t ops;    /* of @main */
 	uint32_t events; /* that were replayed: kernels and collectives, once for each iteration
 			      of a loop */
 	uint32_t measured, estimated; /* ops whose time is from the profile; from an estimate */
-	double measured_time, estimated_time; /* seconds of those, sums over events */
+	double measured_time, estimated_time; /* seconds of these, summed over events */
 	bool fits;                            /* peak_bytes is not more than the device's memory */
 };
 
@@ -99,7 +99,7 @@ bool cost_evaluate(
  */
 void cost_report_json(FILE *out, const struct cost_model *model, const struct cost_report *report);
 
-/* "times: all 12 ops estimated for generic; 16.2k examples, 16.6M tokens a second"; talloc. */
+/* "times: all 12 ops estimated for generic; 16.2k examples, 16.6M tokens a second"; talloc text. */
 char *cost_report_header(
 	const void *owner, const struct cost_model *model, const struct cost_report *report);
 
@@ -110,7 +110,7 @@ struct cost_event {
 	bool communication; /* a collective; else a kernel */
 	uint32_t turn;      /* iteration of the loops over time axes, from 0 */
 	double start, end;  /* seconds */
-	double slack;       /* seconds by which it could end later without a longer iteration */
+	double slack;       /* seconds it could end later without lengthening the iteration */
 	double exposed;     /* seconds of a collective in which its device computes nothing */
 	double waited;      /* seconds in which devices are idle because this has not ended */
 	double bytes;       /* read and written by a kernel; of a collective's message */
@@ -130,7 +130,7 @@ struct cost_timeline {
 	struct cost_event *event;
 	struct cost_device *device; /* [ndevices] */
 	uint32_t n, ndevices;
-	struct cost_event *copy; /* [ncopies] to the host and back, in issue order; no others */
+	struct cost_event *copy; /* [ncopies] to the host and back only, in issue order */
 	uint32_t ncopies;
 	double iteration;
 	double repeated; /* FLOPs of all devices for values that the step has computed before */

@@ -11,19 +11,19 @@
 #include <talloc.h>
 
 /*
- * The requests of a step, each once: layers repeat, and what a request needs grows with the number
+ * The requests of a step, each once: layers repeat, and the cost of a request grows with the number
  * of places.
  */
 struct requests {
 	struct cost_step *s;
 	struct map map;
 	struct VEC(struct fine_request) list;
-	struct VEC(const struct event *) first; /* by request: the first event that is it */
+	struct VEC(const struct event *) first; /* by request: its first event */
 	uint32_t *of_event, *leader;            /* [graph.n] */
 	uint32_t *last;                         /* by op->id: the newest request of the op */
 };
 
-/* A request that an event needs. */
+/* A request of an event. */
 struct needed {
 	const struct fine_request *request;
 	uint32_t group; /* of the event */
@@ -58,7 +58,7 @@ request_add(struct requests *q, uint32_t e)
 	const struct event *v = &s->events->event[e];
 	replay_time duration = s->events->graph.duration[e];
 	void *scratch = alloc_scratch(q);
-	/* As the coarse replay has it, measured or changed; 0 would mean the links' own time. */
+	/* As in the coarse replay, measured or changed; 0 would mean the links' own time. */
 	struct fine_request r = {
 		.algorithm = s->model->algorithm, .alone = duration > 0 ? duration : 1};
 
@@ -75,7 +75,7 @@ request_add(struct requests *q, uint32_t e)
 	return i;
 }
 
-/* The request of a collective; the last one of its op is mostly it. */
+/* The request of a collective; usually the last one of its op. */
 static uint32_t
 request_of(struct requests *q, uint32_t e)
 {

@@ -1,4 +1,4 @@
-/* The limit that all passes that trade memory for time respect. */
+/* The memory limit of all passes that trade memory for time. */
 #include "passes/analysis/cost/limit.h"
 
 uint64_t

@@ -59,7 +59,7 @@ memory_live(const struct ir_module *m, struct ir_func *main, const struct storag
 	return live;
 }
 
-/* A storage with the kinds of its buffers, to count what lives. */
+/* A storage with the kinds of its buffers, for counting live bytes. */
 struct counter {
 	const struct storage *s;
 	enum memory_kind *kind;
@@ -67,7 +67,7 @@ struct counter {
 	uint32_t moments;
 };
 
-/* What lives at every moment: changes first, then their sums. */
+/* Live bytes at every moment: changes first, then their sums. */
 static void
 count(struct counter *c)
 {
@@ -96,7 +96,7 @@ sum_at(const struct counter *c, uint32_t moment)
 	return sum;
 }
 
-/* The moment of [first, last] at which most lives, the last of several. */
+/* The moment of [first, last] with the most live bytes, the last of several. */
 static uint32_t
 most_of(const struct counter *c, uint32_t first, uint32_t last)
 {
@@ -195,7 +195,7 @@ static struct memory_curve *
 curve_of(const void *owner, struct ir_func *main, struct storage *s)
 {
 	struct memory_curve *curve = NEW(owner, struct memory_curve);
-	/* Moments 0 ... 2n + 2, and where the last lives have ended. */
+	/* Moments 0 ... 2n + 2, and the end of the last live ranges. */
 	struct counter c = {.s = s, .kind = memory_kinds(s, s), .moments = 2 * s->order->n + 4};
 
 	c.bytes = array_create_zero(s, c.moments, sizeof *c.bytes, "what lives in a step");

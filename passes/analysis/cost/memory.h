@@ -1,10 +1,10 @@
 /*
- * Memory of a step on one device, from the places that its tensors have in programs (ir/memory/storage.h):
- * the peak is what a program allocates, to the byte. And as a curve: what lives at every op, by
- * kind, and which buffers are the largest where most lives.
+ * Memory of a step on one device, from the places that its tensors have in programs
+ * (ir/memory/storage.h): the peak is what a program allocates, to the byte. Also as a curve: the
+ * live bytes at every op, by kind, and the largest buffers at the peak of the curve.
  *
- *     arena    everything below at its offset; with gaps, where lives do not fit together
- *     live     what holds something that is still needed
+ *     arena    all buffers below at their offsets; with gaps where live ranges do not fit together
+ *     live     buffers that hold a value that is still needed
  */
 #ifndef PASSES_ANALYSIS_MEMORY_H
 #define PASSES_ANALYSIS_MEMORY_H
@@ -12,45 +12,45 @@
 #include "ir/memory/storage.h"
 
 struct memory_report {
-	uint64_t peak;       /* bytes that a program allocates: the arena, and what is beside it */
+	uint64_t peak;       /* bytes that a program allocates: the arena and memory outside it */
 	uint64_t persistent; /* of these: params, states and inputs */
 	uint64_t host;       /* bytes that it allocates in host memory */
-	uint64_t live;       /* most that lives at one op, and what is beside the arena; the rest of
-				the peak is gaps between buffers */
-	const struct ir_op *at; /* that op; NULL: the end of the step, or no step */
+	uint64_t live;       /* most live bytes at one op, with memory outside the arena; the
+				rest of the peak is gaps between buffers */
+	const struct ir_op *at; /* that op; NULL: the end of the step, or there is no step */
 };
 
-/* Of a typed @main without calls, for a target (NULL: storage_host). `known`: as storage_create. */
+/* Needs a typed @main without calls; target NULL: storage_host. `known`: as storage_create. */
 void memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known, struct memory_report *r);
 
-/* Bytes that a program with the storage allocates on a device. Within the limit it may be told more than it needs, in
- * less time. */
+/* Bytes that a program with the storage allocates on a device. If they are within the limit, the
+ * result may be larger than needed, and is found faster. */
 uint64_t memory_needs(struct storage *s, uint64_t limit);
 
-/* The same of a typed @main without calls. */
+/* The same for a typed @main without calls. */
 uint64_t memory_peak(
 	const struct ir_module *m, const struct storage_target *target, uint64_t limit);
 
-/* What changes of the step may make it need: the budget, or what it needs as it is, if that is more. */
+/* The bytes that a changed step may use: the budget, or the current peak if that is larger. */
 uint64_t memory_room(
 	const struct ir_module *m, const struct storage_target *target, uint64_t budget);
 
-/* The most that lives at one op, r->live above, without finding out where buffers are placed. */
+/* The most bytes live at one op, r->live above, without computing offsets. */
 uint64_t memory_live(const struct ir_module *m, struct ir_func *main,
 	const struct storage_target *target, struct storage_known *known);
 
 /*
- * What a buffer holds, the first of these that is true:
+ * What a buffer holds; the first of these that is true:
  *
  *  - io: inputs, and outputs, which are kept until the step is over;
- *  - workspace: what kernels and libraries compute in, next values and tensors on their way;
+ *  - workspace: scratch of kernels and libraries, next values and tensors in transit;
  *  - param, state: of a `param`, a `state`: optimizers keep theirs in states;
  *  - gradient: a temporary of a param's shape from which the next value of that param is made by
  *    element-by-element ops, collectives and sums over time alone: its gradient and what
- *    optimizers make of it. A factor of that shape is taken for one too;
- *  - communication: a temporary that a collective between devices has made: a gathered param, what
- *    came from another stage;
+ *    optimizers make of it. A factor of that shape is classified as one too;
+ *  - communication: a temporary that a collective between devices has made: a gathered param, or
+ *    a tensor from another stage;
  *  - activation: any other temporary: what the forward pass leaves for the backward pass, and
  *    gradients of such.
  */
@@ -77,7 +77,7 @@ const char *memory_kind_one(enum memory_kind k);
 /* The kind of every buffer of a storage: an array owned by `owner`. */
 enum memory_kind *memory_kinds(const void *owner, const struct storage *s);
 
-/* What lives at an op: where it waits for its operands or where it runs, whichever is more. */
+/* Live bytes at an op: the maximum of while it waits for its operands and while it runs. */
 struct memory_point {
 	const struct ir_op *op; /* NULL: the end of the step */
 	uint64_t live;          /* the sum of the kinds */
@@ -86,10 +86,10 @@ struct memory_point {
 
 /* A buffer that lives at the peak. */
 struct memory_held {
-	const char *name; /* "%h", "scratch of %z": for people; several values may lie there */
+	const char *name; /* "%h", "scratch of %z": for messages; several values may share it */
 	enum memory_kind kind;
 	uint64_t bytes;
-	const struct ir_value *value; /* the first that lies there; NULL: none */
+	const struct ir_value *value; /* the first value placed there; NULL: none */
 	const struct ir_op *op; /* that makes it; NULL: the runtime, for itself or its libraries */
 	uint32_t first, last;   /* positions in issue order; n of the curve: the end of the step */
 };
@@ -97,19 +97,19 @@ struct memory_held {
 struct memory_curve {
 	struct memory_point *point; /* [n + 1] in issue order, the end of the step last */
 	uint32_t n;
-	uint32_t peak;            /* the first point at which most lives */
+	uint32_t peak;            /* the first point with the most live bytes */
 	const char *peak_name;    /* "matmul %h", "output loss"; "the end of the step" */
 	struct memory_held *held; /* [nheld] at the peak, the largest first */
 	uint32_t nheld;
-	uint64_t allocated; /* as the peak of memory_report: the arena and what is beside it */
+	uint64_t allocated; /* as the peak of memory_report: the arena and memory outside it */
 };
 
 /* The curve of a typed @main without calls; owned by `owner`. Target and effects as above. */
 struct memory_curve *memory_curve_create(const void *owner, const struct ir_module *m,
 	struct ir_func *main, const struct storage_target *target);
 
-/* The points alone with their ops and what lives there, and the first point of the peak, in a fraction of the time: no
- * offsets, kinds, names or buffers. `known`: as storage_create. */
+/* Only the points with their ops and live bytes, and the first point of the peak, in a fraction of
+ * the time: no offsets, kinds, names or buffers. `known`: as storage_create. */
 struct memory_curve *memory_curve_create_live(const void *owner, const struct ir_module *m,
 	struct ir_func *main, const struct storage_target *target, struct storage_known *known);
 

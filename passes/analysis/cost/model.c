@@ -1,4 +1,4 @@
-/* The cost model: a cluster, and what was measured on its devices. See cost.h. */
+/* The cost model: a cluster, and the measurements on its devices. See cost.h. */
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/base/alloc.h"
@@ -33,7 +33,7 @@ list_devices(struct diag *d, char **names, int n)
 		diag_note(d, LOC_NONE, "it has entries for device %s", names[i]);
 }
 
-/* The fields of device.def that were measured, but for those that a text gives. */
+/* The fields of device.def that were measured, except those given in the text. */
 static bool
 load_fields(struct device *device, struct profile *p, const char *name)
 {
@@ -48,8 +48,8 @@ load_fields(struct device *device, struct profile *p, const char *name)
 }
 
 /*
- * A kind of device of a cluster that is described: its times, measured on the device of that name,
- * and what its text does not say.
+ * A kind of device of a described cluster: its times, measured on the device of that name, and
+ * fields that its text omits.
  */
 static bool
 load_kind(struct cost_model *model, uint32_t kind, struct profile *p, const char *measured)
@@ -62,7 +62,7 @@ load_kind(struct cost_model *model, uint32_t kind, struct profile *p, const char
 	return k->nops >= 0 && load_fields(device, p, measured);
 }
 
-/* The device among those of a profile that a kind stands for: of its name, or the only one. */
+/* The device of a profile that a kind represents: that of its name, or the only one. */
 static const char *
 find_measured(const struct device *kind, char **names, int n, bool *several)
 {
@@ -78,7 +78,7 @@ find_measured(const struct device *kind, char **names, int n, bool *several)
 	return found;
 }
 
-/* Links are the cluster's; the rest is as it was measured where it was. */
+/* Links are the cluster's; other values are measured ones if available. */
 static bool
 load_kinds(struct cost_model *model, struct diag *d, const char *path, struct profile *p)
 {
@@ -138,8 +138,8 @@ measured_device(const void *owner, struct diag *d, const char *path, struct prof
 }
 
 /*
- * The links that the messages of a machine suggest, for those that were not measured: between other
- * numbers of places, or of another kind.
+ * Fits the links that the messages of a machine suggest, where no times were measured: for other
+ * numbers of places, or another kind.
  */
 static void
 fit_links(struct device *device, struct profile *p)
@@ -159,7 +159,7 @@ fit_links(struct device *device, struct profile *p)
 		device->link_bandwidth = links.bandwidth;
 }
 
-/* A curve for each kind and number of places that was measured; entries are sorted by them. */
+/* A curve for each measured kind and number of places; entries are sorted by these. */
 static bool
 load_messages(struct cost_model *model, struct profile *p, const char *name)
 {
@@ -171,7 +171,7 @@ load_messages(struct cost_model *model, struct profile *p, const char *name)
 
 	model->curve = NEW_ARRAY(model, struct cost_curve, n > 0 ? n : 1);
 	for (int i = 0; i < n; i++) {
-		/* On the fewest machines: those stand first. */
+		/* On the fewest machines: those come first. */
 		if (count == 0 || bytes[count - 1] != list[i].bytes) {
 			bytes[count] = list[i].bytes;
 			seconds[count++] = list[i].median;
@@ -203,7 +203,7 @@ load_machine(struct cost_model *model, struct diag *d, const char *path, struct 
 	return k->nops >= 0 && load_messages(model, p, name);
 }
 
-/* Of MPI's own collectives where they were measured. */
+/* Those of MPI's own collectives if they were measured. */
 static void
 select_transport(struct profile *p, const struct cost_options *o)
 {
@@ -245,7 +245,7 @@ load(struct cost_model *model, struct diag *d, const struct cost_options *o)
 	return good;
 }
 
-/* The network that the options name; its answers are those of the device that it was trained on. */
+/* The network that the options name; its estimates are for the device that it was trained on. */
 static bool
 load_network(struct cost_model *model, struct diag *d, const char *path)
 {
@@ -328,7 +328,7 @@ cost_model_host_memory(const struct cost_model *model)
 	return least;
 }
 
-/* Does the text of the device have a rate of products, so that it is not the default? */
+/* Does the text of the device give a rate of products, so that it is not the default? */
 static bool
 states_rate(const struct device *d)
 {

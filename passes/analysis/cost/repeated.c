@@ -1,5 +1,5 @@
 /*
- * FLOPs that are computed again: value numbering, in which result i of a barrier is its operand i.
+ * Repeated FLOPs: value numbering, in which result i of a barrier is its operand i.
  *
  *     %h = matmul(%x, %w)
  *     ...
@@ -7,8 +7,8 @@
  *     %h1 = matmul(%x1, %w)           %h1 is %h: the FLOPs of this op are repeated
  *     %d = mul(%g1, %h1)
  *
- * Ops within a fuse are numbered with those around it: what is computed again is mostly fused with
- * what reads it.
+ * Ops within a fuse are numbered with those around it: recomputed ops are usually fused with their
+ * readers.
  */
 #include "passes/analysis/cost/internal.h"
 
@@ -35,7 +35,7 @@ same_entry(const void *list, uint32_t i, const void *op)
 	return same_ops(n->op.at[i], op, n->as);
 }
 
-/* The first op that computes the same; NULL: this one. */
+/* The first op that computes the same; NULL: op itself. */
 static const struct ir_op *
 find_first(const void *owner, struct numbering *n, const struct ir_op *op)
 {
@@ -56,7 +56,7 @@ operand_as(const struct numbering *n, const struct ir_op *op, int i)
 	return n->as[ir_operand(op, i)->id];
 }
 
-/* Numbers the results of an op; returns how many of its FLOPs are repeated. */
+/* Numbers the results of an op; returns the number of its repeated FLOPs. */
 static double
 number_op(const void *owner, struct numbering *n, struct ir_op *op)
 {

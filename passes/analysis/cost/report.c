@@ -54,7 +54,7 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 
 enum { RATES_TEXT = 2 * NUMBER_TEXT + 32 };
 
-/* "; 16.2k examples, 16.6M tokens a second", as far as they are known. */
+/* "; 16.2k examples, 16.6M tokens a second", if they are known. */
 static void
 write_rates(char text[RATES_TEXT], const struct cost_report *r)
 {

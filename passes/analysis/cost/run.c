@@ -39,7 +39,7 @@ place_devices(struct cost_step *s)
 	return true;
 }
 
-/* A form is made for the first of ops that are alike. */
+/* The form is made once for ops that are alike. */
 static void
 find_work(struct cost_step *s)
 {
@@ -60,7 +60,7 @@ find_work(struct cost_step *s)
 	}
 }
 
-/* Asked for once for all ops that are alike. */
+/* Computed once for all ops that are alike. */
 static const struct cost_plain *
 plain_time(const struct cost_step *s, uint32_t kind, const struct ir_op *op)
 {
@@ -73,7 +73,7 @@ plain_time(const struct cost_step *s, uint32_t kind, const struct ir_op *op)
 	return t;
 }
 
-/* What a kind of device takes for its kernels and between them. */
+/* The times of a kind of device for its kernels and between them. */
 static void
 set_up_kind(struct cost_step *s, uint32_t kind)
 {
@@ -112,7 +112,7 @@ same_group(const struct event_group *a, const struct event_group *b)
 		       !memcmp(a->place, b->place, sizeof *a->place * a->ngroups * a->places));
 }
 
-/* The last answer is kept for ops that are alike: layers, and turns of a loop, ask for the same. */
+/* The last answer is cached for ops that are alike: layers, and turns of a loop, need the same. */
 static replay_time
 collective_time(const void *data, const struct ir_op *op, const struct event_group *g)
 {
@@ -163,7 +163,7 @@ band_word(void *data, const struct ir_op *op)
 	return band_number(data, op);
 }
 
-/* Is there host memory for what is copied there? */
+/* Does the host have the memory for what is copied to it? */
 static bool
 check_copies(const struct cost_step *s)
 {
@@ -180,7 +180,9 @@ check_copies(const struct cost_step *s)
 	return true;
 }
 
-/* A kernel stands for several calls of a framework, whose number `issue` has; a collective is one of hundreds. */
+/*
+ * A kernel stands for several framework calls, counted by `issue`; a collective is one of hundreds.
+ */
 static bool
 is_issued(enum event_kind kind)
 {
@@ -188,8 +190,8 @@ is_issued(enum event_kind kind)
 }
 
 /*
- * What a device has in a step, in seconds. Where there are micro-batches, only what is done for each of them: frameworks
- * update all params in a few calls.
+ * Load of a device in a step, in seconds. With micro-batches, only the work for each of them:
+ * frameworks update all params in a few calls.
  */
 struct host_load {
 	double host, kernels,
@@ -217,7 +219,7 @@ counts(const struct cost_step *s, uint32_t event, bool turns)
 	return op && (!turns || s->events->turns[op->id] > 1);
 }
 
-/* Of each device: an array of the caller. */
+/* The load of each device; the caller owns the array. */
 static struct host_load *
 host_loads(const struct cost_step *s, bool turns)
 {
@@ -240,7 +242,7 @@ host_loads(const struct cost_step *s, bool turns)
 	return load;
 }
 
-/* What hosts need to issue a step, the slowest of them. */
+/* The time of the slowest host to issue a step. */
 static double
 host_seconds(const struct cost_step *s)
 {
@@ -265,9 +267,9 @@ hosts_issue(const struct cost_step *s)
 }
 
 /*
- * Host and device overlap, but one waits for the other now and then: together they need the root of
- * the sum of their cubes, which is the longer one where they differ much. The power is fitted with
- * framework.def.
+ * Host and device overlap, but one waits for the other now and then: together they take the cube
+ * root of the sum of their cubes, about the longer time if they differ much. The power is fitted
+ * with framework.def.
  */
 static double
 together(double device, double host)
@@ -288,7 +290,7 @@ replay_events(struct cost_step *s)
 {
 	const struct event_times times = {s->kind, s->kind_of, collective_time, s};
 
-	/* Groups go with their events. */
+	/* Cached answers refer to groups that are freed with their events. */
 	if (s->events)
 		memset(s->answer, 0, s->alike->n * sizeof *s->answer);
 	talloc_free(s->events);
@@ -308,10 +310,10 @@ has_stages(const struct cost_step *s)
 }
 
 /*
- * The host of a stage waits until what it receives is there (torch.cuda.synchronize after
- * batch_isend_irecv in Megatron-LM's p2p_communication.py, blocking receives in DeepSpeed), so that it
- * cannot issue ahead while its device is idle. It is late in each micro-batch instead of once in a step:
- * kernels take so much longer.
+ * The host of a stage waits for what it receives (torch.cuda.synchronize after batch_isend_irecv in
+ * Megatron-LM's p2p_communication.py, blocking receives in DeepSpeed), so that it cannot issue
+ * ahead while its device is idle. It is late in each micro-batch instead of once in a step, so
+ * kernels take longer by that factor.
  */
 static void
 slow_stages(struct cost_step *s)
@@ -335,7 +337,10 @@ slow_stages(struct cost_step *s)
 	talloc_free(load);
 }
 
-/* What the host needs longer is idle time of the devices, which the replay has before the first kernel. */
+/*
+ * The additional time of the host is idle time of the devices before the first kernel of the
+ * replay.
+ */
 static bool
 replay_with_host(struct cost_step *s)
 {
@@ -358,13 +363,13 @@ step_run(struct cost_step *s)
 {
 	const struct cluster *c = s->model->cluster;
 
-	/* What `like` was made of had no calls, and no change of it makes one. */
+	/* The module of `like` had no calls, and changes of it add none. */
 	if ((!s->like && !check_main(s->m, s->main)) || !check_copies(s) || !place_devices(s))
 		return false;
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
 	for (uint32_t k = 0; k < c->nkinds && !s->bands; k++)
 		s->bands = cost_has_bands(c->kind[k]) ? bands_create(s, s->m) : NULL;
-	/* What a kernel leaves out depends on others. */
+	/* The work that a kernel skips depends on other ops. */
 	s->like = s->bands ? NULL : s->like;
 	s->alike = s->like ? alike_create_like(s, s->m, &s->main->body, s->like->alike)
 			   : alike_create_by(s, s->m, &s->main->body, s->bands ? band_word : NULL,

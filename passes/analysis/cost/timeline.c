@@ -1,4 +1,4 @@
-/* The timeline of a step: what ran when, what held it up, what nothing hides. See cost.h. */
+/* The timeline of a step: when each event ran, what delayed it, and what is exposed. See cost.h. */
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/base/alloc.h"
@@ -49,7 +49,7 @@ timeline_add(
 	return &t->event[t->n++];
 }
 
-/* What slack and gaps need of a step, and what they give; by event. */
+/* Inputs and results of slack and gaps, by event. */
 struct findings {
 	replay_time *slack;
 	bool *communicates;

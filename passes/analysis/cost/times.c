@@ -1,6 +1,6 @@
 /*
- * What an op takes on a kind of device, and a collective between devices of the cluster: from the
- * profile where it has that, else from the description.
+ * The time of an op on a kind of device, and of a collective between devices of the cluster: from
+ * the profile if it has one, else from the description.
  */
 #include "passes/analysis/cost/internal.h"
 
@@ -42,7 +42,7 @@ cost_kernel_work(const struct ir_module *m, const struct ir_op *op)
 {
 	struct op_work w = op_work(m, op);
 
-	/* Of what is whole only the slice is read or written. */
+	/* For a value that is whole, only the slice is read or written. */
 	if (op->code == OP_partition)
 		w.bytes = 2 * (double)ir_type_local_bytes(m, op->result[0].type);
 	else if (op->code == OP_combine)
@@ -62,7 +62,7 @@ cost_fuse_bytes(const struct ir_module *m, const struct ir_op *op)
 	return bytes;
 }
 
-/* Hosts, whose threads compute themselves, leave out what a mask makes 0 or unread. */
+/* Hosts, whose threads compute themselves, skip what a mask makes 0 or unread. */
 static struct bands *
 bands_on(const struct device *d, struct bands *b)
 {
@@ -131,14 +131,14 @@ cost_changed_seconds(
 	return model->whatif ? whatif_seconds(model->whatif, m, op, t) : t;
 }
 
-/* A time that was measured changes as the estimate does. */
+/* A measured time changes in proportion to the estimate. */
 static double
 scaled(double measured, double now, double before)
 {
 	return before > 0 ? measured * (now / before) : measured;
 }
 
-/* What nobody has measured. */
+/* The estimate of a kernel without measurements. */
 static double
 estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m, struct bands *b,
 	const struct ir_op *op, const struct op_work *w)
@@ -196,7 +196,7 @@ cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct 
 	return cost_changed_seconds(model, m, op, t);
 }
 
-/* Of the machine that was measured; negative: not measured. */
+/* From the measurements of the profiled machine; negative: not measured. */
 static double
 measured_part(const struct cost_model *model, const struct cost_collective *c, double bytes)
 {
@@ -211,14 +211,14 @@ measured_part(const struct cost_model *model, const struct cost_collective *c, d
 	return -1;
 }
 
-/* Programs send parts one after the other, each as a message of its size. */
+/* Programs send parts one after the other, each as a message of its own size. */
 static double
 measured_seconds(const struct cost_model *model, const struct cost_collective *c)
 {
 	return c->parts * measured_part(model, c, c->bytes / c->parts);
 }
 
-/* The place that an op sends from, or to, where its type or its attribute names one. */
+/* The place that an op sends from, or to, if its type or its attribute names one. */
 static uint32_t
 root_of(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t, int axis,
 	const char *attribute)

@@ -1,4 +1,4 @@
-/* Trials of what a pass may do with memory: see trial.h. */
+/* Trials of how a pass may use memory: see trial.h. */
 #include "passes/analysis/cost/trial.h"
 
 #include "ir/base/alloc.h"
@@ -9,41 +9,42 @@
 #include <talloc.h>
 
 enum {
-	/* Amounts that are tried at most, of many evenly spread ones. */
+	/* Maximum number of amounts that are tried, out of many evenly spaced ones. */
 	GRID = 64,
-	/* Of them, those below `least`, each four times nearer to it than the one before: a pass that may fill memory
-	 * up to what is live at the peak makes gaps there. */
+	/* Of these, the amounts below `least`, each four times nearer to it than the previous one:
+	 * a pass that may fill memory up to the live bytes at the peak causes gaps there. */
 	BELOW = 5,
-	/* Steps of at most so many ops are tried with all amounts: a tenth of a second. */
+	/* Steps of at most this many ops are tried with all amounts: a tenth of a second. */
 	TRIAL_EXHAUSTIVE_OPS = 2000,
-	/* Where the pass knows what is live: each trial corrects what is expected. */
+	/* If the pass predicts the live bytes: each trial corrects the prediction. */
 	EXPECTED_TRIALS = 8,
 };
 
-/* Of larger ones, a step that takes less than this share more than with all memory is not bettered, nor is one where
- * less than this share of the limit is left to be allowed: predictions are not that exact. */
+/* In larger steps, no improvement is sought once the step is within this share of the time with all
+ * memory, or less than this share of the limit is left: predictions are not that exact. */
 static const double little = 1e-3;
 
 struct candidate {
-	int at; /* its place in the grid */
+	int at; /* its position in the grid */
 	uint64_t allowed;
 	uint64_t needs; /* as memory_needs; 0: not known */
 	struct trial_result r;
-	/* Of the last one and the fastest one so far that may fit, as they are likely to be asked for their peaks; else
-	 * NULL. It is good for offsets: its ops are no more. */
+	/* Of the last candidate and the fastest so far that may fit, as their peaks will probably
+	 * be needed; else NULL. Usable only for offsets: its ops no longer exist. */
 	struct storage *storage;
 };
 
 struct fitter {
 	const struct trial *t;
 	uint64_t limit;
-	uint64_t gaps; /* between buffers, of a large step: expected in addition to what is live */
-	struct trial_result all; /* where all is allowed */
+	uint64_t gaps; /* between buffers, in a large step: expected in addition to the live
+			  bytes */
+	struct trial_result all; /* with TRIAL_ALL */
 	struct candidate candidate[GRID + 1];
 	int n;
 	int fastest;          /* 1 + the candidate; 0: none */
-	int places;           /* of the grid: 0 stands for nothing, this for all */
-	int number[GRID + 1]; /* of a small step: 1 + the candidate at a place; 0: none */
+	int places;           /* of the grid: 0 means nothing allowed, this means all */
+	int number[GRID + 1]; /* of a small step: 1 + the candidate at a position; 0: none */
 };
 
 bool
@@ -88,7 +89,9 @@ trial_apply(const struct trial *t, uint64_t allowed)
 	t->apply(t->data, t->base->m, allowed);
 }
 
-/* The storage, which nothing owns, is NULL where the step is not faster than `beat` (0: any). False: reported. */
+/*
+ * The storage has no owner; NULL if the step is not faster than `beat` (0: any). False: reported.
+ */
 static bool
 measure(const struct trial_base *b, const struct ir_module *m, double beat, struct trial_result *r,
 	struct storage **storage)
@@ -100,7 +103,7 @@ measure(const struct trial_base *b, const struct ir_module *m, double beat, stru
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
 	*storage = NULL;
 	if (good && !(beat > 0 && r->seconds >= beat)) {
-		/* A step whose kernels have bands numbers its ops anew. */
+		/* A step whose kernels have bands is numbered from scratch. */
 		struct storage_known *known =
 			step && step->like ? storage_known_create(scratch, step->alike, b->known)
 					   : trial_known(scratch, b, m);
@@ -154,7 +157,7 @@ drop(struct candidate *c)
 	c->storage = NULL;
 }
 
-/* What is live is not found out where the step is not faster than `beat` (0: any). False: reported. */
+/* Live bytes are not computed if the step is not faster than `beat` (0: any). False: reported. */
 static bool
 try(struct fitter *f, int at, double beat)
 {
@@ -212,7 +215,7 @@ same_step(const struct candidate *a, const struct candidate *b)
 	return a->r.seconds == b->r.seconds && a->r.live == b->r.live;
 }
 
-/* Between two amounts that make different steps, by halves. False: reported. */
+/* Between two amounts that give different steps, by bisection. False: reported. */
 static bool
 try_between(struct fitter *f, int low, int high)
 {
@@ -224,7 +227,7 @@ try_between(struct fitter *f, int low, int high)
 	return try(f, middle, 0) && try_between(f, low, middle) && try_between(f, middle, high);
 }
 
-/* The last place of the grid that allows no more than so many bytes, of those between two. */
+/* The last position of the grid, between two, that allows at most `allowed` bytes. */
 static int
 place_between(const struct fitter *f, int low, int high, int64_t allowed)
 {
@@ -235,7 +238,7 @@ place_between(const struct fitter *f, int low, int high, int64_t allowed)
 	return at;
 }
 
-/* Is hardly more allowed at the one place than at the other? */
+/* Do the two positions allow nearly the same? */
 static bool
 is_close(const struct fitter *f, int low, int high)
 {
@@ -243,14 +246,14 @@ is_close(const struct fitter *f, int low, int high)
 	       (double)(amount(f, high) - amount(f, low)) < little * (double)f->limit;
 }
 
-/* Bytes by which the step, with gaps between buffers if they are known, is off the limit. */
+/* Bytes by which the step, with gaps between buffers if they are known, exceeds the limit. */
 static int64_t
 off_limit(const struct fitter *f, const struct candidate *c)
 {
 	return (int64_t)(c->needs ? c->needs : c->r.live + f->gaps) - (int64_t)f->limit;
 }
 
-/* The candidate at the last place before `high` that may fit; NULL: none. */
+/* The candidate at the last position before `high` that may fit; NULL: none. */
 static struct candidate *
 last_before(struct fitter *f, int high)
 {
@@ -264,7 +267,7 @@ last_before(struct fitter *f, int high)
 	return last;
 }
 
-/* Is it known what the pass does with nothing allowed? */
+/* Has the step with nothing allowed been tried? */
 static bool
 tried_none(const struct fitter *f)
 {
@@ -275,10 +278,11 @@ tried_none(const struct fitter *f)
 }
 
 /*
- * Finds the last place whose step may fit: bytes that are allowed more are live more, or nearly so, and each trial
- * says by how much that is wrong. Half of what is left is next where that led neither to half of the places nor
- * twice as close to the limit. Where less brings it no closer, nothing allowed is next, and the last one if that is too
- * much. Ends early where little can be gained. False: reported.
+ * Finds the last position whose step may fit: bytes that are allowed in addition are live in
+ * addition, or nearly so, and each trial corrects the guess. Bisection is next if that led neither
+ * to half of the positions nor twice as close to the limit. If less brings it no closer, nothing
+ * allowed is next, and the last one if that is too much. Ends early if little can be gained. False:
+ * reported.
  */
 static bool
 narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
@@ -309,7 +313,10 @@ narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
 	return true;
 }
 
-/* Offsets are found for the last place alone, and again where they leave more gaps than expected. False: reported. */
+/*
+ * Offsets are computed for the last position only, and again if they leave more gaps than expected.
+ * False: reported.
+ */
 static bool
 narrow(struct fitter *f)
 {
@@ -333,7 +340,7 @@ narrow(struct fitter *f)
 	return f->n == GRID || last_before(f, high) || tried_none(f) || try(f, 0, 0);
 }
 
-/* The last place between two whose step is expected to be within the limit; `low`: none. */
+/* The last position between two whose step is expected to be within the limit; `low`: none. */
 static int
 last_expected(const struct fitter *f, int low, int high, int64_t wrong)
 {
@@ -346,7 +353,7 @@ last_expected(const struct fitter *f, int low, int high, int64_t wrong)
 	return low;
 }
 
-/* Finds the last place whose step fits where the pass knows what is live. False: reported. */
+/* Finds the last position whose step fits if the pass predicts live bytes. False: reported. */
 static bool
 narrow_expected(struct fitter *f)
 {
@@ -371,7 +378,7 @@ narrow_expected(struct fitter *f)
 	return true;
 }
 
-/* Is it known that the step does not fit with all memory? */
+/* Does the prediction say that the step does not fit with all memory? */
 static bool
 expects_less(const struct fitter *f)
 {
@@ -391,7 +398,7 @@ by_time(const void *a, const void *b)
 	return x->allowed > y->allowed ? -1 : x->allowed < y->allowed;
 }
 
-/* The fastest one whose peak, with gaps, is within the limit; NULL: none. */
+/* The fastest candidate whose peak, with gaps, is within the limit; NULL: none. */
 static const struct candidate *
 choose(struct fitter *f)
 {
@@ -400,7 +407,7 @@ choose(struct fitter *f)
 	qsort(f->candidate, (size_t)f->n, sizeof *f->candidate, by_time);
 	for (int i = 0; i < f->n; before = &f->candidate[i++]) {
 		struct candidate *c = &f->candidate[i];
-		/* What equals one that did not fit hardly will. */
+		/* A step equal to one that did not fit will hardly fit. */
 		if (!is_worth(f, c) ||
 			(!c->needs && before && c->r.seconds > 0 && same_step(c, before)))
 			continue;
@@ -421,8 +428,8 @@ is_small(const struct ir_module *m)
 	return true;
 }
 
-/* A step that needs no more than it did fits: asked only where the limit does not suffice. Its gaps are those that
- * trials of a large step are expected to have. */
+/* A step that needs no more than before fits: checked only if the limit does not suffice. Its gaps
+ * are those expected of trials of a large step. */
 static void
 raise_limit(struct fitter *f, bool all)
 {
@@ -448,7 +455,7 @@ search(struct fitter *f, const struct candidate **best)
 		*best = choose(f);
 		return true;
 	}
-	/* A large step that is not fast enough with all memory will not be with less. */
+	/* A large step that is not fast enough with all memory will not be faster with less. */
 	if (!try(f, f->places, all ? 0 : f->t->beat))
 		return false;
 	f->all = f->candidate[0].r;
@@ -457,7 +464,7 @@ search(struct fitter *f, const struct candidate **best)
 	const bool first = !all || f->t->all_first;
 	if (first && f->all.live <= f->limit && (*best = choose(f)))
 		return true;
-	/* With all it does not fit, or only without gaps between buffers. */
+	/* With all memory it does not fit, or only without gaps between buffers. */
 	const uint64_t given = f->limit;
 	raise_limit(f, all);
 	if (first && f->limit > given && f->all.live <= f->limit && (*best = choose(f)))

@@ -1,4 +1,4 @@
-/* What-if: what the items change. See whatif.h. */
+/* What-if: applies the items. See whatif.h. */
 #include "passes/analysis/cost/whatif_impl.h"
 
 #include "ir/cluster/cluster.h"
@@ -73,7 +73,7 @@ change_flops(const struct whatif_item *it, struct device *d)
 {
 	double *const rate[] = {&d->f64, &d->f32, &d->f16, &d->bf16, &d->i8};
 
-	/* 0: not given; another type's is taken. */
+	/* 0: not given; the rate of another type is used. */
 	for (size_t i = 0; i < sizeof rate / sizeof *rate; i++)
 		if (*rate[i] > 0)
 			*rate[i] = changed(it, *rate[i]);
@@ -163,7 +163,7 @@ whatif_factor(const struct whatif *w, const struct ir_module *m, const struct ir
 	return factor;
 }
 
-/* The result in the block that is printed by that name. */
+/* The result in the block that is printed under that name. */
 static const struct ir_value *
 find_value(const struct names *names, const struct ir_block *b, const char *name)
 {
@@ -236,7 +236,7 @@ op_text(const void *owner, const struct names *names, const struct ir_module *m,
 			    : TEXT(owner, "%s", code);
 }
 
-/* Ops of an item that are named; of further ones only the number is given. */
+/* Number of ops of an item that are named; further ones are only counted. */
 enum { NAMED_OPS = 4 };
 
 char *
@@ -283,7 +283,7 @@ whatif_bind(struct whatif *w, const struct ir_module *m)
 	bool ok = true;
 
 	if (!main)
-		return true; /* nothing to evaluate: others say so */
+		return true; /* nothing to evaluate: reported elsewhere */
 	struct names *names = names_create(NULL, main);
 	for (struct whatif_item *it = w->item; it < w->item + w->n; it++) {
 		it->op = NULL;

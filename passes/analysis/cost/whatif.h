@@ -15,8 +15,8 @@
  * Items work from left to right: factors multiply, a value replaces what was there. FACTOR is a
  * number of at least 0, above 0 for rates; VALUE has the unit of its target: `launch=2us`,
  * `flops=800TFLOP/s`, `matmul=10us`, `overlap=0`. A fuse is one kernel: it counts as `fuse`, and as
- * the op in it that has the most arithmetic (the first of equals), since that is what decides how
- * long it takes.
+ * the op in it that has the most arithmetic (the first of equals), since that determines how long
+ * it takes.
  *
  * How the cost model applies it (cost.c): descriptions of devices and clusters are changed before
  * any cost is taken from them; a time that was measured is scaled as the estimate for the same op
@@ -49,8 +49,8 @@ const char *whatif_item_text(const struct whatif *w, int i);
 bool whatif_bind(struct whatif *w, const struct ir_module *m);
 
 /*
- * The ops of @main of `m` whose time item i changes, as in "%h (matmul), %r (allreduce) and 3 more";
- * owned by `owner`. NULL where it changes devices or links, or nothing.
+ * The ops of @main of `m` whose time item i changes, as in "%h (matmul), %r (allreduce) and 3
+ * more"; owned by `owner`. NULL if it changes devices or links, or nothing.
  */
 char *whatif_effect(const void *owner, const struct whatif *w, int i, const struct ir_module *m);
 
@@ -70,12 +70,12 @@ void whatif_cluster(const struct whatif *w, struct cluster *c);
 /* Changes the latency (s) and bandwidth (B/s) of one link by net.*. */
 void whatif_link(const struct whatif *w, double *latency, double *bandwidth);
 
-/* What an op counts as: its own code, or of a fuse that of the op in it with the most arithmetic. */
+/* The code that an op counts as: its own, or for a fuse that of its op with the most arithmetic. */
 enum op_code whatif_code(const struct ir_module *m, const struct ir_op *op);
 
 /*
- * By how much the time of an op of @main changes: the product of the factors that are for it; 1
- * where none is. Values (`matmul=10us`) are not in it.
+ * By how much the time of an op of @main changes: the product of the factors that apply to it; 1 if
+ * none does. Values (`matmul=10us`) are not included.
  */
 double whatif_factor(const struct whatif *w, const struct ir_module *m, const struct ir_op *op);
 

@@ -14,18 +14,18 @@ enum whatif_kind {
 	TARGET_COLLECTIVE, /* collectives of one kind */
 	TARGET_KERNELS,
 	TARGET_COLLECTIVES,
-	TARGET_VALUE /* the op of one value */
+	TARGET_VALUE /* one op, named by its value */
 };
 
 struct whatif_item {
 	enum whatif_kind kind;
 	int number;        /* enum op_code or enum rt_coll_kind */
 	const char *field; /* of the device */
-	double least;      /* the field is no less than that */
+	double least;      /* the field must be at least this */
 	bool set;          /* `=`, not `*` */
 	double x;
 	const char *text;       /* "matmul*0.5" */
-	const char *name;       /* of a value, without %; digits where it has a number only */
+	const char *name;       /* of a value, without %; digits if it has only a number */
 	struct ir_loc loc;      /* of the target */
 	const struct ir_op *op; /* of the value, after whatif_bind */
 };

@@ -24,7 +24,7 @@ static const struct {
 	{"collectives", TARGET_COLLECTIVES, "s"},
 };
 
-/* What is beyond changes the whole step to that one thing, or leaves the range of doubles. */
+/* Beyond it a single item would dominate the whole step, or leave the range of doubles. */
 #define FACTOR_LEAST 1e-9
 #define FACTOR_MOST 1e9
 
@@ -96,14 +96,14 @@ struct reader {
 	struct whatif *w;
 };
 
-/* What may be in a name, of a value too. */
+/* Characters of a name, also of a value. */
 static const char *
 name_end(const char *s)
 {
 	return s + strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.$");
 }
 
-/* Of "op=%NAME": true where that is what stands here, right or not. */
+/* Reads "op=%NAME": true if that begins here, valid or not. */
 static bool
 read_value_name(struct reader *r, struct whatif_item *it)
 {
@@ -128,7 +128,7 @@ read_value_name(struct reader *r, struct whatif_item *it)
 	return true;
 }
 
-/* False where nothing stands that could be a target. */
+/* False if there is nothing that could be a target. */
 static bool
 read_target(struct reader *r, struct whatif_item *it, const char **unit)
 {
@@ -160,7 +160,7 @@ read_target(struct reader *r, struct whatif_item *it, const char **unit)
 	return true;
 }
 
-/* The scale of the unit [s, s + n) for a target in `base` units; 0: it is none of these. */
+/* The scale of the unit [s, s + n) for a target in `base` units; 0: not one of these. */
 static double
 unit_scale(const char *s, size_t n, const char *base)
 {
@@ -188,7 +188,7 @@ is_rate(const char *unit)
 	return strstr(unit, "/s") != NULL;
 }
 
-/* Units of which 0 makes no sense: devices need a rate and room. */
+/* Units for which 0 makes no sense: devices need a rate and memory. */
 static bool
 is_above_zero(const struct whatif_item *it, const char *unit)
 {
@@ -202,7 +202,7 @@ is_flag(const struct whatif_item *it, const char *unit)
 	return it->kind == TARGET_FIELD && !*unit && it->least == 0;
 }
 
-/* A finite number of at least 0 from [begin, end), and what stands behind it. */
+/* A finite number of at least 0 from [begin, end); *rest: the text after it. */
 static bool
 read_number(struct reader *r, const char *begin, const char *end, double *x, const char **rest)
 {

@@ -1,9 +1,8 @@
 /*
- * How much longer than their analytic estimates kernels of a profile take. A search compares
- * kernels that were measured with others that nobody has built, and takes what looks least: where
- * estimates are lower than measured times, or only scattered, it leaves good kernels for ones that
- * turn out slower. So what is only estimated costs as much more as most measured kernels of its
- * sort did.
+ * How much longer kernels of a profile take than their analytic estimates. A search compares
+ * measured kernels with others that do not exist yet, and takes the minimum: if estimates are lower
+ * than measured times, or only scattered, it leaves good kernels for ones that turn out slower. So
+ * estimates are raised by the factor that covers most measured kernels of their class.
  */
 #include "passes/analysis/estimate/internal.h"
 
@@ -15,16 +14,16 @@
 #include <talloc.h>
 
 enum {
-	/* Fewer measured kernels of a sort say nothing of the others. */
+	/* With fewer measured kernels of a class, nothing is concluded about others. */
 	LEAST_KERNELS = 8,
-	/* More are not looked at: reading a key takes about 50 us. */
+	/* At most this many are read: reading a key takes about 50 us. */
 	MOST_KERNELS = 1000,
-	/* A kernel of more ops is another sort than one of fewer. */
+	/* Kernels of more ops are in another class than those of fewer. */
 	FEW_OPS = 4,
 };
 
-/* Three of four kernels took at most so many times their estimate. The median would do for one
- * kernel; but the least of several guesses is nearer to the lower quartile of what they are off. */
+/* Three of four kernels took at most this many times their estimate. For a single kernel the median
+ * would do; but the minimum of several guesses is nearer to the lower quartile of their errors. */
 static const double QUANTILE = 0.75;
 
 uint32_t
@@ -43,7 +42,7 @@ estimate_sort_of(const struct estimate_kernel *k)
 	return estimate_sort(k->n, product);
 }
 
-/* What measured kernels took over their estimates, by sort. */
+/* Measured times of kernels over their estimates, by class. */
 struct ratios {
 	double *of[ESTIMATE_SORTS];
 	uint32_t n[ESTIMATE_SORTS];

@@ -1,7 +1,7 @@
 /*
- * Kernels made in a copy. See copy.h. To ask the profile by its key a kernel must be made;
- * only where the profile has one with the same ops is that worth while, which is what sums of
- * hashes of their names tell.
+ * Kernels made in a copy. See copy.h. To look a kernel up in the profile by its key, it must be
+ * made; that is worth while only if the profile has one with the same ops, which sums of hashes of
+ * their names tell.
  */
 #include "passes/analysis/estimate/copy.h"
 
@@ -28,7 +28,7 @@ struct estimate_copy {
 	uint64_t *sum; /* [nsums] ascending */
 };
 
-/* Of the ops in the body of a key, constants left out: "3 = relu(2);" */
+/* The sum for the ops in the body of a key, without constants: "3 = relu(2);" */
 static uint64_t
 sum_of_key(const char *key)
 {

@@ -11,13 +11,12 @@
 
 const double estimate_share[ESTIMATE_SHARES] = {0.05, 0.10, 0.14, 0.20, 0.50};
 
-/* A shorter kernel is timed with the precision of the clock, and no step is made of them. */
+/* A shorter kernel is limited by the precision of the clock, and does not matter for a step. */
 static const double LEAST_SECONDS = 1e-6;
 
 /*
- * A time that comes out another one each time teaches little, and by squares it would lead away
- * from those that are sure: half as much counts what is spread by 10 %, which is about what an
- * estimate is off.
+ * A time that varies from run to run teaches little, and with squares it would distort the fit of
+ * reliable ones: a spread of 10 %, about the error of an estimate, halves the weight.
  */
 static double
 weight_of(const struct profile_op *op)

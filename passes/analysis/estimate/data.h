@@ -1,6 +1,6 @@
 /*
- * Samples for the estimator: the kernels of several ops that a profile has, of 1 us and more, with
- * what the network is told of each. And how well they are estimated.
+ * Samples for the estimator: the profiled kernels of several ops that take at least 1 us, with the
+ * network's inputs for each. And the errors of their estimates.
  */
 #ifndef PASSES_ANALYSIS_ESTIMATE_DATA_H
 #define PASSES_ANALYSIS_ESTIMATE_DATA_H
@@ -13,23 +13,23 @@ struct estimate_data {
 	const struct network_graph **graph; /* [n] */
 	double *seconds;                    /* [n] measured */
 	double *analytic;                   /* [n] the analytic estimate */
-	double *weight;                     /* [n] how much it says: training counts it so often */
+	double *weight;                     /* [n] weight of the sample in training */
 	const char **key;                   /* [n] */
 	uint32_t n;
-	uint32_t unread; /* kernels whose key does not say all: key_read.h */
+	uint32_t unread; /* kernels whose key is incomplete: key_read.h */
 	char *device;
 };
 
-/* Those of the only device of a profile, or of this machine; owned by `owner`. NULL: reported. */
+/* Samples of the only device of a profile, or of this machine; owned by `owner`. NULL: reported. */
 struct estimate_data *estimate_data_load(const void *owner, struct diag *d, const char *profile);
 
-/* Appends the samples of one to another; both must live. */
+/* Appends the samples of `from` to `to`; both must stay alive. */
 void estimate_data_append(struct estimate_data *to, const struct estimate_data *from);
 
-/* log(measured / analytic) of each: what the network learns. */
+/* log(measured / analytic) of each: the training target of the network. */
 void estimate_data_targets(const struct estimate_data *data, double *target);
 
-/* Shares of the kernels whose estimate is off by no more than that: what a table shows. */
+/* Error bounds for which a table shows the share of kernels within them. */
 enum { ESTIMATE_SHARES = 5 };
 extern const double estimate_share[ESTIMATE_SHARES];
 

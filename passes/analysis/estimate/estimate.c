@@ -1,27 +1,27 @@
 /*
- * The analytic estimate of a kernel that does several ops. See estimate.h.
+ * The analytic estimate of a kernel of several ops. See estimate.h.
  *
  *     T = launch + max(sum of the arithmetic of its ops, bytes that pass its boundary / bandwidth)
  *
- * the roofline of the loop nest, where nothing was measured: values that stay inside cost no
- * memory. Where ops of the kernel were measured alone, fusing them saves what values that stay
- * inside took to write and to read, and all launches but one:
+ * the roofline of the loop nest, without measurements: values that stay inside cost no memory
+ * traffic. If ops of the kernel were measured alone, fusing them saves the time to write and read
+ * the values that stay inside, and all launches but one:
  *
  *     T = launch + bytes that pass its boundary / rate
  *         + sum over its ops of max(0, seconds alone - launch - bytes alone / rate)
  *
  * The rate is the bandwidth, or that of the fastest of its ops if it was measured to be higher
  * (tensors that stay in a cache); the launch is that of the device, or the shortest of its ops. The
- * sum is what the ops take beside memory; of an op that was not measured that is its arithmetic.
- * Where the profile has enough kernels of several ops, T is raised by what most of these took
- * longer than such an estimate (careful.c).
+ * sum is the time of the ops in addition to memory; for an op without measurements that is its
+ * arithmetic. If the profile has enough kernels of several ops, T is raised by the factor by which
+ * most of them exceeded such an estimate (careful.c).
  *
- * On a device whose reached rates are known, T is that of reach.h where nothing was measured.
+ * On a device whose reached rates are known, T is that of reach.h if nothing was measured.
  *
- * Both ways to ask add up the same numbers in the same order, so that answers are equal to the bit:
- * bytes are integers, and arithmetic is summed over the ops in ascending order. The same holds for
- * the network, which is shown the kernel itself (kernel.c): a kernel for it, or that may
- * be in the profile, is made in a copy of the module.
+ * Both queries add up the same numbers in the same order, so that answers are bitwise equal: bytes
+ * are integers, and arithmetic is summed over the ops in ascending order. The same holds for the
+ * network, whose input is the kernel itself (kernel.c): a kernel that needs it, or that may be in
+ * the profile, is made in a copy of the module.
  */
 #include "passes/analysis/estimate/estimate.h"
 
@@ -34,11 +34,11 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Of the ops of a kernel. */
+/* Sums over the ops of a kernel. */
 struct sums {
 	double arithmetic, bytes;
-	double shortest, rate;   /* of the ops that were measured; rate 0: none */
-	bool product;            /* is one of them */
+	double shortest, rate;   /* of the measured ops; rate 0: none */
+	bool product;            /* one of the ops is a product */
 	struct reach_sums reach; /* on a device whose reached rates are known */
 };
 
@@ -47,14 +47,15 @@ struct estimator {
 	uint32_t kind;
 	uint32_t nops, nvalues, nreads; /* nvalues: ids of values are below it */
 	struct estimate_op *op;         /* [nops] by number in the block */
-	double *whole; /* [nops] what the cost model says of it, what-ifs included */
+	double *whole;                  /* [nops] from the cost model, what-ifs included */
 	/* Ids of what op i reads, each once: read[first[i]] ... read[first[i + 1] - 1]. */
 	uint32_t *first, *read;
-	double *read_bytes;  /* the same: bytes of it that op i reads, which may be rows only */
+	double *read_bytes;  /* the same: bytes of it that op i reads, which may be only some
+				rows */
 	double *value_bytes; /* [nvalues] by value->id */
 	uint8_t *value_type; /* [nvalues] the same: enum reach_type */
 	uint32_t *maker;     /* [nvalues] the same: number of the op */
-	/* The last question that had an op in it, and that counted a value. */
+	/* The last query that contained an op, and the last one that counted a value. */
 	uint32_t question;
 	uint32_t *asked, *counted;
 	struct estimator_counts counts;
@@ -97,7 +98,7 @@ estimate_beside(const struct estimate_parts *p, const struct estimate_op *op)
 			    : op->arithmetic;
 }
 
-/* With what ops take beside memory, once all are added. */
+/* Adds the time of the ops besides memory, once all are added. */
 static double
 sums_seconds(const struct sums *s, const struct device *d, const struct estimate_parts *p)
 {
@@ -174,7 +175,7 @@ count(struct estimator *e, const struct ir_block *b)
 	}
 }
 
-/* What an op reads, each once, scalar constants left out: a kernel has its own. */
+/* The values that an op reads, each once, without scalar constants: a kernel copies those. */
 static void
 add_reads(struct estimator *e, const struct ir_op *op, const struct reach_op *reach)
 {
@@ -194,7 +195,7 @@ add_reads(struct estimator *e, const struct ir_op *op, const struct reach_op *re
 	}
 }
 
-/* What each op is: looked up for the first of those that are alike. */
+/* The properties of each op: looked up once for ops that are alike. */
 static struct estimate_op *
 look_up_all(const void *owner, const struct estimator *e, const struct ir_module *m,
 	struct bands *bands, const struct alike *alike)
@@ -235,7 +236,7 @@ fill(struct estimator *e, const struct ir_module *m, const struct ir_block *b, s
 	talloc_free(scratch);
 }
 
-/* What one of the estimators alone may change. */
+/* State that belongs to one estimator. */
 static void
 add_own(struct estimator *e)
 {
@@ -302,7 +303,7 @@ estimator_clone(const void *owner, const struct estimator *e)
 	return c;
 }
 
-/* A number for a question that no stamp has. */
+/* A query number that no stamp has. */
 static uint32_t
 next_question(struct estimator *e)
 {
@@ -314,7 +315,7 @@ next_question(struct estimator *e)
 	return e->question;
 }
 
-/* Adds the bytes that an op reads from outside of the kernel, but for what was counted before. */
+/* Adds the bytes that an op reads from outside of the kernel, except those counted before. */
 static void
 add_outer(struct sums *s, struct estimator *e, uint32_t op)
 {
@@ -358,7 +359,7 @@ analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 	       e->model->kind[e->kind].careful[estimate_sort(n, s.product)];
 }
 
-/* The ops as they stand in the body of their fuse: a product comes first. */
+/* The ops in the order of the body of their fuse: a product comes first. */
 static const struct estimate_op **
 in_body(struct estimator *e, const uint32_t *op, uint32_t n)
 {
@@ -386,7 +387,7 @@ by_network(struct estimator *e, const uint32_t *op, uint32_t n, struct ir_op *fu
 	return t;
 }
 
-/* Asks for the kernel itself. */
+/* Makes the fuse and estimates it. */
 static bool
 look_at_fuse(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out,
 	struct estimate_answer *answer)

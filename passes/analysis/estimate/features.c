@@ -1,11 +1,11 @@
-/* What the network is told of a kernel. See internal.h. */
+/* The network's inputs for a kernel. See internal.h. */
 #include "passes/analysis/estimate/internal.h"
 
 #include <assert.h>
 #include <math.h>
 #include <string.h>
 
-/* Turns of a loop a second, roughly. */
+/* Iterations of a loop per second, roughly. */
 static const double CLOCK = 4e9;
 
 static float
@@ -14,27 +14,27 @@ log_of(double x)
 	return (float)log2(x + 1);
 }
 
-/* Of a time or a ratio; 0 is a time too short to tell. */
+/* Logarithm of a time or a ratio; 0 is a time too short to measure. */
 static float
 log_ratio(double x)
 {
 	return (float)log2(fmax(x, 1e-12));
 }
 
-/* What loops do in all their turns: those that are made into vectors, and the others. */
+/* Work of loops over all iterations: [1] of vectorized ones, [0] of the others. */
 struct turns {
 	double work[NEST_WORKS];
 	double moves; /* elements read and written */
-	double far;   /* read by strides or at computed positions */
+	double far;   /* strided or at computed positions */
 	double adds;
 };
 
-/* Bytes that ops alone read and write and the seconds that they take so. */
+/* Bytes that ops alone read and write, and their seconds. */
 struct traffic {
 	double read, written, seconds;
 };
 
-/* Of all ops of a kernel. */
+/* Sums over all ops of a kernel. */
 struct totals {
 	struct estimate_parts parts;
 	double seconds, longest, flops, bytes, points, written;
@@ -43,11 +43,11 @@ struct totals {
 	int64_t inner; /* the last dim of the iteration space */
 	double entries, cycles, plain_cycles, alone_cycles, measured_seconds;
 	uint32_t place[NEST_PLACES];
-	struct turns turns[2]; /* [1]: of vectors */
+	struct turns turns[2]; /* [1]: of vectorized loops */
 	struct traffic alone, longest_alone;
 };
 
-/* Of loops, roughly; a turn of a loop that is made into vectors takes an eighth. */
+/* Cycles of loops, roughly; an iteration of a vectorized loop takes an eighth. */
 static double
 cycles(const struct nest_op *l)
 {
@@ -214,7 +214,7 @@ op_features(const struct estimate_kernel *k, uint32_t i, double analytic, const 
 	memcpy(f, all, sizeof all);
 }
 
-/* What memory takes, if a byte written counts as `weight` bytes read. */
+/* The time of memory traffic if a byte written counts as `weight` bytes read. */
 static double
 by_traffic(const struct estimate_kernel *k, const struct totals *t, const struct traffic *alone,
 	double weight)
@@ -225,7 +225,7 @@ by_traffic(const struct estimate_kernel *k, const struct totals *t, const struct
 	       fmax(alone->read + weight * alone->written, 1);
 }
 
-/* Seconds as a part of the estimate. */
+/* Seconds as a fraction of the estimate. */
 static float
 part(double seconds, double analytic)
 {

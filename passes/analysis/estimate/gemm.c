@@ -4,8 +4,8 @@
 #include <dlfcn.h>
 #include <stddef.h>
 
-/* oneDNN brings OpenMP, whose threads wait for each other longer than matrices of this size take;
- * where it was built without, there is no such function. */
+/* oneDNN loads OpenMP, whose threads wait for each other longer than matrices of this size take; a
+ * oneDNN built without OpenMP lacks this function. */
 static void
 use_one_thread(void *library)
 {
@@ -16,7 +16,7 @@ use_one_thread(void *library)
 		set(1);
 }
 
-/* It is not closed: OpenMP's threads could not outlive that. */
+/* It is never closed: OpenMP's threads could not outlive that. */
 void
 gemm_open(struct gemm_library *l)
 {
@@ -30,7 +30,7 @@ gemm_open(struct gemm_library *l)
 	*(void **)&l->sgemm = dlsym(library, "dnnl_sgemm");
 }
 
-/* The element of a matrix with n columns, or of one with m that lies transposed. */
+/* The element of a matrix with n columns, or of one with m that is stored transposed. */
 static float
 at(const float *x, bool transposed, uint32_t rows, uint32_t columns, uint32_t i, uint32_t k)
 {

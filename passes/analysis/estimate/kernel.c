@@ -64,14 +64,14 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 
 /* --- of a fuse --- */
 
-/* Scalar constants are in the text of a kernel. */
+/* Scalar constants are part of the text of a kernel. */
 static bool
 is_work(const struct ir_op *op)
 {
 	return !fuse_is_scalar(op) && !op_is(op, TRAIT_TERMINATOR);
 }
 
-/* Is operand j of an op an earlier one too? */
+/* Is operand j of an op the same as an earlier one? */
 static bool
 is_repeated(const struct ir_op *op, int j)
 {
@@ -106,7 +106,7 @@ memory_type(const struct ir_type *t)
 	return reach_memory_type((enum ir_dtype)t->dtype);
 }
 
-/* Counts what op reads first of the operands of its kernel. */
+/* Counts the operands of its kernel that op is the first to read. */
 static void
 add_reached(
 	struct estimate_kernel *k, const struct ir_module *m, const struct ir_op *op, bool *seen)

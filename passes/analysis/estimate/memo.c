@@ -5,7 +5,7 @@
 #include "ir/base/mix.h"
 #include "ir/base/vec.h"
 
-enum { MOST = 1 << 19 /* answers: 28 MB with their slots; all are forgotten then */ };
+enum { MOST = 1 << 19 /* answers: 28 MB with their slots; then all are dropped */ };
 
 struct entry {
 	struct estimate_question q;

@@ -1,4 +1,4 @@
-/* Answers of an estimator that are dear to find again. */
+/* Cached answers of an estimator that are expensive to compute. */
 #ifndef PASSES_ANALYSIS_ESTIMATE_MEMO_H
 #define PASSES_ANALYSIS_ESTIMATE_MEMO_H
 
@@ -12,7 +12,7 @@ struct estimate_answer {
 	enum estimate_source source;
 };
 
-/* 128 bits of a hash: two of 2^40 questions meet with a probability below 2^-48. */
+/* 128 bits of a hash: among 2^40 questions the probability of a collision is below 2^-48. */
 struct estimate_question {
 	uint64_t a, b;
 };
@@ -23,11 +23,11 @@ struct estimate_memo *estimate_memo_create(const void *owner);
 
 struct estimate_question estimate_question(const uint32_t *op, uint32_t n, const bool *out);
 
-/* NULL: not known. Good until the next put. */
+/* NULL: not known. Valid until the next put. */
 const struct estimate_answer *estimate_memo_find(
 	const struct estimate_memo *m, struct estimate_question q);
 
-/* Remembers it. When there are too many all are forgotten; answers do not depend on that. */
+/* Stores an answer. When there are too many, all are dropped; answers do not depend on that. */
 void estimate_memo_put(
 	struct estimate_memo *m, struct estimate_question q, struct estimate_answer answer);
 

@@ -53,7 +53,7 @@ work_of(enum scalar_fn fn)
 	}
 }
 
-/* An expression that is used twice is computed once. What comes behind so many is not counted. */
+/* Common subexpressions are computed once. Expressions beyond the capacity are not counted. */
 struct seen {
 	const struct expr *e[64];
 	int n;
@@ -94,7 +94,7 @@ turns(const struct scheme_segment *g, uint32_t set)
 	return n;
 }
 
-/* The classes over which the stage of an op goes, outer loops included. */
+/* The classes over which the stage of an op iterates, outer loops included. */
 static uint32_t
 space_of(const struct scheme *s, const struct scheme_segment *g, const struct scheme_op *o)
 {
@@ -118,8 +118,8 @@ innermost(const struct scheme_segment *g, uint32_t space)
 	return -1;
 }
 
-/* Is the expression a multiple of the index of class `inner`, and something that is the same in all
- * turns of that loop? Then *coefficient is that multiple. */
+/* Is the expression a multiple of the index of class `inner`, plus a term that is constant in that
+ * loop? Then *coefficient is that multiple. */
 static bool
 is_affine(const struct scheme_op *o, const struct expr *e, int inner, int64_t *coefficient)
 {
@@ -158,7 +158,7 @@ is_affine(const struct scheme_op *o, const struct expr *e, int inner, int64_t *c
 	return true;
 }
 
-/* How load j (-1: the write) goes through its tensor along class `inner`. */
+/* How load j (-1: the write) accesses its tensor along class `inner`. */
 static enum nest_walk
 walk_of(const struct scheme *s, const struct scheme_op *o, int j, int inner)
 {
@@ -210,8 +210,8 @@ sums_innermost(const struct scheme_segment *g, const struct scheme_op *o, uint32
 	return true;
 }
 
-/* Is the innermost loop one whose turns are independent, or a sum of its own, and which goes
- * through memory element after element? */
+/* Are the iterations of the innermost loop independent, or a sum of their own, with contiguous
+ * memory accesses? */
 static bool
 is_simd(const struct nest_op *x, const struct scheme_op *o, int inner)
 {
@@ -336,7 +336,9 @@ own(struct nest *n)
 			(struct nest_op){.place = NEST_OWN, .points = 1, .inner = 1, .entries = 1};
 }
 
-/* An op that became two (the place of the largest) has the loops of the last, and what both do. */
+/*
+ * An op that became two (the place of the largest) has the loops of the last and the work of both.
+ */
 static void
 add_ops(struct nest *n, const struct scheme *s, const struct ir_op *kernel)
 {

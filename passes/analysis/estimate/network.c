@@ -9,7 +9,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Of the scores of attention below 0, as the paper on attention networks has it. */
+/* Slope for attention scores below 0, from the paper on attention networks. */
 static const float SLOPE = 0.2f;
 
 float
@@ -103,7 +103,7 @@ add_edge(struct network_batch *b, uint32_t from, uint32_t direction)
 	b->edge[b->nedges++] = (struct network_edge){from, direction};
 }
 
-/* Graphs are small: who reads an op is found by looking at all. */
+/* Graphs are small: the readers of an op are found by scanning all ops. */
 static void
 add_readers(struct network_batch *b, const struct network_graph *g, uint32_t i, uint32_t base)
 {
@@ -171,7 +171,7 @@ embed(struct network *w)
 		b->h[0]);
 }
 
-/* What each head makes of a node as the one that looks, and as the one that is seen. */
+/* The scores of a node for each head, as the attending node and as the attended one. */
 static void
 scores(const struct network_layer *l, const float *z, uint32_t n, float *score)
 {
@@ -307,7 +307,7 @@ fill(struct network_random *r, float *w, size_t n, int inputs)
 		w[i] = bound * network_uniform(r);
 }
 
-/* An op that no sample has keeps 0 for its code. */
+/* An op that no sample contains keeps 0 for its code. */
 struct network *
 network_create(const void *owner, uint64_t seed)
 {
@@ -317,7 +317,7 @@ network_create(const void *owner, uint64_t seed)
 
 	fill(&r, w->in[0], OP_FEATURES * WIDTH, OP_FEATURES);
 	for (int l = 0; l < LAYERS; l++) {
-		/* Half of that: each layer adds to what it gets. */
+		/* Half of that: each layer adds to its input. */
 		fill(&r, w->layer[l].weight[0], WIDTH * WIDTH, 4 * WIDTH);
 		fill(&r, w->layer[l].to, WIDTH, 2 * HEAD);
 		fill(&r, w->layer[l].from, WIDTH, 2 * HEAD);

@@ -1,7 +1,7 @@
 /*
- * Weights as a safetensors file. Beside the tensors stand, as bytes, `device`, the names of the ops
- * whose codes have weights, and the version of what the features mean. Where several networks
- * answer together, the tensors of the second are called member1.in and so on.
+ * Weights as a safetensors file. In addition to the tensors it holds, as bytes, `device`, the names
+ * of the ops whose codes have weights, and the version of the features' meaning. If several
+ * networks are averaged, the tensors of the second are called member1.in and so on.
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/estimate/network_impl.h"
@@ -10,12 +10,12 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Raised when a feature changes its meaning. */
+/* Incremented when a feature changes its meaning. */
 static const char version[] = "2";
 
 enum { NTENSORS = NETWORK_MEMBERS * (5 * LAYERS + 16) };
 
-/* What the file holds, in its order; rt_st_entry has no place for where the bytes are. */
+/* The contents of the file, in order; rt_st_entry has no field for the address of the bytes. */
 struct layout {
 	struct rt_st_entry entry[NTENSORS];
 	int64_t dims[NTENSORS][2];
@@ -44,7 +44,7 @@ add_floats(struct layout *l, const char *name, int64_t rows, int64_t columns, co
 	add(l, name, RT_f32, columns ? 2 : 1, rows, columns, data);
 }
 
-/* All of the member of that number, but for what belongs to codes. */
+/* All weights of member `number`, except those of codes. */
 static void
 add_weights(const void *owner, struct layout *l, const struct network *w, int number)
 {
@@ -89,7 +89,7 @@ has_weights(const struct network *w, int code)
 	return false;
 }
 
-/* The codes that some sample had, by name: numbers change from one version to the next. */
+/* The codes that some sample contained, by name: numbers change between versions. */
 static void
 add_codes(const void *owner, struct layout *l, const struct network *w)
 {

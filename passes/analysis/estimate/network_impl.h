@@ -17,17 +17,17 @@ enum {
 	POOLED = WIDTH + KERNEL_FEATURES,
 };
 
-/* How a node sees a neighbour: as itself, as what it reads, as what reads it. */
+/* Relations of a node to a neighbour: itself, an op that it reads, an op that reads it. */
 enum { SELF, READS, READ_BY, NDIRECTIONS };
 
 struct network_layer {
-	float weight[WIDTH][WIDTH]; /* [in][out], heads beside each other */
+	float weight[WIDTH][WIDTH]; /* [in][out], heads next to each other */
 	float bias[WIDTH];
 	float to[WIDTH], from[WIDTH]; /* attention: of the node, of its neighbour */
 	float direction[HEADS][NDIRECTIONS];
 };
 
-/* All that is learned; an array of floats. */
+/* All learned weights; usable as an array of floats. */
 struct network_weights {
 	float in[OP_FEATURES][WIDTH], in_bias[WIDTH];
 	float code[OP_NCODES][WIDTH];
@@ -47,10 +47,10 @@ struct network_norm {
 
 struct network_edge {
 	uint32_t from;      /* node */
-	uint32_t direction; /* of the node's look at it */
+	uint32_t direction; /* enum value: relation to the node */
 };
 
-/* What a batch of graphs makes of the network; room grows. */
+/* Intermediate values of the network for a batch of graphs; room grows. */
 struct network_batch {
 	uint32_t ngraphs, nnodes, nedges;
 	uint32_t graphs_room, nodes_room, edges_room;
@@ -59,7 +59,7 @@ struct network_batch {
 	uint32_t *first;           /* [nnodes + 1] */
 	struct network_edge *edge; /* [nedges] */
 	float *features;           /* [nnodes][OP_FEATURES] normalized */
-	/* [LAYERS + 1] what each layer gets, [LAYERS] that times weights, and what comes of
+	/* [LAYERS + 1] input of each layer, [LAYERS] that times the weights, and the output of
 	 * attention before ReLU: each [nnodes][WIDTH]. */
 	float *h[LAYERS + 1], *z[LAYERS], *o[LAYERS];
 	float *alpha[LAYERS], *logit[LAYERS];      /* [nedges][HEADS] */
@@ -72,7 +72,7 @@ struct network_random {
 	uint64_t state;
 };
 
-/* Uniform in [-1, 1), the same everywhere. */
+/* Uniform in [-1, 1), the same on all machines. */
 float network_uniform(struct network_random *r);
 
 struct network {
@@ -83,9 +83,9 @@ struct network {
 	struct network_weights *gradient, *m, *v; /* NULL before training */
 	uint64_t steps;
 	enum network_loss loss;
-	struct network *next;        /* answers, too; NULL: none */
+	struct network *next;        /* next member of the average; NULL: none */
 	struct gemm_library library; /* opened for the first batch */
-	float noise; /* half the width of what training adds to features; 0: nothing */
+	float noise; /* half the width of the noise that training adds to features; 0: none */
 	struct network_random random;
 };
 

@@ -11,7 +11,7 @@ static const float SLOPE = 0.2f; /* as in network.c */
 
 /* --- backward --- */
 
-/* Of a dense layer: what gy[n][DENSE] means for its weights, its bias and what it got. */
+/* For a dense layer: the gradients of its weights, bias and input from gy[n][DENSE]. */
 static void
 dense_back(const struct network *w, uint32_t in, const float *x, const float *weight,
 	const float *y, float *gy, float *gweight, float *gbias, float *gx)
@@ -136,7 +136,7 @@ prepare(struct network *w)
 	w->v = NEW(w, struct network_weights);
 }
 
-/* Of a difference; *slope receives its derivative. */
+/* The loss of a difference; *slope receives its derivative. */
 static double
 loss_of(enum network_loss kind, double d, double *slope)
 {
@@ -182,8 +182,8 @@ network_gradient(struct network *w, const struct network_graph *const *g, const 
 
 /* --- Adam --- */
 
-/* The usual constants; and weights decay, so that what few samples have stays small.
- * docs/estimator.md says what other decays, and other noise and epochs below, come to. */
+/* The usual constants; and weights decay, so that weights with few samples stay small.
+ * docs/estimator.md compares other decays, and other noise and epochs below. */
 static const float BETA1 = 0.9f, BETA2 = 0.999f, EPSILON = 1e-8f, DECAY = 0.3f;
 
 void
@@ -230,7 +230,7 @@ struct batch {
 	double *target, *weight;
 };
 
-/* What a network learns from. */
+/* Training data of a network. */
 struct lesson {
 	const struct network_graph *const *g;
 	const double *target, *weight;
@@ -299,7 +299,7 @@ set_norm(const struct moments *m, double n, float *shift, float *scale)
 	const double variance = n > 0 ? m->squares / n - mean * mean : 0;
 
 	*shift = (float)mean;
-	/* What is the same in all samples says nothing of others. */
+	/* A feature that is constant in all samples says nothing about other kernels. */
 	*scale = variance > 1e-6 ? (float)(1 / sqrt(variance)) : 0;
 }
 

@@ -12,15 +12,15 @@
 /* Tensor cores load 16 bytes at a time: rows of other sizes use narrower loads. */
 enum { ALIGNED_BYTES = 16 };
 
-/* An operand with at most this share of the bytes of the result is taken for a bias. */
+/* An operand with at most this share of the bytes of the result counts as a bias. */
 static const double BIAS_SHARE = 1.0 / 64;
 
-/* An op that goes through less than that share of what another does says nothing of the kernel. */
+/* An op that accesses less than this share of another's data does not characterize the kernel. */
 static const double MUCH = 1.0 / 16;
 
 /* --- one op --- */
 
-/* By a library of convolutions: a product that makes pixels x channels, or out x in channels and
+/* With a library of convolutions: a product that makes pixels x channels, or out x in channels and
  * window. */
 static struct reach_size
 conv_size(const struct ir_module *m, const struct ir_op *op, double f)
@@ -42,8 +42,8 @@ is_aligned(int64_t row, enum ir_dtype t)
 	return row * (int64_t)ir_dtype_bytes(t) % ALIGNED_BYTES == 0;
 }
 
-/* By a library of products: the last loop around them is its batch, if none adds up; for each turn
- * of the others it is called again. */
+/* With a library of products: the last loop around them is its batch, unless it sums; for each
+ * iteration of the others it is called again. */
 static struct reach_size
 gemm_size(const struct scheme_gemm *g, enum ir_dtype in, enum ir_dtype out)
 {
@@ -58,7 +58,7 @@ gemm_size(const struct scheme_gemm *g, enum ir_dtype in, enum ir_dtype out)
 	return s;
 }
 
-/* Products that no library does have the sizes that follow from what they read and write: of b
+/* Products without a library call have the sizes that follow from what they read and write: of b
  * pairs, f = b m n k multiplications, b m k and b k n elements, and b m n of the result. */
 static struct reach_size
 matrix_size(const struct ir_module *m, const struct ir_op *op, double f)
@@ -78,7 +78,7 @@ is_conv(const struct ir_op *op)
 	return op->code == OP_conv2d || op->code == OP_conv2d_data || op->code == OP_conv2d_filter;
 }
 
-/* Sets the size of a product, and its kind. */
+/* Sets the size and the kind of a product. */
 static void
 set_product(struct reach_op *r, const struct ir_module *m, const struct ir_op *op)
 {
@@ -198,7 +198,7 @@ reach_is_attention(const struct reach_sums *s)
 	return s->products > 1 && s->products == s->batched && s->exponential;
 }
 
-/* Is all that follows the products done by the library: a bias, a relu? */
+/* Does the library do everything after the products: a bias, a relu? */
 static bool
 library_ends(const struct reach_sums *s)
 {
@@ -213,7 +213,7 @@ library_ends(const struct reach_sums *s)
 	return others <= results * (1 + BIAS_SHARE);
 }
 
-/* The last kind in reach.def that much of the kernel is: a mean of a few numbers is not. */
+/* The last kind in reach.def that makes up much of the kernel: a mean of a few numbers does not. */
 enum reach_kernel
 reach_loops(const struct reach_sums *s)
 {
@@ -239,7 +239,7 @@ reach_loop_bytes(const struct reach_sums *s, int type)
 	return fmax(0, s->bytes[type] - s->read[type] - s->written[type]) + s->results[type];
 }
 
-/* Seconds of the loops that go through memory, all types one after the other, begun once. */
+/* Seconds of the loops over memory, all types one after the other, with one start. */
 static double
 memory_seconds(const struct reach_sums *s, const struct device *d)
 {
@@ -248,7 +248,7 @@ memory_seconds(const struct reach_sums *s, const struct device *d)
 
 	for (int t = 0; t < REACH_TYPES; t++) {
 		if (s->bytes[t] <= 0 && s->results[t] <= 0)
-			continue; /* most types: searches ask often */
+			continue; /* most types are unused, and searches call this often */
 		const struct reach *r = &d->reach[kernel][t];
 		const double bytes = reach_loop_bytes(s, t);
 		if (bytes <= 0)

@@ -1,9 +1,9 @@
 /*
- * Fitting what kernels reach. See reach_fit.h.
+ * Fitting reached rates of kernels. See reach_fit.h.
  *
- * The unknowns are the fields of the items that the kernels say anything of: log(share), and for a
+ * The unknowns are the fields of the items that the kernels determine: log(share), and for a
  * half-performance length the square root of its multiple of a usual one, so that it stays above 0.
- * A weak pull towards 0 decides what the kernels leave open.
+ * A weak pull towards 0 decides what the kernels leave undetermined.
  */
 #include "passes/analysis/estimate/reach_fit.h"
 
@@ -19,16 +19,16 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { MAX_PRODUCTS = 4 }; /* of a kernel: those with more are left out */
+enum { MAX_PRODUCTS = 4 }; /* of a kernel: those with more are ignored */
 
-/* A kernel of that many seconds counts half as much as a long one: clocks are coarse, and steps are
- * not made of short kernels. */
+/* A kernel of this many seconds counts half as much as a long one: clocks are coarse, and steps do
+ * not consist of short kernels. */
 static const double SHORT = 10e-6;
 
-/* A time whose runs are spread by so much counts half. */
+/* A time whose runs have this spread counts half. */
 static const double SPREAD = 0.1;
 
-/* Of residuals, of factors and of lengths: what is left open moves by it. */
+/* Strength of the pull, in residuals, for factors and for lengths. */
 static const double PULL = 0.008, PULL_LENGTH = 0.08;
 
 /* A kernel. */
@@ -54,7 +54,7 @@ struct unknown {
 
 struct reach_data {
 	struct device *device;
-	bool tf32; /* of what is being added: products of f32 are those of TF32 */
+	bool tf32; /* for added samples: products of f32 are those of TF32 */
 	struct sample *sample;
 	uint32_t n;
 	const char **profile;
@@ -206,7 +206,7 @@ is_factor(uint8_t field)
 	return field == FIELD_share || field == FIELD_unaligned;
 }
 
-/* Of an unknown: three quarters, 5 us, a quarter of a usual length. */
+/* Initial value of an unknown: three quarters, 5 us, a quarter of a usual length. */
 static double
 first_guess(uint8_t field)
 {
@@ -225,7 +225,7 @@ field_of(struct reach *r, uint8_t field)
 	return (double *)((char *)r + offset[field]);
 }
 
-/* What is used of each item: bit f: its field f. */
+/* Used fields of each item: bit f: its field f. */
 typedef uint32_t used_fields[REACH_KERNELS][REACH_TYPES];
 
 static void
@@ -239,7 +239,7 @@ use_product(used_fields used, const struct sample *s, const struct reach_op *p)
 	*u |= p->size.unaligned ? 1u << FIELD_unaligned : 0;
 }
 
-/* Types that libraries compute by the same sort of kernels. */
+/* Types for which libraries use similar kernels. */
 static uint8_t
 like(uint8_t type)
 {
@@ -248,7 +248,7 @@ like(uint8_t type)
 
 /*
  * The parameter of the last of n unknowns: calling a library takes the same for types that are
- * alike, and for products one at a time as in batches.
+ * alike, and for single and batched products.
  */
 static uint32_t
 parameter_of(const struct unknown *list, uint32_t n, const struct unknown *u, uint32_t *nparameters)
@@ -326,7 +326,7 @@ predict(const struct sample *s, const struct device *d)
 	return reach_kernel_seconds(&sums, d);
 }
 
-/* Of the kernels, then the pull of each unknown. */
+/* The residuals of the kernels, then the pull of each unknown. */
 static void
 residuals(void *data, const double *v, double *residual)
 {
@@ -363,7 +363,7 @@ fit(const struct reach_data *data, uint32_t left_out, struct fit *f, const void 
 	set_unknowns(data->device, f->unknown, f->nunknowns, v);
 }
 
-/* Of a profile; UINT32_MAX: of all. */
+/* The errors of a profile; UINT32_MAX: of all. */
 static struct reach_error
 error_of(const struct reach_data *data, uint32_t profile)
 {
@@ -397,7 +397,7 @@ write_error(FILE *out, const char *what, struct reach_error e)
 		what, e.n, 100 * e.mean, 100 * e.worst, 100 * e.sum);
 }
 
-/* To three digits, which say more than is known. */
+/* To three digits, more than is known. */
 static double
 rounded(double v)
 {
@@ -423,7 +423,7 @@ write_value(FILE *out, uint8_t field, double v)
 		fprintf(out, ", %s = %g", name[field], rounded(v));
 }
 
-/* Lengths far below a usual one are 0, which is the default. */
+/* Lengths far below a usual one are written as 0, the default. */
 static bool
 is_worth_writing(uint8_t field, double v)
 {

@@ -1,9 +1,9 @@
 /*
  * alpha-beta by weighted least squares: with y = alpha u + gamma x and weights 1/y, minimize the
  * sum of ((alpha u_i + gamma x_i) / y_i - 1)^2, so that 2 us of 10 count as much as 2 ms of 10. The
- * normal equations are two by two; where a coefficient would be negative it is 0 and the other is
- * fitted alone. Every measurement counts as much as any other: one that lies off the line is as
- * likely a property of the network as a disturbance, and `error` says that no line fits.
+ * normal equations are two by two; if a coefficient would be negative, it is 0 and the other is
+ * fitted alone. All measurements have equal weight: one off the line is as likely a property of the
+ * network as a disturbance, and `error` tells whether a line fits.
  */
 #include "passes/analysis/fit/alpha_beta.h"
 

@@ -10,11 +10,11 @@
 
 enum {
 	MAX_STEPS = 200,
-	MAX_TRIES = 20, /* of one step, each shorter than the one before */
+	MAX_TRIES = 20, /* per step, each try shorter than the one before */
 };
 
 static const double DIFFERENCE = 1e-6; /* of a parameter, for its derivative */
-static const double ENOUGH = 1e-10;    /* a step gains less than that share of the sum: done */
+static const double ENOUGH = 1e-10;    /* stop when a step gains less than this share of the sum */
 
 struct problem {
 	residuals_of *f;
@@ -22,7 +22,7 @@ struct problem {
 	uint32_t np, n;
 	double *residual, *moved;       /* [n] */
 	double *slope;                  /* [np][n] */
-	double *normal, *factor;        /* [np][np] J^T J, and what it is divided by */
+	double *normal, *factor;        /* [np][np] J^T J, and its factor */
 	double *gradient, *step, *next; /* [np] */
 };
 
@@ -46,7 +46,7 @@ dot(const double *a, const double *b, uint32_t n)
 	return sum;
 }
 
-/* The slopes, and the normal equations that they make. */
+/* The slopes, and the normal equations. */
 static void
 linearize(struct problem *p, double *parameter)
 {
@@ -86,7 +86,7 @@ factorize(struct problem *p, double damping)
 	return true;
 }
 
-/* The step that the factor leads to. */
+/* The step given by the factor. */
 static void
 solve(struct problem *p)
 {
@@ -103,7 +103,7 @@ solve(struct problem *p)
 	}
 }
 
-/* One step down; the new sum, or the old one where none is found. */
+/* One descending step; returns the new sum, or the old one if no step is found. */
 static double
 descend(struct problem *p, double *parameter, double sum, double *damping)
 {

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Writes what is left of the n observations with these parameters. */
+/* Writes the residuals of the n observations for these parameters. */
 typedef void residuals_of(void *data, const double *parameter, double *residual);
 
 /*

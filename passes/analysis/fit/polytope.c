@@ -1,12 +1,13 @@
 /*
- * The dual simplex method (Lemke 1954). A vertex is the place where as many rows as there are
- * variables meet; at first these are sides of the box, chosen so that no other vertex of the box is
- * better. While some row is violated, the worst one takes the place of that row of the vertex whose
- * multiplier allows it: the vertex stays the best one of the rows seen so far, and its value falls.
- * When none is violated it is the best of all. Where no row may leave, the violated row is a sum of
- * rows of the vertex with factors below zero: together they say 0 <= something negative.
+ * The dual simplex method (Lemke 1954). A vertex is the intersection of as many rows as there are
+ * variables; at first these are sides of the box, chosen so that no other vertex of the box is
+ * better. While some row is violated, the worst one replaces the row of the vertex whose multiplier
+ * allows it: the vertex stays optimal for the rows seen so far, and its value falls. When none is
+ * violated, it is the optimum. If no row may leave, the violated row is a sum of rows of the vertex
+ * with negative factors: together they say 0 <= something negative.
  *
- * Few variables: equations are solved anew at every vertex, so that errors do not add up.
+ * With few variables the equations are solved from scratch at every vertex, so that errors do not
+ * add up.
  */
 #include "passes/analysis/fit/polytope.h"
 
@@ -17,22 +18,22 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Vertices before we give up: hundreds have been seen for the hardest of a thousand random ones. */
+/* Maximum number of vertices: the hardest of a thousand random problems needed hundreds. */
 static const int max_vertices = 20000;
-/* A factor, or what is left of a pivot, below that is rounding. */
+/* A factor, or the rest of a pivot, below this is rounding. */
 static const double tiny = 1e-11;
-/* A row with a smaller factor does not leave: those that stay would be as good as dependent. */
+/* A row with a smaller factor does not leave: the remaining rows would be nearly dependent. */
 static const double least_pivot = 1e-7;
-/* Multipliers that differ by less are equal: those of the objective are about 1. */
+/* Multipliers that differ by less count as equal: those of the objective are about 1. */
 static const double about = 1e-9;
 
 struct simplex {
 	const struct polytope *p;
 	int n;
-	uint32_t *basis; /* [n] rows that meet */
+	uint32_t *basis; /* [n] intersecting rows */
 	double *matrix;  /* [n * n] scratch */
 	double *y;       /* [n] multipliers */
-	double *z;       /* [n] the violated row by rows of the basis */
+	double *z;       /* [n] the violated row as a combination of the basis */
 };
 
 double
@@ -93,7 +94,7 @@ solve(double *m, double *b, int n)
 	return true;
 }
 
-/* The point where the rows of the basis meet. */
+/* The intersection of the rows of the basis. */
 static bool
 vertex(struct simplex *s, double *x)
 {
@@ -102,7 +103,7 @@ vertex(struct simplex *s, double *x)
 	return solve(s->matrix, x, s->n);
 }
 
-/* `right` as a sum of the rows of the basis: their factors, in place. */
+/* `right` as a combination of the rows of the basis: their factors, in place. */
 static bool
 by_basis(struct simplex *s, double *right, double *row)
 {
@@ -114,7 +115,7 @@ by_basis(struct simplex *s, double *right, double *row)
 	return solve(s->matrix, right, s->n);
 }
 
-/* The row that is violated most, and by how much. */
+/* The most violated row, and by how much. */
 static uint32_t
 worst_row(const struct polytope *p, const double *x, double *by)
 {
@@ -140,9 +141,9 @@ worst_row(const struct polytope *p, const double *x, double *by)
 }
 
 /*
- * Which row of the basis leaves: the multiplier that reaches zero first; of those that do so at
- * about the same time the one with the largest factor, so that the rows that stay are far from
- * dependent (Harris 1973). -1: none does.
+ * The row of the basis that leaves: the one whose multiplier reaches zero first; of those that do
+ * so at about the same time, the one with the largest factor, so that the remaining rows are far
+ * from dependent (Harris 1973). -1: none.
  */
 static int
 leaving(const struct simplex *s)

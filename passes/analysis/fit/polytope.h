@@ -14,7 +14,7 @@ enum {
 
 struct polytope_row {
 	double a[POLYTOPE_TERMS], b;
-	int32_t variable[POLYTOPE_TERMS]; /* -1: this term and those behind it are none */
+	int32_t variable[POLYTOPE_TERMS]; /* -1: this term and all later ones are unused */
 };
 
 struct polytope {
@@ -22,16 +22,16 @@ struct polytope {
 	uint32_t nrows;
 	const struct polytope_row *row;
 	const double *box; /* [nvariables], positive */
-	double slack;      /* rows may be violated by so much */
+	double slack;      /* allowed violation of each row */
 };
 
 enum polytope_result {
 	POLYTOPE_OPTIMAL,
 	POLYTOPE_EMPTY, /* no point satisfies all rows */
-	POLYTOPE_LOST,  /* no end was found: rounding */
+	POLYTOPE_LOST,  /* no optimum was found because of rounding */
 };
 
-/* Rows, or sides of the box, that decide an answer: row r is r, a side is nrows or more. */
+/* Rows, or sides of the box, that prove an answer: r < nrows is row r, larger numbers are sides. */
 struct polytope_proof {
 	uint32_t *row; /* [nvariables + 1], array of the caller */
 	double *weight;
@@ -39,8 +39,8 @@ struct polytope_proof {
 };
 
 /*
- * Fills x[nvariables] where it is OPTIMAL. EMPTY: the weighted sum of the rows in `proof` (not
- * NULL) has nothing on its left and less than zero on its right.
+ * Fills x[nvariables] if the result is OPTIMAL. EMPTY: the weighted sum of the rows in `proof` (not
+ * NULL) has 0 on its left side and less than zero on its right side.
  */
 enum polytope_result polytope_maximize(
 	const struct polytope *p, const double *c, double *x, struct polytope_proof *proof);

@@ -1,4 +1,4 @@
-/* What follows from measured entries. */
+/* Values derived from measured entries. */
 #include "passes/analysis/profile/derive.h"
 
 #include "ir/base/alloc.h"
@@ -16,7 +16,7 @@ is_same_link(const struct profile_collective *a, const struct profile_collective
 	       strcmp(a->transport, b->transport) == 0;
 }
 
-/* The link of the group that list[first] is in, which is the first of its group. */
+/* The link of the group of list[first], which is the first of its group. */
 static bool
 put_link(const void *scratch, struct profile *p, const char *device,
 	const struct profile_collective *list, int n, int first)
@@ -56,7 +56,7 @@ derive_links(const void *scratch, struct profile *p, const char *device, bool an
 	return good;
 }
 
-/* Stores the median of n rates, unless it is there. */
+/* Stores the median of n rates, unless one is stored. */
 static bool
 put_rate(const void *scratch, struct profile *p, const char *device, const char *name, double *rate,
 	int n, bool anew)

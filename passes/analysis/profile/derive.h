@@ -1,4 +1,4 @@
-/* What follows from measured entries: fits of links, and rates for what nobody has measured. */
+/* Values derived from measured entries: fits of links, and rates for unmeasured kernels. */
 #ifndef PASSES_ANALYSIS_PROFILE_DERIVE_H
 #define PASSES_ANALYSIS_PROFILE_DERIVE_H
 
@@ -7,8 +7,8 @@
 /*
  * For the selected backend of a device: fits alpha and beta to the collectives of each transport,
  * kind, places and nodes; and the median rates of matrix products by element type, and of bytes in
- * the kernels that are none, of the ops with most ranks. `anew`: also in place of what is there.
- * One transaction. False: reported.
+ * other kernels, from the ops with most ranks. `anew`: also replaces existing values. One
+ * transaction. False: reported.
  */
 bool profile_derive(struct profile *p, const char *device, bool anew);
 

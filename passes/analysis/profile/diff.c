@@ -8,7 +8,8 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Links are compared by what a message of that size takes: where latency and bandwidth both count.
+/* Links are compared by the time of a message of this size, where latency and bandwidth both
+ * matter.
  */
 #define LINK_BYTES 65536.0
 
@@ -43,7 +44,7 @@ read_records(const void *owner, struct profile *p, const char *device, struct re
 	struct profile_collective *c;
 	struct profile_link *l;
 	struct profile_field *f;
-	/* The backend that counts, but all transports. */
+	/* The selected backend, but all transports. */
 	profile_select(p, NULL, PROFILE_ALL);
 	int nops = profile_ops(owner, p, device, &op);
 	int ncollectives = profile_collectives(owner, p, device, &c);

@@ -11,10 +11,10 @@ struct profile_difference {
 };
 
 /*
- * Writes a table of what differs between the entries that count in two profiles (profile_select):
- * what changed by more than `tolerance` of the first value and more than the spreads of both, what
- * was added, what was removed. Two profiles of one device each are compared even if the devices
- * differ, with a line that says so. False: reported.
+ * Writes a table of the differences between the selected entries of two profiles (profile_select):
+ * entries that changed by more than `tolerance` of the first value and more than the spreads of
+ * both, added entries, removed entries. Two profiles of one device each are compared even if the
+ * devices differ, with a line that says so. False: reported.
  */
 bool profile_diff(FILE *out, struct profile *a, struct profile *b, double tolerance,
 	struct profile_difference *found);

@@ -1,4 +1,4 @@
-/* Entries of the profile data base: rows into and out of its tables. */
+/* Entries of the profile database: rows into and out of its tables. */
 #include "passes/analysis/profile/internal.h"
 
 #include "ir/base/vec.h"
@@ -14,7 +14,7 @@ profile_buffers_name(enum profile_buffers b)
 	return name[b];
 }
 
-/* What a put binds: one letter a value. */
+/* Binds the values of a put: one letter per value. */
 struct binder {
 	sqlite3_stmt *s;
 	int n;
@@ -61,7 +61,7 @@ end_put(struct profile *p, struct binder *b)
 	return good;
 }
 
-/* Nothing is put in that could not be read again. */
+/* Rejects entries that could not be read again. */
 static bool
 is_fine(struct profile *p, const char *table, const char *key, const char *fault)
 {
@@ -157,7 +157,7 @@ struct reader {
 	bool failed;
 };
 
-/* Fills *entry from the present row; texts are owned by r->list. */
+/* Fills *entry from the current row; texts are owned by r->list. */
 typedef void read_row(struct reader *r, void *entry);
 
 static char *
@@ -167,7 +167,7 @@ column_text(const struct reader *r, int column)
 	return TEXT(r->list, "%s", t ? (const char *)t : "");
 }
 
-/* What is not a number comes out as one that no entry may have. */
+/* A value that is not a number becomes one that no entry may have. */
 static double
 column_number(const struct reader *r, int column)
 {
@@ -294,7 +294,7 @@ profile_ops(const void *owner, struct profile *p, const char *device, struct pro
 	struct reader r = {.profile = p, .table = "op", .device = device};
 	char *backend = profile_chosen_backend(NULL, p, "op", device);
 	const char *const texts[] = {device, backend};
-	/* Names of buffers: "step" sorts behind "rotate" but comes first. */
+	/* Names of buffers: "step" sorts after "rotate" but comes first. */
 	int n = get(owner, &r,
 		"SELECT key, ranks, buffers, median, spread, runs, flops, bytes, time FROM op "
 		"WHERE device = ? AND backend = ? ORDER BY key, ranks, buffers DESC",

@@ -1,4 +1,4 @@
-/* Whole profiles as text: all entries of a data base, sorted, and back, all of them or none. */
+/* Whole profiles as text: all entries of a database, sorted, and back, all of them or none. */
 #include "passes/analysis/profile/internal.h"
 #include "passes/analysis/profile/text.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* A profile of a hundred thousand kernels; more is another kind of file. */
+/* Room for a hundred thousand kernels; a larger file is not a profile. */
 #define TEXT_MAX ((size_t)256 << 20)
 
 enum { READ_CHUNK = 1 << 16 };
@@ -69,7 +69,7 @@ profile_text_write(struct profile *p, FILE *out)
 	return good;
 }
 
-/* One line of a text that is being loaded; false: nothing can be stored any more. */
+/* Loads one line of a text; false: nothing can be stored any more. */
 static bool
 load_line(struct profile *p, struct diag *d, struct ir_loc at, const char *line, size_t n,
 	char **device)
@@ -106,7 +106,7 @@ check_first_line(struct diag *d, uint32_t base, const char *text)
 	return good;
 }
 
-/* All lines; nothing is stored where p is NULL. */
+/* Loads all lines; nothing is stored if p is NULL. */
 static bool
 load_lines(struct profile *p, struct diag *d, uint32_t base, const char *text, size_t length)
 {

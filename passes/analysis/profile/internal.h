@@ -1,4 +1,4 @@
-/* What the files of the profile data base share. */
+/* What the files of the profile database share. */
 #ifndef PASSES_ANALYSIS_PROFILE_INTERNAL_H
 #define PASSES_ANALYSIS_PROFILE_INTERNAL_H
 
@@ -10,7 +10,7 @@ struct profile {
 	sqlite3 *db;
 	struct diag *diag;
 	char *path;
-	char *backend, *transport; /* NULL: chosen by the entries that there are */
+	char *backend, *transport; /* NULL: chosen from the existing entries */
 	char *warned;              /* the device whose backend was last warned about */
 	bool begun;                /* the savepoint is a transaction of its own */
 };
@@ -19,7 +19,7 @@ struct profile {
 bool profile_fail(struct profile *p, const char *doing);
 
 /*
- * A transaction that may be inside of another; released with or without what it wrote. Where it is
+ * A transaction that may be nested in another; `keep`: commit its writes, else roll back. If it is
  * not, it waits for other writers at once: SQLite fails, and does not wait, where a transaction has
  * read what another process then changes, and writes after that.
  */

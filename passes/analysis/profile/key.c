@@ -1,5 +1,5 @@
 /*
- * The key of an op: what decides how long its kernel takes, as text.
+ * The key of an op: text that determines how long its kernel takes.
  *
  *     matmul (f32[32,784], f32[784,512]) -> f32[32,512]
  *     add (f32[32,512], f32[]=0.5) -> f32[32,512]
@@ -7,15 +7,15 @@
  *     iota (){dim=0} -> i32[8/2]
  *     allreduce 4 x 1048576
  *
- * Ops with one key have one kernel, up to names (test/random/keys_test.c). Shapes are local, so
- * that the same kernel has one key in every layout; only ops whose result depends on where a slice
- * is, or on the whole size, show how a dimension is split. A constant that the kernel holds is
- * given by its value; `@` marks an operand that not all places have which compute. Values inside a
- * fuse are numbered, operands first, in the order in which the body uses them. Left out: names,
- * seeds, and attributes with their default.
+ * Ops with the same key have the same kernel, up to names (test/random/keys_test.c). Shapes are
+ * local, so that the same kernel has one key in every layout; only ops whose result depends on the
+ * position of a slice, or on the global size, show how a dimension is split. A constant inside the
+ * kernel is given by its value; `@` marks an operand that some of the computing places lack. Values
+ * inside a fuse are numbered, operands first, in the order in which the body uses them. Left out:
+ * names, seeds, and attributes with their default.
  *
- * A product that leaves something out in its place says outside of which bands of indices of its
- * form (ir/loops/band/band.h): that its result is not read there, or its operand is 0, if operands
+ * A product that skips masked work in its context names the bands of indices of its form
+ * (ir/loops/band/band.h) outside of which its result is not read, or its operand is 0, if operands
  * of the kernel are, which the kernel tests:
  *
  *     ... within(result 1,2: ..0)    within(0 1,2: ..0 if 3 1,2: ..0)
@@ -31,7 +31,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* A text that grows; a search asks for many keys, so appending is cheap. */
+/* A growing text; a search needs many keys, so appending is cheap. */
 struct text {
 	const void *owner;
 	char *s; /* talloc */
@@ -130,7 +130,7 @@ matters(const struct ir_row *row, const struct ir_attr *a)
 	return strcmp(a->key, "seed") != 0 && strcmp(a->key, "axis") != 0;
 }
 
-/* " {dims=[1]}", or nothing. Attributes stand in the order of the op's row. */
+/* " {dims=[1]}", or nothing. Attributes are in the order of the op's row. */
 static void
 put_attrs(struct text *t, const struct ir_module *m, const struct ir_op *op)
 {
@@ -148,8 +148,8 @@ put_attrs(struct text *t, const struct ir_module *m, const struct ir_op *op)
 		put(t, "}");
 }
 
-/* Does the kernel of an op know where its slice is, or the whole size? Its row says so: by a
- * computed position, or a word for a position or a size. */
+/* Does the kernel of an op depend on the position of its slice, or on the global size? Its row says
+ * so: by a computed position, or a word for a position or a size. */
 static bool
 is_positional(const struct ir_module *m, const struct ir_op *op)
 {
@@ -171,7 +171,7 @@ is_split(const struct ir_module *m, const struct ir_type *t)
 	return false;
 }
 
-/* Is an operand on fewer places than the result? There it counts as 0. */
+/* Is an operand on fewer places than the result? It counts as 0 on the others. */
 static bool
 is_absent(const struct ir_module *m, const struct ir_op *op, int j)
 {
@@ -182,7 +182,7 @@ is_absent(const struct ir_module *m, const struct ir_op *op, int j)
 	return false;
 }
 
-/* What an op inside of a fuse reads by an argument is what the fuse reads. */
+/* An op inside of a fuse that reads an argument reads the operand of the fuse. */
 static void
 put_constant(struct text *t, const struct ir_value *v)
 {
@@ -237,8 +237,8 @@ number_of(const struct numbers *n, const struct ir_block *body, const struct ir_
 	return number + v->index;
 }
 
-/* What an op inside of a fuse says beside its operands: sources their type, others what places make
- * of it. */
+/* What the key of an op inside of a fuse contains besides its operands: for sources their type, for
+ * others what places make of it. */
 static void
 put_inner_types(struct text *t, const struct ir_module *m, const struct ir_op *op)
 {
@@ -273,7 +273,7 @@ put_band(struct text *t, const struct band *b)
 		put_int(t, b->high);
 }
 
-/* What a product leaves out. `number` of the operands of the kernel; NULL: as they are. */
+/* The bands that a product skips. `number` of the operands of the kernel; NULL: in their order. */
 static void
 put_bands(struct text *t, struct bands *bands, const struct ir_op *op, const uint32_t *number)
 {

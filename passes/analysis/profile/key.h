@@ -18,12 +18,12 @@ char *cost_op_key(const void *owner, const struct ir_module *m, const struct ir_
 DOPT_API_END
 
 /*
- * The same of a kernel in its place, as hosts run and measure it: with what its products leave out
- * (ir/loops/band/band.h).
+ * The same for a kernel in its context, as hosts run and measure it: with the masked work that its
+ * products skip (ir/loops/band/band.h).
  *
  *     contract (f32[8,256,64], f32[8,256,64]) {spec=btd,bsd->bts} within(result 1,2: ..0) -> ...
  *
- * `bands`: of the module; NULL: nothing is left out, as on other devices.
+ * `bands`: of the module; NULL: nothing is skipped, as on other devices.
  */
 struct bands;
 char *cost_kernel_key(

@@ -1,6 +1,6 @@
 /*
- * Reads a key. See key_read.h and, for what keys look like, key.c. What it cannot read it leaves: a
- * kernel counts only if its own key is equal to the one that was read.
+ * Reads a key. See key_read.h and, for the form of keys, key.c. Unreadable parts are skipped: a
+ * kernel is accepted only if its own key is equal to the one that was read.
  */
 #include "passes/analysis/profile/key_read.h"
 
@@ -45,7 +45,7 @@ expect(struct reader *r, const char *text)
 		r->failed = true;
 }
 
-/* Up to a byte of `end`. */
+/* Reads up to a byte of `end`. */
 static bool
 take_word(struct reader *r, const char *end, char *word, size_t room)
 {
@@ -258,7 +258,7 @@ add_value(struct reader *r, struct ir_value *v)
 		r->value[r->nvalues++] = v;
 }
 
-/* What is sought of an op before it is made: inference reports, and here nobody is to hear. */
+/* Checks an op before it is made: inference would report errors, which must not appear here. */
 static struct ir_value *
 make_op(struct reader *r, struct ir_builder *b, int code, struct ir_value **v, int n,
 	const struct ir_attr *attr, int nattrs, const struct ir_type *type)
@@ -300,13 +300,13 @@ take_inner(struct reader *r, struct ir_builder *b)
 	expect(r, ";");
 }
 
-/* "{ 2 = ...; yield(2); } -> f32[32]"; the operands are there. */
+/* "{ 2 = ...; yield(2); } -> f32[32]"; the operands exist already. */
 static struct ir_op *
 take_fuse(struct reader *r, struct ir_value **operand, int noperands)
 {
 	struct ir_value *v[MAX_NAME];
 
-	/* Results are known when the body is: the fuse is made again then. */
+	/* Results are known after the body: the fuse is then made again. */
 	struct ir_op *fuse =
 		ir_op_create(r->m, OP_fuse, LOC_NONE, operand, noperands, NULL, 0, MAX_NAME);
 	ir_op_make_body(r->m, fuse);
@@ -328,7 +328,7 @@ take_fuse(struct reader *r, struct ir_value **operand, int noperands)
 	return fuse;
 }
 
-/* "{dims=[1]} -> f32[32]", or without attributes; the operands are there. */
+/* "{dims=[1]} -> f32[32]", or without attributes; the operands exist already. */
 static struct ir_op *
 take_one(struct reader *r, int code, struct ir_value **operand, int noperands)
 {

@@ -1,4 +1,4 @@
-/* Times of kernels that were measured more than once, or not well. See profile.h. */
+/* Times of kernels that were measured several times, or badly. See profile.h. */
 #include "passes/analysis/profile/profile.h"
 
 #include <limits.h>
@@ -6,8 +6,9 @@
 #include <string.h>
 
 /*
- * Half the width of the confidence interval (95 %) of a median, in spreads over the root of the
- * runs: of normal errors the spread is 1.349 and the error of a median 1.253 standard deviations.
+ * Half the width of the 95 % confidence interval of a median, as a multiple of the spread over the
+ * root of the number of runs: for normal errors the spread is 1.349 and the standard error of a
+ * median 1.253 standard deviations.
  */
 static const double HALF_WIDTH = 1.96 * 1.253 / 1.349;
 

@@ -13,11 +13,11 @@
 /* More than any version has, 23 with per-iteration reports and bitwise checks. */
 enum { COLUMNS_MAX = 32 };
 
-/* Machines of one run; the ranks of any others are taken to be on these. More than any cluster that
- * nccl-tests were published of. */
+/* Machines of one run; the ranks of any others are assumed to be on these. More than any cluster
+ * with published nccl-tests. */
 enum { HOSTS_MAX = 4096 };
 
-/* Iterations beyond are no number that anybody asked for; sums stay in an int. */
+/* Larger counts of iterations are not plausible; sums stay within an int. */
 enum { RUNS_MAX = 1000000 };
 
 struct word {
@@ -25,7 +25,7 @@ struct word {
 	size_t n;
 };
 
-/* Where the columns of a table are; -1: it has none. */
+/* Positions of the columns of a table; -1: missing. */
 struct columns {
 	int n, count, type;
 	int time[2], wrong[2]; /* out of place, in place */
@@ -45,7 +45,7 @@ struct reader {
 	int hosts;
 	int iterations;
 	struct columns columns; /* n = 0: no table so far */
-	bool open;              /* rows of a table whose end is still to come */
+	bool open;              /* rows of a table whose end has not been read */
 	bool any, good;
 	struct profile_collective *list;
 	uint32_t n;
@@ -70,7 +70,7 @@ word_is(struct word w, const char *text)
 	return w.n == strlen(text) && memcmp(w.at, text, w.n) == 0;
 }
 
-/* The words of a line, COLUMNS_MAX at most. */
+/* The words of a line, at most COLUMNS_MAX. */
 static int
 split(struct word line, struct word *word)
 {
@@ -102,7 +102,7 @@ number(struct word w, double *value)
 	return !*end && isfinite(*value);
 }
 
-/* What follows `key` in the line; NULL: the line does not have it. */
+/* The text after `key` in the line; NULL: the line does not contain it. */
 static const char *
 after(struct word line, const char *key)
 {
@@ -239,7 +239,7 @@ size_of_type(struct word type)
 	return 0;
 }
 
-/* The count is of what each rank sends or gets; some collectives have as many parts as ranks. */
+/* The count is what each rank sends or receives; some collectives have one part per rank. */
 static bool
 check_size(struct reader *r, const struct word *word, double bytes, int places)
 {
@@ -279,7 +279,7 @@ read_time(struct reader *r, const struct word *word, int which)
 		FAULT(r, w, "expected a number of wrong elements, found '%.*s'", (int)w.n, w.at);
 		return 0;
 	}
-	if (wrong > 0) { /* -1: not looked at */
+	if (wrong > 0) { /* -1: not checked */
 		FAULT(r, w, "%.*s elements of the result are wrong", (int)w.n, w.at);
 		return 0;
 	}
@@ -316,7 +316,7 @@ see_row(struct reader *r, struct word line, const struct word *word, int n)
 	if (r->kind == RT_COLL_KINDS) {
 		FAULT(r, line,
 			"the text does not name the test; give the collective that it measured");
-		r->columns.n = 0; /* once is enough */
+		r->columns.n = 0; /* reported only once */
 		return;
 	}
 	int places = places_of(r, line);
@@ -330,7 +330,7 @@ see_row(struct reader *r, struct word line, const struct word *word, int n)
 		add(r, places, bytes, a, b);
 }
 
-/* The end of a test; the next one says anew what it is. */
+/* The end of a test; the next one names its collective again. */
 static void
 see_end(struct reader *r, struct word line, const char *bad)
 {
@@ -408,7 +408,7 @@ compare(const void *a, const void *b)
 	return (x->median > y->median) - (x->median < y->median);
 }
 
-/* Rows of one size, of several types or operations: their median, and how far they are apart. */
+/* Rows of one size, of several types or operations: their median, and their spread. */
 static uint32_t
 merge(struct profile_collective *list, uint32_t n)
 {

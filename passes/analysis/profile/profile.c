@@ -1,6 +1,6 @@
 /*
- * The profile data base on SQLite. Write-ahead logging lets readers go on while one process writes;
- * a writer waits for another one up to BUSY_MS.
+ * The profile database on SQLite. Write-ahead logging lets readers continue while one process
+ * writes; a writer waits for another one up to BUSY_MS.
  */
 #include "passes/analysis/profile/internal.h"
 
@@ -16,8 +16,8 @@
 
 enum {
 	BUSY_MS = 10000,   /* a writer holds the file for milliseconds: 10 s mean a stuck one */
-	BUSY_STEP_MS = 10, /* between tries where SQLite does not wait by itself */
-	APPLICATION = 0x646f7074 /* "dopt": tells our files from other SQLite files */
+	BUSY_STEP_MS = 10, /* between tries if SQLite does not wait by itself */
+	APPLICATION = 0x646f7074 /* "dopt": distinguishes our files from other SQLite files */
 };
 
 static const char schema[] =
@@ -57,7 +57,7 @@ execute(struct profile *p, const char *sql, const char *doing)
 	return sqlite3_exec(p->db, sql, NULL, NULL, NULL) == SQLITE_OK || profile_fail(p, doing);
 }
 
-/* The integer that a pragma answers; -1 after reporting a failure. */
+/* The integer result of a pragma; -1 after reporting a failure. */
 static int64_t
 pragma(struct profile *p, const char *sql)
 {
@@ -73,7 +73,7 @@ pragma(struct profile *p, const char *sql)
 	return v;
 }
 
-/* Makes the tables in a new, empty file; called with the write lock. */
+/* Creates the tables in a new, empty file; called with the write lock. */
 static bool
 make_tables(struct profile *p)
 {
@@ -101,7 +101,7 @@ check_version(struct profile *p, int64_t application, int64_t version)
 	return application == APPLICATION && version == PROFILE_SCHEMA;
 }
 
-/* Another process may make the tables just now: where the first mark is there, so is the second. */
+/* Another process may be creating the tables: if the first mark exists, so does the second. */
 static bool
 is_ours(struct profile *p)
 {
@@ -109,11 +109,11 @@ is_ours(struct profile *p)
 	return check_version(p, application, pragma(p, "PRAGMA user_version"));
 }
 
-/* An empty file gets its tables; two processes may try at the same time. */
+/* Creates the tables in an empty file; two processes may try at the same time. */
 static bool
 prepare_for_writing(struct profile *p)
 {
-	int code = SQLITE_BUSY; /* for changing the mode SQLite does not always wait */
+	int code = SQLITE_BUSY; /* when changing the mode, SQLite does not always wait */
 	for (int ms = 0; code == SQLITE_BUSY && ms < BUSY_MS; ms += BUSY_STEP_MS) {
 		code = sqlite3_exec(p->db, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
 		if (code == SQLITE_BUSY)
@@ -121,7 +121,7 @@ prepare_for_writing(struct profile *p)
 	}
 	if (code != SQLITE_OK)
 		return profile_fail(p, "open it for writing");
-	/* A crash of the program loses nothing; one of the machine the last entries, not the rest.
+	/* A crash of the program loses nothing; one of the machine only the last entries.
 	 */
 	if (!execute(p, "PRAGMA synchronous = NORMAL", "write to it") ||
 		!execute(p, "BEGIN IMMEDIATE", "write to it"))
@@ -135,7 +135,7 @@ prepare_for_writing(struct profile *p)
 	return false;
 }
 
-/* A file that is not ours must not be changed, not even its mode. */
+/* A foreign file must not be changed, not even its mode. */
 static bool
 is_foreign(struct profile *p)
 {
@@ -158,7 +158,7 @@ is_text(const char *path)
 	return n == strlen(PROFILE_TEXT_MARK) && strcmp(head, PROFILE_TEXT_MARK) == 0;
 }
 
-/* A data base in memory with the entries of a text. */
+/* A database in memory with the entries of a text. */
 static bool
 open_text(struct profile *p)
 {
@@ -170,9 +170,9 @@ open_text(struct profile *p)
 }
 
 /*
- * Creates the file with its tables, all at once: under another name, which then becomes a link to
- * it. Of several processes one is first, and the others open what it has made. Where the file
- * system has no links, the tables are made in place (prepare_for_writing).
+ * Creates the file with its tables atomically: under a temporary name, which is then linked to the
+ * final one. If several processes do so, one is first, and the others open its file. If the file
+ * system has no links, the tables are created in place (prepare_for_writing).
  */
 static bool
 create(struct profile *p)
@@ -187,7 +187,7 @@ create(struct profile *p)
 	umask(mask);
 	if (fd < 0) {
 		talloc_free(made);
-		return true; /* opening it says why not */
+		return true; /* opening it reports the reason */
 	}
 	fchmod(fd, 0666 & ~mask);
 	close(fd);
@@ -195,7 +195,7 @@ create(struct profile *p)
 	bool good = sqlite3_open_v2(name, &made->db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK
 			    ? prepare_for_writing(made)
 			    : profile_fail(made, "open it");
-	talloc_free(made); /* its log goes with it */
+	talloc_free(made); /* its log is freed with it */
 	if (good)
 		link(name, p->path);
 	unlink(name);
@@ -227,9 +227,10 @@ has_log(const struct profile *p)
 }
 
 /*
- * Opens a file again that cannot be written, nor files beside it, which SQLite needs for what
- * several processes may read while one writes. Here nobody can write it. A log that a process has
- * left is read into memory, which SQLite does where nothing is locked; without one the file is all.
+ * Opens a file again if neither it nor its folder can be written: SQLite needs extra files there
+ * for databases that are read during writes. Here no process can write it. A log left by another
+ * process is read into memory, which SQLite does in exclusive mode; without a log the file is
+ * complete.
  */
 static bool
 open_immutable(struct profile *p)

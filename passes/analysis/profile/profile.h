@@ -1,15 +1,15 @@
 /*
- * The profile data base: what was measured, one SQLite file that several processes may read and
- * write at once. An entry belongs to a device, the hardware by name, and to a backend, the code and
- * the libraries that ran on it:
+ * The profile database: measurements, in one SQLite file that several processes may read and write
+ * at once. An entry belongs to a device, the hardware by name, and to a backend, the code and the
+ * libraries that ran on it:
  *
- *     op          key, ranks at work at once, way of measuring  ->  seconds, flops, bytes
+ *     op          key, concurrent ranks, way of measuring  ->  seconds, flops, bytes
  *     collective  transport, kind, places, nodes, bytes  ->  seconds
  *     link        transport, kind, places, nodes  ->  alpha and beta, fitted to the collectives
  *     field       transport or none, name  ->  a value of device.def: wait, step, slowdown ...
  *
- * The same entries as text, one a line, are in text.h; a file of that form is opened for
- * reading like a data base.
+ * The same entries as text, one a line, are in text.h; a file of that form is opened for reading
+ * like a database.
  */
 #ifndef PASSES_ANALYSIS_PROFILE_H
 #define PASSES_ANALYSIS_PROFILE_H
@@ -21,10 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Raised when a table changes; a file of another version is refused. */
+/* Incremented when a table changes; a file of another version is refused. */
 #define PROFILE_SCHEMA 2
 
-/* The transport with which profile_select gives the entries of all. */
+/* The transport for which profile_select selects the entries of all transports. */
 #define PROFILE_ALL "*"
 
 /* The transport of collectives that are those of the MPI library (-algorithm=mpi). */
@@ -33,12 +33,12 @@
 struct profile;
 
 enum profile_mode {
-	PROFILE_READ,  /* the file must exist; a data base, or text */
-	PROFILE_WRITE, /* a data base; it is made if it does not exist */
+	PROFILE_READ,  /* the file must exist; a database, or text */
+	PROFILE_WRITE, /* a database; created if it does not exist */
 };
 
 /*
- * Opens a file. NULL after reporting why: missing, no data base, another program's, another
+ * Opens a file. NULL after reporting why: missing, not a database, another program's, another
  * version, text with errors. Closed when `owner` or the profile is freed.
  */
 struct profile *profile_open(
@@ -56,7 +56,7 @@ const char *profile_buffers_name(enum profile_buffers b);
 
 struct profile_op {
 	const char *key;
-	int ranks;     /* that ran the same at once, sharing caches and memory; at least 1 */
+	int ranks;     /* concurrent ranks of the same op, sharing caches and memory; at least 1 */
 	double median; /* seconds, above 0 */
 	double spread; /* (third - first quartile) / median */
 	int runs;      /* at least 1 */
@@ -107,10 +107,10 @@ const char *profile_field_fault(const struct profile_field *f);
  */
 void profile_select(struct profile *p, const char *backend, const char *transport);
 
-/* The backend of this build: "host 0.1.0, code 1a2b3c4d, ...". `cuda`: of that target. */
+/* The backend of this build: "host 0.1.0, code 1a2b3c4d, ...". `cuda`: that of the CUDA target. */
 const char *profile_backend(bool cuda);
 
-/* The name of this machine in a profile: its processor and how many there are; talloc. */
+/* The name of this machine in a profile: its processor and how many it has; talloc text. */
 char *profile_this_device(const void *owner);
 
 /* Many writes in one transaction, which is faster and all or nothing. False: reported. */
@@ -144,26 +144,26 @@ int profile_devices(const void *owner, struct profile *p, char ***list);
 int profile_backends(const void *owner, struct profile *p, const char *device, char ***list);
 
 /*
- * One entry for two independent measurements of a kernel, the later one's but for the numbers: the
- * mean of the medians, each weighted by its runs; the spread is the larger one, or how far the
+ * One entry for two independent measurements of a kernel: that of the later one, except for the
+ * mean of the medians, each weighted by its runs, and the spread: the larger one, or how far the
  * medians are apart.
  */
 struct profile_op profile_op_mean(const struct profile_op *a, const struct profile_op *b);
 
 /*
- * Seconds of a kernel for who chooses among many: who takes the least of many numbers that are off
- * by chance takes one that is too low. The median; but where runs were so few or so far apart that
- * its confidence interval (95 %) goes beyond PROFILE_PRECISION, the median and what it goes beyond.
+ * Seconds of a kernel for choosing the fastest of many: the minimum of many noisy numbers is biased
+ * low. It is the median; if runs were so few or so far apart that its 95 % confidence interval
+ * exceeds PROFILE_PRECISION, the excess is added.
  */
-#define PROFILE_PRECISION 0.02 /* what measuring ends at: runtime/measure/impl.h */
+#define PROFILE_PRECISION 0.02 /* where measuring stops: runtime/measure/impl.h */
 double profile_op_careful(const struct profile_op *op);
 
 /* Is it a kernel of several ops? */
 bool profile_op_is_fuse(const struct profile_op *op);
 
 /*
- * By binary search in a list as above. The op of that key with as many ranks at work, or else with
- * the nearest number; measured in the step rather than rotating. NULL: none.
+ * The op of that key with this number of ranks, or else the nearest number, by binary search in a
+ * list as above; prefers one measured in the step to a rotating one. NULL: none.
  */
 const struct profile_op *profile_find_op(
 	const struct profile_op *list, int n, const char *key, int64_t ranks);

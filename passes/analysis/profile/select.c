@@ -1,6 +1,6 @@
 /*
- * Which entries of a profile count: the backend whose code made them, the transport, and the one
- * nearest to what is asked for. Also what values an entry may have at all.
+ * Selects entries of a profile: the backend whose code made them, the transport, and the entry
+ * nearest to a request. Also defines which values an entry may have.
  */
 #include "passes/analysis/profile/internal.h"
 
@@ -64,7 +64,7 @@ profile_query(const void *owner, struct profile *p, const char *sql, int n, cons
 	return result;
 }
 
-/* Measured by dopt, and not by this one? Other programs' figures do not go stale. */
+/* Measured by another build of dopt? Figures of other programs do not go stale. */
 static bool
 is_stale(const char *backend)
 {

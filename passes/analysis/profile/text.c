@@ -1,4 +1,4 @@
-/* Lines of a profile as text: written, and read with the place of every fault. */
+/* Lines of a profile as text: writing, and reading with the position of every fault. */
 #include "passes/analysis/profile/text.h"
 
 #include "ir/base/alloc.h"
@@ -57,7 +57,7 @@ profile_text_op(FILE *out, const struct profile_op *op)
 	fprintf(out, " key=%s\n", op->key);
 }
 
-/* What a message is told by. */
+/* The fields that identify a message. */
 static void
 put_message(FILE *out, const char *what, const char *transport, enum rt_coll_kind kind, int places,
 	int nodes)
@@ -141,7 +141,7 @@ complain(struct reading *r, const char *begin, size_t n, const char *format, ...
 	r->wrong = true;
 }
 
-/* Splits what stands behind the first word. */
+/* Splits the text after the first word. */
 static void
 read_words(struct reading *r, const char *p)
 {
@@ -160,7 +160,7 @@ read_words(struct reading *r, const char *p)
 		struct word *w = &r->word[r->nwords++];
 		*w = (struct word){.name = p, .nname = (size_t)(equals - p), .value = equals + 1};
 		if (w->nname == 3 && memcmp(p, "key", 3) == 0)
-			stop = r->end; /* a key has blanks */
+			stop = r->end; /* a key contains blanks */
 		w->nvalue = (size_t)(stop - w->value);
 		p = stop;
 	}
@@ -269,7 +269,7 @@ take_buffers(struct reading *r)
 	return PROFILE_STEP;
 }
 
-/* Every word is known, and the values make sense. */
+/* Checks that every word is known and the values are valid. */
 static void
 finish(struct reading *r, const char *fault)
 {

@@ -21,7 +21,7 @@
 
 #include <stdio.h>
 
-/* What every text begins with; the version behind it is PROFILE_SCHEMA. */
+/* The first line of every text begins with it; PROFILE_SCHEMA, the version, follows. */
 #define PROFILE_TEXT_MARK "dopt-profile "
 
 /* Writes all entries of all devices and backends. False: reported (reading failed, not writing). */
@@ -65,13 +65,13 @@ struct profile_line {
 struct profile_line profile_text_line(
 	const void *owner, struct diag *d, struct ir_loc at, const char *line, size_t length);
 
-/* Puts what a line says into the profile; `device` is that of the last PROFILE_DEVICE line. */
+/* Stores the entry of a line in the profile; `device` is that of the last PROFILE_DEVICE line. */
 bool profile_text_store(struct profile *p, const char *device, const struct profile_line *line);
 
 /*
- * Puts all entries of a text into a profile, in place of older ones: all, or after reporting every
- * fault with its place in `name` none. Also inside of a transaction. Nothing is selected
- * afterwards. p NULL: the text is only checked.
+ * Stores all entries of a text in a profile, replacing older ones; or none, after reporting every
+ * fault with its place in `name`. May run inside a transaction. Afterwards no backend or transport
+ * is selected. p NULL: the text is only checked.
  */
 bool profile_text_load(
 	struct profile *p, struct diag *d, const char *name, const char *text, size_t length);

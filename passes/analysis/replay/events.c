@@ -6,7 +6,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Product of the sizes of the device axes behind `axis`. */
+/* Product of the sizes of the device axes after `axis`. */
 static uint32_t
 stride_of(const struct ir_module *m, int axis)
 {
@@ -58,7 +58,7 @@ events_coordinate(const struct events_builder *b, uint32_t device, int axis)
 	return device % (uint32_t)b->m->axis[axis].size;
 }
 
-/* The device at place k of `axis`, elsewhere where `device` is. */
+/* The device at place k of `axis`, otherwise at the coordinates of `device`. */
 static uint32_t
 neighbour(const struct events_builder *b, uint32_t device, int axis, uint32_t k)
 {
@@ -69,7 +69,7 @@ neighbour(const struct events_builder *b, uint32_t device, int axis, uint32_t k)
 	return device + k * weight - events_coordinate(b, device, axis) * weight;
 }
 
-/* The first of the places that a device stands for. */
+/* The first of the places that a device represents. */
 static uint32_t
 first_place(const struct events_builder *b, uint32_t device)
 {
@@ -80,7 +80,7 @@ first_place(const struct events_builder *b, uint32_t device)
 	return place;
 }
 
-/* Does device `device` stand for the place, as far as axes other than `except` say? */
+/* Does device `device` represent the place, considering all axes other than `except`? */
 static bool
 stands_for(const struct events_builder *b, uint32_t device, uint32_t place, int except)
 {
@@ -92,7 +92,7 @@ stands_for(const struct events_builder *b, uint32_t device, uint32_t place, int 
 	return true;
 }
 
-/* Lists the groups of the places for which a device stands. */
+/* Lists the groups of the places that a device represents. */
 static void
 list_places(const struct events_builder *b, struct event_group *g, uint32_t device)
 {
@@ -108,7 +108,7 @@ list_places(const struct events_builder *b, struct event_group *g, uint32_t devi
 	}
 }
 
-/* The group of a device along an axis; places are listed when it is first asked for. */
+/* The group of a device along an axis; places are listed at the first query. */
 static uint32_t
 group_of(struct events_builder *b, int axis, uint32_t device)
 {
@@ -139,7 +139,7 @@ axis_of(const struct ir_op *op)
 	return (int)ir_attr_int(op, "axis", 0);
 }
 
-/* Axis 0 has the stream of those without queues of their own. */
+/* Axis 0 uses the stream of devices without queues. */
 static uint32_t
 message_stream(const struct events_builder *b, const struct ir_op *op, uint32_t device)
 {
@@ -176,7 +176,7 @@ event_add(struct events_builder *b, const struct ir_op *op, enum event_kind kind
 	return n;
 }
 
-/* The message of a collective, as a device sees it. */
+/* The message of a collective, as one device runs it. */
 static uint32_t
 collective_add(
 	struct events_builder *b, const struct ir_op *op, int axis, uint32_t turn, uint32_t device)
@@ -196,7 +196,7 @@ dep_add(struct events_builder *b, uint32_t on)
 	b->dep_first[b->e->graph.n] = (uint32_t)b->dep.n;
 }
 
-/* The record of the op that computes v, which is no view; NULL: there from the start. */
+/* The record of the op that computes v, which is not a view; NULL: available from the start. */
 static struct events_record *
 record_of(const struct events_builder *b, const struct ir_value *v)
 {
@@ -205,7 +205,7 @@ record_of(const struct events_builder *b, const struct ir_value *v)
 	return r && r->source == v->op && r->ready ? r : NULL;
 }
 
-/* The slot in r->ready of what a consumer at that turn and device reads. */
+/* The slot in r->ready that a consumer at that turn and device reads. */
 static uint32_t
 slot_of(const struct events_builder *b, const struct events_record *r, uint32_t over, uint32_t turn,
 	uint32_t device)
@@ -229,7 +229,7 @@ run_pending(struct events_builder *b, struct events_pending *w)
 	w->op = NULL;
 }
 
-/* Runs what a device has posted up to that collective. */
+/* Runs everything that a device has posted up to that collective. */
 static void
 run_pending_up_to(struct events_builder *b, const struct ir_op *op, uint32_t turn, uint32_t device)
 {
@@ -261,7 +261,7 @@ events_wait_for(struct events_builder *b, struct events_record *r, uint32_t slot
 	dep_add(b, r->done[slot]);
 }
 
-/* Where a thread computes: it waits for the collectives that op reads. */
+/* If a thread computes: it waits for the collectives that op reads. */
 static void
 wait_for_operands(struct events_builder *b, const struct ir_op *op, uint32_t over, uint32_t turn,
 	uint32_t device)
@@ -299,7 +299,7 @@ depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t ov
 	}
 }
 
-/* Does the device hold the tensor, as far as axes other than `except` say? */
+/* Does the device hold the tensor, considering all axes other than `except`? */
 static bool
 holds(const struct events_builder *b, const struct ir_type *t, uint32_t device, int except)
 {
@@ -330,9 +330,9 @@ emit_kernel(struct events_builder *b, const struct ir_op *op, struct events_reco
 	r->ready[turn * b->e->ndevices + device] = e;
 }
 
-/* The event on the compute stream of a place after which it communicates: where kernels are queued
- * ahead and nothing is copied, the newest one, since the buffers of a message may hold until then
- * what earlier kernels read. */
+/* The event on the compute stream of a place after which it communicates: if kernels are queued
+ * ahead and nothing is copied, the newest one, since until then the buffers of a message may hold
+ * data of earlier kernels. */
 static uint32_t
 emit_post(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
 	uint32_t device)
@@ -350,7 +350,7 @@ emit_post(struct events_builder *b, const struct ir_op *op, struct events_record
 	return post;
 }
 
-/* All places of the axis do the same: one of them stands for all. */
+/* All places of the axis do the same: one of them represents all. */
 static void
 emit_alike(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
 	uint32_t device)
@@ -371,7 +371,7 @@ emit_alike(struct events_builder *b, const struct ir_op *op, struct events_recor
 	r->done[turn * b->e->ndevices + device] = e;
 }
 
-/* Places of the axis that send or receive. */
+/* Does the place of the axis send or receive? */
 static bool
 is_party(const struct ir_module *m, const struct ir_op *op, const struct cost_collective *c,
 	uint32_t place)
@@ -383,7 +383,7 @@ is_party(const struct ir_module *m, const struct ir_op *op, const struct cost_co
 	       place == ir_axis_place(axis, (uint16_t)ir_attr_int(op, "to", 0));
 }
 
-/* A group of places that differ on the axis, the first of which is `first`: see the drawing. */
+/* A group of places that differ on the axis, starting with `first`: see the drawing. */
 static void
 emit_group(struct events_builder *b, const struct ir_op *op, const struct cost_collective *c,
 	struct events_record *r, uint32_t turn, uint32_t first)
@@ -430,7 +430,7 @@ emit_collective(
 	}
 }
 
-/* Copies are made by hardware of their own, whatever else runs on the cores. */
+/* Copies use their own hardware, independent of what runs on the cores. */
 static void
 emit_copy(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
 	uint32_t device)
@@ -513,7 +513,7 @@ count_events(const struct events_builder *b, const struct issue *o)
 	return events;
 }
 
-/* What ops of a loop that are done once, or those that are not, have posted in an iteration. */
+/* Waits for what ops of a loop that run once, or those that do not, have posted in an iteration. */
 void
 events_wait_for_all(struct events_builder *b, const struct issue *o, const struct issue_loop *l,
 	bool once, uint32_t turn)
@@ -525,8 +525,8 @@ events_wait_for_all(struct events_builder *b, const struct issue *o, const struc
 	}
 }
 
-/* How many of its iterations have events. Of too many one stands for all, or for all but the last
- * where that does more. */
+/* The number of iterations with events. If there are too many, one represents all, or all but the
+ * last if that one does more. */
 static uint32_t
 replayed_turns(const struct events_builder *b, const struct issue *o, const struct issue_loop *l)
 {
@@ -550,7 +550,7 @@ emit_loop(struct events_builder *b, const struct issue *o, const struct issue_lo
 		for (uint32_t p = l->first; p < l->end; p++)
 			if (!o->once[p] || turn == turns - 1)
 				events_emit(b, o->op[p], o->once[p] ? 0 : turn);
-		/* So that every iteration starts alike. */
+		/* So that every iteration starts in the same state. */
 		if (l->over)
 			events_wait_for_all(b, o, l, false, turn);
 		end_of_first = turn ? end_of_first : b->e->graph.n;
@@ -614,7 +614,9 @@ has_copies(const struct issue *o)
 	return false;
 }
 
-/* Streams of a device for collectives on axes other than the first, if any device has queues for them. */
+/*
+ * Streams of a device for collectives on axes other than the first, if any device has such queues.
+ */
 static uint32_t
 queues_of(const struct events_builder *b)
 {

@@ -3,9 +3,9 @@
  * part, for every iteration of the loops over time axes, in the order in which a device issues
  * them.
  *
- * All devices run the same program, so one stands for all of them, except along axes on which some
+ * All devices run the same program, so one represents all of them, except along axes on which some
  * value is single, or on which the machines are of different kinds: devices along those do
- * different things, or take different times, and each is a device of its own here. Device d of n has
+ * different things, or take different times, and each is represented separately. Device d of n has
  * the streams 2d (compute) and 2d + 1 (communication) and, in a step with copies to the host or
  * back, 2n + 2d (out) and 2n + 2d + 1 (back): hardware has a copy engine for each direction. Where
  * devices have queues for each axis, streams of the axes after the first come last.
@@ -16,10 +16,10 @@
  *                                                       the same time
  *
  * A collective is posted once the kernels that are issued before it are done: its buffers may hold
- * what they read. Where kernels are queued ahead (device.async = 1) that takes no time of its own.
- * Else one thread computes, posts and waits, and posting and the first wait for a result take time
- * on the compute stream. A copy is posted as a collective is, and starts when its operands are
- * ready and earlier copies in its direction have ended.
+ * what they read. If kernels are queued ahead (device.async = 1), posting takes no time. Else one
+ * thread computes, posts and waits, and posting and the first wait for a result take time on the
+ * compute stream. A copy is posted as a collective is, and starts when its operands are ready and
+ * earlier copies in its direction have ended.
  */
 #ifndef PASSES_ANALYSIS_EVENTS_H
 #define PASSES_ANALYSIS_EVENTS_H
@@ -36,8 +36,8 @@ enum {
 	 * million events takes 20 ms and 200 MB.
 	 */
 	EVENTS_MAX = 1 << 22,
-	/* One iteration says nothing of a loop with a schedule, so it may have four times as many: 64 stages with 512
-	 * micro-batches of two layers. */
+	/* A loop with a schedule cannot be represented by one iteration, so it may have four times
+	 * as many: 64 stages with 512 micro-batches of two layers. */
 	EVENTS_MAX_STAGED = 1 << 24,
 	EVENTS_MAX_DEVICES = REPLAY_MAX_STREAMS / 2, /* fewer with copies or queues of axes */
 };
@@ -45,7 +45,7 @@ enum {
 enum event_kind {
 	EVENT_KERNEL,
 	EVENT_COLLECTIVE,
-	EVENT_POST, /* including the copies made for it before */
+	EVENT_POST, /* including the copies made for it beforehand */
 	EVENT_COPY,
 	EVENT_JOIN, /* takes no time: the last of the devices has posted */
 	EVENT_WAIT,

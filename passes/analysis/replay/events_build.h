@@ -1,4 +1,6 @@
-/* The files that make events of ops: events.c, and staged.c for loops with a schedule. */
+/*
+ * Shared by the files that turn ops into events: events.c, and staged.c for loops with a schedule.
+ */
 #ifndef PASSES_ANALYSIS_REPLAY_EVENTS_BUILD_H
 #define PASSES_ANALYSIS_REPLAY_EVENTS_BUILD_H
 
@@ -10,7 +12,7 @@
 
 #define NO_EVENT UINT32_MAX
 
-/* What is known of an op: when its results are ready, by turn and device. */
+/* State of an op: when its results are ready, by turn and device. */
 struct events_record {
 	const struct ir_op *source; /* the op itself; NULL: it takes no time */
 	enum cost_kind kind;
@@ -20,7 +22,7 @@ struct events_record {
 	bool *waited;         /* the same: has the compute stream waited for that? */
 };
 
-/* A collective that was posted and runs where it is waited for. */
+/* A collective that was posted and is run when it is waited for. */
 struct events_pending {
 	const struct ir_op *op; /* NULL: it has run */
 	uint32_t over, turn, device;
@@ -31,19 +33,19 @@ struct events_builder {
 	const struct event_times *times;
 	struct events *e;
 	struct events_record *record; /* by op->id */
-	struct arena *arena;          /* of what records have */
+	struct arena *arena;          /* of the records' arrays */
 	struct VEC(replay_time) duration;
 	uint16_t *stream;    /* [duration.room] */
 	uint32_t *dep_first; /* [duration.room + 1] */
 	struct VEC(uint32_t) dep;
 	uint32_t axes;                      /* set of device axes along which places differ */
 	const struct event_device **device; /* [ndevices] */
-	struct awaited waits, deps;         /* of the operand at hand; a wait may lead to deps */
+	struct awaited waits, deps;         /* of the current operand; a wait may lead to deps */
 	uint32_t *computed;                 /* [ndevices] the newest event on the compute stream */
-	uint32_t queues;                    /* the first stream of an axis that has its own */
+	uint32_t queues;                    /* the first stream of an axis with its own queue */
 	struct VEC(struct events_pending) pending;
 	int64_t pending_first; /* those before it have run */
-	int stage, stage_axis; /* only devices of that stage do it; -1: all do */
+	int stage, stage_axis; /* only devices of that stage run it; -1: all do */
 };
 
 /* The coordinate of a device on an axis. */
@@ -60,7 +62,7 @@ void events_emit(struct events_builder *b, const struct ir_op *op, uint32_t turn
 void events_wait_for(struct events_builder *b, struct events_record *r, uint32_t slot,
 	uint32_t turn, uint32_t device);
 
-/* What ops of a loop that are done once, or those that are not, have posted in an iteration. */
+/* Waits for what ops of a loop that run once, or those that do not, have posted in an iteration. */
 void events_wait_for_all(struct events_builder *b, const struct issue *o,
 	const struct issue_loop *l, bool once, uint32_t turn);
 

@@ -1,6 +1,6 @@
 /*
- * The events of a step around their collectives: see fine.h. A clock goes from one thing that
- * happens to the next; all that happens at one moment is done before bandwidth is shared anew.
+ * The events of a step around their collectives: see fine.h. A clock advances from one event to the
+ * next; everything at one moment is processed before bandwidth is shared again.
  */
 #include "passes/analysis/replay/fine.h"
 
@@ -13,15 +13,15 @@
 
 #define NONE UINT32_MAX
 
-/* Progress of a computation a picosecond; slowdowns are rounded to that. */
+/* Progress of a computation per picosecond; slowdowns are rounded to it. */
 #define FULL_SPEED ((int64_t)1 << 30)
 
-/* Slower than that is not slowed down but starved: a wrong measurement. */
+/* A larger slowdown is starvation: a wrong measurement. */
 #define SLOWDOWN_MAX 1000.0
 
 /* A compute stream. */
 struct unit {
-	uint32_t event;            /* that runs, or NONE */
+	uint32_t event;            /* the running event, or NONE */
 	int64_t slow;              /* its speed while its device communicates */
 	replay_time message_delay; /* of a collective that starts while it computes */
 	int64_t message_slow;      /* speed of a collective while it computes */
@@ -32,11 +32,11 @@ struct unit {
 	bool communicates;
 };
 
-/* A collective that runs, by the event that leads it. */
+/* A running collective, identified by the event that leads it. */
 struct instance {
 	uint32_t leader;
-	struct fine_run *run; /* NULL: nothing meets it */
-	/* Of one that nothing meets: */
+	struct fine_run *run; /* NULL: its links carry no other traffic */
+	/* For a collective that shares no links: */
 	uint32_t computing; /* of its devices */
 	int64_t slow;       /* its speed while one of them does */
 	replay_time delay;  /* at its start, if one of them does */
@@ -51,10 +51,11 @@ struct machine {
 	const struct replay_graph *g;
 	struct fine_plans *plans;
 	struct fine_net *net, *alone;
-	uint32_t *waits;        /* [n] for how many events */
+	uint32_t *waits;        /* [n] number of events that it waits for */
 	uint32_t *reader_first; /* [n + 1] */
-	uint32_t *reader;       /* the events that wait for an event, its stream's next one too */
-	uint32_t *parties;      /* [n] by leader: that are not ready */
+	uint32_t *reader;       /* the events that wait for an event, including the next one of its
+				   stream */
+	uint32_t *parties;      /* [n] by leader: number that are not ready */
 	uint32_t *next_party;   /* [n] the next event of the same collective, or NONE */
 	uint32_t *ready, nready;
 	uint32_t *running;         /* [nstreams] the event, or the leader of the collective */
@@ -84,7 +85,7 @@ leader_of(const struct machine *m, uint32_t e)
 	return m->s->leader ? m->s->leader[e] : e;
 }
 
-/* Who waits for whom, streams included. */
+/* The dependencies between events, streams included. */
 static void
 link_events(struct machine *m)
 {
@@ -103,7 +104,7 @@ link_events(struct machine *m)
 		for (uint32_t k = g->dep_first[e]; k < g->dep_first[e + 1]; k++)
 			first[g->dep[k]]++;
 	}
-	/* The end of each list; filling goes back to its start. */
+	/* The end of each list; filling moves it back to its start. */
 	for (uint32_t e = 0; e < g->n; e++)
 		first[e + 1] += first[e];
 	m->reader = ARRAY_NEW(m, uint32_t, first[g->n]);
@@ -174,7 +175,7 @@ set_communicates(struct machine *m, uint32_t stream, bool communicates)
 		set_speed(m, u, communicates ? u->slow : FULL_SPEED);
 }
 
-/* What is left now of a collective that nothing meets. */
+/* The remaining amount of a collective that shares no links. */
 static fine_amount
 left_of(const struct machine *m, const struct instance *i)
 {
@@ -243,7 +244,7 @@ run_alone(struct machine *m, const struct fine_plan *plan)
 	return fine_run_alone(m->alone, plan);
 }
 
-/* What a collective takes where nothing meets it. */
+/* The time of a collective that shares no links. */
 static replay_time
 time_alone(struct machine *m, uint32_t request)
 {
@@ -254,8 +255,8 @@ time_alone(struct machine *m, uint32_t request)
 	return plan->alone;
 }
 
-/* Starts a collective send by send. The first time, its plan is made to take as long alone as the
- * request says. */
+/* Starts a collective send by send. The first time, its plan is scaled so that alone it takes as
+ * long as the request says. */
 static struct fine_run *
 run_begin(struct machine *m, replay_time now, uint32_t leader, uint32_t instance)
 {
@@ -274,9 +275,9 @@ run_begin(struct machine *m, replay_time now, uint32_t leader, uint32_t instance
 	return fine_run_begin(m->net, now, plan, instance);
 }
 
-/* What had its links to itself meets somebody: its sends up to now are replayed, then it goes on
- * with them. The clock goes back for that, by as long as what was done of it takes at full speed,
- * but nothing else is concerned. */
+/* A collective that had its links to itself must share them: its sends so far are replayed, then it
+ * goes on with sends. For this the clock goes back by the time that its progress takes at full
+ * speed, but nothing else is affected. */
 static void
 expand(struct machine *m, uint32_t instance)
 {
@@ -285,20 +286,20 @@ expand(struct machine *m, uint32_t instance)
 	struct fine_net *net = m->net;
 	for (uint32_t k = 0; k < plan->nlinks; k++)
 		m->alone_on[plan->link[k]] = NONE;
-	/* What changed at this moment, so that nothing of it is left to share in the past. */
+	/* Share what changed at this moment, so that no changes are left to share in the past. */
 	fine_net_share(net, m->now);
 	fine_heap_remove(&net->heap, instance);
 	const fine_amount left = left_of(m, i) + (fine_amount)FULL_SPEED - 1;
 	replay_time done = time_alone(m, m->s->request[i->leader]) -
 			   (replay_time)(left / (fine_amount)FULL_SPEED);
-	done = done > 0 ? done : 0; /* of a delay the rest is given up */
+	done = done > 0 ? done : 0; /* the rest of a delay is dropped */
 	i->run = run_begin(m, m->now - done, i->leader, instance);
 	fine_run_until(net, m->now - done, m->now);
 	m->r->alone--;
 	m->r->contended++;
 }
 
-/* Is it the only one on its links? If not, the others know it after that. */
+/* Is it the only one on its links? If not, the others are expanded. */
 static bool
 has_links_to_itself(struct machine *m, const struct fine_plan *plan)
 {
@@ -313,7 +314,7 @@ has_links_to_itself(struct machine *m, const struct fine_plan *plan)
 	return free && (!m->s->plainly || !plan->nlinks);
 }
 
-/* The device of a stream takes part in a collective from now on. */
+/* From now on the device of a stream takes part in a collective. */
 static void
 join(struct machine *m, uint32_t stream, uint32_t number)
 {
@@ -376,7 +377,7 @@ end_collective(struct machine *m, uint32_t number)
 	}
 }
 
-/* Starts all that can start now, ends what takes no time, and shares bandwidth. */
+/* Starts everything that can start now, ends what takes no time, and shares bandwidth. */
 static void
 start_ready(struct machine *m)
 {
@@ -396,7 +397,7 @@ start_ready(struct machine *m)
 	fine_net_share(m->net, m->now);
 }
 
-/* The event or collective that a stream runs is over. */
+/* Ends the event or collective that a stream runs. */
 static void
 end_on_stream(struct machine *m, uint32_t stream)
 {
@@ -432,7 +433,7 @@ run_machine(struct machine *m)
 	}
 }
 
-/* Slower by the factor of a device; NULL: by none. */
+/* The speed with the slowdown of a device; NULL: full speed. */
 static int64_t
 speed_of(const double *slowdown, uint32_t device)
 {
@@ -470,7 +471,7 @@ machine_create(const struct fine_step *s, struct fine_result *r, struct fine_pla
 	return m;
 }
 
-/* The first event in issue order that has not ended; all that it waits for have. */
+/* The first event in issue order that has not ended although everything that it waits for has. */
 static uint32_t
 first_stuck(const struct machine *m)
 {

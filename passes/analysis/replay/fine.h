@@ -1,6 +1,6 @@
 /*
  * Fine replay: the events of a step as in replay.h, but a collective is the sends of its schedule
- * (collective.h) on the links of a cluster, and what shares a link shares its bandwidth.
+ * (collective.h) on the links of a cluster, and sends that share a link share its bandwidth.
  *
  *     coarse   [ compute ]              fine   [ compute, slower  ]
  *                [ collective ]                  [s][s][s][s ][s ][s]    rounds of sends, slower
@@ -8,8 +8,8 @@
  *
  * - An event without a request takes its duration from the graph. On a compute stream, while the
  *   communication stream of its device works, it makes progress at 1 / slowdown.
- * - A collective that has its links to itself makes progress at 1 / message_slowdown while one of its
- *   devices computes, and is later by message_delay if one does when it starts: its messages need
+ * - A collective that has its links to itself makes progress at 1 / message_slowdown while one of
+ *   its devices computes, and is later by message_delay if one does when it starts: messages need
  *   cores. The time of one that shares links is determined by its share of their bandwidth instead.
  * - A collective starts when the dependencies of all its participants are complete and their
  *   streams are free. It ends, for all of them, with its last send.
@@ -37,29 +37,29 @@
 
 #define FINE_NO_REQUEST UINT32_MAX
 
-/* Bytes a second: rates and bandwidths are whole multiples of it, up to 9e15 bytes a second. */
+/* Bytes per second: rates and bandwidths are whole multiples of it, up to 9e15 bytes per second. */
 #define FINE_RATE_UNIT (1.0 / 1024)
 
-/* A collective of the step; several events may be it, one after another or as its parties. */
+/* A collective of the step; several events may refer to it, as repetitions or as its parties. */
 struct fine_request {
 	struct collective_request request;
 	enum collective_algorithm algorithm;
 	const struct collective_schedule *schedule; /* or NULL: collective_schedule of the above */
-	replay_time alone; /* what it takes with nothing else on its links: the latencies and bytes
-			      of the schedule are stretched until it does, so that fine replay
-			      agrees with what was measured, or with coarse replay. 0: what the
-			      schedule says */
+	replay_time alone; /* time without other load on its links: the latencies and bytes of the
+			      schedule are scaled to match it, so that fine replay agrees with the
+			      measurement, or with coarse replay. 0: as computed from the
+			      schedule */
 };
 
 struct fine_step {
 	/* Device d has the streams 2d (compute) and 2d + 1 (communication). Durations of events
-	 * with a request are not looked at. Must pass replay_check. */
+	 * with a request are ignored. Must pass replay_check. */
 	const struct replay_graph *graph;
 	const uint32_t *request; /* [graph->n] of each event, or FINE_NO_REQUEST: it computes */
-	/* [graph->n] the event of the collective that is issued first, for events with a request:
-	 * events with the same leader are parties of one collective. They have the same request and
-	 * different streams. NULL: each event is a collective by itself, which is how it is where
-	 * one device of the graph stands for all places. */
+	/* [graph->n] the first issued event of the collective, for events with a request: events
+	 * with the same leader are parties of one collective. They have the same request and
+	 * different streams. NULL: each event is a collective by itself, which is the case if one
+	 * device of the graph represents all places. */
 	const uint32_t *leader;
 	const struct fine_request *requests;
 	uint32_t nrequests;
@@ -70,8 +70,8 @@ struct fine_step {
 	/* The same length: factors of at least 1 by which a collective is slower while the device
 	 * computes, the largest of its devices; NULL: 1. Not with `plainly`. */
 	const double *message_slowdown;
-	/* The same length: by how much a collective is later that starts while the device computes,
-	 * the largest of its devices; NULL: 0. Not with `plainly`. */
+	/* The same length: delay of a collective that starts while the device computes;
+	 * the largest of its devices counts; NULL: 0. Not with `plainly`. */
 	const replay_time *message_delay;
 	bool plainly; /* replay every rank and every collective by itself: slow, the same result */
 };
@@ -87,22 +87,22 @@ struct fine_result {
 
 enum fine_status {
 	FINE_OK,
-	FINE_NO_SCHEDULE, /* of request `culprit`: the algorithm does not fit */
+	FINE_NO_SCHEDULE, /* of request `culprit`: the algorithm does not apply */
 	FINE_NO_ROUTE,    /* between two devices of request `culprit` */
 	FINE_STUCK        /* event `culprit` never starts: parties of two collectives issue them in
 			     different orders */
 };
 
 /*
- * Replays a step; fills the result. start and end of it can stand in a struct replay_result, where
- * the functions that take one understand that events may take longer than their duration.
+ * Replays a step; fills the result. Its start and end can be used in a struct replay_result:
+ * functions that take one allow events to take longer than their duration.
  */
 enum fine_status fine_replay(const struct fine_step *s, struct fine_result *r);
 
 /*
- * What a request takes with nothing else on its links, as its schedule says; -1 where there is none
- * or no route. collective_seconds says the same of rounds within rounding; of pipelines of chunks
- * it gives the limit for many.
+ * The time of a request without other load on its links, from its schedule; -1 if there is no
+ * schedule or no route. collective_seconds gives the same for rounds, up to rounding; for pipelines
+ * of chunks it gives the limit for many.
  */
 replay_time fine_alone(struct cluster *c, const struct fine_request *q);
 

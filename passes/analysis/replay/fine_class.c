@@ -1,8 +1,9 @@
 /*
- * Classes by refining colours: all start alike but for what is their own; a colour is then made of
- * the colours around it again and again, until that tells no more apart. (Berkholz, Bonsma, Grohe
- * 2017 on the partition; sums of hashes stand for the sets of colours.) Colours are hashes of 64
- * bits: that two of a million which differ agree has a chance of 1 in 37 million.
+ * Classes by colour refinement: initially all have colours from their own properties; then each
+ * colour is repeatedly hashed with the colours around it, until the number of classes stays the
+ * same. (Berkholz, Bonsma, Grohe 2017 on the partition; sums of hashes stand for the sets of
+ * colours.) Colours are hashes of 64 bits: the chance that two different ones of a million collide
+ * is 1 in 37 million.
  */
 #include "passes/analysis/replay/fine_plan.h"
 
@@ -81,7 +82,7 @@ same_colour(const void *list, uint32_t i, const void *key)
 	return colour->at[i] == *c;
 }
 
-/* Numbers the colours by first occurrence; returns how many there are. */
+/* Numbers the colours by first occurrence; returns the number of different ones. */
 static uint32_t
 number(struct numbering *t, const uint64_t *colour, uint32_t n, uint32_t *class)
 {

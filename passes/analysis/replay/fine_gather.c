@@ -1,6 +1,6 @@
 /*
- * The sends of all requests, with the links that they take. Steps have hundreds of collectives that
- * differ in their bytes alone; of those the sends are kept once.
+ * The sends of all requests, with their links. Steps have hundreds of collectives that differ only
+ * in their bytes; the sends of these are stored once.
  */
 #include "passes/analysis/replay/fine_plan.h"
 
@@ -12,18 +12,18 @@
 
 #define NONE UINT32_MAX
 
-/* Bandwidths beyond that are no links of this world; sums of shares stay in 63 bits. */
+/* Larger bandwidths are not realistic; sums of shares stay within 63 bits. */
 #define CAPACITY_MAX 9e18
 
-/* Bytes of two requests are in proportion but for rounding. */
+/* Bytes of two requests are proportional, except for rounding. */
 #define SAME 1e-12
 
 struct gather {
 	struct fine_gathered *out;
 	struct cluster *cluster;
-	uint32_t *place_of;  /* by lane and device: in the request at hand, or NONE */
+	uint32_t *place_of;  /* by lane and device: in the current request, or NONE */
 	uint32_t *number_of; /* by link of the cluster, or NONE */
-	uint32_t ndevices;   /* those that place_of has */
+	uint32_t ndevices;   /* the devices in place_of */
 	uint32_t *base, nbases;
 };
 
@@ -88,7 +88,7 @@ gather_request(
 	return true;
 }
 
-/* The sends of all rounds that are run, one after another. */
+/* The sends of all rounds, one after another. */
 static void
 gather_bytes(
 	struct fine_gathered *out, struct fine_shape *shape, const struct collective_schedule *s)
@@ -134,7 +134,7 @@ same_sends(const struct collective_schedule *a, const struct collective_schedule
 	return true;
 }
 
-/* An earlier request that differs in its bytes alone; else the request itself. */
+/* An earlier request that differs only in its bytes; else the request itself. */
 static uint32_t
 base_of(struct gather *g, uint32_t request)
 {

@@ -1,6 +1,6 @@
 /*
- * What happens next: a heap with four children a node, of numbers 0 .. room-1 that each have a time
- * at most once. Arrays only: setting a time again moves the number where it is.
+ * Queue of the next events: a heap with four children per node, of numbers 0 .. room-1 with at most
+ * one time each. Arrays only: setting a time again moves the number in place.
  */
 #ifndef PASSES_ANALYSIS_FINE_HEAP_H
 #define PASSES_ANALYSIS_FINE_HEAP_H
@@ -12,13 +12,13 @@ struct fine_heap {
 		replay_time time;
 		uint32_t number;
 	} * entry;
-	uint32_t *at; /* by number: where it is in `entry`, if it is in the heap */
+	uint32_t *at; /* by number: its position in `entry`, if it is in the heap */
 	uint32_t n;
 };
 
 #define FINE_NOT_IN_HEAP UINT32_MAX
 
-/* The end of time: what takes longer than that ends then. */
+/* The end of time: later times are clamped to it. */
 #define FINE_LAST_MOMENT INT64_MAX
 
 static inline replay_time
@@ -62,7 +62,7 @@ fine_heap_down(struct fine_heap *h, uint32_t i, struct fine_heap_entry e)
 	fine_heap_put(h, i, e);
 }
 
-/* The number happens at that time, whether it had one or not. */
+/* Sets the time of a number, whether or not it had one. */
 static inline void
 fine_heap_set(struct fine_heap *h, uint32_t number, replay_time time)
 {
@@ -76,7 +76,7 @@ fine_heap_set(struct fine_heap *h, uint32_t number, replay_time time)
 		fine_heap_down(h, i, e);
 }
 
-/* Takes the earliest out; the heap is not empty. */
+/* Removes the earliest entry; the heap must not be empty. */
 static inline uint32_t
 fine_heap_pop(struct fine_heap *h)
 {
@@ -87,7 +87,7 @@ fine_heap_pop(struct fine_heap *h)
 	return number;
 }
 
-/* Takes a number out that is in the heap. */
+/* Removes a number that is in the heap. */
 static inline void
 fine_heap_remove(struct fine_heap *h, uint32_t number)
 {

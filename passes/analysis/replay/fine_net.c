@@ -1,4 +1,4 @@
-/* Sends come to their links and leave them: see fine_net.h. */
+/* Sends enter and leave their links: see fine_net.h. */
 #include "passes/analysis/replay/fine_net.h"
 
 #include "ir/base/vec.h"

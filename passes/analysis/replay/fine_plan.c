@@ -1,4 +1,4 @@
-/* From sends and their classes to plans: the stops of every place. See fine_plan.h. */
+/* Turns sends and their classes into plans: the stops of every place. See fine_plan.h. */
 #include "passes/analysis/replay/fine_plan.h"
 
 #include "ir/base/vec.h"
@@ -8,10 +8,10 @@
 
 #define NONE UINT32_MAX
 
-/* More than any tensor, whose elements are counted in 63 bits; an amount has 128. */
+/* More than any tensor, as elements are counted in 63 bits; an amount has 128. */
 #define BYTES_MAX 1e20
 
-/* Every one a class of its own. */
+/* Makes every send, place and link a class of its own. */
 static struct fine_classes *
 classes_apart(const void *owner, const struct fine_raw *raw)
 {
@@ -35,7 +35,7 @@ struct build {
 	uint32_t nuses;
 	uint32_t *members, *link_members; /* of each class of sends, of links */
 	uint32_t *place;                  /* by class of places: its number in its plan, or NONE */
-	uint32_t *seen;                   /* by class of links: the plan that listed it last + 1 */
+	uint32_t *seen;                   /* by class of links: 1 + the last plan that listed it */
 	bool *taken;                      /* by class of sends: it is in its plan */
 	uint32_t **member;                /* by plan and send of it: the first raw send */
 };
@@ -50,7 +50,7 @@ count_members(const void *owner, const uint32_t *class, uint32_t n, uint32_t ncl
 	return members;
 }
 
-/* One of the links that the send takes: every link of its class carries as many of its class. */
+/* One of the links of the send: all links of its class carry equally many sends of its class. */
 static void
 build_use(struct build *b, struct fine_send *send, uint32_t class, uint32_t link)
 {
@@ -110,12 +110,12 @@ build_links(struct build *b, struct fine_plan *plan, uint32_t number, uint32_t f
 	}
 }
 
-/* The stops of all places; round_of: of each send of the plan. */
+/* The stops of all places; round_of: the round of each send of the plan. */
 struct stops {
 	uint32_t *round, *next; /* by place: of its newest stop; the stop after that */
 };
 
-/* The stop of a place in a round, made where it is new. */
+/* The stop of a place in a round, made if it is new. */
 static uint32_t
 stop_of(struct fine_plan *plan, struct stops *at, uint32_t place, uint32_t number,
 	const struct collective_round *round)
@@ -129,7 +129,7 @@ stop_of(struct fine_plan *plan, struct stops *at, uint32_t place, uint32_t numbe
 	return at->next[place] - 1;
 }
 
-/* How many stops each place has: first[p + 1] for place p, then summed up. */
+/* The number of stops of each place: first[p + 1] for place p, then summed up. */
 static void
 count_stops(struct fine_plan *plan, struct stops *at, const uint32_t *round_of)
 {
@@ -199,7 +199,7 @@ build_stops(struct build *b, struct fine_plan *plan, const struct collective_sch
 	talloc_free(at.next);
 }
 
-/* What each place does in each stage, where parts follow one another. */
+/* The sends of each place in each stage, if parts follow one another. */
 static void
 count_stages(struct build *b, struct fine_plan *plan, const struct collective_schedule *s)
 {
@@ -216,7 +216,7 @@ count_stages(struct build *b, struct fine_plan *plan, const struct collective_sc
 		}
 }
 
-/* The bytes of each send: of the first member of its class, `member` behind the first of all. */
+/* The bytes of each send: those of the first member of its class, relative to the first send. */
 static void
 fill_amounts(struct fine_plan *plan, const struct fine_shape *shape, const uint32_t *member)
 {
@@ -230,7 +230,7 @@ fill_amounts(struct fine_plan *plan, const struct fine_shape *shape, const uint3
 	}
 }
 
-/* Of a request that has its own sends. */
+/* The plan of a request that has its own sends. */
 static void
 build_plan(struct build *b, uint32_t number, const struct fine_shape *shape)
 {
@@ -256,7 +256,7 @@ build_plan(struct build *b, uint32_t number, const struct fine_shape *shape)
 	talloc_free(round_of);
 }
 
-/* Of one that has the sends of another, with bytes of its own. */
+/* The plan of a request that shares the sends of another, with bytes of its own. */
 static void
 copy_plan(struct build *b, uint32_t number, const struct fine_shape *shape)
 {

@@ -1,9 +1,9 @@
 /*
  * Schedules made ready for fine replay: classes of sends, places and links that behave alike, see
- * fine.h, with what each place has to do one after another.
+ * fine.h, with the sequence of stops of each place.
  *
  *     place p    stop 0 (x3)          stop 1         a stop: a round in which p sends or receives,
- *                out: s0  in: s7      in: s9         so many times in a row
+ *                out: s0  in: s7      in: s9         repeated
  */
 #ifndef PASSES_ANALYSIS_FINE_PLAN_H
 #define PASSES_ANALYSIS_FINE_PLAN_H
@@ -14,7 +14,7 @@
 /* Rates times picoseconds: 1 MB is 1e21. */
 __extension__ typedef unsigned __int128 fine_amount;
 
-/* What a send takes of a link: so many sends of its class are on each link of the class. */
+/* Load of a send on a link: `weight` sends of its class use each link of the class. */
 struct fine_use {
 	uint32_t link, weight;
 };
@@ -23,9 +23,9 @@ struct fine_send {
 	fine_amount amount; /* of one chunk */
 	replay_time latency;
 	uint32_t from, to;           /* places */
-	uint32_t from_stop, to_stop; /* the round, seen from either */
+	uint32_t from_stop, to_stop; /* the round, as numbered by either place */
 	uint32_t first_use, nuses;   /* of plans.use */
-	int64_t bound;               /* what it gets where nobody else is */
+	int64_t bound;               /* its rate without other flows */
 };
 
 struct fine_stop {
@@ -37,36 +37,36 @@ struct fine_stop {
 struct fine_plan {
 	uint32_t nplaces, nsends, nstops;
 	uint32_t chunks, parts; /* chunks of all parts together */
-	uint32_t nstages;       /* 0 where there is one part: nobody asks for stages then */
-	uint32_t *in_stage; /* [nplaces * nstages] sends that a place makes or gets there, repeats
-			       counted; where there are stages */
+	uint32_t nstages;       /* 0 if there is one part: stages are not used then */
+	uint32_t *in_stage; /* [nplaces * nstages] sends that a place makes or receives there, with
+			       repeats; if there are stages */
 	struct fine_send *send;
 	struct fine_stop *stop;
 	uint32_t *place_first; /* [nplaces + 1] of stop */
 	uint32_t *at_stop;     /* sends */
-	uint32_t *link;        /* [nlinks] all that it ever uses, each once */
+	uint32_t *link;        /* [nlinks] all links that it uses, each once */
 	uint32_t nlinks;
-	replay_time alone; /* what it takes with nothing else on its links; -1: not known yet */
-	bool stretched;    /* so that this is what the request says */
+	replay_time alone; /* time without other load on its links; -1: not known yet */
+	bool stretched;    /* so that this matches the request */
 };
 
 struct fine_plans {
 	struct fine_plan *plan; /* [nrequests] */
-	uint32_t nlinks;        /* classes of links that are used */
+	uint32_t nlinks;        /* number of classes of used links */
 	int64_t *capacity;      /* [nlinks] units of FINE_RATE_UNIT of one link of the class */
 	struct fine_use *use;
 	uint32_t max_uses; /* of a send */
 };
 
 /*
- * Plans of all the requests of a step, owned by `owner`; NULL where *status and *culprit say why.
- * Without `classes` every send, place and link is a class of its own.
+ * Plans of all the requests of a step, owned by `owner`; NULL if *status and *culprit give an
+ * error. Without `classes` every send, place and link is a class of its own.
  */
 struct fine_plans *fine_plans_create(const void *owner, struct cluster *c,
 	const struct fine_request *requests, uint32_t n, bool classes, enum fine_status *status,
 	uint32_t *culprit);
 
-/* A send of a schedule on its way, as it is before there are classes. */
+/* A send of a schedule with its route, before classes are formed. */
 struct fine_raw_send {
 	uint32_t request, round, from, to; /* places of all requests together */
 	double bytes;                      /* of one chunk */
@@ -82,18 +82,18 @@ struct fine_raw {
 	int64_t *capacity;    /* [nlinks] */
 };
 
-/* The same bytes, of so many sends in a row. */
+/* n consecutive sends with the same bytes. */
 struct fine_bytes {
 	double bytes; /* of one chunk */
 	uint32_t n;
 };
 
 /*
- * A request: the sends, of which those of requests that differ in their bytes alone are kept once,
- * with the first of them.
+ * A request: requests that differ only in their bytes share the sends, which are stored once, with
+ * the first of them.
  */
 struct fine_shape {
-	uint32_t base;            /* the request that has the sends */
+	uint32_t base;            /* the request that holds the sends */
 	uint32_t first, end;      /* of raw.send; of the base */
 	uint32_t chunks, parts;   /* chunks of all parts together */
 	struct fine_bytes *bytes; /* [nbytes] of the sends from `first` to `end` */
@@ -106,7 +106,7 @@ struct fine_gathered {
 	struct fine_shape *shape; /* [n] by request */
 };
 
-/* All sends of all requests, owned by `owner`; NULL where *status and *culprit say why. */
+/* All sends of all requests, owned by `owner`; NULL if *status and *culprit give an error. */
 struct fine_gathered *fine_gather(const void *owner, struct cluster *c,
 	const struct fine_request *requests, uint32_t n, enum fine_status *status,
 	uint32_t *culprit);

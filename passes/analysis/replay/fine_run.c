@@ -1,10 +1,10 @@
 /*
- * A collective that runs: where each of its places is. A place enters a stop, that is a turn of a
- * round in which it sends or receives, once it has left the one before, and its sends of this one
- * for the chunk before are out; it leaves when its sends are out and what it gets has come. A
- * sender may be turns ahead of the receiver: done[] of a send tells how often it was received. The
- * first chunk of a part enters a stop once all that the place sends and gets of the part before, in
- * the stage of that stop, has come: to_come[] counts that.
+ * A running collective: the progress of each of its places. A place enters a stop, a turn of a
+ * round in which it sends or receives, once it has left the previous stop, and its sends of this
+ * stop for the previous chunk are out; it leaves the stop when its sends are out and its receives
+ * are complete. A sender may be turns ahead of the receiver: done[] of a send counts how often it
+ * was received. The first chunk of a part enters a stop once all sends and receives of the place
+ * for the previous part, in the stage of that stop, are complete: to_come[] counts them.
  */
 #include "passes/analysis/replay/fine_net.h"
 
@@ -38,14 +38,14 @@ to_come(const struct fine_run *run, uint32_t place, uint32_t chunk, uint32_t sta
 	return &run->to_come[((size_t)place * plan->chunks + chunk) * plan->nstages + stage];
 }
 
-/* Is the chunk the first of a part, but not of the first? */
+/* Is the chunk the first one of a part other than the first? */
 static bool
 follows_a_part(const struct fine_plan *plan, uint32_t chunk)
 {
 	return chunk && plan->parts > 1 && chunk % (plan->chunks / plan->parts) == 0;
 }
 
-/* The next chunk may wait for what this one did. */
+/* The next chunk may be waiting for this one. */
 static void
 wake_next_chunk(struct fine_net *net, struct fine_run *run, uint32_t place, uint32_t chunk)
 {
@@ -55,7 +55,7 @@ wake_next_chunk(struct fine_net *net, struct fine_run *run, uint32_t place, uint
 		may_enter(net, run, place, chunk + 1);
 }
 
-/* Are the sends of the chunk before out, at the stop that `at` wants to enter? */
+/* Are the sends of the previous chunk out at the stop that `at` wants to enter? */
 static bool
 chunk_before_is_out(const struct fine_place *at)
 {
@@ -65,7 +65,7 @@ chunk_before_is_out(const struct fine_place *at)
 	return before->stop > at->stop || (before->stop == at->stop && before->turn > at->turn);
 }
 
-/* May a place enter its next stop as far as the chunk before is concerned? */
+/* Does the previous chunk allow a place to enter its next stop? */
 static bool
 is_free(const struct fine_run *run, uint32_t place, uint32_t chunk)
 {
@@ -121,7 +121,7 @@ enter(struct fine_net *net, replay_time now, struct fine_run *run, uint32_t plac
 	}
 }
 
-/* One of the sends that a place waits for to leave its stop is done. */
+/* Counts a completed send that a place waits for to leave its stop. */
 static void
 arrive(struct fine_net *net, struct fine_run *run, uint32_t place, uint32_t chunk)
 {
@@ -138,7 +138,7 @@ sent(struct fine_net *net, struct fine_run *run, uint32_t send, uint32_t chunk)
 	arrive(net, run, from, chunk);
 }
 
-/* Something that a place sent or gets has come. */
+/* Counts a completed send or receive of a place. */
 static void
 count_come(
 	struct fine_net *net, struct fine_run *run, uint32_t place, uint32_t stop, uint32_t chunk)
@@ -221,7 +221,7 @@ fine_run_begin(
 	return run;
 }
 
-/* All that happens at the earliest moment that the heap has; returns when that is. */
+/* Handles everything at the earliest moment of the heap; returns that moment. */
 static replay_time
 next_moment(struct fine_net *net)
 {

@@ -1,19 +1,19 @@
 /*
  * Max-min fair shares by progressive filling (Bertsekas, Gallager 1992, 6.5.2): the links with the
- * least bandwidth for each flow that wants some give it to their flows, which then want nothing
- * elsewhere; and so on, level by level.
+ * least bandwidth per unserved flow give it to these flows, which are then served; and so on, level
+ * by level.
  *
- * Every flow has a bound, the bandwidth of its narrowest link. A link on which the bounds of all
- * flows add up to no more than it has does not bind: the shares are the same without it, as each
- * flow is held to its bound. So only what hangs together by links that bind, or did, is shared
- * anew; the rest stays as it is.
+ * Every flow has a bound, the bandwidth of its narrowest link. A link does not bind if the bounds
+ * of all its flows add up to at most its bandwidth: the shares are the same without it, as each
+ * flow is limited by its bound. So only flows connected by links that bind, or did, are shared
+ * again; the others keep their rates.
  *
  * visit: of links, the last sharing that met them; of flows the same while they have no rate, one
  * more after that. Sharings are counted in steps of two.
  */
 #include "passes/analysis/replay/fine_net.h"
 
-/* From now on the flow has that rate. */
+/* From now on the flow has this rate. */
 static void
 set_rate(struct fine_net *net, replay_time now, uint32_t i, int64_t rate)
 {
@@ -60,7 +60,7 @@ meet_flow(struct fine_net *net, uint32_t flow)
 		meet_link(net, f->use[u].link);
 }
 
-/* The flow gets its rate, and its links have less to give. */
+/* Sets the rate of a flow and takes it from its links. */
 static void
 give(struct fine_net *net, replay_time now, uint32_t flow, int64_t rate)
 {
@@ -75,7 +75,7 @@ give(struct fine_net *net, replay_time now, uint32_t flow, int64_t rate)
 	set_rate(net, now, flow, rate);
 }
 
-/* The smallest share of a link, or bound of a flow, that there is; drops what is done with. */
+/* The smallest share of a link, or bound of a flow; drops finished entries. */
 static int64_t
 least_share(struct fine_net *net)
 {
@@ -103,7 +103,7 @@ least_share(struct fine_net *net)
 	return least;
 }
 
-/* One level: the flows that are held to the smallest share get it. */
+/* One level: the flows limited to the smallest share get it. */
 static void
 fill(struct fine_net *net, replay_time now, int64_t least)
 {
@@ -118,7 +118,7 @@ fill(struct fine_net *net, replay_time now, int64_t least)
 	}
 }
 
-/* All that hangs together with what was met so far. */
+/* Shares among everything connected to the links and flows met so far. */
 static void
 share(struct fine_net *net, replay_time now)
 {

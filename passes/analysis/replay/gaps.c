@@ -1,9 +1,9 @@
 /*
- * Who is to blame for the moments in which a device does not compute: its two streams are walked
- * together, from one start or end to the next.
+ * What causes the moments in which a device does not compute: its two streams are walked together,
+ * from one start or end to the next.
  *
  *     compute         [ a ]        [ b ]            between a and b: first c is exposed, then the
- *     communication     [   c  ]                    device waits for what held b up
+ *     communication     [   c  ]                    device waits for whatever delayed b
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/replay/replay.h"
@@ -21,7 +21,7 @@ struct walk {
 	uint32_t *before; /* [n] the event before it on its stream, or NONE */
 };
 
-/* Those that compute or communicate: the first ones. */
+/* The streams that compute or communicate: the first ones. */
 static uint32_t
 streams_of_devices(const struct replay_graph *g)
 {
@@ -54,7 +54,7 @@ sort_by_stream(struct walk *w)
 	}
 }
 
-/* What x waited for and is worth a name: events that take no time only pass it on. */
+/* The event that x waited for; events without duration only pass the cause on. */
 static uint32_t
 cause_of(const struct walk *w, uint32_t x)
 {
@@ -85,7 +85,7 @@ current(const struct walk *w, uint32_t stream, uint32_t *at, replay_time t)
 	return *at < w->first[stream + 1] ? w->event[*at] : NONE;
 }
 
-/* Until when what holds of event e at time t holds; *runs: it runs. */
+/* Until when the state of event e at time t lasts; *runs: it is running. */
 static replay_time
 until(const struct walk *w, uint32_t e, replay_time t, bool *runs)
 {

@@ -1,13 +1,13 @@
 /*
- * What an op is to the cost model: nothing, a kernel, a collective, or a copy. Views and collectives are
- * those of ir/memory/storage.h, which lower/plan/actions.c follows as well.
+ * The role of an op in the cost model: none, a kernel, a collective, or a copy. Views and
+ * collectives are those of ir/memory/storage.h, which lower/plan/actions.c follows as well.
  */
 #include "passes/analysis/replay/kind.h"
 
 #include "ir/memory/op_class.h"
 #include "ir/memory/storage.h"
 
-/* Bytes of the message: of the side that is whole on the axis; of the source where both are slices.
+/* Bytes of the message: of the side that is whole on the axis; of the source if both are slices.
  */
 static double
 message_bytes(const struct ir_module *m, const struct ir_op *op, enum rt_coll_kind kind)

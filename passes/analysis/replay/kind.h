@@ -1,4 +1,4 @@
-/* What an op is to the cost model: nothing, a kernel, a collective, or a copy. */
+/* The role of an op in the cost model: none, a kernel, a collective, or a copy. */
 #ifndef PASSES_ANALYSIS_REPLAY_KIND_H
 #define PASSES_ANALYSIS_REPLAY_KIND_H
 
@@ -19,16 +19,16 @@ enum cost_kind {
 enum cost_kind cost_op_kind(const struct ir_module *m, const struct ir_op *op);
 
 /*
- * The value that v is a view of, if its op is not work: of several operands the one at the position
- * of v among the results. NULL: v is not a view.
+ * The value that v is a view of, if its op does no work: with several operands the one at the
+ * position of v among the results. NULL: v is not a view.
  */
 const struct ir_value *cost_viewed(const struct ir_module *m, const struct ir_value *v);
 
-/* Of a collective: its kind, the number of devices, and the bytes of its message on one device. */
+/* A collective: its kind, the number of devices, and the bytes of its message on one device. */
 struct cost_collective {
 	enum rt_coll_kind kind;
 	int axis, places;
-	double bytes;   /* slices, or wholes where there are any; alltoall: the source */
+	double bytes;   /* slices, or whole tensors if there are any; alltoall: the source */
 	uint32_t parts; /* chunks in which they are sent, at least 1 */
 };
 bool cost_op_collective(

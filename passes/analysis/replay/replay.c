@@ -1,8 +1,8 @@
 /*
  * The sweep: in issue order, an event starts at the latest of its stream's last end and the ends of
- * what it waits for. One pass is exact because a stream keeps issue order: nothing that is issued
- * later can delay an event. (A queue that picks among ready events would need a heap, and is a
- * scheduling policy rather than a model of streams.)
+ * the events that it waits for. One pass is exact because a stream keeps issue order: no event that
+ * is issued later can delay an earlier one. (A queue that picks among ready events would need a
+ * heap, and is a scheduling policy rather than a model of streams.)
  */
 #include "passes/analysis/replay/replay.h"
 
@@ -60,7 +60,7 @@ replay_check(const struct replay_graph *g)
 	return good;
 }
 
-/* Event e starts now or when the last of what it waits for ends. */
+/* Event e starts now or when the last event that it waits for ends. */
 static inline replay_time
 ready_at(const struct replay_graph *g, const replay_time *end, uint32_t e, replay_time t)
 {
@@ -92,7 +92,7 @@ sweep(const struct replay_graph *g, struct replay_result *r, uint32_t position, 
 		r->makespan = free_at[s] > r->makespan ? free_at[s] : r->makespan;
 }
 
-/* The four kinds are compiled apart, so that the loop tests nothing but its end. */
+/* The four kinds are compiled separately, so that the loop has no other branches. */
 static void
 sweep_from(const struct replay_graph *g, struct replay_result *r, uint32_t position)
 {
@@ -136,7 +136,7 @@ replay_resume(const struct replay_graph *g, struct replay_result *r, uint32_t po
 	sweep_from(g, r, position);
 }
 
-/* Did the end of event d let event e start? */
+/* Did the end of event d determine the start of event e? */
 static bool
 holds_up(const struct replay_graph *g, const struct replay_result *r, uint32_t d, uint32_t e)
 {
@@ -153,7 +153,7 @@ holds_up(const struct replay_graph *g, const struct replay_result *r, uint32_t d
 uint32_t
 replay_critical_path(const struct replay_graph *g, const struct replay_result *r, uint32_t *path)
 {
-	/* Whatever an event waits for is issued before it, so one walk backwards meets it all. */
+	/* An event's dependencies are issued before it, so one backward walk finds the path. */
 	uint32_t n = 0;
 	for (uint32_t p = g->n; p-- > 0;) {
 		uint32_t e = g->order ? g->order[p] : p;

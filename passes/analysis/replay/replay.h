@@ -7,8 +7,8 @@
  *     waits         -   a0  a0  c1
  *
  *     stream 0      [a0][ a2 ]    [a3]     a stream runs one event after another in issue order
- *     stream 1          [   c1   ]         an event starts when its stream is free and all that
- *                                          it waits for has ended
+ *     stream 1          [   c1   ]         an event starts when its stream is free and all events
+ *                                          that it waits for have ended
  *
  * Times are integers of picoseconds: sums are exact, so that neither the order of additions nor the
  * compiler can change a result, and the range is 106 days.
@@ -49,7 +49,7 @@ struct replay_graph {
 	const uint32_t *dep_first;   /* [n + 1] */
 	const uint32_t *dep;         /* [dep_first[n]] */
 	const uint32_t *order;       /* [n] a permutation, or NULL */
-	/* streams, the last ones, that copy to hosts and back, and those of axes */
+	/* streams, the last ones, of copies to hosts and back, and of axes with queues */
 	uint32_t nothers;
 };
 
@@ -110,7 +110,7 @@ struct replay_device {
 	replay_time communication; /* communicates, overlapped or not */
 };
 
-/* Arrays of the caller, all of them filled. */
+/* Arrays of the caller; all are filled. */
 struct replay_gaps {
 	struct replay_device *device; /* [replay_devices] */
 	replay_time *exposed; /* [n] how long the event communicates while its device computes
@@ -123,9 +123,9 @@ struct replay_gaps {
 /*
  * Attributes all time in which a device does not compute to events. Device d has the streams 2d and
  * 2d + 1; events on an odd stream communicate, and events on an even one compute, except those
- * marked in `communicates` (NULL: none). If both streams communicate, the odd one is charged. What
- * waits for a copy to the host or back waits as for a kernel: the copy is in `waited`.
- * O(events + dependencies).
+ * marked in `communicates` (NULL: none). If both streams communicate, the odd one is charged.
+ * Waiting for a copy to the host or back counts as for a kernel: it is charged to the copy in
+ * `waited`. O(events + dependencies).
  */
 void replay_gaps(const struct replay_graph *g, const bool *communicates,
 	const struct replay_result *r, struct replay_gaps *gaps);

@@ -1,6 +1,6 @@
 /*
- * How much later every event could end: one sweep backwards. Behind an event stand the next one of
- * its stream and those that wait for it; the latest end is the earliest of their latest starts.
+ * How much later every event could end: one backward sweep. After an event come the next one of its
+ * stream and those that wait for it; its latest end is the earliest of their latest starts.
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/replay/replay.h"
@@ -15,7 +15,7 @@ replay_slack(const struct replay_graph *g, const struct replay_result *r, replay
 		behind[s] = r->makespan;
 	for (uint32_t e = 0; e < g->n; e++)
 		slack[e] = r->makespan;
-	/* slack[e] is the latest end until e is met: all that wait for it are issued later. */
+	/* slack[e] is the latest end when e is reached: its dependents are issued later. */
 	for (uint32_t p = g->n; p-- > 0;) {
 		uint32_t e = g->order ? g->order[p] : p;
 		replay_time latest = slack[e], *next = &behind[g->stream[e]];

@@ -1,17 +1,17 @@
-/* Events of a loop with a schedule: devices go along their lines (ir/memory/cells.h), and a message is sent once both of its
- * ends are there. */
+/* Events of a loop with a schedule: devices proceed along their lines (ir/memory/cells.h), and a
+ * message is sent once both devices have reached it. */
 #include "passes/analysis/replay/events_build.h"
 
 #include "ir/base/alloc.h"
 
 #include <talloc.h>
 
-/* A loop with a schedule, while its devices go along their lines. */
+/* A loop with a schedule while its devices proceed along their lines. */
 struct staged {
 	struct events_builder *b;
 	const struct issue *o;
 	const struct issue_loop *l;
-	const struct ir_op **op; /* [n] that are messages */
+	const struct ir_op **op; /* [n] messages */
 	struct cell_message *message;
 	uint32_t n, *next; /* [devices] item of the line */
 	struct cell_lines *lines;
@@ -23,7 +23,7 @@ is_at(const struct staged *s, uint32_t device, uint32_t stage)
 	return events_coordinate(s->b, device, s->l->stage_axis) == s->l->cells->device[stage];
 }
 
-/* Is the op of that stage? Of none are only ops that each device does in its only stage. */
+/* Does the op belong to that stage? Only ops that each device runs in its only stage have none. */
 static bool
 is_of_stage(const struct staged *s, const struct ir_op *op, uint32_t stage)
 {
@@ -32,7 +32,7 @@ is_of_stage(const struct staged *s, const struct ir_op *op, uint32_t stage)
 	return of < 0 || (uint32_t)of == stage;
 }
 
-/* What was sent from a slot has left it before something else is made there. */
+/* A slot is written again only after its earlier contents have been sent. */
 static void
 wait_for_sources(struct staged *s, const struct cell_item *it, uint32_t stage)
 {
@@ -67,7 +67,7 @@ emit_cell(struct staged *s, const struct cell_item *it)
 		if (is_of_stage(s, s->o->op[p], stage) && !issue_message(s->o, s->o->op[p], &m))
 			events_emit(b, s->o->op[p], it->cell.turn);
 	b->stage = -1;
-	/* So that every phase starts alike. */
+	/* So that every phase starts in the same state. */
 	for (uint32_t p = first; p < end; p++) {
 		struct events_record *r = &b->record[s->o->op[p]->id];
 		for (uint32_t d = 0; r->done && d < b->e->ndevices; d++)
@@ -78,7 +78,9 @@ emit_cell(struct staged *s, const struct cell_item *it)
 	}
 }
 
-/* The next item of a device; a message once both of its ends are there. False: it has none, or waits. */
+/*
+ * The next item of a device; a message once both devices have reached it. False: none, or waiting.
+ */
 static bool
 emit_item(struct staged *s, uint32_t device)
 {

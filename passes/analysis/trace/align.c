@@ -1,11 +1,11 @@
 /*
  * Offsets and drifts: see align.h.
  *
- *     bounds    for each variable the least and the greatest value that the constraints allow: two
+ *     bounds    for each variable the minimum and maximum that the constraints allow: two
  *               linear programs (polytope.h). Their vertices, and so their mean, satisfy all rows
  *     descent   from the mean to the best shifts inside the bounds: descend.c
  *
- * It is done with drifts and without them, and the better of both is taken.
+ * Both are done with and without drifts, and the better result is taken.
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/trace/descend.h"
@@ -16,20 +16,20 @@
 #include <talloc.h>
 
 static const double most_offset = ALIGN_MOST_OFFSET;
-/* Parts per million: the kernel adjusts a clock by up to 500, for each of two. */
+/* Parts per million: the kernel adjusts a clock by up to 500, so two differ by at most this. */
 static const double most_drift = 1000;
 /* Rounding of sums of times in us. */
 static const double rounding = 1e-3;
 
 enum {
-	/* Meets of each clock below which a drift would only follow the noise. */
+	/* With fewer meets of each clock a drift would only follow the noise. */
 	LEAST_MEETS_FOR_DRIFT = 16,
-	/* Linear programs of so many clocks with drifts take seconds, of twice as many a minute: of
-	 * more they are only tried where nothing fits without. */
+	/* Linear programs of this many clocks with drifts take seconds, of twice as many a minute:
+	 * with more clocks, drifts are only tried if nothing fits without them. */
 	MOST_CLOCKS_FOR_DRIFT = 64,
 };
 
-/* Variables of the clocks that are linked to one before them. */
+/* Variables of the clocks that are linked to an earlier one. */
 static void
 number_variables(struct align_problem *q)
 {
@@ -77,7 +77,7 @@ report_row(struct align_problem *q, uint32_t row, enum diag_level level, const c
 	}
 }
 
-/* No clocks fit: the events that say so. */
+/* Reports the events that rule out any alignment. */
 static void
 report_empty(struct align_problem *q, const struct polytope_proof *proof)
 {
@@ -109,14 +109,14 @@ report_empty(struct align_problem *q, const struct polytope_proof *proof)
 	}
 }
 
-/* Is a coordinate of x at the box, so that no row bounds it? */
+/* Is a coordinate of x at the box, so that it is not bounded by a row? */
 static bool
 is_open(const struct align_problem *q, const double *x, int v)
 {
 	return fabs(x[v]) >= q->p.box[v] * 0.999;
 }
 
-/* Bounds of all variables; q->x becomes the mean of the vertices that they are at. */
+/* Bounds of all variables; q->x becomes the mean of the vertices that attain them. */
 static bool
 find_bounds(struct align_problem *q)
 {
@@ -207,7 +207,7 @@ solve(struct align_problem *q, double *box)
 	return true;
 }
 
-/* One try, with drifts or without; NULL after reporting. */
+/* One alignment, with drifts or without; NULL after reporting. */
 static struct trace_alignment *
 align(const void *owner, struct diag *d, const struct trace_set *s,
 	const struct trace_align_options *o, bool drift)
@@ -237,10 +237,10 @@ align(const void *owner, struct diag *d, const struct trace_set *s,
 }
 
 /*
- * Do drifts say more than that a fit with more parameters is closer? By the Bayesian information
- * criterion (Schwarz 1978): n log O1 + parameters log n is less, for the same durations. That takes
- * them for independent, which those of a busy machine are not: a drift must also move the ends of
- * the trace by more than durations vary.
+ * Do drifts improve the fit by more than the additional parameters explain? By the Bayesian
+ * information criterion (Schwarz 1978): n log O1 + parameters log n is less, for the same
+ * durations. That assumes independent durations, which those of a busy machine are not: a drift
+ * must also move the ends of the trace by more than durations vary.
  */
 static bool
 drift_pays(const struct trace_alignment *a)

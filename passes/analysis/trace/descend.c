@@ -1,17 +1,17 @@
 /*
- * From a point that satisfies the constraints to one where O1 is least: along lines, each to its
- * best point inside the polytope (fit.h). Lines are each clock alone, clocks together, in
- * offset and in drift, and the way of the last round.
+ * From a point that satisfies the constraints to a minimum of O1: along lines, each to its best
+ * point inside the polytope (fit.h). Lines are each clock alone, clocks together, in offset and in
+ * drift, and the direction of the last round.
  *
- * That is exact where there are two clocks and no drift: the polytope is a line, and O1 is least on
- * it where fit_line says. (A method for smooth problems, started in the middle, is stopped by the
- * first valley.) With more variables every round lowers O1 or ends; it ends where moving any set of
- * clocks (all sets of up to six clocks beside the reference, else any one and those that messages
+ * This is exact for two clocks and no drift: the polytope is a line, and fit_line finds the minimum
+ * of O1 on it. (A method for smooth problems, started in the middle, would stop in the first
+ * valley.) With more variables every round lowers O1 or ends; it ends when moving any set of clocks
+ * (all sets of up to six clocks in addition to the reference, else any one and those that messages
  * bind closest) by any amount, in offset or drift, with the others held, gains nothing. For the
- * part of O1 that says how far apart the ends of one collective are, a convex function of
- * differences of offsets under constraints on differences, that is its least value: such functions
- * are L-natural convex (Murota, Discrete Convex Analysis, 2003, chapter 7), which have no other
- * local minimum under moves of sets.
+ * part of O1 that measures how far apart the ends of one collective are, a convex function of
+ * differences of offsets under constraints on differences, that is the minimum: such functions are
+ * L-natural convex (Murota, Discrete Convex Analysis, 2003, chapter 7), which have no other local
+ * minimum under moves of sets.
  */
 #include "passes/analysis/trace/descend.h"
 
@@ -24,20 +24,20 @@
 #include <talloc.h>
 
 static const double most_offset = ALIGN_MOST_OFFSET;
-/* Of a family's durations: so many median deviations from its median are out of the ordinary.
+/* A duration is an outlier of its family if it is this many median deviations from the median.
  * Normal noise goes that far once in 10^11 times, ranks that are preempted much farther. */
 static const double ordinary = 10;
-/* Deviations below that are the clocks', us. */
+/* Smaller deviations are due to the clocks, us. */
 static const double resolution = 1;
 
 enum {
-	/* How often durations out of the ordinary are looked for. */
+	/* How often outliers are looked for. */
 	MAX_TURNS = 4,
 	/* Sets of clocks that are moved together: all of them for 7 clocks. */
 	MAX_SETS = 63,
-	/* Rounds; twenty have been seen. */
+	/* Maximum number of rounds; twenty have been observed. */
 	MAX_ROUNDS = 100,
-	/* Meets that O1 looks at: with more a round would take a second. */
+	/* Maximum number of meets in O1: with more a round would take a second. */
 	MOST_MEETS = 20000,
 };
 
@@ -61,7 +61,7 @@ looseness(const struct align_problem *q, int32_t x, int32_t y)
 	return sum;
 }
 
-/* Sets of clocks, as their offsets' variables: of few clocks all, else single linkage. */
+/* Sets of clocks, as variables of their offsets: all sets of a few clocks, else single linkage. */
 static uint32_t
 sets_of_few(const struct align_problem *q, int32_t *list, uint32_t n, bool *set)
 {
@@ -166,7 +166,7 @@ by_duration(const void *x, const void *y)
 	return (a->value > b->value) - (a->value < b->value);
 }
 
-/* All durations, sorted, as differences from those of `middle` by family (NULL: as they are). */
+/* Sorts the durations by family and value; middle[family] receives the median of each family. */
 static void
 sort_durations(struct duration *list, uint32_t n, double *middle)
 {
@@ -179,8 +179,8 @@ sort_durations(struct duration *list, uint32_t n, double *middle)
 }
 
 /*
- * Takes out of m the meets of which some duration is out of the ordinary in its family: a member
- * that was preempted says nothing of clocks. How many it has taken out.
+ * Removes the meets from m that have an outlier of its family among their durations: a member that
+ * was preempted says nothing about clocks. Returns how many it has removed.
  */
 static uint32_t
 drop_outliers(struct align_problem *q, struct fit *f, struct meets *m)
@@ -214,7 +214,7 @@ drop_outliers(struct align_problem *q, struct fit *f, struct meets *m)
 	return dropped;
 }
 
-/* Every so manyth meet, so that there are no more than MOST_MEETS. */
+/* Every k-th meet, so that there are at most MOST_MEETS. */
 static struct meets *
 some_meets(const void *owner, const struct meets *all)
 {
@@ -229,8 +229,8 @@ some_meets(const void *owner, const struct meets *all)
 	return m;
 }
 
-/* To the best point with all meets, then with those that are ordinary there, until all are. */
-/* O1 of the best offsets without drifts, whatever the constraints say; q->x stays as it is. */
+/* Descends with all meets, then without the outliers at the result, until there are none. */
+/* O1 of the best offsets without drifts, ignoring the constraints; q->x is restored. */
 static double
 value_without_drifts(struct align_problem *q, struct fit *f)
 {

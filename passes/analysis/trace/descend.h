@@ -1,10 +1,10 @@
-/* An alignment while it is solved, for the files that do. */
+/* The state of an alignment that is being solved. */
 #ifndef PASSES_ANALYSIS_TRACE_DESCEND_H
 #define PASSES_ANALYSIS_TRACE_DESCEND_H
 
 #include "passes/analysis/trace/meet.h"
 
-/* Bounds of an offset beside the base, us: bases agree to within a collective, an hour is far. */
+/* Bounds of an offset around the base, us: bases agree to within a collective, an hour is far. */
 #define ALIGN_MOST_OFFSET 3.6e9
 
 struct align_problem {
@@ -19,7 +19,7 @@ struct align_problem {
 	double *x;          /* [nvariables] the best point so far */
 };
 
-/* Moves q->x, which satisfies all rows, to where O1 is least; sets the spreads of the alignment. */
+/* Moves q->x, which satisfies all rows, to the minimum of O1; sets the spreads of the alignment. */
 void trace_descend(struct align_problem *q);
 
 #endif

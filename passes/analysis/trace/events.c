@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* An event as it stands there. */
+/* An event as it is in the file. */
 struct raw {
 	struct trace_span cat, ph;
 	int64_t ts, dur, pid, tid;
@@ -49,13 +49,13 @@ static const struct trace_field raw_field[NRAW] = {
 };
 static const struct trace_fields raw_fields = {"an event", raw_field, NRAW, AT(where)};
 
-/* What a category is. */
+/* The properties of a category. */
 static const struct kind {
 	const char *name;
 	uint32_t needs;          /* set of arguments */
-	int64_t tid;             /* the stream that it runs on; of a copy, the one to the host */
+	int64_t tid;             /* the stream that it runs on; for copies, the one to the host */
 	enum trace_list_of list; /* likewise */
-	int index;               /* the argument that is an index, -1: none */
+	int index;               /* the argument that is an index; -1: none */
 } kinds[TRACE_KINDS] = {
 	[TRACE_KERNEL] = {"kernel", 1 << ARG_STEP | 1 << ARG_KERNEL, 0, TRACE_OF_COMPUTE,
 		ARG_KERNEL},
@@ -107,7 +107,7 @@ check_row(struct trace_reader *r, const struct trace_file *f, const struct raw *
 	}
 }
 
-/* Is it a copy to the device, which has a thread and a list of its own? */
+/* Is it a copy to the device, which has its own thread and list? */
 static bool
 is_back(const struct trace_file *f, const struct raw *e, const struct kind *k)
 {
@@ -162,7 +162,7 @@ trace_event_read(struct trace_reader *r, struct trace_file *f)
 		return false;
 	if (!trace_need(r, &raw_fields, &e, 1 << RAW_PH, at))
 		return false;
-	if (!trace_span_is(&e.ph, "X")) /* names, and what other tools have added */
+	if (!trace_span_is(&e.ph, "X")) /* names, and events added by other tools */
 		return true;
 	if (!trace_need(r, &raw_fields, &e, 1 << RAW_CAT, at))
 		return false;
@@ -208,7 +208,7 @@ by_begin(const void *x, const void *y)
 	return a->at < b->at ? -1 : 1;
 }
 
-/* Two events of a list, one behind the other: does the second begin after the first? */
+/* For two adjacent events of a list: does the second begin after the first? */
 static bool
 check_order(struct trace_reader *r, const struct trace_file *f, int list,
 	const struct trace_event *a, const struct trace_event *b)

@@ -1,16 +1,16 @@
 /*
  * O1 along a line x + s v. Each end, and each begin, is linear in s; the last begin of a meet is
- * the greatest of some straight lines, a convex broken line of at most as many pieces as it has
- * clocks. So between neighbouring corners of all those broken lines every duration is linear and
- * O1, a sum of variances, is one parabola A s^2 + B s + C with A >= 0.
+ * the maximum of linear functions, a convex piecewise linear function with at most one piece per
+ * clock. So between neighbouring corners of all those functions every duration is linear and O1, a
+ * sum of variances, is one parabola A s^2 + B s + C with A >= 0.
  *
  *     corners   --|-----|--|----------|--    sorted; at each of them one meet changes its line,
  *     O1         \_/ \___/  \   /            which takes a constant number of additions
- *                            \_/             the least value of each parabola between its corners
- *                                            is known in closed form, the least is the answer
+ *                            \_/             the minimum of each parabola between its corners
+ *                                            has a closed form, the smallest is the answer
  *
  * It is exact: no step size, no start value. O1 itself is not convex, as the maximum makes
- * durations concave, so that a solver that goes downhill may end in a wrong valley; this does not.
+ * durations concave, so that a descent method may end in a wrong valley; this one does not.
  */
 #include "passes/analysis/trace/fit.h"
 
@@ -25,7 +25,7 @@ struct linear {
 	double a, b;
 };
 
-/* Of one family: sums over its durations a + b s, each counted as often as it has ends. */
+/* For one family: sums over its durations a + b s, each weighted by its number of ends. */
 struct sums {
 	double n, a, b, aa, ab, bb;
 };
@@ -45,7 +45,7 @@ struct fit {
 	struct linear *end;    /* [nparts] */
 	struct corner *corner; /* [nparts] at most */
 	uint32_t ncorners;
-	double A, B, C; /* of the parabola between the corners at hand */
+	double A, B, C; /* of the parabola between the current corners */
 };
 
 struct fit *
@@ -79,7 +79,7 @@ line_of(const struct fit *f, const double *x, const double *v, uint32_t clock, d
 	return (struct linear){t + shift_of(f, x, clock, t), v ? shift_of(f, v, clock, t) : 0};
 }
 
-/* Adds a meet's durations for that last begin to its family, or takes them away. */
+/* Adds a meet's durations for that last begin to its family; sign -1 subtracts them. */
 static void
 count(struct fit *f, const struct meet *m, struct linear last, double sign)
 {
@@ -97,7 +97,7 @@ count(struct fit *f, const struct meet *m, struct linear last, double sign)
 	}
 }
 
-/* Adds the variance of a family to the parabola, or takes it away. */
+/* Adds the variance of a family to the parabola; sign -1 subtracts it. */
 static void
 weigh(struct fit *f, uint32_t family, double sign)
 {
@@ -111,7 +111,7 @@ weigh(struct fit *f, uint32_t family, double sign)
 	f->C += sign * (s->aa / s->n - a * a);
 }
 
-/* The greatest begin of a meet at s; of equal ones that which grows fastest. */
+/* The last begin of a meet at s; of equal ones the one that grows fastest. */
 static uint32_t
 last_begin(const struct fit *f, const struct meet *m, double s)
 {
@@ -132,7 +132,7 @@ last_begin(const struct fit *f, const struct meet *m, double s)
 	return best;
 }
 
-/* The next corner behind s of a meet whose last begin there is `at`; UINT32_MAX: none. */
+/* The next corner after s of a meet whose last begin there is `at`; UINT32_MAX: none. */
 static uint32_t
 next_begin(const struct fit *f, const struct meet *m, uint32_t at, double *s)
 {
@@ -219,7 +219,7 @@ fit_durations(struct fit *f, const double *x, double *duration)
 	}
 }
 
-/* The least value of the parabola in [low, high]: is it less than the best one so far? */
+/* Takes the minimum of the parabola in [low, high] if it is less than the best so far. */
 static void
 try_piece(const struct fit *f, double low, double high, double *best, double *value)
 {
@@ -240,7 +240,7 @@ try_piece(const struct fit *f, double low, double high, double *best, double *va
 double
 fit_line(struct fit *f, const double *x, const double *v, double low, double high, double *value)
 {
-	/* Sums of differences leave noise in the last digits: no gain. */
+	/* Sums of differences have noise in the last digits, which is not a gain. */
 	static const double noise = 1e-10;
 	const double here = fit_value(f, x);
 	double best = 0, least = here * (1 - noise), from = low;

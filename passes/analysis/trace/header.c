@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* An element of a table while it is read. */
+/* An element of a table that is being read. */
 struct row {
 	struct trace_axis axis;
 	struct trace_kernel kernel;
@@ -110,7 +110,7 @@ kernel_item(struct trace_reader *r, void *base)
 	return true;
 }
 
-/* Axes stand before the collectives in what we write; where they do not they are not known. */
+/* We write axes before the collectives; in files with another order the axes are unknown. */
 static bool
 find_axis(struct trace_reader *r, const struct trace *t, struct row *row)
 {
@@ -202,14 +202,14 @@ static const struct trace_field header_field[] = {
 	{"processors", FIELD_INT, AT(t.processors), NULL, NULL},
 };
 
-/* The last two need not be there: programs without copies write no table of them, and older ones do
- * not know their processors. */
+/* The last two are optional: programs without copies write no table of them, and older ones do not
+ * know their processors. */
 enum { OPTIONAL_HEADER = 2 };
 
 const struct trace_fields trace_header_fields = {
 	"a header", header_field, sizeof header_field / sizeof *header_field, AT(header.where)};
 
-/* A dopt trace, of one rank, of this version? */
+/* Is it a dopt trace, of one rank, of this version? */
 static bool
 check_format(struct trace_reader *r, const struct trace_header *h, const char *at)
 {
@@ -230,7 +230,7 @@ check_format(struct trace_reader *r, const struct trace_header *h, const char *a
 	return true;
 }
 
-/* Is the rank the one at its places? */
+/* Is the rank the one at its coordinates? */
 static bool
 check_ranks(struct trace_reader *r, const struct trace_file *f)
 {
@@ -256,7 +256,7 @@ check_ranks(struct trace_reader *r, const struct trace_file *f)
 	return true;
 }
 
-/* Nothing is below zero, and times leave room for sums. */
+/* No value is negative, and times leave room for sums. */
 static bool
 check_numbers(struct trace_reader *r, const struct trace_file *f)
 {

@@ -1,4 +1,4 @@
-/* A file of a trace while it is read, for the files that do. */
+/* A trace file that is being read: shared by the files that read it. */
 #ifndef PASSES_ANALYSIS_TRACE_IMPL_H
 #define PASSES_ANALYSIS_TRACE_IMPL_H
 
@@ -6,20 +6,20 @@
 #include "passes/analysis/trace/trace.h"
 #include "passes/analysis/trace/json.h"
 
-/* Nanoseconds: 30 years, so that sums and differences of times are of 64 bits. */
+/* Nanoseconds: 30 years, so that sums and differences of times fit 64 bits. */
 #define TRACE_MAX_TIME ((int64_t)1000000000 * 60 * 60 * 24 * 366 * 30)
 
-/* What of "otherData" is not kept as it is. */
+/* Fields of "otherData" that are not kept unchanged. */
 struct trace_header {
 	const char *format;
 	int64_t version, rank, ranks, dropped;
 	const char *where[TRACE_MAX_FIELDS];
 };
 
-/* Events of one kind, as they stand in the file. */
+/* Events of one kind, in file order. */
 struct trace_list VEC(struct trace_event);
 
-/* In each list events are in order, none over another. */
+/* In each list events are in order and do not overlap. */
 enum trace_list_of {
 	TRACE_OF_STEPS,
 	TRACE_OF_COMPUTE,
@@ -29,12 +29,12 @@ enum trace_list_of {
 	TRACE_LISTS
 };
 
-/* What one file gives. */
+/* The contents of one file. */
 struct trace_file {
-	struct trace *trace; /* owns it all; t goes there in the end */
+	struct trace *trace; /* owns everything; t is moved there in the end */
 	struct trace t;
 	struct trace_header header;
-	bool checked; /* the header is there and right */
+	bool checked; /* the header is present and valid */
 	struct trace_list list[TRACE_LISTS];
 	const char *where[2]; /* "otherData" and "traceEvents" */
 };
@@ -42,13 +42,13 @@ struct trace_file {
 /* The fields of "otherData", into struct trace_file. */
 extern const struct trace_fields trace_header_fields;
 
-/* Is all there, and does it fit together? To be called once the object has been read. */
+/* Are all fields present and consistent? Call it once the object has been read. */
 bool trace_header_check(struct trace_reader *r, struct trace_file *f);
 
-/* Reads one of "traceEvents" into the lists; the header is right. */
+/* Reads one of "traceEvents" into the lists; the header must be valid. */
 bool trace_event_read(struct trace_reader *r, struct trace_file *f);
 
-/* Puts the lists together; they must be in order, no event over another. */
+/* Joins the lists; they must be in order, without overlapping events. */
 bool trace_events_finish(struct trace_reader *r, struct trace_file *f);
 
 #endif

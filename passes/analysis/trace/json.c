@@ -1,4 +1,4 @@
-/* Objects of JSON by tables: see json.h. */
+/* JSON objects read by tables: see json.h. */
 #include "passes/analysis/trace/json.h"
 
 #include "ir/base/alloc.h"
@@ -25,7 +25,7 @@ trace_fail(struct trace_reader *r, const char *at, const char *format, ...)
 	return false;
 }
 
-/* What stands at the cursor is not what must. */
+/* Reports that the text at the cursor is not the expected one. */
 static bool
 unexpected(struct trace_reader *r, const char *expected)
 {
@@ -42,7 +42,7 @@ trace_span_is(const struct trace_span *s, const char *text)
 	return strlen(text) == s->length && memcmp(s->text, text, s->length) == 0;
 }
 
-/* A string, in place or, where it has escapes, as a copy that `copy` is set to. */
+/* A string, in place or, if it has escapes, as a copy in *copy. */
 static bool
 read_string(struct trace_reader *r, struct trace_span *span, char **copy)
 {

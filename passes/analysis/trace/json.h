@@ -1,6 +1,6 @@
 /*
- * Objects of JSON read into structs by tables of fields, with a message at the place of what is
- * wrong. Unknown keys are skipped: other tools add some.
+ * JSON objects read into structs by tables of fields; errors are reported at their place in the
+ * text. Unknown keys are skipped: other tools add some.
  */
 #ifndef PASSES_ANALYSIS_TRACE_JSON_H
 #define PASSES_ANALYSIS_TRACE_JSON_H
@@ -34,13 +34,13 @@ enum trace_field_kind {
 	FIELD_REAL,   /* double */
 	FIELD_BOOL,   /* bool */
 	FIELD_OBJECT, /* fields of its own in the same struct: `sub` */
-	FIELD_ITEMS,  /* an array: `item` is called at each of its values */
+	FIELD_ITEMS,  /* an array: `item` is called for each of its values */
 };
 
 struct trace_field {
 	const char *key;
 	enum trace_field_kind kind;
-	size_t at; /* in the struct */
+	size_t at; /* offset in the struct */
 	const struct trace_fields *sub;
 	bool (*item)(struct trace_reader *r, void *base);
 };
@@ -49,19 +49,17 @@ struct trace_fields {
 	const char *what; /* "a kernel", for messages */
 	const struct trace_field *field;
 	unsigned n;
-	size_t where; /* in the struct: const char *[n], where each value stands, NULL if it does
-		       * not
-		       */
+	size_t where; /* offset of a const char *[n]: each value's place in the text; NULL: none */
 };
 
-/* Reports at a place of the text, once a reader, and returns false. */
+/* Reports at a position in the text, once per reader, and returns false. */
 bool trace_fail(struct trace_reader *r, const char *at, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /* Reads an object into *base. */
 bool trace_read_fields(struct trace_reader *r, const struct trace_fields *f, void *base);
 
-/* Fails unless the fields of the set (bits) are there. */
+/* Fails unless the fields of the set (bits) are present. */
 bool trace_need(struct trace_reader *r, const struct trace_fields *f, const void *base,
 	uint32_t set, const char *at);
 

@@ -1,4 +1,4 @@
-/* Who meets whom: see meet.h. */
+/* Collectives that connect clocks: see meet.h. */
 #include "passes/analysis/trace/meet.h"
 
 #include "ir/base/vec.h"
@@ -43,7 +43,7 @@ name_clocks(
 	talloc_free(first);
 }
 
-/* A clock whose events say nothing of the reference: the wall clocks of both say the same. */
+/* For a clock without events in common with the reference: uses the wall clocks of both. */
 static void
 base_by_wall(struct trace_alignment *a, const struct trace_set *s, uint32_t clock)
 {
@@ -56,7 +56,7 @@ base_by_wall(struct trace_alignment *a, const struct trace_set *s, uint32_t cloc
 	a->clock[clock].link = TRACE_LINK_WALL;
 }
 
-/* Bases of the clocks that meet those which have one, so that the ends of one collective agree. */
+/* Bases of clocks that share collectives with those that have one, so that the ends agree. */
 static void
 spread_bases(struct trace_alignment *a, const struct trace_set *s, bool *known)
 {
@@ -113,7 +113,7 @@ meet_clocks(
 	find_middle(a, s);
 }
 
-/* A time of a member, us behind the base of its clock. */
+/* A time of a member, us after the base of its clock. */
 static double
 time_of(const struct trace_alignment *a, const struct trace_member *m, int64_t t)
 {
@@ -169,7 +169,7 @@ add_end(struct meeting *b, struct meet *x, uint32_t member)
 	p->scatter += off * (end - p->end); /* Welford 1962 */
 }
 
-/* By the clock that both read: does nothing end before that on which it depends has begun? */
+/* By the clock that both read: does every end come after the begin on which it depends? */
 static bool
 check_part(struct meeting *b, const struct meet_part *p)
 {
@@ -187,7 +187,7 @@ check_part(struct meeting *b, const struct meet_part *p)
 	return false;
 }
 
-/* The meet of an instance, of all its members or of one receiver, unless one clock sees it all. */
+/* The meet of an instance, of all members or of one receiver, unless one clock has all of it. */
 static bool
 add_meet(struct meeting *b, const struct trace_instance *in, uint32_t receiver)
 {
@@ -219,7 +219,7 @@ add_meet(struct meeting *b, const struct trace_instance *in, uint32_t receiver)
 	return true;
 }
 
-/* Does a member get something of others? A root that gives does not. */
+/* Does a member receive from others? A sending root does not. */
 static bool
 gets(const struct trace_collective *c, int64_t place)
 {
@@ -243,7 +243,7 @@ add_instance(struct meeting *b, const struct trace_instance *in)
 	return true;
 }
 
-/* A key and the meet that has it. */
+/* A key and its meet. */
 struct keyed {
 	uint32_t key[3], meet;
 };

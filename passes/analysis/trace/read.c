@@ -1,6 +1,6 @@
 /*
- * The file of one rank, read in one go: of its text nothing is kept. A file that another tool has
- * written again, with other blanks or with the header behind the events, is read all the same.
+ * The file of one rank, read in one go: nothing of its text is kept. A file that another tool has
+ * rewritten, with other blanks or with the header after the events, is accepted too.
  */
 #include "ir/base/alloc.h"
 #include "passes/analysis/trace/impl.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Places in a file are of 32 bits, as those of messages are. */
+/* Positions in a file have 32 bits, as those of messages. */
 static const long max_file = (long)1 << 30;
 
 static bool
@@ -70,7 +70,7 @@ trace_report(struct diag *d, enum diag_level level, const char *path, uint32_t a
 	talloc_free(text);
 }
 
-/* Where the header comes behind the events they are only skipped, and read later. */
+/* Events before the header are only skipped, and read later. */
 static bool
 event_item(struct trace_reader *r, void *base)
 {

@@ -3,10 +3,11 @@
  *
  *     offset i + drift i * lever(begin) - offset j - drift j * lever(end) <= end - begin
  *
- * Without drifts the smallest right side says it all. With them the rows are lines over the lever,
- * and those on the lower hull say it: a row over the straight line between two others of its pair
- * is their mean, but for the ends' levers, which are no straight line over those of the begins;
- * where it is higher by as much as the largest drift can make of that, it is left out.
+ * Without drifts the row with the smallest right side implies the others. With drifts the rows are
+ * lines over the lever, and those on the lower hull imply the others: a row above the straight line
+ * between two others of its pair follows from their mean, except for the ends' levers, which are
+ * not linear in those of the begins; if it is higher by more than the largest drift can change
+ * that, it is left out.
  */
 #include "ir/base/vec.h"
 #include "passes/analysis/trace/meet.h"
@@ -25,7 +26,7 @@ struct line {
 struct pair {
 	const struct trace_set *s;
 	const struct trace_alignment *a;
-	uint32_t from, to; /* clocks: that which begins, that which ends */
+	uint32_t from, to; /* clocks: the one that begins, the one that ends */
 	struct line *line; /* [room] */
 	uint32_t n, *hull; /* [room] */
 	double most_drift;
@@ -70,7 +71,7 @@ above(const struct line *a, const struct line *b, const struct line *c)
 	       (c->right - a->right) * (b->begin - a->begin);
 }
 
-/* Andrew's monotone chain: numbers of the lines on the lower hull. */
+/* Andrew's monotone chain: indices of the lines on the lower hull. */
 static uint32_t
 lower_hull(struct pair *p)
 {
@@ -141,7 +142,7 @@ put_pair(struct meet_rows *rows, struct pair *p, const int32_t *variable)
 			if (!follows(p, a, &p->line[i], &p->line[p->hull[h + 1]]))
 				put_row(rows, p, &p->line[i], variable);
 	}
-	/* Behind the last of the hull there is none but one that begins with it. */
+	/* After the last row of the hull only rows with the same begin remain. */
 	for (uint32_t i = p->hull[n - 1] + 1; i < p->n; i++)
 		put_row(rows, p, &p->line[i], variable);
 }

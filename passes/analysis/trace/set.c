@@ -1,6 +1,6 @@
 /*
  * The traces of one run. Ranks meet in collectives: those of one communicator (an axis, and a group
- * of ranks along it) are numbered by each member in the same order, so axis, group and number say
+ * of ranks along it) are numbered by each member in the same order, so axis, group and number tell
  * which events belong together.
  */
 #include "ir/base/vec.h"
@@ -116,7 +116,7 @@ check_same(struct diag *d, const struct trace *a, const struct trace *b)
 	return false;
 }
 
-/* The ranks that are not there, the first few of them by number. */
+/* The missing ranks, the first few of them by number. */
 static char *
 missing_ranks(struct trace_set *s)
 {
@@ -149,7 +149,7 @@ check_set(struct trace_set *s, struct diag *d, const char *folder)
 	return false;
 }
 
-/* A collective's event with what tells it from others. */
+/* A collective's event with its identifying fields. */
 struct ref {
 	uint32_t axis, group, sequence;
 	struct trace_member member;
@@ -186,7 +186,7 @@ list_collectives(struct trace_set *s)
 	return ref;
 }
 
-/* Two events of one number: the same collective of the same step, by different ranks? */
+/* Do two events with one number belong to one collective of one step, by different ranks? */
 static bool
 check_members(const struct trace_set *s, struct diag *d, const struct ref *a, const struct ref *b)
 {
@@ -204,7 +204,7 @@ check_members(const struct trace_set *s, struct diag *d, const struct ref *a, co
 	return false;
 }
 
-/* Events of one key become an instance. */
+/* Events with the same key become an instance. */
 static bool
 match(struct trace_set *s, struct diag *d)
 {
@@ -231,7 +231,7 @@ match(struct trace_set *s, struct diag *d)
 	return true;
 }
 
-/* Where events were dropped the first step of a stream may not be whole. */
+/* If events were dropped, the first step of a stream may be incomplete. */
 static void
 find_steps(struct trace_set *s)
 {

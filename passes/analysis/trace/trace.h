@@ -1,5 +1,5 @@
 /*
- * Traces of programs: what docs/traces.md describes, in memory.
+ * Traces of programs, described in docs/traces.md, in memory.
  *
  *     rank-0.json  --trace_read-->  struct trace  \
  *     rank-1.json  --trace_read-->  struct trace   > struct trace_set --trace_align.h--> one clock
@@ -55,7 +55,7 @@ struct trace_collective {
 	enum rt_coll_kind kind;
 	int axis;
 	double bytes;
-	int64_t from, to; /* places, where the kind has them */
+	int64_t from, to; /* places, for kinds that have them */
 };
 
 struct trace_copy {
@@ -68,22 +68,22 @@ struct trace_copy {
 /* The trace of one rank. */
 struct trace {
 	const char *path;
-	const char *program, *build; /* build: "" where the program does not know it */
-	const char *host, *clock;    /* clock: equal where ranks read one and the same */
+	const char *program, *build; /* build: "" if the program does not know it */
+	const char *host, *clock;    /* clock: equal for ranks that read the same clock */
 	int64_t run;                 /* the same in all files of a run */
-	int64_t anchor, wall;        /* one moment by the clock, and as ns since 1970 */
+	int64_t anchor, wall;        /* the same moment by the clock, and as ns since 1970 */
 	int64_t processors;          /* that the ranks with this clock share; 0: unknown */
-	int64_t clock_error;         /* ns by which a time may be wrong, either way */
+	int64_t clock_error;         /* possible error of a time in ns, either way */
 	uint32_t rank, ranks;
-	double predicted; /* seconds a step, by the compiler; 0: unknown */
+	double predicted; /* seconds per step, by the compiler; 0: unknown */
 	double arena_bytes;
-	uint64_t dropped; /* events for which there was no room: the oldest */
+	uint64_t dropped; /* events dropped for lack of room: the oldest */
 	struct trace_axis *axis;
 	struct trace_kernel *kernel;
 	struct trace_collective *collective;
 	struct trace_copy *copy;
 	uint32_t naxes, nkernels, ncollectives, ncopies;
-	/* Steps, then what the compute stream did, then communication, then copies to the host and
+	/* Steps, then events of the compute stream, then communication, then copies to the host and
 	 * copies to the device; each in order of time. */
 	struct trace_event *event;
 	uint32_t nsteps, ncompute,
@@ -93,8 +93,8 @@ struct trace {
 };
 
 /*
- * Reads one file; owned by `owner`. NULL after reporting, at its place in the file, what is wrong:
- * no JSON, no trace of a rank, another version, a broken event, or events of one stream that
+ * Reads one file; owned by `owner`. NULL after reporting the error at its place in the file: not
+ * JSON, not the trace of a rank, another version, a broken event, or events of one stream that
  * overlap.
  */
 struct trace *trace_read(const void *owner, struct diag *d, const char *path);
@@ -106,10 +106,10 @@ void trace_report(struct diag *d, enum diag_level level, const char *path, uint3
 /* The name of an event: of its kernel, collective or copy, or "step". */
 const char *trace_event_name(const struct trace *t, const struct trace_event *e);
 
-/* One collective, as some of its members ran it. */
+/* One collective, with the members that recorded it. */
 struct trace_instance {
 	uint32_t first, n; /* in trace_set.member, in the order of their ranks */
-	bool whole;        /* all members of its group are there */
+	bool whole;        /* all members of its group are present */
 };
 
 struct trace_member {
@@ -119,29 +119,29 @@ struct trace_member {
 struct trace_set {
 	struct trace **trace; /* in the order of their ranks */
 	uint32_t n;
-	bool complete; /* all ranks of the run are there */
+	bool complete; /* all ranks of the run are present */
 	struct trace_instance *instance;
 	struct trace_member *member;
 	uint32_t ninstances, nmembers;
-	/* Steps [first_step, end_step) are there as a whole, in all traces. */
+	/* Steps [first_step, end_step) are complete in all traces. */
 	uint32_t first_step, end_step;
 };
 
 /*
- * Reads traces of one run: of each folder in `path` all files rank-N.json, which must be of all
- * ranks; and each file, which need not. Owned by `owner`; NULL after reporting what is wrong with a
- * file, or that they do not belong together.
+ * Reads traces of one run: all files rank-N.json of each folder in `path`, which must cover all
+ * ranks; and single files, which need not. Owned by `owner`; NULL after reporting an error in a
+ * file, or that the files do not belong together.
  */
 struct trace_set *trace_set_read(
 	const void *owner, struct diag *d, const char *const *path, int npaths);
 
 /*
- * Can a collective end at place `to` of its group only once place `from` has begun it? Places that
- * are no party of it depend on nothing.
+ * Must place `from` of a group have begun the collective before place `to` can end it? Places
+ * outside the collective depend on nothing.
  */
 bool trace_depends(const struct trace_collective *c, int64_t from, int64_t to);
 
-/* Do all members get the same from all: does the collective take as long for each of them? */
+/* Do all members receive the same from all, so that it takes as long for each of them? */
 bool trace_symmetric(const struct trace_collective *c);
 
 static inline const struct trace_event *

@@ -1,18 +1,19 @@
 /*
- * What would make a step fit its budget: passes that reduce memory are tried, each by itself and then
- * in combinations, and notes say what they would leave. Of what fits, the fastest as predicted.
+ * What would make a step fit its budget: passes that reduce memory are tried, each by itself and
+ * then in combinations, and notes report the resulting memory. Among those that fit, the fastest by
+ * prediction is chosen.
  *
  *     pipeline        grad,adam,opfuse
  *     attempts        accumulate{steps=8},grad,adam,opfuse
  *                     grad,recompute,adam,opfuse
  *                     dp{axis=dp},grad,shard{axis=dp},adam,opfuse
- *     combinations    where none of them is enough: those of two, of three ..., without what
- *                     contains one that fits, as a pass more takes time
- *     offload         where no combination is enough either: alone and with the others
+ *     combinations    if none of them is enough: of two, of three ..., except those that
+ *                     contain one that fits, as another pass takes time
+ *     offload         if no combination is enough either: alone and with the others
  *
- * An attempt runs the whole pipeline from the input again, with the passes at their usual positions, so
- * that its memory is that of the result and not an estimate. A pass that is refused there is not
- * offered.
+ * An attempt runs the whole pipeline from the input again, with the passes at their usual
+ * positions, so that its memory is that of the result and not an estimate. A pass that fails there
+ * is not suggested.
  */
 #include "passes/tools/dopt/driver.h"
 
@@ -30,14 +31,14 @@
 #include <string.h>
 #include <talloc.h>
 
-/* No attempt begins later than this: notes of an error should not take longer than the passes of a
- * large model do. */
+/* No attempt begins later than this: notes on an error should not take longer than the passes of a
+ * large model. */
 #define ADVISE_SECONDS 10
-/* What reduces the peak by a smaller share is not worth a note. */
+/* A pass that reduces the peak by a smaller share is not mentioned. */
 #define ADVISE_LEAST 0.01
-/* Attempts by themselves: one for each device axis of the largest meshes, and three. */
+/* Single attempts: one for each device axis of the largest meshes, and three more. */
 enum { ADVISE_MOST = IR_MAX_AXES + 3 };
-/* Numbers of micro-batches that are considered: the divisors of most batches. */
+/* Maximum number of micro-batch counts considered: the divisors of most batches. */
 enum { ADVISE_DIVISORS = 64 };
 
 /* Passes that an attempt adds, and the memory of its result. */
@@ -48,31 +49,35 @@ struct attempt {
 	bool dp;        /* the batch is split over that axis first */
 	bool offload;   /* offload */
 	uint64_t peak;
-	bool host_fits; /* what is in host memory fits there */
+	bool host_fits; /* its host memory fits */
 	double seconds; /* predicted, of the step */
 };
 
 struct advisor {
 	struct driver *t;
-	const struct ir_module *m; /* what the pipeline has made */
+	const struct ir_module *m; /* the result of the pipeline */
 	void *scratch;
-	struct pass_list list;     /* the pipeline as it was given */
+	struct pass_list list;     /* the original pipeline */
 	struct attempts *attempts; /* from the input, read again */
 	double ends;               /* of clock_seconds */
-	int64_t rows;              /* of the batch on one device in all micro-batches; 0: unknown */
-	uint64_t peak;             /* of the step as it is */
-	bool over;                 /* an attempt was not made for lack of time */
-	int told;                  /* attempts that help by themselves */
+	int64_t rows;              /* rows of the batch on one device in all micro-batches; 0:
+				      unknown */
+	uint64_t peak;             /* of the current step */
+	bool over;                 /* an attempt was skipped for lack of time */
+	int told;                  /* number of attempts that help by themselves */
 };
 
-/* --- the pipeline of an attempt ---------------------------------------------------------------- */
+/* --- the pipeline of an attempt --------------------------------------------------------------- */
 
-/* Passes that attempts add, in the order in which they are named; where, says attempt/edit.h. */
+/*
+ * Passes that attempts add, in the order in which messages list them; attempt/edit.h decides their
+ * positions.
+ */
 static const char *const added[] = {"accumulate", "dp", "recompute", "shard", "offload"};
 
 enum { ADDED = sizeof added / sizeof *added };
 
-/* The text of that pass in an attempt; NULL: it adds none. */
+/* The text of that pass in an attempt; NULL: it is not added. */
 static const char *
 text_of(const struct advisor *a, const struct attempt *try, const char *pass)
 {
@@ -102,7 +107,7 @@ pipeline_of(const struct advisor *a, const struct attempt *try)
 	return pass_list_text(a->scratch, &list);
 }
 
-/* --- an attempt -------------------------------------------------------------------------------- */
+/* --- an attempt ------------------------------------------------------------------------------- */
 
 /* The first pass that searches over kernels, or NULL. */
 static const struct pass_entry *
@@ -114,11 +119,11 @@ search_of(const struct pass_pipeline *p)
 	return NULL;
 }
 
-/* The policy of opfuse that attempts have instead of a search. */
+/* The policy of opfuse that attempts use instead of a search. */
 enum { INSTEAD = 1 };
 
-/* The options of the run but for its passes and what it writes. A search over kernels takes long: a policy is run
- * instead of it. */
+/* The options of the run except its passes and output. A search over kernels takes long: a policy
+ * is run instead of it. */
 static struct driver_options
 options_of(const struct advisor *a)
 {
@@ -135,7 +140,7 @@ options_of(const struct advisor *a)
 	return o;
 }
 
-/* False where a pass refuses or there is no time left. */
+/* False if a pass fails or there is no time left. */
 static bool
 run_attempt(struct advisor *a, struct attempt *try)
 {
@@ -153,7 +158,7 @@ run_attempt(struct advisor *a, struct attempt *try)
 	return isfinite(r.seconds);
 }
 
-/* --- micro-batches ----------------------------------------------------------------------------- */
+/* --- micro-batches ---------------------------------------------------------------------------- */
 
 /* Rows of the first input that has any, on one device, in all micro-batches together. */
 static int64_t
@@ -224,7 +229,7 @@ run_accumulated(struct advisor *a, struct attempt *try)
 	return true;
 }
 
-/* --- what is said ------------------------------------------------------------------------------ */
+/* --- messages --------------------------------------------------------------------------------- */
 
 /* "accumulate{steps=4}, recompute and shard{axis=dp}" */
 static char *
@@ -269,9 +274,9 @@ tell(const struct advisor *a, const struct attempt *try)
 		passes_text(a, try), result_text(a, try), pipeline_of(a, try));
 }
 
-/* --- which attempts ---------------------------------------------------------------------------- */
+/* --- which attempts --------------------------------------------------------------------------- */
 
-/* As it is, and where that is refused because the batch is not split, with dp first. */
+/* As it is, and if that fails because the batch is not split, with dp first. */
 static bool
 run_sharded(struct advisor *a, struct attempt *try)
 {
@@ -281,14 +286,14 @@ run_sharded(struct advisor *a, struct attempt *try)
 	return run_attempt(a, try);
 }
 
-/* With the step's way to run it. */
+/* Runs an attempt in the way that its passes need. */
 static bool
 run_any(struct advisor *a, struct attempt *try)
 {
 	return try->steps ? run_accumulated(a, try) : run_attempt(a, try);
 }
 
-/* Tries one by itself, which is told if it helps; false: it cannot be run. */
+/* Tries a single one, and reports it if it helps; false: it cannot be run. */
 static bool
 alone(struct advisor *a, struct attempt *try, bool shards)
 {
@@ -301,7 +306,7 @@ alone(struct advisor *a, struct attempt *try, bool shards)
 	return true;
 }
 
-/* All of `list` whose bit is set; false: it would shard two axes. */
+/* Combines all of `list` whose bit is set; false: it would shard two axes. */
 static bool
 combine(const struct attempt *list, int n, unsigned bits, struct attempt *sum)
 {
@@ -320,7 +325,7 @@ combine(const struct attempt *list, int n, unsigned bits, struct attempt *sum)
 	return true;
 }
 
-/* Is x better than y: it fits and b does not, or it is faster, or leaves less if neither fits? */
+/* Is x better than y: only x fits, or it is faster, or needs less memory if neither fits? */
 static bool
 better(const struct advisor *a, const struct attempt *x, const struct attempt *y)
 {
@@ -329,8 +334,8 @@ better(const struct advisor *a, const struct attempt *x, const struct attempt *y
 	return fits(a, x) ? x->seconds < y->seconds : x->host_fits && x->peak < y->peak;
 }
 
-/* Those of two attempts, of three ..., all with the attempts of `must`; *best becomes the best one.
- * What contains a set that fits only takes more time. */
+/* Combinations of two attempts, of three ..., all with the attempts of `must`; *best becomes the
+ * best one. Supersets of a set that fits only take more time. */
 static void
 together(struct advisor *a, const struct attempt *list, int n, unsigned must, struct attempt *best)
 {
@@ -351,8 +356,8 @@ together(struct advisor *a, const struct attempt *list, int n, unsigned must, st
 		}
 }
 
-/* Those of list[from..n) with those before, where none of them is enough: tells the best one. True:
- * one fits. */
+/* Combinations of list[from..n) with those before, if none of them is enough: reports the best one.
+ * True: one fits. */
 static bool
 tell_together(struct advisor *a, const struct attempt *list, int from, int n)
 {
@@ -370,8 +375,8 @@ tell_together(struct advisor *a, const struct attempt *list, int from, int n)
 	return fits(a, &best);
 }
 
-/* Copies over the link to the host take longer than the rest, to predict as well: where that fits,
- * offload is not tried. */
+/* Copies over the link to the host are slow, and slow to predict as well: if another combination
+ * fits, offload is not tried. */
 static void
 attempts(struct advisor *a)
 {
@@ -393,7 +398,7 @@ attempts(struct advisor *a)
 		tell_together(a, list, n, n + 1);
 }
 
-/* Devices of the cluster that the step leaves unused. */
+/* Reports devices of the cluster that the step leaves unused. */
 static void
 tell_unused(const struct advisor *a)
 {
@@ -410,7 +415,7 @@ tell_unused(const struct advisor *a)
 			used, c->ndevices, c->name);
 }
 
-/* The input again, and attempts from it. False: it cannot be read twice. */
+/* Reads the input again for the attempts. False: it cannot be read twice. */
 static bool
 start(struct advisor *a, const struct driver_options *o, struct driver *again)
 {

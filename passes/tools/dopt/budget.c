@@ -1,7 +1,7 @@
 /*
- * -workspace, -without, and -budget: what a step may take on each device. One that needs more is an error at
- * the op where most lives, with the three buffers that are largest there, and the passes that would
- * reduce it (advise.c).
+ * -workspace, -without, and -budget: limits of a step on each device. Exceeding the budget is an
+ * error at the op with the most live bytes, with its three largest buffers, and the passes that
+ * would reduce it (advise.c).
  */
 #include "passes/tools/dopt/driver.h"
 
@@ -20,7 +20,7 @@ enum { BUDGET_LARGEST = 3 }; /* buffers that the message names */
 
 /* 2^62: a sum of two sizes must not overflow either, as for options of passes. */
 #define BUDGET_MOST 0x1p62
-#define TIME_LIMIT_MOST 1e6 /* seconds: more than a week is a slip */
+#define TIME_LIMIT_MOST 1e6 /* seconds: more than a week is a typing error */
 
 /* The value of an option that is a quantity. False: reported. */
 static bool
@@ -120,7 +120,7 @@ driver_storage_create(struct driver *t)
 	       (!t->o->without || read_without(t, t->storage));
 }
 
-/* A time limit; where the option is not given *seconds stays as it is. */
+/* A time limit; *seconds is unchanged if the option is not given. */
 static bool
 read_time(struct driver *t, const char *option, const char *text, const char *expected,
 	double *seconds)
@@ -164,8 +164,8 @@ kinds_text(const void *owner, const struct memory_point *p)
 	return text;
 }
 
-/* Rows of a step that are computed at one time: the first dimension of the inputs, if all have the
- * same and no time axis splits it; else 0. */
+/* Rows of a step that are computed at one time: the first dimension of the inputs, if it is the
+ * same for all and no time axis splits it; else 0. */
 static int64_t
 batch_of(const struct ir_module *m, const struct ir_func *main)
 {
@@ -197,7 +197,7 @@ rows_of_batch(const struct memory_curve *c, int64_t batch)
 	return sum;
 }
 
-/* Are params and states too much, whatever the batch? */
+/* Are params and states too large, independent of the batch? */
 static void
 tell_kept(const struct driver *t, const struct memory_curve *c)
 {
@@ -212,7 +212,7 @@ tell_kept(const struct driver *t, const struct memory_curve *c)
 			number_bytes(number, (double)kept));
 }
 
-/* Where no pass helps: would a smaller batch, by what lives at the peak? */
+/* If no pass helps: would a smaller batch, judging by the live bytes at the peak? */
 static void
 tell_batch(const struct driver *t, const struct memory_curve *c, const struct ir_module *m,
 	const struct ir_func *main)
@@ -263,7 +263,7 @@ driver_host_limit(const struct driver *t)
 	return isfinite(cluster) ? (uint64_t)cluster : 0;
 }
 
-/* Does what the step keeps in host memory fit there? */
+/* Does the data that the step keeps in host memory fit there? */
 static bool
 fits_host(const struct driver *t, const struct ir_module *m, struct ir_func *main)
 {

@@ -1,4 +1,4 @@
-/* -expect: programs that say what they expect. */
+/* -expect: programs with expected results. */
 #include "passes/tools/dopt/checks.h"
 
 #include "ir/base/alloc.h"
@@ -10,7 +10,7 @@
 
 struct driver_checks {
 	unsigned passed, failed, unsupported;
-	/* the program at hand */
+	/* of the current program */
 	struct import_outcome outcome;
 	struct diag *diag;
 	char *message; /* the first error, or the first check that failed; NULL: none */
@@ -162,7 +162,7 @@ bool
 driver_checks_run(struct driver_checks *c, const struct ir_module *m)
 {
 	if (!c->outcome.checks)
-		return true; /* nothing to be compared: it need not run */
+		return true; /* nothing to compare: it need not run */
 	if (!run(c, m, INTERP_MEANING, ""))
 		return false;
 	return c->message || ir_places(m) < 2 || run(c, m, INTERP_LAYOUT, ", with layouts");

@@ -1,5 +1,5 @@
 /*
- * -expect: programs with check ops, whose outputs check.0, check.1 ... are to be true
+ * -expect: programs with check ops, whose outputs check.0, check.1 ... must be true
  * (parser/stablehlo/import/ops/check.c). A line for each program, and a line at the end:
  *
  *     abs_op_test_si64: passed
@@ -7,7 +7,7 @@
  *     fft_op: unsupported: abs.mlir:30: stablehlo.fft is not supported: ...
  *     1 passed, 1 failed, 1 unsupported
  *
- * A program that checks nothing is unsupported: there is nothing to say of it.
+ * A program without checks is unsupported.
  */
 #ifndef PASSES_DRIVER_CHECKS_H
 #define PASSES_DRIVER_CHECKS_H
@@ -20,19 +20,19 @@ struct driver_checks;
 /* Counts programs; owned by `owner`. */
 struct driver_checks *driver_checks_create(const void *owner);
 
-/* Before a program is read: its messages are kept, for its line. */
+/* Called before a program is read: keeps its messages for its line. */
 void driver_checks_begin(struct driver_checks *c, struct diag *d, const char *text);
 
-/* Where the import says what became of it. */
+/* Where the import records its outcome. */
 struct import_outcome *driver_checks_outcome(struct driver_checks *c);
 
 /*
- * Runs a module by meaning, and where it has a mesh place by place, and compares. Returns false
- * where it cannot be run, after reporting.
+ * Runs a module by meaning, and if it has a mesh also place by place, and compares. Returns false,
+ * after reporting, if it cannot be run.
  */
 bool driver_checks_run(struct driver_checks *c, const struct ir_module *m);
 
-/* The line of the program. `exit` is how it ended; returns DRIVER_INPUT where it failed. */
+/* The line of the program. `exit` is its exit status; returns DRIVER_INPUT if it failed. */
 enum driver_exit driver_checks_end(struct driver_checks *c, FILE *out, enum driver_exit exit);
 
 /* The line at the end. */

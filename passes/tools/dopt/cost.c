@@ -9,8 +9,8 @@
 #include <talloc.h>
 
 /*
- * Is it not there, or has it no entries yet? What is wrong with it, others find. Another process may
- * create it meanwhile, so what was there is asked first.
+ * Is the profile missing or empty? Errors in it are reported elsewhere. Another process may create
+ * it meanwhile, so existence is tested first.
  */
 static bool
 is_empty(struct driver *t, const char *path)
@@ -28,7 +28,7 @@ is_empty(struct driver *t, const char *path)
 	return empty;
 }
 
-/* Do the options of the estimator go together? */
+/* Are the options of the estimator compatible? */
 static bool
 estimator_fits(struct driver *t)
 {
@@ -50,7 +50,7 @@ estimator_fits(struct driver *t)
 	return false;
 }
 
-/* Products of f32 are those of TF32, on devices that have them. False: none has. */
+/* Computes f32 products in TF32 on devices that support it. False: none does. */
 static bool
 use_tf32(struct driver *t, struct cluster *c)
 {
@@ -74,7 +74,7 @@ driver_cost_create(struct driver *t)
 		.fine = o->replay == DRIVER_REPLAY_FINE,
 		.storage = t->storage};
 
-	/* What is to be measured may be the first in its profile. */
+	/* A measurement may create the first entry of its profile. */
 	if ((o->measure || o->emit == DRIVER_EMIT_MEASURE ||
 		    o->estimator == DRIVER_ESTIMATE_MEASURE) &&
 		o->profile && is_empty(t, o->profile))

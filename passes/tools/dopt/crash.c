@@ -1,4 +1,4 @@
-/* Work in a child process, and what is said when it crashes. */
+/* Work in a child process, and the report on its crashes. */
 #include "passes/tools/dopt/crash.h"
 
 #include "passes/tools/dopt/crash_impl.h"
@@ -67,7 +67,7 @@ report_crash(const struct driver_options *o, const struct crash_note *n, int sig
 	report_reproducer(o);
 }
 
-/* It called exit: the one place for lack of memory does, a sanitizer, or a plugin that may not. */
+/* The child called exit, as on lack of memory, by a sanitizer, or by a plugin that must not. */
 static enum driver_exit
 report_exit(const struct crash_note *n, int status)
 {

@@ -1,8 +1,8 @@
 /*
- * Crashes. The work is done in a child process, so that there is a process left to say what
- * happened: of dopt, of a pass, of a plugin, by whatever signal.
+ * Crashes. The work is done in a child process, so that the parent survives to report any crash of
+ * dopt, of a pass or of a plugin, by any signal.
  *
- *     dopt --fork--> child: notes what it is doing, and on a crash which op was at hand
+ *     dopt --fork--> child: records what it is doing, and on a crash the current op
  *      | waits         |
  *      | <--- the note, in memory that both share
  *     "killed by signal 11 (Segmentation fault) in pass 'cse'", exit status 3
@@ -16,17 +16,17 @@
 struct crash_note;
 
 /*
- * Runs `work` in a child and returns what it returned. DRIVER_BUG, after saying what it was doing,
- * where it was killed. Signals that ask for an end (SIGINT, SIGTERM, SIGHUP) end both.
+ * Runs `work` in a child and returns its result. DRIVER_BUG if it was killed, after reporting what
+ * it was doing. Signals that request termination (SIGINT, SIGTERM, SIGHUP) end both.
  */
 enum driver_exit crash_guarded(const void *scratch, struct driver_options *o,
 	enum driver_exit (*work)(const void *scratch, const struct driver_options *o));
 
-/* What is being done from now on, for the message: "in pass 'cse'". printf-like. `n` may be NULL. */
+/* The activity from now on, for the message: "in pass 'cse'". printf-like. `n` may be NULL. */
 void crash_doing(struct crash_note *n, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Where locations of ops are looked up from now on; NULL before it is freed. `n` may be NULL. */
+/* Used from now on to look up locations of ops; NULL before it is freed. `n` may be NULL. */
 void crash_diag(struct crash_note *n, const struct diag *d);
 
 #endif

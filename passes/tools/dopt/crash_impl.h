@@ -1,4 +1,4 @@
-/* What the files of crashes share. */
+/* What the files on crashes share. */
 #ifndef PASSES_DRIVER_CRASH_IMPL_H
 #define PASSES_DRIVER_CRASH_IMPL_H
 
@@ -12,15 +12,15 @@ enum { CRASH_TEXT = 256 }; /* bytes of a text; longer ones are cut */
 struct crash_note {
 	bool done; /* the child has ended by itself */
 	char doing[CRASH_TEXT];
-	/* The op at hand; empty: unknown. */
+	/* The current op; empty: unknown. */
 	char op[CRASH_TEXT], value[CRASH_TEXT], file[CRASH_TEXT];
 	unsigned line, column;
-	/* Of the child alone. */
+	/* Used by the child only. */
 	const struct diag *diag;
 	int probe[2]; /* a pipe: crash_op.c */
 };
 
-/* Has crashes of this process note the op at hand. */
+/* Makes crashes of this process record the current op. */
 void crash_watch_ops(struct crash_note *n);
 
 #endif

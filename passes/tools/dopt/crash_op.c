@@ -1,15 +1,15 @@
 /*
- * Which op was at hand when a pass crashed. Passes do not say which op they work on, and plugins
- * would not; but who works on an op has its address in a register or on the stack. So on a crash
- * both are searched, registers first, then the stack from the innermost function on, for the first
- * word that is the address of an op. What is an op shows in its memory: its results and its
- * operands' uses point back to it.
+ * Finds the op that a pass was working on when it crashed. Passes, and plugins even less, do not
+ * record it; but code that works on an op has its address in a register or on the stack. So on a
+ * crash both are searched, registers first, then the stack from the innermost function on, for the
+ * first word that is the address of an op. Memory is an op if its results and its operands' uses
+ * point back to it.
  *
- * The code runs in a signal handler, in a process whose memory may be broken. So it calls only what
- * is safe there, and reads nothing by itself that might not be mapped: write(2) into a pipe reads,
- * and fails where a load would be a second crash.
+ * The code runs in a signal handler, in a process whose memory may be corrupt. So it only calls
+ * async-signal-safe functions, and dereferences nothing that might not be mapped: write(2) into a
+ * pipe reads the memory, and fails where a load would crash again.
  *
- * Under sanitizers it stays away: their own reports say more.
+ * It is disabled under sanitizers: their own reports contain more.
  */
 #include "passes/tools/dopt/crash_impl.h"
 
@@ -36,17 +36,17 @@
 #endif
 
 enum {
-	/* Of the stack: some hundred frames of functions that have the op as an argument. */
+	/* Words of the stack to search: some hundred frames of functions that have the op. */
 	WORDS_MAX = 8192,
 	PAGE = 4096,
-	/* The handler's own stack: a crash may be one of the other for lack of room. */
+	/* Size of the handler's own stack: the crash may be a stack overflow. */
 	STACK_BYTES = 64 << 10,
 };
 
-/* A signal handler is given no argument of ours. Written once, before any pass runs. */
+/* Signal handlers take no arguments of ours. Written once, before any pass runs. */
 static struct crash_note *note;
 
-/* Copies n <= PAGE bytes; false: they are not all there. */
+/* Copies n <= PAGE bytes; false: some are not mapped. */
 static bool
 copy(void *to, const void *from, size_t n)
 {
@@ -61,7 +61,7 @@ copy_text(char *to, const char *from)
 		to[i + 1] = 0;
 }
 
-/* Does memory at `p` look like an op, all through? */
+/* Is the memory at `p` a consistent op? */
 static bool
 is_op(const struct ir_op *p, struct ir_op *op)
 {
@@ -78,7 +78,7 @@ is_op(const struct ir_op *p, struct ir_op *op)
 	return !op->noperands || (copy(&operand, op->operand, sizeof operand) && operand.op == p);
 }
 
-/* An op, which is at p. */
+/* Describes the op at p. */
 static void
 describe(const struct ir_op *op, const struct ir_op *p)
 {
@@ -88,12 +88,12 @@ describe(const struct ir_op *op, const struct ir_op *p)
 	copy_text(note->op, op_name((enum op_code)op->code));
 	if (op->nresults && copy(&result, p->result, sizeof result) && result.name)
 		copy_text(note->value, result.name);
-	/* Allocates nothing. */
+	/* Allocates no memory. */
 	if (note->diag && diag_place(note->diag, op->loc, &file, &note->line, &note->column))
 		copy_text(note->file, file);
 }
 
-/* Of words that are mapped. */
+/* Searches mapped words. */
 static bool
 search(const uintptr_t *word, size_t n)
 {
@@ -141,7 +141,7 @@ on_crash(int number, siginfo_t *info, void *context)
 {
 	const ucontext_t *u = context;
 
-	/* The data of -run or -check: no bug of ours, and said. */
+	/* The data file of -run or -check was truncated: not our bug, and reported already. */
 	if (number == SIGBUS && rt_shrunk_report(info->si_addr)) {
 		note->done = true;
 		_exit(DRIVER_INPUT);
@@ -157,7 +157,7 @@ crash_watch_ops(struct crash_note *n)
 	static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 	struct sigaction a = {
 		.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
-	/* Deep recursion leaves no room on the stack that it ran on. */
+	/* After deep recursion the normal stack has no room. */
 	stack_t stack = {.ss_size = STACK_BYTES};
 
 	if (SANITIZED || pipe2(n->probe, O_CLOEXEC | O_NONBLOCK))

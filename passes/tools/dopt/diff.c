@@ -1,5 +1,5 @@
 /*
- * -diff=FILE: the step beside the one of another module: where the time goes, and which types
+ * -diff=FILE: compares the step with that of another module: where the time goes, and which types
  * differ.
  *
  *     before: data.dir
@@ -31,14 +31,14 @@
 #include <talloc.h>
 
 enum {
-	DIFF_KINDS = 20, /* kinds of ops shown; the rest is summed up in a line */
-	/* and so are those that change the iteration by less than this part of it */
+	DIFF_KINDS = 20, /* kinds of ops shown; the rest is summed up in one line */
+	/* and so are kinds that change the iteration by less than 1/1000 */
 	DIFF_SHARE = 1000,
 	DIFF_LAYOUTS = 50, /* classes of values shown */
-	DIFF_NAME = 36,    /* columns of a name: what is longer shifts its line */
+	DIFF_NAME = 36,    /* columns of a name: longer ones shift their line */
 };
 
-/* A value of a module by which it is found in the other one. */
+/* A value of a module with the name by which it is found in the other one. */
 struct named {
 	const char *name; /* "param wq", "%h" */
 	const struct ir_type *type;
@@ -49,7 +49,7 @@ struct names_of {
 	struct map map;
 };
 
-/* Values of alike names whose layouts change in the same way. */
+/* Values with similar names whose layouts change in the same way. */
 struct change {
 	const char *name;     /* with * for digits */
 	const char *was, *is; /* types; NULL: the module has no such value */
@@ -81,8 +81,8 @@ is_change(const void *list, uint32_t i, const void *key)
 	return !strcmp(a->name, b->name) && same_text(a->was, b->was) && same_text(a->is, b->is);
 }
 
-/* Params, inputs and states by their symbol, other values by the name that they have in the text;
- * NULL: numbered ones. */
+/* Params, inputs and states by their symbol, other values by their name in the text; NULL: values
+ * with only a number. */
 static const char *
 name_of(const void *owner, const struct view *v, const struct ir_value *x)
 {
@@ -155,7 +155,7 @@ find(const struct names_of *all, const char *name)
 	return at == MAP_NONE ? NULL : &all->at[at];
 }
 
-/* Is this a value that the user named, of which both modules ought to have one? */
+/* Is this a value named by the user, which both modules should have? */
 static bool
 is_leaf(const char *name)
 {
@@ -219,7 +219,7 @@ pair_larger(const void *a, const void *b)
 	return dx != dy ? (dx < dy) - (dx > dy) : strcmp(x->name, y->name);
 }
 
-/* "+1.2ms", "-3.4MB", or "0", also for what only the order of a sum makes of it. */
+/* "+1.2ms", "-3.4MB", or "0", also for mere rounding of sums. */
 static const char *
 difference(char d[NUMBER_TEXT + 1], double was, double is, const char *text(char *, double))
 {

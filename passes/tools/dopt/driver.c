@@ -48,7 +48,7 @@ read_define(const void *owner, const char *text, struct parse_define *define)
 	return false;
 }
 
-/* Every name in the list is a pass, or "all", or `special`. */
+/* Checks that every name in the list is a pass, or "all", or `special`. */
 static bool
 check_pass_names(const void *owner, const struct pass_registry *r, const char *option,
 	const char *list, const char *special)
@@ -83,7 +83,7 @@ load_plugins(const struct driver_options *o, struct pass_registry *r, struct dia
 	return true;
 }
 
-/* Plugins, pipelines, names of passes: what the command line says that needs the registry. */
+/* Plugins, pipelines, names of passes: options that need the registry. */
 static enum driver_exit
 set_up_passes(struct driver *t)
 {
@@ -171,7 +171,7 @@ read_module(struct driver *t, const struct driver_input *in)
 	return ir_verify(m) && issue_check(m) ? m : NULL;
 }
 
-/* Is the result what a step is predicted to do? */
+/* Is the result a view of the predicted step? */
 static bool
 emits_view(const struct driver_options *o)
 {
@@ -202,8 +202,8 @@ knows_device(const struct driver_options *o)
 static enum driver_exit transform_parts(
 	const struct driver_options *o, const struct driver_input *in, FILE *out);
 
-/* Where nothing was known of the machine, the policies' programs are run beside it: one of them may
- * be faster after all. */
+/* If the machine was not measured, the policies' programs are run as well: one of them may be
+ * faster after all. */
 static bool
 write_program(struct driver *t, struct ir_module *m)
 {
@@ -356,7 +356,7 @@ transform(struct driver *t, const struct driver_input *in, FILE *out)
 	write_stats(t);
 	if (!driver_budget_check(t, m))
 		return DRIVER_INPUT;
-	/* With -verify-diagnostics messages are all that counts. */
+	/* With -verify-diagnostics only the messages count. */
 	return t->o->verify_diagnostics || write_result(t, m, out) ? DRIVER_OK : DRIVER_INPUT;
 }
 
@@ -430,7 +430,7 @@ transform_parts(const struct driver_options *o, const struct driver_input *in, F
 	return exit;
 }
 
-/* Of several plans the one that was fastest in fact. */
+/* Runs several plans and keeps the fastest. */
 static enum driver_exit
 transform_tried(const void *scratch, const struct driver_options *o, const struct driver_input *in,
 	FILE *out)
@@ -482,7 +482,7 @@ transform_file(const void *scratch, const struct driver_options *o)
 	return exit;
 }
 
-/* -help, -version and the lists: true where the command line asks for one, with *exit set. */
+/* -help, -version and the lists: true if the command line requests one, with *exit set. */
 static bool
 answer(const void *scratch, const struct driver_options *o, enum driver_exit *exit)
 {
@@ -540,7 +540,7 @@ tool_dopt(int argc, char **argv)
 	struct driver_options o;
 	enum driver_exit exit = DRIVER_USAGE;
 
-	/* A reader that goes away is a failed write with a message, not a silent end. */
+	/* If the reader of a pipe exits, writing fails with a message instead of a silent end. */
 	signal(SIGPIPE, SIG_IGN);
 	if (driver_options_read(scratch, &o, argc, argv))
 		exit = crash_guarded(scratch, &o, work);

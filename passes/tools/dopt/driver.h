@@ -8,7 +8,7 @@
  *     stats.c       one row for each pass
  *     budget.c      -budget: the memory that a step may take
  *     whatif.c      -whatif: the step with other costs
- *     diff.c        -diff: the step beside that of another module
+ *     diff.c        -diff: the step compared with that of another module
  *     measure.c     -measure: which kernels and collectives a profile lacks; measure_source.c
  *                   writes the program that times them, measure_run.c runs it
  *     rounds.c      when to measure: -measure, the rounds of -estimator=measure
@@ -37,7 +37,7 @@
 
 #include <stdio.h>
 
-/* Choices of options, each a list of rows: the value and its name. Where it is 0, none was given. */
+/* Choices of options, each a list of rows: the value and its name. 0: none was given. */
 #define DRIVER_EMITS(ROW)                                                                          \
 	ROW(DRIVER_EMIT_DIR, "dir")                                                                \
 	ROW(DRIVER_EMIT_PROGRAM, "program",                                                        \
@@ -96,8 +96,8 @@ enum driver_list_kind { DRIVER_LIST_DEFAULT, DRIVER_LISTS(CHOICE_CODE) };
 
 enum driver_progress { DRIVER_PROGRESS_DEFAULT, DRIVER_PROGRESSES(CHOICE_CODE) };
 
-/* What dopt does by default where a program is searched for that is for this machine, and nothing is
- * known of the machine: rounds.c, trial.c. */
+/* Default behaviour if a pass searches for a program for this machine and no times of the machine
+ * are known: rounds.c, trial.c. */
 struct driver_first {
 	const char *search; /* the pass that searches */
 	double until;       /* of clock_seconds: no kernel is measured after it */
@@ -112,13 +112,13 @@ struct driver_options {
 	int framework; /* enum framework */
 	int emit, target, stats, keep, measure, list_passes, list_ops;
 	struct driver_list pass, load, define;
-	struct driver_list files; /* as given; `input` is the one that there should be */
+	struct driver_list files;               /* as given; `input` is the only one expected */
 	const char *print_before, *print_after; /* names, comma-separated */
 	const char *remarks;                    /* "": as messages; else a file for YAML */
 	const char *arch, *cflags;
 	const char *budget, *host_budget, *workspace, *without, *time_limit;
 	int progress;
-	const char *largest; /* the let of -largest */
+	const char *largest; /* the `let` whose value -largest finds */
 	const char *reproducer, *cluster, *list_clusters, *profile, *whatif, *diff, *explain, *data,
 		*initial, *save, *help;
 	int measure_buffers, estimator;
@@ -134,24 +134,25 @@ struct driver_options {
 	int64_t replicas;
 	const char *mesh;
 	bool expect;
-	/* No options: */
-	struct crash_note *note; /* where it stands what dopt is doing; NULL: nowhere */
+	/* Internal state, not options: */
+	struct crash_note *note; /* where the current activity is recorded; NULL: nowhere */
 	const char *instead;     /* passes that searches run instead; NULL: they search */
-	bool defined;            /* the module is past its -D, which are for the cluster alone */
-	bool is_trial;           /* one of several programs of a module: warnings about that once */
-	struct driver_first *first; /* it measures first, by default; NULL: it does not */
+	bool defined;            /* -D only apply to the cluster: the module has their values
+				    already */
+	bool is_trial;           /* one of several programs of a module: warnings are given once */
+	struct driver_first *first; /* measuring comes first, by default; NULL: it does not */
 };
 
 /*
- * Reads the command line into *o, texts owned by `owner` or argv. Returns false after saying on
- * stderr what is wrong with it.
+ * Reads the command line into *o, texts owned by `owner` or argv. Returns false after reporting an
+ * error on stderr.
  */
 bool driver_options_read(const void *owner, struct driver_options *o, int argc, char **argv);
 
-/* Do the options go together? Says on stderr which do not and returns false. */
+/* Are the options compatible? Reports those that are not on stderr and returns false. */
 bool driver_options_agree(const struct driver_options *o);
 
-/* Prints what -help prints: usage, the options by group, the exit codes. */
+/* Prints the -help text: usage, the options by group, the exit codes. */
 void driver_options_help(FILE *out);
 
 /* The rows as a table or as JSON. */
@@ -161,17 +162,17 @@ void driver_stats_print(
 /* The state of one run over one part of the input. */
 struct driver {
 	const struct driver_options *o;
-	const struct driver_input *in; /* as driver_read was given it */
+	const struct driver_input *in; /* as passed to driver_read */
 	struct ir_context *ctx;
 	struct pass_manager *manager;
 	struct pass_pipeline *pipeline;
-	struct parse_options reads;     /* how the module is read */
-	struct storage_target *storage; /* where programs of the target put tensors */
+	struct parse_options reads;     /* options for reading the module */
+	struct storage_target *storage; /* how programs of the target place tensors */
 	struct cost_model *cost;
 	double measure_limit;            /* seconds; 0: none was given */
 	struct measure_quality *quality; /* of -measure=each; NULL: nothing was measured */
 	struct whatif *whatif;           /* NULL: none */
-	struct driver_stats *stats;      /* NULL where nothing asks for it */
+	struct driver_stats *stats;      /* NULL if no option needs it */
 	struct driver_checks *checks;    /* -expect, else NULL */
 	const char *before; /* text of the module before the pass, for -print-after=changed */
 	bool bug;           /* a check found one */
@@ -182,16 +183,16 @@ struct driver driver_create(void *scratch, const struct driver_options *o);
 
 struct driver_input; /* ../input.h */
 
-/* Everything before the passes: the pipeline, the cost model, the module. Else reported. */
+/* Everything before the passes: the pipeline, the cost model, the module. Errors are reported. */
 enum driver_exit driver_read(struct driver *t, const struct driver_input *in, struct ir_module **m);
 
 /* Makes t->cost, the cost model that the options ask for. False: reported. */
 bool driver_cost_create(struct driver *t);
 
-/* The cost of m, in which calls may be left; it does not fit either where -budget is exceeded. */
+/* The cost of m, which may contain calls; it also does not fit if -budget is exceeded. */
 bool driver_evaluate(struct driver *t, struct ir_module *m, struct cost_report *report);
 
-/* -largest: sets *with to the options with the largest value. Else reported. */
+/* -largest: sets *with to the options with the largest value. Errors are reported. */
 enum driver_exit driver_largest(const void *scratch, const struct driver_options *o,
 	const struct driver_input *in, struct driver_options *with);
 
@@ -202,14 +203,16 @@ bool driver_stats_add(struct driver *t, struct ir_module *m, const struct pass_r
 /* -diff: writes how the costs and types of m differ from those of `other`. False: reported. */
 bool driver_diff(struct driver *t, struct ir_module *other, struct ir_module *m, FILE *out);
 
-/* The module with its calls inlined: itself where it has none, else a copy that lives as long as
- * `owner`. NULL: reported. */
+/* The module with its calls inlined: itself if it has none, else a copy owned by `owner`. NULL:
+ * reported. */
 struct ir_module *driver_without_calls(const void *owner, struct driver *t, struct ir_module *m);
 
 /* Reads -budget into t->manager. False: reported. */
 bool driver_budget_read(struct driver *t);
 
-/* Makes t->storage, with the limits of -workspace and without the forms of -without. False: reported. */
+/*
+ * Makes t->storage, with the limits of -workspace, without the forms of -without. False: reported.
+ */
 bool driver_storage_create(struct driver *t);
 
 /* Reads -time-limit and -progress into t->manager. False: reported. */
@@ -218,18 +221,18 @@ bool driver_search_read(struct driver *t);
 /* A warning about trained params with several dims that have no `init`: zeros.c. */
 void driver_warn_zeros(struct driver *t, const struct ir_module *m);
 
-/* Does the step stay within the budget? False: reported, with what takes most of it. */
+/* Does the step stay within the budget? False: reported, with the largest buffers. */
 bool driver_budget_check(struct driver *t, struct ir_module *m);
 
-/* Bytes of host memory for each device: -host-budget, or what the cluster has; 0: any. */
+/* Bytes of host memory for each device: -host-budget, or that of the cluster; 0: any. */
 uint64_t driver_host_limit(const struct driver *t);
 
-/* Is the pass in a list of names, separated by commas, in which "all" is every pass? NULL: none. */
+/* Is the pass in a comma-separated list of names, in which "all" is every pass? NULL: none. */
 bool driver_names_pass(const char *list, const char *name);
 
 /*
- * Notes on passes that would reduce the memory of the step, of which the pipeline has made m, which
- * needs `peak` bytes: what each would leave, and together. Returns whether there are any.
+ * Notes on passes that would reduce the memory of the step m, the result of the pipeline, which
+ * needs `peak` bytes: the memory with each, and with all of them. Returns whether there are any.
  */
 bool driver_advise(struct driver *t, struct ir_module *m, uint64_t peak);
 
@@ -240,7 +243,7 @@ bool driver_mesh_add(struct ir_module *m, const char *text);
 bool driver_whatif_read(struct driver *t);
 
 /*
- * Evaluates a module without calls as it is and with the costs that -whatif changes, into
+ * Evaluates a module without calls as it is and with the costs changed by -whatif, into
  * t->stats->whatif. False: reported.
  */
 bool driver_whatif_run(struct driver *t, struct ir_module *m);
@@ -249,34 +252,34 @@ bool driver_whatif_run(struct driver *t, struct ir_module *m);
 void driver_whatif_print(FILE *out, const struct driver_whatif *w);
 void driver_whatif_json(FILE *out, const struct driver_whatif *w);
 
-/* What -run and -check tell the interpreter. */
+/* The interpreter options of -run and -check. */
 struct interp_options driver_interp_options(const struct driver_options *o);
 
-/* -measure, -emit=measure: is to measure the kernels of the result all there is to do? If so, to do
- * it, and to say on `out` what was measured. False: reported. */
+/* -measure, -emit=measure: is measuring the kernels of the result the only task? If so,
+ * driver_measure_result does it and reports the measurements on `out`. False: reported. */
 bool driver_measures(const struct driver_options *o);
 
-/* -measure=each: measures what the profile lacks of m, and makes t->cost anew from it; `name` is the
- * pass that made m, NULL: none. False: reported. */
+/* -measure=each: measures kernels of m that the profile lacks, and recreates t->cost from it;
+ * `name` is the pass that made m, NULL: none. False: reported. */
 bool driver_measure_each(struct driver *t, struct ir_module *m, const char *name);
 bool driver_measure_result(const struct driver *t, struct ir_module *m, FILE *out);
 
-/* -estimator=measure: the kernels of the best plans, until a search finds no other. False:
- * reported. */
+/* -estimator=measure: measures the kernels of the best plans until a search finds no new ones.
+ * False: reported. */
 bool driver_measure_rounds(const struct driver_options *o, const struct driver_input *in);
 
-/* Makes the options those to measure first, with a profile that lives as long as `scratch`, where a
- * pass searches without times of this machine, and says so. */
+/* If a pass searches without times of this machine: changes the options to measure first, into a
+ * profile that lives as long as `scratch`, and reports that. */
 void driver_measure_first(struct driver_options *o, void *scratch);
 
-/* Does with an input what options say: driver.c's way from a text to a result. */
+/* Processes an input as the options say: driver.c, from a text to a result. */
 typedef enum driver_exit driver_transform(
 	const struct driver_options *o, const struct driver_input *in, FILE *out);
 
 /*
  * Measuring first: builds and runs the program of the search's result m, and those of the policies
- * for the same input. Returns the module whose program is fastest: m, also where none can be run, or
- * another that lives as long as t. NULL: reported. Says on stderr what each took.
+ * for the same input. Returns the module whose program is fastest: m, also if none can be run, or
+ * another that lives as long as t. NULL: reported. Prints the times on stderr.
  */
 struct ir_module *driver_try_policies(
 	struct driver *t, struct ir_module *m, driver_transform *transform);
@@ -284,7 +287,7 @@ struct ir_module *driver_try_policies(
 /* Runs the pipeline on *m as the options say. */
 enum driver_exit driver_passes_run(struct driver *t, struct ir_module **m);
 
-/* The module as text; talloc. */
+/* The module as text; talloc text. */
 char *driver_module_text(const void *owner, const struct ir_module *m);
 
 /* Expected messages of one part of the input. */
@@ -294,23 +297,23 @@ struct driver_expect;
 struct driver_expect *driver_expect_create(
 	const void *owner, struct diag *d, const char *name, const char *text);
 
-/* Says on stderr which expected messages did not come and which unexpected did; were there none? */
+/* Reports on stderr missing and unexpected messages; returns whether there were none. */
 bool driver_expect_finish(struct driver_expect *e);
 
 void driver_list_passes(FILE *out, const struct pass_registry *r, bool markdown);
 /* The facts that passes need, provide and conflict with. */
 void driver_list_facts(FILE *out, const struct pass_registry *r);
 void driver_list_ops(FILE *out, bool markdown);
-/* What there is to know about one pass, op or function of the prelude. False, with a message on
+/* Help on one pass, op or function of the prelude. False, with a message on
  * stderr, if it is none of these. */
 bool driver_help_topic(FILE *out, const struct pass_registry *r, const char *topic);
 
-/* What -D says is set; arrays are owned by `owner`. False: reported. */
+/* The values set by -D; arrays are owned by `owner`. False: reported. */
 bool driver_read_options(
 	const void *owner, const struct driver_options *o, struct parse_options *reads);
 
-/* The clusters that are shipped; with a name, which is not empty, the text of that one, or of a
- * file. False: reported. */
+/* The installed clusters; with a name that is not empty, the text of that cluster or of a file.
+ * False: reported. */
 bool driver_list_clusters(FILE *out, struct ir_context *ctx, const struct driver_options *o);
 
 #endif

@@ -2,7 +2,7 @@
  * -verify-diagnostics: messages must be exactly those that comments of the input announce.
  *
  *     %y = relu(%x)  // expected-error {{unknown value}}       on this line
- *     // expected-error@+1 {{...}}   @-2   @above   @below     so many lines away
+ *     // expected-error@+1 {{...}}   @-2   @above   @below     that many lines away
  *     // expected-note@unknown {{...}}                          without a line in this text
  *
  * The text in braces is a part of the message. Each comment stands for one message.
@@ -109,7 +109,7 @@ read_level(const char **at, enum diag_level *level)
 	return false;
 }
 
-/* A comment behind "expected-", on line `here`. */
+/* Parses a comment after "expected-", on line `here`. */
 static void
 read_expected(struct driver_expect *e, const char *at, unsigned here)
 {

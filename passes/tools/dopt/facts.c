@@ -1,5 +1,5 @@
 /*
- * -list-facts: what passes need, provide and conflict with.
+ * -list-facts: the facts that passes need, provide and conflict with.
  *
  *     no-calls           @main has no calls
  *         provided by:     inline, plan (inline is added automatically where a pass needs the fact)
@@ -36,7 +36,7 @@ contains(const char *facts, const char *name, size_t length)
 	return false;
 }
 
-/* "    needed by:     cse, dce" and `tail`; nothing where there is no such pass. */
+/* "    needed by:     cse, dce" and `tail`; nothing if there is no such pass. */
 static void
 passes_with(FILE *out, const struct pass_registry *r, enum role role, const char *label,
 	const char *name, size_t length, const char *tail)
@@ -75,7 +75,7 @@ fact_text(FILE *out, const struct pass_registry *r, const char *name, size_t len
 	talloc_free(tail);
 }
 
-/* Has a pass before number `pass`, or that one in an earlier list, named the fact? */
+/* Has a pass before number `pass`, or that pass in an earlier list, named the fact? */
 static bool
 seen(const struct pass_registry *r, int pass, enum role role, const char *name, size_t length)
 {
@@ -86,7 +86,7 @@ seen(const struct pass_registry *r, int pass, enum role role, const char *name, 
 	return false;
 }
 
-/* Facts of a pass that are not read off a module and not told already; "!fact" ends one. */
+/* Facts of a pass that cannot be read off a module and were not listed yet; "!fact" ends one. */
 static void
 facts_of_pass(FILE *out, const struct pass_registry *r, int pass)
 {

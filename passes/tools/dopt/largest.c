@@ -24,17 +24,17 @@ struct largest {
 	const struct driver_options *o;
 	const struct driver_input *in;
 	int64_t unit; /* the value of the let, 0: not known yet */
-	double room;  /* bytes that a step may take */
+	double room;  /* bytes that a step may use */
 };
 
-/* What a compilation says. */
+/* The result of a compilation. */
 struct outcome {
 	enum driver_exit exit;
 	bool fits;
 	double bytes;
 };
 
-/* The options with one more -D, the last of which counts. */
+/* The options with one more -D; the last one counts. */
 static struct driver_options
 options_with(const struct largest *l, int64_t value)
 {
@@ -48,7 +48,7 @@ options_with(const struct largest *l, int64_t value)
 	return o;
 }
 
-/* Without what a run prints and writes. */
+/* The options without output. */
 static struct driver_options
 quiet(struct driver_options o)
 {
@@ -90,7 +90,7 @@ find_unit(struct largest *l, struct driver *t, const struct ir_module *m)
 	return false;
 }
 
-/* With `times` the value; 1: as given, the only run whose messages are shown. */
+/* Compiles with `times` the value; 1: as given, the only run whose messages are shown. */
 static struct outcome
 compile(struct largest *l, int64_t times)
 {

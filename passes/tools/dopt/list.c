@@ -1,4 +1,4 @@
-/* Passes for people: the list, a page of the manual, one topic. Operations: ops.c. */
+/* Help on passes: the list, a page of the manual, one topic. Operations: ops.c. */
 #include "passes/tools/dopt/list.h"
 
 #include "ir/base/alloc.h"
@@ -25,7 +25,7 @@ static const struct {
 
 enum { NFAMILIES = sizeof families / sizeof *families };
 
-/* The number of the pass's family; those that no row has come last. */
+/* The number of the pass's family; passes without a family come last. */
 static int
 family_of(const struct pass *p)
 {
@@ -220,7 +220,7 @@ driver_list_clusters(FILE *out, struct ir_context *ctx, const struct driver_opti
 	return c != NULL;
 }
 
-/* Prints the function of the prelude of that name, or adds those that there are to `near`. */
+/* Prints the prelude function of that name, or adds the existing names to `near`. */
 static bool
 help_prelude(FILE *out, const void *scratch, const char *topic, struct suggestion *near)
 {

@@ -4,10 +4,10 @@
 
 #include "passes/tools/dopt/driver.h"
 
-enum { NAME_COLUMN = 18, OPTION_COLUMN = 26 }; /* as long as most names are */
+enum { NAME_COLUMN = 18, OPTION_COLUMN = 26 }; /* wide enough for most names */
 
-/* Text for a cell of a Markdown table, in which a bar would end the cell; as code, nothing for
- * nothing. */
+/* Text for a cell of a Markdown table, in which a bar would end the cell; as code, with no output
+ * for an empty text. */
 void driver_md_cell(FILE *out, const char *s);
 void driver_md_code(FILE *out, const char *s);
 

@@ -3,11 +3,10 @@
  *
  *     @main -> keys that the profile lacks -> kernels, tables -> cc -> measure -> lines -> profile
  *
- * Operands lie where the lowered program has them (lower_plan), and kernels run in its order, so
- * that each finds in the caches what it will find in training; with buffers of its own in a loop a
- * small kernel would be timed in the first-level cache, with buffers larger than the caches never
- * there. As many ranks as the module has devices run at once: they share memory and caches in
- * training too.
+ * Operands are placed as in the lowered program (lower_plan), and kernels run in its order, so that
+ * each finds the caches in the same state as in training. With private buffers in a loop a small
+ * kernel would be timed in the first-level cache; with buffers larger than the caches, never there.
+ * One rank per device of the module runs at once: they share memory and caches in training too.
  */
 #include "passes/tools/dopt/measure_impl.h"
 
@@ -26,28 +25,28 @@
 #include <unistd.h>
 
 enum {
-	/* A compiler needs this much memory for a file of kernels. */
+	/* Memory that a compiler needs for a file of kernels. */
 	COMPILER_BYTES = 512 << 20,
 };
 
 /*
- * Sizes of messages for the curve of a kind: from where latency is all to where bandwidth is, each
- * four times the one before, so that a change of protocol between two of them is off by little;
- * then on to what a message has that carries everything of its kind in the step, because a pass
- * may fuse as much.
+ * Sizes of messages for the curve of a kind: from where latency dominates to where bandwidth does,
+ * each four times the previous one, so that the error from a change of protocol between two is
+ * small; then up to the size of a message that carries everything of its kind in the step, because
+ * a pass may fuse that much.
  */
 #define LADDER_LEAST 256
 #define LADDER_MOST (16 << 20)
 #define LADDER_TIMES 4
 
-/* What the profile has already, sorted as profile.h gives it. */
+/* The existing entries of the profile, sorted as in profile.h. */
 struct known {
-	struct profile_op *op; /* of the buffers that are asked for */
+	struct profile_op *op; /* measured with the requested buffers */
 	struct profile_collective *collective;
 	int nops, ncollectives;
 };
 
-/* A kernel of the plan, while equal ones are found. */
+/* A kernel of the plan, while equal kernels are being matched. */
 struct found {
 	char *text;
 	int action;
@@ -71,8 +70,8 @@ op_is_known(const struct measure *s, const struct known *k, const char *key)
 }
 
 /*
- * Does what the op makes decide what others do, so that it runs where they are measured? They may
- * read integers as indices, and test whether what a mask hides is 0.
+ * Do the results of the op decide what others do, so that it must run if they are measured? Others
+ * may read integers as indices, and test whether a masked value is 0.
  */
 static bool
 decides(const struct measure *s, const struct ir_op *op)
@@ -86,9 +85,9 @@ decides(const struct measure *s, const struct ir_op *op)
 }
 
 /*
- * Known kernels stay where others are to be measured between them: what they touch decides what
- * those find in the caches. Not where each is measured alone, and on devices whose memory the
- * program cannot touch from here only those that decide what others do.
+ * Known kernels are kept if others are measured between them: their accesses decide the state of
+ * the caches. If each kernel is measured alone they are dropped; on devices whose memory the
+ * program cannot access from the host, only those that decide what others do are kept.
  */
 static int
 drop_known(const struct measure *s, struct found *found, int n)
@@ -105,20 +104,20 @@ drop_known(const struct measure *s, struct found *found, int n)
 	return kept;
 }
 
-/* Kernels of CUDA are compiled for memory of their own, and so are those that run alone. */
+/* CUDA kernels are compiled for separate memory, and so are kernels that run alone. */
 static bool
 lies_in_place(const struct measure *s, int action)
 {
 	return s->plan->action[action].in_place && !s->o->rotate && !s->o->cuda;
 }
 
-/* Numbers the kernels that are to be measured, and those between them, in the order of the step. */
+/* Numbers the kernels to measure, and those between them, in the order of the step. */
 static void
 collect_keys(struct measure *s, const struct known *known)
 {
 	int n = s->plan->nactions, nfound = 0;
 	struct found *found = ARRAY_NEW(s, struct found, n);
-	int *first = ARRAY_NEW(s, int, n); /* the action that has the same key first */
+	int *first = ARRAY_NEW(s, int, n); /* the first action with the same key */
 	s->key_of = ARRAY_NEW(s, int, n);
 	for (int i = 0; i < n; i++) {
 		const struct lower_action *a = &s->plan->action[i];
@@ -156,7 +155,7 @@ collect_keys(struct measure *s, const struct known *known)
 	}
 }
 
-/* Along different axes messages take the same ways where all ranks are on one machine. */
+/* If all ranks are on one machine, messages along different axes use the same paths. */
 static bool
 is_same_message(const struct measure *s, const struct message *a, const struct message *b)
 {
@@ -177,7 +176,7 @@ add_message(struct measure *s, const struct known *k, struct message x)
 	LIST_PUSH(s, s->message, s->nmessages, x);
 }
 
-/* Bytes of a part of a message, whole elements for each place. */
+/* Bytes of a part of a message, with whole elements for each place. */
 static int64_t
 part_bytes(const struct cost_collective *c)
 {
@@ -186,7 +185,7 @@ part_bytes(const struct cost_collective *c)
 	return c->parts < 2 ? (int64_t)c->bytes : n * unit;
 }
 
-/* What the messages of a kind along an axis carry together. */
+/* The total bytes of the messages of a kind along an axis. */
 static int64_t
 bytes_together(const struct measure *s, const struct message *of)
 {
@@ -225,7 +224,7 @@ collect_messages(struct measure *s, const struct known *k)
 	}
 }
 
-/* Where the step copies to host memory or back: the link, unless its fields are known. */
+/* If the step copies to host memory or back: the link, unless its fields are known. */
 static bool
 lacks_host_link(const struct measure *s)
 {
@@ -238,7 +237,7 @@ lacks_host_link(const struct measure *s)
 	return s->plan->ntransfers && !known;
 }
 
-/* Of ops measured the other way, nothing is known. */
+/* Removes entries that were measured the other way. */
 static int
 drop_other_buffers(const struct measure *s, struct profile_op *op, int n)
 {
@@ -249,7 +248,7 @@ drop_other_buffers(const struct measure *s, struct profile_op *op, int n)
 	return kept;
 }
 
-/* The transports that a program of this target measures, as runtime/measure/measure.c has them. */
+/* The transports that a program of this target measures, as in runtime/measure/measure.c. */
 static const char *
 transport_of(const struct measure *s)
 {
@@ -260,8 +259,8 @@ transport_of(const struct measure *s)
 	return "threads";
 }
 
-/* This machine; for CUDA the device of the profile that was measured with this backend: what
- * devices there are only the program can tell. */
+/* This machine; for CUDA the device of the profile that was measured with this backend: only the
+ * program can list the devices. */
 static bool
 find_device(struct measure *s)
 {
@@ -291,7 +290,7 @@ load_known(struct measure *s, struct known *k)
 	return n >= 0 && k->ncollectives >= 0;
 }
 
-/* Where the sources go: beside a program that stays, or into a folder of their own for a while. */
+/* Location of the sources: next to a program that is kept, or in a temporary folder. */
 static bool
 make_job(struct measure *s)
 {
@@ -305,7 +304,7 @@ make_job(struct measure *s)
 	return s->job != NULL;
 }
 
-/* Compilers that may run side by side: as many as there are processors, and memory for. */
+/* Number of concurrent compilers: limited by processors and memory. */
 static long
 jobs(void)
 {
@@ -331,8 +330,8 @@ measure_build(struct measure *s, int nfiles)
 	return job_run(s->job, command, s->o->verbose);
 }
 
-/* In threads more ranks than processors would measure the scheduler. Who starts processes knows
- * what there is. */
+/* With threads, more ranks than processors would measure the scheduler. With processes the user
+ * decides. */
 static int
 ranks_of(const struct ir_module *m, const struct measure_options *o)
 {
@@ -345,7 +344,7 @@ static bool
 store_all(struct measure *s)
 {
 	bool good = measure_run(s);
-	/* Also of what came before it failed. */
+	/* Also from entries stored before a failure. */
 	profile_select(s->profile, s->backend, NULL);
 	return profile_derive(s->profile, s->device, true) && good;
 }
@@ -391,7 +390,7 @@ driver_measure_warn(struct diag *d, const struct measure_quality *q, bool kept)
 		     : "measured times are better, and so is the plan");
 }
 
-/* Into the sum over several runs, whoever has it warns; without one here. */
+/* Added to the sum over several runs, whose owner warns; without a sum, warns here. */
 static void
 tell_quality(const struct measure *s)
 {

@@ -1,4 +1,4 @@
-/* -measure: runs the program that measures and stores every line as it comes. */
+/* -measure: runs the measuring program and stores every line as it arrives. */
 #include "passes/tools/dopt/measure_impl.h"
 
 #include "ir/base/clock.h"
@@ -19,9 +19,9 @@
 
 enum {
 	/* A result comes every few seconds; the slowest kernels take seconds, five times. A program
-	   that says nothing for so long hangs. */
+	   that prints nothing for this long hangs. */
 	SILENCE_SECONDS = 300,
-	/* The end of what it said on standard error, for the message. */
+	/* The end of its standard error, for the message. */
 	TAIL_BYTES = 1000,
 };
 
@@ -30,13 +30,13 @@ struct run {
 	pid_t pid;
 	int results; /* its standard output */
 	FILE *errors;
-	char *line; /* what came of the present line; talloc */
+	char *line; /* the current line so far; talloc */
 	size_t length;
-	char in_hand[200]; /* what it measures, as it says */
+	char in_hand[200]; /* what it measures, as it reports */
 	bool late;         /* it was ended because its time was over */
 };
 
-/* Does a line belong to a profile? Those who start ranks may say something too. */
+/* Is the line a profile entry? The launcher of the ranks may print other lines. */
 static bool
 is_entry(const char *line)
 {
@@ -48,7 +48,7 @@ is_entry(const char *line)
 	return false;
 }
 
-/* What was measured before counts too, each by its runs. */
+/* Merges an earlier measurement, weighted by its runs. */
 static void
 add_earlier(const struct measure *s, struct profile_op *op)
 {
@@ -58,7 +58,7 @@ add_earlier(const struct measure *s, struct profile_op *op)
 		*op = profile_op_mean(old, op);
 }
 
-/* What it says of itself. */
+/* Reads a comment of the program about its measurements. */
 static void
 read_comment(struct run *r)
 {
@@ -99,7 +99,7 @@ store_line(struct run *r)
 	return good;
 }
 
-/* Adds bytes, and stores the lines that they end. */
+/* Adds bytes, and stores the lines completed by them. */
 static bool
 take(struct run *r, const char *bytes, size_t n)
 {
@@ -136,7 +136,7 @@ start(struct run *r, const char *command)
 	return false;
 }
 
-/* Milliseconds that the next result may take; 0: the time for all of them is over. */
+/* Milliseconds that the next result may take; 0: the total time is over. */
 static int
 patience(const struct run *r)
 {
@@ -145,7 +145,7 @@ patience(const struct run *r)
 	return left <= 0 ? 0 : 1 + (int)(1000 * fmin(left, SILENCE_SECONDS));
 }
 
-/* Reads until it ends; false: its time is over, it hangs or a line cannot be stored. */
+/* Reads until the program ends; false: its time is over, it hangs or a line cannot be stored. */
 static bool
 read_results(struct run *r)
 {
@@ -172,7 +172,7 @@ read_results(struct run *r)
 	}
 }
 
-/* The last lines that it wrote on standard error, as notes. */
+/* Shows the last lines of its standard error, as notes. */
 static void
 show_errors(struct run *r)
 {

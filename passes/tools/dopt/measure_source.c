@@ -1,4 +1,4 @@
-/* The program that measures: kernels, and the tables for runtime/measure/measure.h. */
+/* Generates the measuring program: kernels, and the tables for runtime/measure/measure.h. */
 #include "passes/tools/dopt/measure_impl.h"
 
 #include "ir/base/out.h"
@@ -14,8 +14,8 @@
 #include <string.h>
 
 enum {
-	/* In a file: it compiles in seconds and in some hundred megabytes; files compile side by
-	   side. */
+	/* Per file: it compiles in seconds with some hundred megabytes; files compile in
+	   parallel. */
 	KERNELS_A_FILE = 40,
 };
 
@@ -23,13 +23,13 @@ static int64_t
 offset_of(const struct measure *s, const struct ir_value *v)
 {
 	const struct lower_value *place = lower_value_of(s->plan, v);
-	/* Kernels and inputs have nothing in host memory. */
+	/* Kernels and inputs use no host memory. */
 	if (!place || place->buffer < 0 || v->type->memory == IR_HOST)
 		return -1;
 	return (int64_t)s->plan->buffer[place->buffer].offset;
 }
 
-/* Room behind the plan's arena. */
+/* Memory after the plan's arena. */
 static int64_t
 new_room(struct measure *s, uint64_t bytes)
 {
@@ -39,9 +39,9 @@ new_room(struct measure *s, uint64_t bytes)
 }
 
 /*
- * A result that lies on an operand lies there in training, too: room of its own would be written
- * through other lines of the cache, and many kernels of a step are updates in place. Only where the
- * kernel was compiled as if they do not overlap it gets that.
+ * A result that shares memory with an operand does so in training, too: separate memory would be
+ * written through other cache lines, and many kernels of a step are updates in place. Only a kernel
+ * that was compiled assuming no overlap gets separate memory.
  */
 static int64_t
 result_offset(struct measure *s, const struct key *key, const struct lower_action *a, int r)
@@ -54,7 +54,7 @@ result_offset(struct measure *s, const struct key *key, const struct lower_actio
 	return offset_of(s, v);
 }
 
-/* Where the step has it, shared with other kernels, whose scratch is still in the caches; -1: none. */
+/* Scratch at its offset in the step, shared with other kernels and so in the caches; -1: none. */
 static int64_t
 scratch_offset(struct measure *s, const struct key *key, const struct lower_action *a)
 {
@@ -76,7 +76,7 @@ write_kernel(struct measure *s, FILE *out, int k)
 	return false;
 }
 
-/* The first kernel from number k on that is to be run; s->nkeys: none. */
+/* The first kernel from number k on that is run; s->nkeys: none. */
 static int
 next_run(const struct measure *s, int k)
 {
@@ -85,7 +85,7 @@ next_run(const struct measure *s, int k)
 	return k;
 }
 
-/* kernels_0.c ... */
+/* Writes kernels_0.c ... */
 static bool
 write_kernel_files(struct measure *s, int *nfiles)
 {
@@ -130,7 +130,7 @@ write_cuda_calls(struct measure *s, FILE *out)
 	return good;
 }
 
-/* Where it is kept below which number the integers of a value are. */
+/* Where the upper bound of the integers of a value is stored. */
 static int64_t *
 range_at(const struct measure *s, const struct ir_value *v)
 {
@@ -144,8 +144,8 @@ is_integer(const struct ir_value *v)
 }
 
 /*
- * An input's integers are drawn below its range, as in training. What is made of integers is taken
- * to have the largest range of those; positions in sorted rows are below the length of the rows.
+ * An input's integers are drawn below its range, as in training. Values computed from integers are
+ * assumed to have the largest range of those; positions in sorted rows are below the row length.
  */
 static int64_t
 range_of(const struct measure *s, const struct ir_op *op, const struct ir_value *v)
@@ -175,7 +175,7 @@ find_ranges(struct measure *s)
 			*range_at(s, &op->result[r]) = range_of(s, op, &op->result[r]);
 }
 
-/* `test`: what a kernel that reads the value tests of it; NULL: nothing. */
+/* `test`: the test of the value by a kernel that reads it; NULL: none. */
 static void
 write_tensor(
 	const struct measure *s, FILE *out, const struct ir_value *v, const struct band_test *test)
@@ -191,7 +191,7 @@ write_tensor(
 		fprintf(out, "0, 0, 0, 0}, ");
 }
 
-/* What a product tests of an operand of its kernel, copied to *test. */
+/* The test of a product on an operand of its kernel, copied to *test. */
 static bool
 find_test(const struct measure *s, const struct ir_op *product, int operand, struct band_test *test)
 {
@@ -245,7 +245,7 @@ write_kernel_table(const struct measure *s, FILE *out)
 	fprintf(out, "\t{0}};\n");
 }
 
-/* The calls, in the order of the step; returns how many. */
+/* The calls, in the order of the step; returns their number. */
 static int
 write_calls(struct measure *s, FILE *out)
 {
@@ -323,7 +323,7 @@ write_messages(const struct measure *s, FILE *out)
 	fprintf(out, "\t{0}};\n");
 }
 
-/* The axes of the module: ranks have the coordinates that they have in training. */
+/* The axes of the module: ranks have the same coordinates as in training. */
 static void
 write_axes(const struct measure *s, FILE *out)
 {

@@ -18,7 +18,7 @@ is_name(const char *text, size_t n)
 	return n && strspn(text, letters) && strspn(text, more) == n;
 }
 
-/* Adds the axis NAME=N that `text` begins with; *end: what follows it. */
+/* Adds the axis NAME=N at the start of `text`; *end: the text after it. */
 static bool
 add_axis(struct ir_module *m, const char *text, const char **end)
 {

@@ -1,4 +1,4 @@
-/* The operations for people: the list, a page of the manual, one row. */
+/* Help on the operations: the list, a page of the manual, one row. */
 #include "passes/tools/dopt/list.h"
 
 #include "ir/base/alloc.h"
@@ -23,14 +23,14 @@ static const struct op_text op_texts[] = {
 
 enum { NOPS = sizeof op_texts / sizeof *op_texts };
 
-/* How an op gets its gradient, and how programs run it. */
+/* The source of an op's gradient, and how programs run the op. */
 struct op_way {
 	const char *gradient, *host, *cuda;
 };
 
 static const char none[] = "none";
 
-/* Ops that are more than the loops of their notation, or have none. */
+/* Ops that are not simply the loops of their notation, or have no notation. */
 static const struct op_way ways[NOPS] = {
 	[OP_matmul] = {"derived", "oneDNN, loops", "cuBLASLt, loops"},
 	[OP_contract] = {"derived", "oneDNN, loops", "cuBLASLt, loops"},
@@ -55,7 +55,7 @@ static const struct op_way ways[NOPS] = {
 	[OP_return] = {"removed by inline", "removed by inline", "removed by inline"},
 };
 
-/* Can a float go in and a float come out? */
+/* Does it have float operands and a float result? */
 static bool
 is_differentiable(const struct op_text *op)
 {
@@ -87,7 +87,7 @@ way_of(int code)
 	return way;
 }
 
-/* A notation without its conditions, which are for those that an error names. */
+/* A notation without its conditions, which only errors need. */
 static char *
 meaning_alone(const char *notation)
 {
@@ -96,7 +96,7 @@ meaning_alone(const char *notation)
 	return text_copy_n(NULL, notation, where ? (size_t)(where - notation) : strlen(notation));
 }
 
-/* The permitted error of f32 and f64, "" where none is stated. */
+/* The permitted error of f32 and f64, "" if none is stated. */
 static char *
 error_text(int code)
 {

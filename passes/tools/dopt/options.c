@@ -287,7 +287,7 @@ driver_options_read(const void *owner, struct driver_options *o, int argc, char 
 	}
 	if (o->files.n)
 		o->input = o->files.item[0];
-	/* The table is the result, unless something else is asked for too. */
+	/* The table is the result, unless another output is requested as well. */
 	if (o->stats && !o->emit && !o->output && !o->run && !o->expect && !driver_measures(o))
 		o->emit = DRIVER_EMIT_NONE;
 	if (o->input || o->help || o->version || o->list_passes || o->list_facts || o->list_ops ||

@@ -1,4 +1,4 @@
-/* Runs the pipeline and does around every pass what the options ask for. */
+/* Runs the pipeline, and the actions that options request around every pass. */
 #include "passes/tools/dopt/driver.h"
 
 #include "ir/cluster/framework.h"
@@ -46,7 +46,7 @@ print_module(const char *when, const struct pass_entry *e, const char *text)
 	fprintf(stderr, "// ----- %s pass '%s'\n%s", when, e->pass->name, text);
 }
 
-/* A shell word in single quotes, where it needs them. */
+/* A shell word, in single quotes if necessary. */
 static void
 shell_word(FILE *out, const char *s)
 {
@@ -73,8 +73,8 @@ reproducer_option(FILE *out, const char *name, const char *value)
 }
 
 /*
- * Writes what the pass gets and the command that runs it, before it runs: then it is there whatever
- * the pass does. It is removed after the last pass.
+ * Writes the input of the pass and the command that runs it, before it runs, so that the file
+ * exists even if the pass crashes. It is removed after the last pass.
  */
 static bool
 reproducer_write(const struct driver *t, const struct pass_entry *e, const struct ir_module *m)
@@ -176,7 +176,7 @@ check_options(const struct driver *t)
 	return o;
 }
 
-/* Can the module be interpreted at all? One that is too large for it is no fault of a pass. */
+/* Can the module be interpreted? One that is too large for that is not the fault of a pass. */
 static bool
 can_check(struct driver *t, struct ir_module *m)
 {
@@ -191,7 +191,7 @@ can_check(struct driver *t, struct ir_module *m)
 	return it != NULL;
 }
 
-/* Does every value have the meaning that its layout says? For a verified module it must. */
+/* Does every value have the meaning that its layout states? In a verified module it must. */
 static bool
 check_layouts(struct driver *t, struct ir_module *m)
 {
@@ -200,7 +200,7 @@ check_layouts(struct driver *t, struct ir_module *m)
 	return interp_check_layout(m, &o);
 }
 
-/* What rounds in programs where -check computes in doubles is said once, of the last module. */
+/* Since -check computes in doubles, rounding in programs is mentioned once, for the last module. */
 static void
 warn_of_sums(struct driver *t, struct ir_module *m)
 {
@@ -210,9 +210,9 @@ warn_of_sums(struct driver *t, struct ir_module *m)
 }
 
 /*
- * Does the step still compute what it did, and do its layouts? A pass that keeps bits is held to
- * that, in the types of the module: what is folded as no op rounds is not seen in doubles. A run
- * that was asked to change the step is not compared.
+ * Does the step still compute the same, and so do its layouts? A pass that preserves bits is
+ * checked for that, in the types of the module: folding without the rounding of ops is invisible in
+ * doubles. A run that was asked to change the step is not compared.
  */
 static bool
 check_meaning(struct driver *t, const struct pass_run *run, const struct pass_entry *e,
@@ -231,7 +231,7 @@ check_meaning(struct driver *t, const struct pass_run *run, const struct pass_en
 	return false;
 }
 
-/* The new row against the last one that was kept. */
+/* Compares the new row with the last one that was kept. */
 static bool
 is_worse(const struct driver_stats *s)
 {
@@ -245,7 +245,7 @@ is_worse(const struct driver_stats *s)
 }
 
 /*
- * A pass that provides a fact is there for it, whatever it costs, and later passes may need it:
+ * A pass that provides a fact is run for that, whatever it costs, and later passes may need it:
  * grad always makes the step slower.
  */
 static bool
@@ -280,7 +280,7 @@ after_pass(void *data, const struct pass_run *run, const struct pass_entry *e,
 	return true;
 }
 
-/* What is written was verified: after each pass, or here. */
+/* Output is always verified: after each pass, or here. */
 static bool
 verify_last(const struct driver *t, struct ir_module *m)
 {

@@ -1,6 +1,6 @@
 /*
- * When -measure and -estimator=measure measure, and what: the kernels of the result, those of the
- * step after each pass, or in rounds those of what a search finds.
+ * When -measure and -estimator=measure measure, and which kernels: those of the result, those of
+ * the step after each pass, or in rounds those of a search's result.
  */
 #include "passes/tools/dopt/driver.h"
 
@@ -34,7 +34,7 @@ options_of(const struct driver *t)
 		.storage = t->storage};
 }
 
-/* Measuring first: kernels and collectives are measured as the program is going to run, over the same link. */
+/* Measuring first: measures kernels and collectives as the program will run, over the same link. */
 static void
 measure_as_run(struct measure_options *mo, const char *command, const void *scratch)
 {
@@ -59,8 +59,8 @@ driver_measure_result(const struct driver *t, struct ir_module *m, FILE *out)
 }
 
 /*
- * The inner loop of DeepCompile: each pass decides by times that were measured on what the passes
- * before it have made. Equal kernels have equal keys, so only what is new is measured.
+ * The inner loop of DeepCompile: each pass decides by times that were measured on the result of the
+ * passes before it. Equal kernels have equal keys, so only new ones are measured.
  */
 bool
 driver_measure_each(struct driver *t, struct ir_module *m, const char *name)
@@ -98,9 +98,9 @@ is_over(const struct rounds *r)
 }
 
 /*
- * One round. The passes run; the kernels of what they make, of which the best plan of a search is
- * one, are measured as far as the profile lacks them, or all of them again; *stored receives how many
- * these were. With `instead` searches run these passes.
+ * One round: runs the passes and measures the kernels of the result, which contains the best plan
+ * of a search, if the profile lacks them, or all of them again; *stored receives how many were
+ * measured. With `instead` searches run these passes.
  */
 static bool
 measure_round(struct rounds *r, const char *instead, bool again, int *stored)
@@ -134,15 +134,16 @@ measure_round(struct rounds *r, const char *instead, bool again, int *stored)
 }
 
 /*
- * What was measured changes what is best, and what is best then may have kernels that were not
- * measured: so again, until it has none, or until so many rounds are over. A search settles within
- * three or four in our steps; the rest of the time is better spent on searching.
+ * Measurements change which plan is best, and that plan may have kernels without measurements: so
+ * rounds are repeated until it has none, up to this many. A search settles within three or four in
+ * our steps; the rest of the time is better spent on searching.
  *
- * The kernels of the policies that a search starts from, and the ops alone, which estimates are made
- * from, are measured before the first search: it compares with them what it makes up.
+ * The kernels of the policies that a search starts from, and the single ops on which estimates are
+ * based, are measured before the first search, which compares its candidates with them.
  *
- * A search takes the kernels whose times came out low. So what it has chosen is measured again, by
- * another process, before it is believed; if it is still best, that is the end.
+ * A search prefers kernels whose measured times happen to be low. So the kernels of its result are
+ * measured again, by another process, before they are trusted; if the plan is still best, rounds
+ * end.
  */
 enum { MEASURE_ROUNDS = 8, MEASURE_AGAIN = 2 };
 
@@ -183,7 +184,7 @@ tell_estimates(const char *search)
 		search);
 }
 
-/* Where nobody asked for it, a machine on which nothing can be measured is no error. */
+/* Unless measuring was requested, a machine on which nothing can be measured is not an error. */
 static bool
 may_go_on(const struct rounds *r)
 {
@@ -205,7 +206,7 @@ driver_measure_rounds(const struct driver_options *o, const struct driver_input 
 	return good || may_go_on(&r);
 }
 
-/* The first pass that searches for kernels, or NULL. What is wrong with the pipeline is said later;
+/* The first pass that searches for kernels, or NULL. Errors in the pipeline are reported later;
  * plugins are not loaded for this. */
 static const char *
 find_search(const struct driver_options *o)
@@ -227,7 +228,7 @@ find_search(const struct driver_options *o)
 	return name;
 }
 
-/* Is there anything that a search could know of the machine, or that says what it is to go by? */
+/* Does a search for this machine have no source of times, such as a cluster or a profile? */
 static bool
 knows_nothing(const struct driver_options *o)
 {
@@ -243,10 +244,10 @@ writes_module(const struct driver_options *o)
 }
 
 /*
- * Nobody asked for it, so it must not take long. The kernels of the policies of a GPT of four blocks
- * take half a minute to compile and to measure; after a minute the rounds of a search rarely find
- * anything. Searches of models end by themselves after a minute or more, and nearly all of what they
- * gain comes in the first seconds.
+ * Measuring was not requested, so it must be short. The kernels of the policies of a GPT of four
+ * blocks take half a minute to compile and to measure; after a minute the rounds of a search rarely
+ * find improvements. Searches of models end by themselves after a minute or more, and nearly all of
+ * their gain comes in the first seconds.
  */
 #define FIRST_SECONDS 60
 #define FIRST_SEARCH "10s"
@@ -281,9 +282,9 @@ measure_first(struct driver_options *o, const char *search, void *scratch)
 }
 
 /*
- * A search that knows no times of the machine finds what is fast on `generic`. If its program is
- * for this machine, as it is where neither a cluster nor a profile is given, it measures first. A
- * module may be for any machine, and no compiler is started for it.
+ * A search without times of the machine finds what is fast on `generic`. If its program is for this
+ * machine, which is so if neither a cluster nor a profile is given, it measures first. If the
+ * output is a module, it may be for any machine, and no compiler is started for it.
  */
 void
 driver_measure_first(struct driver_options *o, void *scratch)

@@ -5,8 +5,8 @@
  *     input          12     1.24ms     1.02ms     0.40ms     0.22ms     12.5MB
  *     tensorfuse     10     1.10ms     ...                                         0.1ms  2 fused
  *
- * Where something is in host memory there are two more columns: how long copies to the host and back
- * take, and the host memory of each device.
+ * If anything is in host memory there are two more columns: the time of copies to the host and
+ * back, and the host memory of each device.
  */
 #include "passes/tools/dopt/driver.h"
 #include "passes/tools/report/report.h"
@@ -18,7 +18,7 @@
 #include <talloc.h>
 
 enum { CELL = 10 }; /* columns of a number with its unit, and a blank */
-/* Keys of JSON name counts in the plural, whatever the number. */
+/* Keys of JSON name counts in the plural, for any number. */
 enum { COUNTS = 2 };
 
 struct ir_module *
@@ -113,7 +113,7 @@ put_counter(FILE *out, const char *gap, const struct pass_counter *c)
 	talloc_free(text);
 }
 
-/* Does any module keep something in host memory? */
+/* Does any module keep values in host memory? */
 static bool
 uses_host(const struct driver_stats *s)
 {
@@ -165,7 +165,7 @@ print_table(FILE *out, const struct driver_stats *s, const struct cost_model *co
 {
 	static const struct {
 		const char *name;
-		bool host; /* only where something is in host memory */
+		bool host; /* only if anything is in host memory */
 	} column[] = {{"iteration", false}, {"compute", false}, {"comm", false}, {"exposed", false},
 		{"copies", true}, {"memory", false}, {"host", true}};
 	const int width = name_width(s);

@@ -1,13 +1,12 @@
 /*
- * Trials: what autotuners do. A prediction orders plans by the times of their kernels, each
- * measured with an error; the plan of a search is the one of many whose errors came out low, so
- * that it takes longer than predicted where others do not. Here plans are run, and what counts is
- * what they took.
+ * Trials, as in autotuners. A prediction orders plans by the times of their kernels, each measured
+ * with an error; the plan of a search is the one of many whose errors happened to be low, so that
+ * it takes longer than predicted. Here plans are run, and the measured times decide.
  *
  *     @main --passes--> candidates -> programs -> runs in turn -> medians -> the fastest
  *
- * Runs are interleaved, so that what else the machine does meets all alike. Who is far behind is
- * not run to the end; the others have all rounds, and those that are close then have more.
+ * Runs are interleaved, so that other load of the machine affects all alike. A program that is far
+ * slower is dropped early; the others run all rounds, and those that are close then run more.
  */
 #include "passes/tools/dopt/trial.h"
 
@@ -22,7 +21,7 @@
 #include <unistd.h>
 
 struct candidate {
-	const char *name; /* as -trial has it; NULL: no passes but those of -pass */
+	const char *name; /* as in -trial; NULL: only the passes of -pass */
 	struct driver_input module;
 	char *program;                  /* its path; NULL: it does not run */
 	double predicted;               /* seconds; 0: the program has no prediction */
@@ -38,7 +37,7 @@ struct trial {
 	struct candidate *c;
 	int n;
 	double until; /* of clock_seconds: no round begins after it; 0: never */
-	int rounds;   /* that were run to the end */
+	int rounds;   /* complete rounds */
 };
 
 struct driver_options
@@ -50,7 +49,7 @@ driver_trial_rest(const struct driver_options *o)
 	rest.defined = true;
 	rest.first = NULL;
 	if (rest.estimator == DRIVER_ESTIMATE_MEASURE)
-		rest.estimator = 0; /* what it wanted is in the profile */
+		rest.estimator = 0; /* its measurements are in the profile */
 	return rest;
 }
 
@@ -70,7 +69,7 @@ is_file(const char *name)
 	return n > 4 && !strcmp(name + n - 4, ".dir");
 }
 
-/* A text of our own, under a name by which it is not taken for the StableHLO that it was made of. */
+/* The text of a module, under a name that is not taken for that of its StableHLO source. */
 static struct driver_input
 input_of(const struct trial *t, const struct driver_input *in, const char *text, size_t size)
 {
@@ -81,7 +80,7 @@ input_of(const struct trial *t, const struct driver_input *in, const char *text,
 		is_file(in->name) ? in->name : TEXT(t, "%s.dir", in->name), copy, size};
 }
 
-/* Of the passes of the command line, and those of the candidate behind them. */
+/* Runs the passes of the command line, then those of the candidate. */
 static enum driver_exit
 make_module(const struct trial *t, const struct driver_input *in, struct candidate *c)
 {
@@ -115,7 +114,7 @@ is_same_module(const struct candidate *a, const struct candidate *b)
 	return a->module.length == b->module.length && !strcmp(a->module.text, b->module.text);
 }
 
-/* NULL: no earlier one has the same module. */
+/* An earlier candidate with the same module, or NULL. */
 static const struct candidate *
 same_module(const struct trial *t, const struct candidate *c)
 {
@@ -125,7 +124,7 @@ same_module(const struct trial *t, const struct candidate *c)
 	return NULL;
 }
 
-/* Has an earlier one the same module? Then it says so. */
+/* Does an earlier candidate have the same module? Then that is reported. */
 static bool
 is_repeated(const struct trial *t, const struct candidate *c)
 {
@@ -182,7 +181,7 @@ make_candidates(struct trial *t, const struct driver_input *in)
 
 /* --- runs --- */
 
-/* One run; what fails is run no more. */
+/* One run; a program that fails is not run again. */
 static void
 run_once(struct trial *t, struct candidate *c, int64_t steps, struct trial_run *run)
 {
@@ -195,7 +194,7 @@ run_once(struct trial *t, struct candidate *c, int64_t steps, struct trial_run *
 	c->program = NULL;
 }
 
-/* How many steps fill the time of a run. */
+/* Finds the number of steps that fill the time of a run. */
 static void
 warm_up(struct trial *t, struct candidate *c)
 {
@@ -218,7 +217,7 @@ median_of(const struct candidate *c)
 	return trial_median(sorted, c->n);
 }
 
-/* One that something else has disturbed may do better next time. */
+/* The minimum of its times: a program that was disturbed may do better next time. */
 static double
 least_of(const struct candidate *c)
 {
@@ -229,7 +228,7 @@ least_of(const struct candidate *c)
 	return least;
 }
 
-/* The fastest of those that have run so often and still do; NULL: none has. */
+/* The fastest of those that have completed this many rounds and still run; NULL: none. */
 static struct candidate *
 fastest(const struct trial *t, int rounds)
 {
@@ -242,7 +241,7 @@ fastest(const struct trial *t, int rounds)
 	return best;
 }
 
-/* What one has to stay below to run in this round, as a multiple of the fastest. */
+/* The limit to take part in this round, as a multiple of the fastest. */
 static double
 limit_of(int round)
 {
@@ -251,7 +250,7 @@ limit_of(int round)
 					  : TRIAL_FAR;
 }
 
-/* Is it to run in this round, if one may take so long? */
+/* Does it take part in this round, given that limit? */
 static bool
 takes_part(const struct candidate *c, int round, double most)
 {
@@ -260,7 +259,7 @@ takes_part(const struct candidate *c, int round, double most)
 	return !c->n || (round < TRIAL_ROUNDS ? least_of(c) : median_of(c)) <= most;
 }
 
-/* False: nobody has to be told from another any more. */
+/* False: no plans remain to be distinguished. */
 static bool
 run_round(struct trial *t, int round)
 {
@@ -274,7 +273,7 @@ run_round(struct trial *t, int round)
 		(round && t->until > 0 && clock_seconds() >= t->until))
 		return false;
 	for (int k = 0; k < t->n; k++) {
-		/* Nobody always runs behind the same one. */
+		/* Rotates the order, so that no program always runs after the same one. */
 		struct candidate *c = &t->c[(k + round) % t->n];
 		struct trial_run run;
 		if (!takes_part(c, round, most))
@@ -303,7 +302,7 @@ tell(const struct candidate *c)
 		predicted, median * 1e6, sorted[0] * 1e6, sorted[c->n - 1] * 1e6, c->n);
 }
 
-/* The one that is kept; NULL: none runs. */
+/* The plan to keep; NULL: none runs. */
 static const struct candidate *
 choose(struct trial *t)
 {
@@ -314,7 +313,7 @@ choose(struct trial *t)
 		;
 	for (int i = 0; i < t->n; i++)
 		tell(&t->c[i]);
-	/* One that failed late has fewer runs; so has one that was given up. */
+	/* A program that failed late has fewer runs, and so has one that was dropped. */
 	const struct candidate *c = fastest(t, t->rounds < TRIAL_ROUNDS ? t->rounds : TRIAL_ROUNDS);
 	if (c)
 		fprintf(stderr, "trial: '%s' is the fastest and is kept\n", name_of(c));
@@ -347,19 +346,19 @@ driver_trial(const void *owner, const struct driver_options *o, const struct dri
 	return exit;
 }
 
-/* --- what a search without a profile is compared with --- */
+/* --- references for a search without a profile --- */
 
-/* What the search is replaced by: the usual policies. Where a step sends nothing they are the same. */
+/* Replacements for the search: the usual policies. If a step sends nothing they are the same. */
 static const char *const policies[] = {"opfuse", "opfuse,tensorfuse"};
 enum { POLICIES = sizeof policies / sizeof *policies };
 
-/* The options for what users are not to see again. */
+/* The options without output that users have already seen. */
 static struct driver_options
 quiet(const struct driver_options *o)
 {
 	struct driver_options q = *o;
 
-	q.estimator = 0; /* what it wanted is in the profile */
+	q.estimator = 0; /* its measurements are in the profile */
 	q.stats = q.measure = 0;
 	q.run = q.check = q.time = false;
 	q.remarks = q.print_before = q.print_after = q.whatif = q.budget = q.reproducer = NULL;
@@ -377,7 +376,7 @@ fits(const struct driver *t, const struct driver *d, struct ir_module *m)
 	       (!t->manager->budget || report.peak_bytes <= (double)t->manager->budget);
 }
 
-/* The input with a policy for the search; one that does not fit the budget is none. */
+/* Runs the input with a policy instead of the search; false if it does not fit the budget. */
 static bool
 make_policy(struct trial *t, const struct driver *whose, struct candidate *c)
 {
@@ -400,7 +399,7 @@ make_policy(struct trial *t, const struct driver *whose, struct candidate *c)
 	return good;
 }
 
-/* The modules, the search's and those of the policies that differ from it and from each other. */
+/* The modules of the search and of the policies that differ from it and from each other. */
 static void
 make_policies(struct trial *t, const struct driver *whose, const struct ir_module *m)
 {
@@ -417,7 +416,7 @@ make_policies(struct trial *t, const struct driver *whose, const struct ir_modul
 	}
 }
 
-/* Programs of all of them. */
+/* Builds the programs of all of them. */
 static bool
 build_policies(struct trial *t)
 {

@@ -8,41 +8,41 @@
 #include <stdint.h>
 
 enum {
-	/* Rounds of a trial: medians of fewer runs are told apart by chance. Plans that are close
-	 * then have more, until one is alone or they have had so many. */
+	/* Rounds of a trial: medians of fewer runs differ by chance. Plans that are close then get
+	 * more rounds, until one is fastest or the maximum is reached. */
 	TRIAL_ROUNDS = 7,
 	TRIAL_ROUNDS_MOST = 15,
-	/* Steps of the first run, by which it is known how many fill the time. */
+	/* Steps of the first run, which determines how many steps fill the time. */
 	TRIAL_STEPS = 10,
-	/* A run that has not ended then hangs. */
+	/* A run that takes longer is considered hung. */
 	TRIAL_SECONDS = 120,
 };
 
-/* Seconds that the rounds take at most where nobody asked for a trial; one round is always run. */
+/* Maximum seconds for all rounds if -trial was not given; one round is always run. */
 #define TRIAL_FIRST_SECONDS 20
 /* Seconds of a run: a few hundred steps of most programs. */
 #define TRIAL_RUN_SECONDS 0.4
-/* Who is so many times as slow as the fastest after a run each, or after half of the rounds, is not
- * run any more: that is further apart than runs of one program were on a machine that is shared. */
+/* A plan slower than the fastest by this factor after one run each, or after half of the rounds, is
+ * not run any more: runs of one program differed less, even on a shared machine. */
 #define TRIAL_FAR 1.25
 #define TRIAL_NEAR 1.05
-/* Close are plans whose medians are no further apart: about what medians of all rounds differ by
- * for one program. */
+/* Plans whose medians differ by at most this are close: about the difference between medians of all
+ * rounds of one program. */
 #define TRIAL_CLOSE 1.02
 
 struct trial_run {
-	double seconds;   /* of a step: the median that the program says */
-	double predicted; /* 0: it does not say */
+	double seconds;   /* per step: the median that the program reports */
+	double predicted; /* 0: not reported */
 };
 
 /*
- * Runs a shell command that starts a program, and reads what it says of its steps. False: it
- * failed, hung, or said nothing; *why is then what to tell, owned by `owner`.
+ * Runs a shell command that starts a program, and reads the step times that it reports. False: it
+ * failed, hung, or reported nothing; *why is then the explanation, owned by `owner`.
  */
 bool trial_start(
 	const void *owner, struct job *j, const char *command, struct trial_run *run, char **why);
 
-/* The command: of `how`, with the program where it has {}, or in front. */
+/* The command: `how` with the program in place of {}, or the program after it. */
 char *trial_command(const void *owner, const char *how, const char *program, int64_t steps);
 
 /* The median of n > 0 times, which it sorts. */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 enum {
-	/* What a program says of its steps and its memory; of a longer text the end is kept. */
+	/* Output of a program about its steps and its memory; of a longer text the end is kept. */
 	TEXT_BYTES = 1 << 16,
 };
 
@@ -44,7 +44,7 @@ trial_median(double *seconds, int n)
 	return (seconds[(n - 1) / 2] + seconds[n / 2]) / 2;
 }
 
-/* All that the command says comes out of a pipe. -1: errno. */
+/* Starts the command; its output goes to a pipe. -1: errno. */
 static pid_t
 start(struct job *j, const char *command, int *output)
 {
@@ -60,7 +60,7 @@ start(struct job *j, const char *command, int *output)
 	return pid;
 }
 
-/* The end of what comes before the time is up; true: it ended by itself. */
+/* Reads the end of the output until the time is up; true: it ended by itself. */
 static bool
 read_all(int output, char *text)
 {
@@ -100,7 +100,7 @@ understand(const char *text, struct trial_run *run)
 	return us > 0;
 }
 
-/* The last line that it said. */
+/* The last line of its output. */
 static char *
 last_line(const void *owner, char *text)
 {

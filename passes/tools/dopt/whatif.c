@@ -1,7 +1,6 @@
 /*
  * -whatif: the finished module's step with other costs. The passes have run with the costs as they
- * are: the question is what this step would take, not what the passes would make for such a
- * machine.
+ * are: the question is the time of this step, not the result of the passes for such a machine.
  *
  *     what if net.bandwidth*2:
  *                        now    what if    change

@@ -1,7 +1,7 @@
 /*
- * A warning about params that are trained from zeros because nobody gave them an `init`. Gradients of all
- * columns of a matrix of zeros are equal, so that training does not make them different, silently. A bias may
- * start so: dims of size 1 are not counted.
+ * A warning about params that are trained from zeros because they have no `init`. The gradients of
+ * all columns of a matrix of zeros are equal, so training silently keeps the columns equal. A bias
+ * may start as zeros: dims of size 1 are not counted.
  */
 #include "passes/tools/dopt/driver.h"
 

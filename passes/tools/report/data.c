@@ -1,7 +1,7 @@
 /*
- * What the script of the page draws: bars, lane by lane, in whole ticks of time, each from the end
- * of the one before it; ops that they are of; the memory curve. Short keys, since most of a page is
- * this.
+ * The data that the script of the page draws: bars, lane by lane, in whole ticks of time, each
+ * relative to the end of the previous one; their ops; the memory curve. Keys are short, since this
+ * is most of a page.
  */
 #include "passes/tools/report/impl.h"
 
@@ -13,7 +13,7 @@
 #include <talloc.h>
 
 /* Ticks are powers of ten of a picosecond, at most a billion of them: they and their sums are exact
- * in the doubles that scripts count in. */
+ * in the doubles that scripts use. */
 static double
 tick_of(double iteration)
 {
@@ -55,7 +55,7 @@ put_op(FILE *out, const struct view *v, const struct cost_event *e)
 	fputc(']', out);
 }
 
-/* Numbers of ops in the data by op->id, in the order of their first bars; -1: has none. */
+/* Numbers of ops in the data by op->id, in the order of their first bars; -1: no bar. */
 static int64_t *
 put_ops(FILE *out, const struct report *r)
 {
@@ -78,7 +78,7 @@ put_ops(FILE *out, const struct report *r)
 	return number;
 }
 
-/* An array of one number a bar. */
+/* An array of one number per bar. */
 #define PUT_BARS(out, key, lane, format, value)                                                    \
 	do {                                                                                       \
 		fprintf(out, ",\"%s\":[", key);                                                    \

@@ -1,4 +1,4 @@
-/* The tables about single events: the critical path, and exposed collectives. */
+/* Tables of single events: the critical path, and exposed collectives. */
 #include "passes/tools/report/impl.h"
 
 #include "ir/base/alloc.h"
@@ -24,7 +24,7 @@ critical_events(const struct report *r)
 	return l;
 }
 
-/* By a number, the largest first; events are in one array, whose order decides between equals. */
+/* By a number, the largest first; equal ones by their order in the array of events. */
 static int
 compare(double a, double b, const struct cost_event *x, const struct cost_event *y)
 {
@@ -70,7 +70,7 @@ put_device(FILE *out, const struct report *r, const struct cost_event *e)
 		html_number(out, "%d", (int)e->device);
 }
 
-/* The op that does the work of a value: views do none. */
+/* The op that computes a value, looking through views. */
 static const struct ir_op *
 worker(const struct report *r, const struct ir_value *v)
 {
@@ -88,7 +88,7 @@ is_operand(const struct report *r, const struct cost_event *e, const struct ir_o
 	return false;
 }
 
-/* What ended on the event's device when it started: an operand, or else the collective before it.
+/* The event whose end let the device start e: an operand, or else the collective before it.
  */
 static const struct cost_event *
 waited_for(const struct report *r, const struct cost_event *e)
@@ -119,7 +119,7 @@ put_waited_for(FILE *out, const struct report *r, const struct cost_event *e)
 		html_text(out, e->start > 0 ? "other devices" : "nothing");
 }
 
-/* The first op behind it that reads the result and does something. */
+/* The first later op that reads the result and does work. */
 static const struct ir_op *
 reader(const struct report *r, const struct ir_op *op, const struct ir_op *best)
 {
@@ -136,7 +136,7 @@ reader(const struct report *r, const struct ir_op *op, const struct ir_op *best)
 	return best;
 }
 
-/* A collective in all turns and on all devices; seconds are means of the devices. */
+/* A collective over all turns and devices; seconds are means over the devices. */
 struct exposed_op {
 	const struct cost_event *worst;
 	uint32_t n;
@@ -151,7 +151,7 @@ more_exposed(const void *a, const void *b)
 	return compare(x->exposed, y->exposed, x->worst, y->worst);
 }
 
-/* Those that are exposed, the longest first; how many in *n. talloc, of the report. */
+/* The exposed ones, the longest first; their number in *n. talloc, owned by the report. */
 static struct exposed_op *
 exposed_ops(const struct report *r, uint32_t *n)
 {

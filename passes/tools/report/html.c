@@ -16,7 +16,7 @@ html_section(FILE *out, const char *id, const char *title, const char *about)
 void
 html_table(FILE *out, const char *caption, const char *columns)
 {
-	/* It scrolls by itself, with the keyboard too. */
+	/* It can be scrolled separately, with the keyboard too. */
 	fprintf(out,
 		"<div class=\"s\" role=\"region\" tabindex=\"0\" aria-label=\"%s\"><table>"
 		"<caption>%s</caption><thead><tr>",

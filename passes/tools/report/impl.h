@@ -4,29 +4,29 @@
 
 #include "passes/tools/report/report.h"
 
-/* What bounds a page: with all of them reached it has about 20 MB. */
+/* Size limits of a page: at all limits it has about 20 MB. */
 enum report_limit {
-	REPORT_EVENTS = 100000, /* bars; more are merged. A phone draws as many in 20 ms */
-	REPORT_DEVICES = 32,    /* in the timeline and its table: more are no longer looked at */
+	REPORT_EVENTS = 100000, /* bars; more are merged. A phone draws this many in 20 ms */
+	REPORT_DEVICES = 32,    /* in the timeline and its table: more are unreadable */
 	REPORT_ROWS = 100,      /* of a table; remarks have REPORT_REMARKS */
 	REPORT_REMARKS = 500,
-	REPORT_COLLECTIVES = 20, /* of those exposed longest */
-	REPORT_BUFFERS = 20,     /* of those largest at the peak of memory */
-	REPORT_LEVELS = 2000,    /* points of the memory curve: wider than screens are */
+	REPORT_COLLECTIVES = 20, /* those exposed longest */
+	REPORT_BUFFERS = 20,     /* the largest at the peak of memory */
+	REPORT_LEVELS = 2000,    /* points of the memory curve: more than screens are wide */
 	REPORT_NAME = 64,        /* bytes of a name or a type */
-	REPORT_COLUMNS = 1000,   /* pixels of the picture that needs no script */
+	REPORT_COLUMNS = 1000,   /* width in pixels of the picture without a script */
 };
 
-/* A bar of the timeline: an event, or several that are too short to be seen. */
+/* A bar of the timeline: an event, or several that are too short to be visible. */
 struct report_bar {
 	double start, end;
 	const struct cost_event *event; /* the first */
 	uint32_t n;                     /* events */
-	double busy;                    /* seconds of them */
-	bool critical;                  /* any of them is */
+	double busy;                    /* sum of their seconds */
+	bool critical;                  /* any of them is critical */
 };
 
-/* What one stream does. */
+/* The events of one stream. */
 struct report_lane {
 	struct report_bar *bar;
 	uint32_t n;
@@ -36,8 +36,8 @@ struct report_span {
 	double start, end;
 };
 
-/* A device of the timeline: what it computes, what it communicates, and when the latter is not
- * hidden by the former. */
+/* A device of the timeline: computation, communication, and when communication is not hidden by
+ * computation. */
 struct report_device {
 	struct report_lane lane[2];
 	struct report_span *exposed;
@@ -59,7 +59,7 @@ struct report {
 /* Fills in the lanes. */
 void report_lanes(struct report *r);
 
-/* The data that the script draws, as JSON. */
+/* Writes the data that the script draws, as JSON. */
 void report_data(FILE *out, const struct report *r);
 
 /* The timeline and the memory curve as pictures that need no script: content of an svg element. */
@@ -81,7 +81,7 @@ void report_devices(FILE *out, const struct report *r);
 void report_memory(FILE *out, const struct report *r);
 void report_remarks(FILE *out, const struct report *r);
 
-/* Sections and tables. Columns: names, "|" between them; a name that begins with ">" is of numbers.
+/* Sections and tables. Columns: names separated by "|"; a name that begins with ">" is numeric.
  */
 void html_section(FILE *out, const char *id, const char *title, const char *about);
 void html_table(FILE *out, const char *caption, const char *columns);
@@ -92,10 +92,10 @@ void html_code(FILE *out, const char *s);
 void html_number(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void html_seconds(FILE *out, double s);
 void html_bytes(FILE *out, double bytes);
-/* A number as number_seconds and its like write it; its unit does not part from it. */
+/* A number formatted as by number_seconds and the like, without a line break before its unit. */
 void html_unit(FILE *out, const char *text);
 void html_share(FILE *out, double part, double whole);
-/* "The 20 longest of 1234." where a table is cut. */
+/* "The 20 longest of 1234." if a table is cut. */
 void html_cut(FILE *out, uint32_t shown, uint32_t all, const char *what);
 
 #endif

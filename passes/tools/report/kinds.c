@@ -11,7 +11,7 @@
 
 enum { FUSE_OR_NOT = 2, GROUPS = OP_NCODES * FUSE_OR_NOT * (IR_MAX_AXES + 1) };
 
-/* The number of an op's kind, which is filled in. */
+/* The number of an op's kind, which is added if it is new. */
 static int
 kind_of(const struct view *v, struct view_kind *all, const struct ir_op *op)
 {
@@ -57,7 +57,7 @@ view_kinds(const void *owner, const struct view *v, bool (*test)(const struct co
 	const struct cost_timeline *line = v->line;
 	struct view_kind *all = ZERO_ARRAY(owner, struct view_kind, GROUPS + 1);
 
-	int *number = ARRAY_NEW(all, int, (size_t)v->total.ops + 1); /* by that of the op */
+	int *number = ARRAY_NEW(all, int, (size_t)v->total.ops + 1); /* by number of the op */
 	memset(number, 0xff, sizeof *number * ((size_t)v->total.ops + 1));
 	for (uint32_t i = 0; i < line->n; i++) {
 		const struct cost_event *e = &line->event[i];
@@ -109,7 +109,7 @@ put_cause(FILE *out, double exposed, double idle, double iteration)
 	fputs("</tr>", out);
 }
 
-/* Seconds in which devices are idle and no event is to blame: they have done all. */
+/* Seconds in which devices are idle without a cause: they have finished. */
 static double
 done_seconds(const struct report *r, const struct view_kind *all)
 {
@@ -120,7 +120,7 @@ done_seconds(const struct report *r, const struct view_kind *all)
 		rest += line->device[d].idle / line->ndevices;
 	for (const struct view_kind *g = all; g->count; g++)
 		rest -= g->waited;
-	/* Sums of picoseconds in doubles: a remainder smaller than that is none. */
+	/* Sums of picoseconds in doubles: a smaller remainder is rounding. */
 	return rest > 1e-12 * line->iteration ? rest : 0;
 }
 
@@ -152,7 +152,7 @@ report_causes(FILE *out, const struct report *r)
 	talloc_free(all);
 }
 
-/* A rate in a cell; nothing where it is 0. */
+/* A rate in a cell; nothing if it is 0. */
 static void
 put_rate(FILE *out, const char *text, const char *behind)
 {

@@ -1,8 +1,8 @@
 /*
- * The lanes of the timeline: events stream by stream, and so few of them that a page can hold them.
+ * The lanes of the timeline: events stream by stream, reduced to a number that a page can hold.
  * Neighbours on a stream that both begin in the same interval of a grid and are both shorter than
  * it become one bar. The grid is the finest power of two of the iteration with which all bars
- * together are no more than REPORT_EVENTS.
+ * together are at most REPORT_EVENTS.
  */
 #include "passes/tools/report/impl.h"
 
@@ -42,7 +42,7 @@ is_shown(const struct report *r, const struct cost_event *e)
 	return (uint32_t)e->device < r->ndevices;
 }
 
-/* Puts all events into bars; returns how many these are. */
+/* Puts all events into bars; returns the number of bars. */
 static uint32_t
 fill(struct report *r, double grid)
 {
@@ -89,7 +89,7 @@ add_span(struct report_device *d, double start, double end)
 		d->exposed[d->nexposed++] = (struct report_span){start, end};
 }
 
-/* What of the second lane the first does not cover. A bar begins or ends each span. */
+/* The parts of the second lane not covered by the first. A bar begins or ends each span. */
 static void
 find_exposed(const struct report *r, struct report_device *d)
 {

@@ -1,4 +1,4 @@
-/* Memory on the page: the curve, what lives at the peak by kind, and the largest buffers there. */
+/* Memory on the page: the curve, live bytes at the peak by kind, and the largest buffers there. */
 #include "passes/tools/report/impl.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /*
- * -emit=report: one HTML page about the predicted step, that needs nothing but itself. Tables and
- * pictures are there without a script; the script (report.js) draws the pictures again so that they
- * can be zoomed, from the data behind the page.
+ * -emit=report: one self-contained HTML page about the predicted step. Tables and pictures work
+ * without a script; the script (report.js) draws the pictures again so that they can be zoomed,
+ * from the data at the end of the page.
  */
 #include "passes/tools/report/impl.h"
 
@@ -34,7 +34,7 @@ put_head(FILE *out, const struct report *r)
 {
 	char text[NUMBER_TEXT];
 
-	/* The policy: nothing may be fetched, whatever a name in the module says. */
+	/* The policy: nothing may be fetched, even if a name in the module contains markup. */
 	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 	      "<meta name=\"color-scheme\" content=\"light dark\">\n"

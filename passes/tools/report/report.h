@@ -1,15 +1,5 @@
 /*
- * The contents and the output of `-emit=timeline` and `-emit=report`.
- *
- *     view.c          the predicted step: events, totals
- *     view_memory.c   memory over time
- *     timeline.c      -emit=timeline: Chrome trace JSON
- *     report.c        -emit=report: the page, with report.css and report.js
- *     lanes.c         its bars, and their maximum number
- *     svg.c           pictures without a script
- *     data.c          data for the script
- *     tables.c        tables: kinds.c, events.c, memory.c, written by html.c
- *     text.c          numbers with units, escaped text
+ * not known
  */
 #ifndef PASSES_TOOLS_REPORT_REPORT_H
 #define PASSES_TOOLS_REPORT_REPORT_H
@@ -21,7 +11,7 @@
 #include "passes/manager/pipeline.h"
 #include "passes/tools/stats.h"
 
-/* What lives on a device from a time on. */
+/* Live bytes of a device from a time on. */
 struct view_level {
 	double time; /* s */
 	const struct memory_point *point;
@@ -38,11 +28,10 @@ struct view {
 	struct ir_numbering *ops; /* of @main */
 	double *flops;            /* of one run of a kernel at one place, by number of the op */
 	uint32_t *places;         /* on each kind of device of the cluster */
-	double peak; /* peak FLOP/s of all places together, at the element type of the products;
-			     0: not known */
-	double room; /* bytes of memory of the device that has least */
+	double peak; /* peak FLOP/s of all places together, for the element type of the products; */
+	double room; /* bytes of memory of the device with the least */
 	struct memory_curve *memory;
-	struct view_level *level; /* [nlevels] in order of time, no two at one time */
+	struct view_level *level; /* [nlevels] in order of time, at different times */
 	uint32_t nlevels;
 };
 
@@ -54,8 +43,8 @@ struct view *view_create(
 	const void *owner, const struct cost_model *cost, const struct ir_module *m);
 
 /*
- * At most n levels over an iteration: of those in one n-th of it the one with most. Returns how
- * many there are then.
+ * At most n levels over an iteration: the largest one in each n-th of it. Returns the number of
+ * levels that remain.
  */
 uint32_t view_levels_reduce(
 	struct view_level *level, uint32_t nlevels, double iteration, uint32_t n);
@@ -67,16 +56,16 @@ view_op(const struct view *v, const struct cost_event *e)
 	return ir_number(v->ops, e->op);
 }
 
-/* Of what an event does: flops of a kernel at one place; the mesh axis of a collective or NULL. */
+/* Work of an event: flops of a kernel at one place; the mesh axis of a collective or NULL. */
 double view_flops(const struct view *v, const struct cost_event *e);
 const char *view_axis(const struct view *v, const struct cost_event *e);
 
 /* "%h", "%42", or "" for an op without results; in `text`, which is returned. */
-enum { VIEW_NAME = 256 }; /* longer names are cut: nobody reads them */
+enum { VIEW_NAME = 256 }; /* longer names are cut, as they are unreadable */
 const char *view_value(const struct view *v, const struct ir_op *op, char text[VIEW_NAME]);
 
-/* Events of one kind together: all kernels of an op, all its messages along an axis. Seconds, bytes
- * and FLOPs are means of the devices. */
+/* Events of one kind: all kernels of an op, all its messages along an axis. Seconds, bytes and
+ * FLOPs are means over the devices. */
 struct view_kind {
 	int number;
 	enum op_code code; /* of a fuse, that of its op with the most arithmetic */
@@ -87,8 +76,8 @@ struct view_kind {
 };
 
 /*
- * The events that a test picks (NULL: all) by kind, sorted (NULL: the longest first), owned by
- * `owner`. After the last there is one whose count is 0.
+ * The events selected by a test (NULL: all) by kind, sorted (NULL: the longest first), owned by
+ * `owner`. After the last one, an entry has count 0.
  */
 struct view_kind *view_kinds(const void *owner, const struct view *v,
 	bool (*test)(const struct cost_event *), int (*order)(const void *, const void *));
@@ -99,12 +88,12 @@ char *view_kind_text(const void *owner, const struct view_kind *k);
 /* The predicted step as a Chrome trace. */
 void driver_timeline_write(FILE *out, const struct view *v);
 
-/* The same as an HTML page, with the passes that made it and what they said; reduces the levels. */
+/* The same as an HTML page, with the passes and their remarks; reduces the levels. */
 void driver_report_write(FILE *out, const struct driver_stats *stats,
 	const struct pass_manager *manager, struct view *v);
 
-/* A JSON string in quotes; the text of an HTML element or attribute. Bytes that are no UTF-8 are
- * written as U+FFFD. */
+/* A JSON string in quotes; the text of an HTML element or attribute. Bytes that are not valid UTF-8
+ * are written as U+FFFD. */
 void text_json(FILE *out, const char *s);
 void text_html(FILE *out, const char *s);
 

@@ -1,7 +1,7 @@
 /*
- * The timeline and the memory curve as pictures, for browsers that run no script; the script draws
- * the same in its place. Bars narrower than a pixel are added up pixel by pixel: a column is as
- * high as the part of its time that is busy.
+ * The timeline and the memory curve as pictures, for browsers without scripts; the script replaces
+ * them by the same drawing. Bars narrower than a pixel are added up pixel by pixel: the height of a
+ * column is the busy part of its time.
  *
  *     0        200us     400us     600us      axis
  *     compute                                 label
@@ -20,7 +20,7 @@ struct path {
 	FILE *out;
 	double y, height;   /* of a full bar */
 	double column, sum; /* the pixel being added up */
-	double end;         /* of the last bar wider than that */
+	double end;         /* end of the last bar wider than a pixel */
 	bool open, apart;   /* apart: with seams */
 };
 
@@ -56,8 +56,8 @@ path_end(struct path *p)
 	fputs("\"/>\n", p->out);
 }
 
-/* Pixels x0 to x1, of which a part is busy. What wide bars have of a pixel is added up, too, where
- * there are narrow ones in it. */
+/* Pixels x0 to x1, busy for the fraction `part`. The share of wide bars in a pixel is added up,
+ * too, if there are narrow ones in it. */
 static void
 path_bar(struct path *p, double x0, double x1, double part)
 {
@@ -82,7 +82,7 @@ path_bar(struct path *p, double x0, double x1, double part)
 		path_bar(p, p->column + 1, x1, part);
 }
 
-/* Pixels of a time. */
+/* The x coordinate of a time, in pixels. */
 static double
 place(const struct report *r, double seconds)
 {
@@ -194,7 +194,7 @@ level_end(const struct report *r, uint32_t i)
 	return place(r, i + 1 < r->nlevels ? r->level[i + 1].time : r->v->line->iteration);
 }
 
-/* The area between the kinds below `k` and with it, as a polygon of steps. */
+/* The area between the sum of the kinds below `k` and that including it, as a stepped polygon. */
 static void
 draw_kind(FILE *out, const struct report *r, int k, double scale)
 {

@@ -1,4 +1,4 @@
-/* The tables about the step as a whole, the passes and the memory. */
+/* Tables of the whole step, the passes and the memory. */
 #include "passes/tools/report/impl.h"
 
 #include "passes/analysis/cost/whatif.h"
@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <talloc.h>
 
-/* `value` and the two below it may have units; those may be NULL. */
+/* `value` and the two texts below it may have units; those two may be NULL. */
 static void
 card(FILE *out, const char *id, const char *name, const char *value, const char *more,
 	const char *whole)
@@ -35,7 +35,7 @@ card_seconds(FILE *out, const char *id, const char *name, double s, double itera
 	card(out, id, name, number_seconds(text, s), iteration > 0 ? share : NULL, NULL);
 }
 
-/* Means of the devices told apart. */
+/* Means over the distinguished devices. */
 static struct cost_device
 mean_device(const struct cost_timeline *line)
 {
@@ -50,7 +50,7 @@ mean_device(const struct cost_timeline *line)
 	return mean;
 }
 
-/* FLOP/s, as a share of the peak where that is known. */
+/* FLOP/s, as a share of the peak if that is known. */
 static void
 card_flops(FILE *out, const struct view *v, const char *id, const char *name, double flops)
 {
@@ -130,7 +130,7 @@ report_whatif(FILE *out, const struct report *r)
 	fputs("</section>\n", out);
 }
 
-/* What a pass did, in a line. */
+/* A line on the actions of a pass. */
 static void
 pass_notes(FILE *out, const struct driver_row *row)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The length of the UTF-8 character at s; 0: it is none (RFC 3629: no surrogates, none overlong).
+/* The length of the UTF-8 character at s; 0: invalid (RFC 3629: no surrogates, none overlong).
  */
 static int
 utf8_length(const unsigned char *s)
@@ -28,7 +28,7 @@ utf8_length(const unsigned char *s)
 	return 0;
 }
 
-/* One character of text as it stands, or U+FFFD. Returns how many bytes it took. */
+/* One character of text unchanged, or U+FFFD. Returns the number of bytes read. */
 static int
 put_character(FILE *out, const char *s)
 {
@@ -47,7 +47,7 @@ text_json(FILE *out, const char *s)
 	fputc('"', out);
 	while (*s) {
 		unsigned char c = (unsigned char)*s;
-		/* "<" too: the page holds JSON in a script element, which "</script" would end. */
+		/* "<" too: the page has JSON in a script element, which "</script" would end. */
 		if (c < ' ' || c == '<' || c == 0x7f)
 			fprintf(out, "\\u%04x", c);
 		else if (c == '"' || c == '\\')

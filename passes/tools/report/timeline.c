@@ -1,8 +1,8 @@
 /*
  * -emit=timeline: the predicted step in Chrome's trace format, which Perfetto opens. Names,
  * categories and arguments are those of the traces that programs write (runtime/trace/write.c), so
- * that both can be compared, and processes have numbers that no rank has, so that the events of
- * both can stand in one file. docs/reports.md describes the fields.
+ * that both can be compared, and process numbers differ from all ranks, so that the events of both
+ * can be in one file. docs/reports.md describes the fields.
  */
 #include "passes/tools/report/report.h"
 
@@ -16,7 +16,7 @@ enum {
 	PREDICTED_PID = 1 << 20, /* of device 0; ranks are counted from 0 and are fewer */
 	THREAD_COMPUTE = 0,      /* as in runtime/trace/write.c */
 	THREAD_COMMUNICATION = 1,
-	THREAD_OFFLOAD = 2, /* copies to the host, and back: only where there are any */
+	THREAD_OFFLOAD = 2, /* copies to the host, and back: only if there are any */
 	THREAD_RELOAD = 3,
 };
 
@@ -82,7 +82,7 @@ put_process(FILE *out, uint32_t device, bool copies)
 	}
 }
 
-/* As programs name it: the op, and its value where that has a name. */
+/* Named as by programs: the op, and its value if that has a name. */
 static void
 put_name(FILE *out, const struct ir_op *op)
 {
@@ -145,7 +145,7 @@ put_event(FILE *out, const struct view *v, const struct cost_event *e)
 		e->measured ? "true" : "false");
 }
 
-/* Bytes by kind on one device, where they change. */
+/* Bytes by kind on one device, at each change. */
 static void
 put_memory(FILE *out, const struct view *v)
 {

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <talloc.h>
 
-/* Peak FLOP/s of a kind of device in the products of the step: of the fastest type that they have,
- * or of f32. 0: not known. */
+/* Peak FLOP/s of a kind of device for the products of the step: of the fastest of their types, or
+ * of f32. 0: not known. */
 static double
 product_peak(const struct view *v, uint32_t kind)
 {
@@ -37,7 +37,7 @@ count_flops(struct view *v)
 			v->flops[ir_number(v->ops, op)] = op_work(v->m, op).flops;
 }
 
-/* The devices that the places are on. */
+/* Counts the places on each kind of device. */
 static bool
 count_places(struct view *v)
 {

@@ -1,8 +1,8 @@
 /*
- * Memory over time: the curve has a point for every position in issue order, and events say when
- * the first device is at which position. Kernels run one after another there, so its kernels are
- * the clock; a collective is posted when the kernel before it starts, and ops that take no time
- * happen at the next event's.
+ * Memory over time: the curve has a point for every position in issue order, and events give the
+ * time when the first device reaches a position. Kernels run one after another there, so its
+ * kernels are the clock; a collective is posted when the kernel before it starts, and ops that take
+ * no time happen at the time of the next event.
  *
  *     position   0 param   1 matmul   2 allreduce   3 matmul ...   loops come back to a position
  *     time       0         0          0             start of 3
@@ -17,10 +17,10 @@ struct writer {
 	struct view *v;
 	uint32_t *position; /* by number of the op */
 	double now;
-	uint32_t next; /* the position behind the last one */
+	uint32_t next; /* the position after the last one */
 };
 
-/* Of points at one time the largest counts. */
+/* Among points at one time the largest is kept. */
 static void
 put_level(struct writer *w, uint32_t position)
 {
@@ -41,7 +41,7 @@ put_event(struct writer *w, const struct cost_event *e)
 
 	if (!e->communication)
 		w->now = fmax(w->now, e->start);
-	if (position < w->next) /* the next turn of a loop */
+	if (position < w->next) /* the next iteration of a loop */
 		w->next = position;
 	while (w->next <= position)
 		put_level(w, w->next);

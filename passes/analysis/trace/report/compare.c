@@ -1,6 +1,6 @@
 /*
- * Measured against predicted: see compare.h. Ops are matched by their number in @main, which
- * the program has from the module that it was built from; a digest says whether this is that one.
+ * Measured and predicted times: see compare.h. Ops are matched by their number in @main, which the
+ * program has from the module that it was built from; a digest tells whether it is the same module.
  */
 #include "passes/analysis/trace/report/compare.h"
 
@@ -34,12 +34,12 @@ trace_check_build(struct diag *d, const struct trace *t, const struct ir_module 
 	return false;
 }
 
-/* What the replay says of one op. */
+/* The prediction of the replay for one op. */
 struct predicted {
 	struct VEC(double) time; /* of its events */
 	double exposed;
 	uint32_t devices;
-	int32_t last; /* device seen last */
+	int32_t last; /* last device encountered */
 	const struct ir_op *op;
 	bool communication, profiled;
 };
@@ -73,7 +73,7 @@ name_of(const void *owner, const struct ir_op *op)
 		value ? value : "");
 }
 
-/* As trace_value_text, of an op of the module. */
+/* Like trace_value_text, for an op of the module. */
 static char *
 value_of(const void *owner, const struct names *names, const struct ir_op *op, uint32_t index)
 {

@@ -1,4 +1,4 @@
-/* A comparison for people and for programs: docs/traces.md has the fields of the JSON. */
+/* A comparison as text and as JSON: docs/traces.md has the fields of the JSON. */
 #include "ir/base/alloc.h"
 #include "passes/analysis/trace/report/compare.h"
 #include "passes/analysis/trace/report/table.h"
@@ -76,7 +76,7 @@ print_json(FILE *out, const struct trace_comparison *c)
 	fputs("]}\n", out);
 }
 
-/* "1.23", or nothing where there is none. */
+/* "1.23", or nothing if there is no ratio. */
 static char *
 ratio_text(const void *owner, double measured, double predicted)
 {

@@ -1,6 +1,6 @@
 /*
- * The bottleneck in a sentence. Nothing is said that the numbers do not show: each fact is guarded by
- * the condition under which it holds.
+ * The bottleneck in a sentence. Everything is backed by the numbers: each fact is guarded by the
+ * condition under which it holds.
  */
 #include "ir/base/number.h"
 #include "ir/base/vec.h"
@@ -13,13 +13,13 @@
 
 /* The smallest share of the step that is reported. */
 #define MIN_SHARE 0.05
-/* A rank has more work than others if it computes longer by that much; less is noise. */
+/* A rank has more work than others if it computes longer by this factor; less is noise. */
 #define MORE_WORK 0.05
 /* A rank is a straggler if it starts at least this share of its collectives last. */
 #define STRAGGLER_SHARE 0.6
 /* A collective is not overlapped at all if no kernel runs for this share of its time. */
 #define BARE_SHARE 0.95
-/* Seconds: kernels shorter than that are short; about the time of a launch. */
+/* Seconds: shorter kernels count as short; about the time of a launch. */
 #define SHORT_KERNEL 10e-6
 
 static void
@@ -45,7 +45,7 @@ find_shares(struct trace_diagnosis *d, const struct trace_measured *m)
 			d->bound = (enum trace_bound)b;
 }
 
-/* The op of a kind that takes most of a step by a measure. */
+/* The op of a kind with the largest value of a measure. */
 static const struct trace_op_time *
 largest(const struct trace_measured *m, bool communication,
 	double (*size)(const struct trace_op_time *o))
@@ -65,7 +65,7 @@ percent(const void *owner, double part, double whole)
 	return TEXT(owner, "%.0f %%", whole > 0 ? 100 * part / whole : 0);
 }
 
-/* Of the share of the step that such ops take together, what one of them takes. */
+/* The share of the step that such ops take together, and the share of one of them. */
 static char *
 part_of(struct trace_diagnosis *d, const struct trace_measured *m, const struct trace_op_time *o,
 	double (*size)(const struct trace_op_time *o))
@@ -159,7 +159,7 @@ find_sentence(struct trace_diagnosis *d, const struct trace_measured *m)
 	}
 }
 
-/* Ranks that share the clock of trace i and therefore its machine, as far as there are traces. */
+/* Ranks with a trace that share the clock of trace i and therefore its machine. */
 static uint32_t
 ranks_beside(const struct trace_set *s, uint32_t i)
 {
@@ -211,7 +211,7 @@ compute_of_others(const struct trace_measured *m, uint32_t i)
 	return median;
 }
 
-/* Why a rank is late, as far as computation says it. */
+/* Why a rank is late, if its computation explains it. */
 static char *
 straggler_reason(const struct trace_diagnosis *d, const struct trace_set *s,
 	const struct trace_measured *m, uint32_t i)
@@ -232,7 +232,7 @@ straggler_reason(const struct trace_diagnosis *d, const struct trace_set *s,
 				 : "It starts its kernels or its collectives late.");
 }
 
-/* Who is waited for. Where clocks differ it must be later than they may be off. */
+/* The ranks that others wait for. With different clocks the delay must exceed their error. */
 static void
 straggler_facts(struct trace_diagnosis *d, const struct trace_set *s,
 	const struct trace_alignment *a, const struct trace_measured *m)
@@ -259,7 +259,7 @@ straggler_facts(struct trace_diagnosis *d, const struct trace_set *s,
 				r->rank, 100 * share));
 }
 
-/* A collective beside which no kernel ever runs. */
+/* A collective that is never overlapped by a kernel. */
 static void
 overlap_facts(struct trace_diagnosis *d, const struct trace_measured *m)
 {

@@ -1,7 +1,7 @@
 /*
- * The outer loop of profiling: what a program recorded while it trained becomes what the next plan is
- * predicted from. A kernel of the trace has the number of its op in @main; its key is that of the op in
- * the module, so every other module with this kernel has its time as well.
+ * The outer loop of profiling: the trace of a training run becomes the basis of the predictions for
+ * the next plan. A kernel of the trace has the number of its op in @main; its key is that of the op
+ * in the module, so its time is valid for every other module with this kernel.
  */
 #include "passes/analysis/trace/report/load.h"
 
@@ -16,12 +16,12 @@
 #include <string.h>
 #include <talloc.h>
 
-/* The times of the ops that have one key. */
+/* The times of the ops with the same key. */
 struct entry {
 	char *key; /* NULL: of a collective */
 	struct cost_collective collective;
 	const struct ir_op *op;
-	double sum, spread, count; /* weighted by events of a step */
+	double sum, spread, count; /* weighted by events per step */
 	uint32_t events;
 };
 
@@ -42,7 +42,7 @@ by_key(const void *a, const void *b)
 	return c->bytes < d->bytes ? -1 : c->bytes > d->bytes;
 }
 
-/* Sums up entries of one key; returns how many are left. */
+/* Merges entries with the same key; returns how many are left. */
 static uint32_t
 merge(struct entry *list, uint32_t n)
 {
@@ -110,8 +110,8 @@ put(struct profile *p, const char *device, const char *transport, uint32_t ranks
 	return profile_put_op(p, device, &op);
 }
 
-/* The part of a step in which neither kernels nor collectives run: of the rank that has least of it,
- * as others also wait. */
+/* The part of a step in which neither kernels nor collectives run: of the rank with the least of
+ * it, as others also wait. */
 static double
 overhead(const struct trace_measured *measured)
 {

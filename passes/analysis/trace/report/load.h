@@ -5,15 +5,15 @@
 #include "passes/analysis/profile/profile.h"
 #include "passes/analysis/trace/report/measure.h"
 
-/* What was stored. */
+/* Numbers of stored entries. */
 struct trace_loaded {
 	uint32_t kernels, collectives;
 };
 
 /*
- * Stores the times of the kernels and collectives of @main, under the keys that the cost model asks for,
- * and the overhead of a step, in one transaction, for a device and the selected backend. Ops with one
- * key are one entry, their mean. False: reported.
+ * Stores the times of the kernels and collectives of @main, under the keys that the cost model
+ * looks up, and the overhead of a step, in one transaction, for a device and the selected backend.
+ * Ops with the same key become one entry, their mean. False: reported.
  */
 bool trace_load(struct profile *p, const char *device, const char *transport,
 	const struct trace_measured *measured, const struct ir_module *m,

@@ -1,4 +1,4 @@
-/* Medians of what ranks did: see measure.h. */
+/* Medians of measurements of ranks: see measure.h. */
 #include "passes/analysis/trace/report/measure.h"
 
 #include "ir/base/sort.h"
@@ -25,8 +25,8 @@ struct measuring {
 	struct trace_measured *m;
 	struct samples *samples; /* [nops] */
 	uint32_t first, end;     /* steps */
-	double **last; /* by trace and event behind ncompute: begin of the last it depends on, us */
-	/* [steps] of the rank at hand, and of the rank with most so far */
+	double **last; /* by trace and event after ncompute: begin of the last it depends on, us */
+	/* [steps] of the current rank, and of the rank with the most so far */
 	double *compute, *communication, *exposed, *waiting, *idle, *iteration;
 	double *most_compute, *most_communication, *most_iteration;
 };
@@ -123,14 +123,14 @@ add_run(struct samples *x, uint32_t trace)
 	x->seen = trace + 1;
 }
 
-/* Is it of a step that counts? */
+/* Does it belong to a step that counts? */
 static bool
 in_range(const struct measuring *q, const struct trace_event *e)
 {
 	return e->step >= q->first && e->step < q->end;
 }
 
-/* What a member waits for: the last begin of those that give it something, or its own. */
+/* What a member waits for: the last begin of those that send to it, or its own. */
 static double
 last_begin(const struct trace_collective *c, int64_t place, double own, double all, double from)
 {
@@ -176,7 +176,7 @@ measure_instance(struct measuring *q, const struct trace_instance *in)
 	}
 }
 
-/* Which rank has begun last, and by how much. */
+/* Which rank began last, and by how much. */
 static void
 count_last(struct measuring *q, const struct trace_instance *in)
 {
@@ -333,7 +333,7 @@ measure_rank(struct measuring *q, uint32_t trace)
 	r->idle = median(q->idle, n);
 }
 
-/* Medians of ops that ran; the others are left out. */
+/* Medians of ops that ran; the others are omitted. */
 static void
 finish_ops(struct measuring *q)
 {

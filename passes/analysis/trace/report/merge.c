@@ -1,6 +1,6 @@
 /*
  * Many ranks on one clock, as one Chrome trace. An arrow of a collective starts where its last
- * member begins it, and ends at the end of each other one, which waited for that.
+ * member begins it, and ends at the end of each other member, which waited for it.
  */
 #include "ir/base/out.h"
 #include "ir/base/alloc.h"
@@ -31,7 +31,7 @@ put_us(struct out *o, const char *key, double us)
 	out_text(o, text);
 }
 
-/* A string of JSON: control characters by their numbers. */
+/* A JSON string: control characters by their numbers. */
 static void
 put_string(struct out *o, const char *text)
 {
@@ -152,7 +152,7 @@ put_arrows(struct merge *m, const struct trace_instance *in)
 		const double begin = begin_of(m, last);
 		const double end = trace_aligned(
 			m->a, member[k].trace, trace_member_event(m->s, &member[k])->end);
-		if (end <= begin) /* nothing went that way */
+		if (end <= begin) /* nothing was copied in that direction */
 			continue;
 		m->narrows++;
 		put_arrow_end(m, "s", last, begin);

@@ -1,4 +1,4 @@
-/* What dopt-trace writes: docs/traces.md. */
+/* The output of dopt-trace: docs/traces.md. */
 #ifndef PASSES_ANALYSIS_TRACE_REPORT_PRINT_H
 #define PASSES_ANALYSIS_TRACE_REPORT_PRINT_H
 
@@ -12,11 +12,11 @@ enum trace_format { TRACE_TEXT, TRACE_JSON, TRACE_MARKDOWN };
 void trace_print_alignment(FILE *out, enum trace_format format, const struct trace_set *s,
 	const struct trace_alignment *a);
 
-/* All events on one clock as one Chrome trace, with arrows from the member of a collective that
- * came last to the others. */
+/* All events on one clock as one Chrome trace, with arrows from the last member of a collective to
+ * begin to the others. */
 void trace_print_merged(FILE *out, const struct trace_set *s, const struct trace_alignment *a);
 
-/* A string of JSON; and the member "clocks" of an object. */
+/* A JSON string; and the member "clocks" of an object. */
 void trace_put_json(FILE *out, const char *text);
 void trace_put_clocks(FILE *out, const struct trace_alignment *a);
 

@@ -1,4 +1,4 @@
-/* dopt-trace report for people and for programs: docs/traces.md has the fields of the JSON. */
+/* Text and JSON of dopt-trace report: docs/traces.md has the fields of the JSON. */
 #include "passes/analysis/trace/report/report.h"
 
 #include "ir/base/number.h"

@@ -5,10 +5,10 @@
 #include "passes/analysis/trace/report/measure.h"
 #include "passes/analysis/trace/report/print.h"
 
-/* Where the time of a step goes, each moment of a rank to one of them. */
+/* Where the time of a step goes; every moment of a rank belongs to one of them. */
 enum trace_bound {
 	TRACE_BOUND_COMPUTE,  /* a kernel runs */
-	TRACE_BOUND_TRANSFER, /* a collective runs, all members are there, and no kernel runs */
+	TRACE_BOUND_TRANSFER, /* a collective runs, all members have begun, and no kernel runs */
 	TRACE_BOUND_WAITING,  /* a collective waits for its last member, and no kernel runs */
 	TRACE_BOUND_IDLE,     /* nothing runs */
 	TRACE_BOUNDS
@@ -16,9 +16,9 @@ enum trace_bound {
 
 struct trace_diagnosis {
 	double share[TRACE_BOUNDS]; /* of the iteration, mean over the ranks */
-	enum trace_bound bound;     /* the largest of them */
-	char *sentence;             /* what it is, and what of it most */
-	char **fact;                /* [nfacts] what else is true and of use */
+	enum trace_bound bound;     /* the largest share */
+	char *sentence;             /* names the bound and its largest contributor */
+	char **fact;                /* [nfacts] other useful facts */
 	int nfacts;
 };
 

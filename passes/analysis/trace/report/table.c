@@ -20,7 +20,7 @@ struct trace_table {
 	uint32_t nrows;
 };
 
-/* Characters, not bytes: those of UTF-8 that continue one do not count. */
+/* Counts characters, not bytes: UTF-8 continuation bytes do not count. */
 static size_t
 width_of(const char *s)
 {

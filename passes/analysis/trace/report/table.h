@@ -1,4 +1,4 @@
-/* Tables for people: columns of text, aligned, or as Markdown. */
+/* Tables for readers: columns of text, aligned, or as Markdown. */
 #ifndef PASSES_ANALYSIS_TRACE_REPORT_TABLE_H
 #define PASSES_ANALYSIS_TRACE_REPORT_TABLE_H
 
@@ -7,14 +7,14 @@
 struct trace_table;
 
 /* A table whose first row is `head`, columns separated by '|'; a column whose head begins with '<'
- * is text, the others are numbers and end at the right. */
+ * is text; the others are numbers and right-aligned. */
 struct trace_table *trace_table_create(const void *owner, const char *head);
 
 /* A row, its cells separated by '|'. printf-like. */
 void trace_table_row(struct trace_table *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Prints it with an empty line behind it. */
+/* Prints it, followed by an empty line. */
 void trace_table_print(FILE *out, enum trace_format format, const struct trace_table *t);
 
 /* "12.3us", "4.56ms": three digits and a unit; owned by `owner`. */
