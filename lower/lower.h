@@ -18,14 +18,14 @@ enum lower_target { LOWER_HOST, LOWER_CUDA };
 struct lower_options {
 	enum lower_target target;
 	const struct storage_target *storage; /* NULL: lower_storage_target(target) */
-	const char *output; /* the executable, e.g. "train"; its sources go to "train.src/".
+	const char *output;       /* the executable, e.g. "train"; its sources go to "train.src/".
 				   * Both get these names when they are complete */
-	bool sources_only;  /* write the sources, do not compile */
-	bool verbose;       /* print the compiler's command lines on stderr */
-	const char *cflags; /* further compiler flags, appended to the others; NULL: none */
-	bool library;       /* collectives between processes are MPI's own: struct rt_program */
-	double predicted;   /* seconds per step, for the program's report; 0: unknown */
-	uint64_t predicted_bytes;      /* allocated by a rank on its device; 0: unknown */
+	bool sources_only;        /* write the sources, do not compile */
+	bool verbose;             /* print the compiler's command lines on stderr */
+	const char *cflags;       /* further compiler flags, appended to the others; NULL: none */
+	bool library;             /* processes use MPI's own collectives: struct rt_program */
+	double predicted;         /* seconds per step, for the program's report; 0: unknown */
+	uint64_t predicted_bytes; /* allocated by a rank on its device; 0: unknown */
 	uint64_t predicted_host_bytes; /* and in host memory */
 	const char *entry; /* NULL: a program with a main. Else there is no main but a `const
 				   * struct rt_program` of this name, which is also the prefix of the
@@ -35,8 +35,9 @@ struct lower_options {
 };
 
 /*
- * Writes and builds the program of @main. The module must be verified and hold no calls (inline
- * first). Reports errors at their ops and returns false; sources that do not compile are kept.
+ * Writes and builds the program of @main. The module must be verified and must not contain calls
+ * (inline first). Reports errors at their ops and returns false; sources that do not compile are
+ * kept.
  */
 bool lower_emit_program(const struct ir_module *m, const struct lower_options *o);
 

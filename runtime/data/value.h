@@ -13,8 +13,8 @@ double rt_value_get(enum rt_dtype t, const void *array, int64_t i);
  * within the range of an integer type. */
 void rt_value_set(enum rt_dtype t, void *array, int64_t i, double x);
 
-/* Are elements of a file of type `from` accepted for a tensor of type `to`? Floats for floats, and integers for
- * integers. `from` may be RT_DTYPES, a type that is not known. */
+/* Can elements of a file of type `from` be read into a tensor of type `to`? Floats into floats, and
+ * integers into integers. `from` may be RT_DTYPES, an unknown type. */
 bool rt_value_converts(enum rt_dtype from, enum rt_dtype to);
 
 /*
