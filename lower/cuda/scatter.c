@@ -20,8 +20,9 @@ enum {
 	SORT_TILE = 1024, /* keys per block: 8 KB of shared memory */
 	SORT_LEAST = 64,  /* at least: one warp of pairs */
 	CHUNK_MOST = 64,  /* most entries that one thread adds */
-	CHUNK_LEAST = 16, /* at least: each launch has an eighth of the entries of the previous one */
-	WALK_MOST = 256,  /* elements of a sum that one thread runs, if there are few of them */
+	CHUNK_LEAST =
+		16, /* at least: each launch has an eighth of the entries of the previous one */
+	WALK_MOST = 256, /* elements of a sum that one thread runs, if there are few of them */
 	KEY_BITS = 63,
 };
 
@@ -144,10 +145,10 @@ struct by_number {
 	struct cuda_space batch, source, kept; /* on which the place depends; with what is summed;
 						  columns: the rest of the result */
 	int64_t targets;                       /* rows of the result for one index of the batch */
-	int64_t rows;          /* total; this row number means "dropped" */
-	int position;          /* bits of a key that hold the position */
-	int chunk;             /* entries that a thread adds */
-	const char *key[2];    /* names of the buffers of keys */
+	int64_t rows;                          /* total; this row number means "dropped" */
+	int position;                          /* bits of a key that hold the position */
+	int chunk;                             /* entries that a thread adds */
+	const char *key[2];                    /* names of the buffers of keys */
 	const char *row, *sum; /* the beginning of the names of a launch's entries */
 };
 
