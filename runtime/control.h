@@ -1,4 +1,5 @@
 /* What happens between the steps of a run: periodic saves, signals, values that are not finite.
+ *
  *	-save-every N     after every N-th step: each rank counts
  *	-save-every TIME  when rank 0's clock says so
  *	SIGUSR1           saves; of any process, at any time
@@ -29,7 +30,7 @@ struct rt_word {
 struct rt_control {
 	bool confers;
 	int64_t next;     /* the ranks confer after this many steps, ... */
-	int64_t interval; /* ... which is so many steps after the last time */
+	int64_t interval; /* ... which is this many steps after the last time */
 	int64_t since;    /* ns: when the steps of this interval began */
 	int64_t due;      /* ns: the next save by the clock, on rank 0; 0: none */
 	struct rt_word mine;

@@ -1,4 +1,5 @@
 /* The steps of a run and the evaluation after them, with the lines that rank 0 prints on stdout:
+ *
  *	step N NAME VALUE NAME VALUE ...    every -report-every steps and after the last one, N
  *	                                    counted from 1; scalar outputs in the program's order
  *	test NAME VALUE                        for each scalar output, its mean over the test rows

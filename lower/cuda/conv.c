@@ -41,7 +41,7 @@ is_countable(const struct rt_conv_shape *c)
 }
 
 enum {
-	CHANNEL_BYTES = 16,     /* for split sums: 1.5 times what was observed */
+	CHANNEL_BYTES = 16,     /* bytes of channels that tensor cores read at once */
 	SPLIT_BYTES = 24 << 20, /* for split sums: 1.5 times what was observed */
 	WINOGRAD_FILTER = 3,    /* F(4,3): filters, results and tiles of a side */
 	WINOGRAD_RESULT = 4,

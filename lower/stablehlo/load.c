@@ -1,5 +1,6 @@
 /*
  * Operands of a form; those at computed positions by the cheapest ops that produce them:
+ *
  *     c + s * i, constants    pad what is read outside, slice, reverse where s < 0
  *     exact(i - c, s)         pad between elements
  *     base + i, always inside dynamic_slice
