@@ -59,7 +59,7 @@ merge(const struct rt_order_entry *a, struct rt_order_entry *b, int64_t from, in
 		b[i] = y == end || (x < middle && before(a[x], a[y])) ? a[x++] : a[y++];
 }
 
-/* Sorts the n entries of a, with the n entries of b as room; returns the one that has the result. */
+/* Sorts the n entries of a with the n entries of b as room; returns the one with the result. */
 static const struct rt_order_entry *
 merge_sort(struct rt_order_entry *a, struct rt_order_entry *b, int64_t n)
 {

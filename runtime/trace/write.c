@@ -1,6 +1,6 @@
 /* A trace as a file: docs/traces.md. The format is that of Chrome's trace viewer: complete events
- * ("ph":"X") with times in microseconds, process = rank, thread = track (enum rt_track); fields that
- * are the same for all events precede them in "otherData". */
+ * ("ph":"X") with times in microseconds, process = rank, thread = track (enum rt_track); fields
+ * that are the same for all events precede them in "otherData". */
 #include "runtime/layout.h"
 #include "runtime/trace/impl.h"
 #include "runtime/data/write_file.h"
