@@ -4,8 +4,8 @@
  *
  *     dopt ---- socket ----> guard       a process of its own, which waits for the socket to close
  *      |                       |
- *      +--> sh, cc ... <-------+         each command is a process group, of which the guard is told
- *           folder     <-------+         then it ends the group and removes the folder
+ *      +--> sh, cc ... <-------+         each command is a process group known to the guard,
+ *           folder     <-------+         which then ends the group and removes the folder
  *
  * The kernel closes the socket when dopt exits, is killed by any signal or crashes, so there is one
  * way to clean up and no signal handler.

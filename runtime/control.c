@@ -42,7 +42,7 @@ rt_control_close(struct rt_control *c)
 	free(c->all);
 }
 
-/* Records the first scalar output that is not finite, on the rank that represents it. */
+/* Records the first scalar output that is not finite, on the rank that owns it. */
 static void
 look_for_nan(struct rt_control *c, struct rt_rank *r, int64_t done)
 {

@@ -219,8 +219,7 @@ run_threads(struct job *common, int nranks, struct rt_status *st)
 	}
 	for (int i = 1; i < nranks; i++)
 		if (pthread_create(&jobs[i].thread, NULL, thread_main, &jobs[i])) {
-			/* The threads that run already wait for this one: there is no other way to
-			 * end them. */
+			/* Threads that run wait for this one: only exit ends them. */
 			fprintf(stderr, "%s: error: cannot start thread %d of %d ranks\n",
 				common->prog->name, i, nranks);
 			_Exit(RT_EXIT_RUN);

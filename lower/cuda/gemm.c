@@ -35,7 +35,7 @@ is_inner(const struct scheme *s, int t, int segment)
 	return true;
 }
 
-/* Does access `x` of op o have the same dims, one to one, as the op's result? */
+/* Does load j of op o have the same dims, one to one, as the op's result? */
 static bool
 is_same(const struct scheme_op *o, int j)
 {

@@ -123,7 +123,7 @@ declare_rows(struct cuda_text *t, const struct rows *x)
 	}
 }
 
-/* The results of a reduction over outer loops, as arguments of cuda_reduce_parts. */
+/* The space of the results of op o, a reduction over outer loops. */
 static struct cuda_space
 kept_space(const struct cuda_text *t, const struct scheme_op *o)
 {
@@ -174,7 +174,8 @@ part_type(const struct rows *x, const struct scheme_op *o)
 	return is_long && !keeps_outer(o, x->outer) ? "double" : cuda_type(o);
 }
 
-/* Initializes parts that several outer iterations add to with the identity. Are there any? */
+/* Declares the parts of all reductions over outer loops, and initializes those that several outer
+ * iterations add to with the identity. Are there any of these? */
 static bool
 fill_parts(struct cuda_text *t, const struct rows *x)
 {

@@ -77,7 +77,7 @@ struct cuda_body {
 };
 
 struct cuda_text {
-	struct kernel_text w; /* w.out: the body of the kernel at work */
+	struct kernel_text w; /* w.out: the body of the current kernel */
 	struct cuda_sources *src;
 	struct scheme *s;
 	const struct scheme_segment *g; /* being written */

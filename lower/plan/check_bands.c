@@ -8,7 +8,7 @@
  *    the result    no op that reads the element depends on it, except to make elements of which
  *                  the same holds
  *
- * Where only one of the operands of a product is known and 0, the product is 0.
+ * If one operand of a product is known to be 0, the product counts as 0.
  */
 #include "lower/plan/check.h"
 

@@ -1,7 +1,7 @@
 /*
  * The model of the arena on which check_memory.c runs the actions: which buffer owns each byte,
  * what each buffer holds, which posted collectives use it. Each function reports what is wrong with
- * the action at work, `m->a`.
+ * the current action, `m->a`.
  */
 #ifndef LOWER_PLAN_CHECK_MODEL_H
 #define LOWER_PLAN_CHECK_MODEL_H

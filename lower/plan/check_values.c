@@ -55,7 +55,7 @@ fits_home(const struct lower_plan *p, const struct storage_buffer *b, const stru
 		       ir_axis_place(&p->module->axis[axis], t->axis[axis].order) == b->home);
 }
 
-/* Do all ranks that do the action have a buffer that is not a value's? */
+/* Do all ranks that use the buffer have it, if its user is a copy, scratch or the stage? */
 static bool
 fits_user(const struct lower_plan *p, const struct storage_buffer *b, const struct user *u)
 {

@@ -170,14 +170,14 @@ struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *
 /*
  * Is the plan sound, on all ranks? Independent of how it was made:
  *  - every read finds the value that its op names, on every rank that holds it: written in this
- *    step (inputs and persistent tensors are there from the start), complete, not overwritten;
+ *    step (inputs and persistent tensors exist from the start), complete, not overwritten;
  *  - no buffer is used outside its live range, and live ranges of buffers that share bytes do not
  *    overlap;
  *  - between POST and WAIT the operands of a collective or transfer are not written and its
  *    results not accessed;
  *  - there is no deadlock: all ranks of a row post the same collectives in one order;
  *  - every field follows from the types of the ops, and every op is done;
- *  - what a matrix product leaves out adds nothing, or nobody depends on it.
+ *  - what a matrix product leaves out adds nothing, or no result depends on it.
  * docs/checking.md has the proofs. Reports every error at its op and returns false. Takes
  * O(n log n) for n actions, operands and buffers and each home (storage.h), independent of the
  * number of ranks.
@@ -185,16 +185,16 @@ struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *
 bool lower_check(const struct lower_plan *p);
 
 /*
- * The C source of one op as a kernel of its own, as programs have it in its place in the module:
+ * The C source of one op as a separate kernel, as programs have it at its position in the module:
  * includes and one function
  *
  *     void NAME(void *const *operand, void *const *result, void *scratch, const int64_t *coord);
  *
  * that takes operands and results as local tensors, row-major, 64-byte aligned, and the coordinates
- * of the place. With `in_place` results may lie where operands lie. Written to `out`.
- * `scratch_bytes` receives the size of the scratch buffer (may be
- * 0). Returns false without a message where the op is no kernel (a collective, a source of data, an
- * op that costs nothing). `bands`: of the module, lower_plan.bands.
+ * of the rank. With `in_place` results may overlap operands. Written to `out`. `scratch_bytes`
+ * receives the size of the scratch buffer (may be 0). Returns false without a message if the op is
+ * not a kernel (a collective, a source of data, an op that costs nothing). `bands`: of the module,
+ * as in struct lower_plan.
  */
 bool lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct bands *bands,
 	const char *name, bool in_place, FILE *out, uint64_t *scratch_bytes);
@@ -202,7 +202,7 @@ bool lower_kernel_source(const struct ir_module *m, const struct ir_op *op, stru
 /* The command that compiles C sources exactly as programs are compiled, without files: cc, flags,
  * include folders. */
 char *lower_compile_command(const void *owner);
-/* What to put behind the objects to link against the runtime. */
+/* The linker arguments after the objects that link against the runtime. */
 char *lower_link_flags(const void *owner);
 
 #endif

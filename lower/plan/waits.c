@@ -69,8 +69,8 @@ conflict(const struct lower_access *a, int na, const struct lower_access *b, int
 	return false;
 }
 
-/* Does the action wait for a collective because of a barrier? Its op reads a barrier's result whose
- * barrier has a result of the collective among its operands. */
+/* Does the action wait for a collective because of a barrier? Its op reads a result of a barrier
+ * that has a result of the collective among its operands. */
 static bool
 waits_at_barrier(struct waiter *w, const struct lower_action *a, const struct ir_op *collective)
 {

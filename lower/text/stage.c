@@ -217,8 +217,7 @@ finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	}
 }
 
-/* Is the innermost loop free of writes to one element by two iterations, but for its accumulators?
- */
+/* Do no two iterations of the innermost loop write the same element, except accumulators? */
 static bool
 is_vector_loop(const struct kernel_text *w, const struct stage *st)
 {

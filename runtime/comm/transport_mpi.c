@@ -29,7 +29,7 @@ struct mpi {
 	struct rt_transport base;
 	MPI_Comm comms[RT_MAX_AXES]; /* MPI_COMM_NULL for time axes */
 	int places[RT_MAX_AXES], place[RT_MAX_AXES];
-	char *out, *in; /* staging: what is sent, a slot a place of what is received */
+	char *out, *in; /* staging: data to send; one slot per place for received data */
 	struct rt_lanes *lanes;
 	const void **sources; /* [most places of an axis] */
 };
@@ -41,7 +41,7 @@ struct job {
 	MPI_Comm comm;
 	int places, me;
 	size_t bytes;         /* of an element */
-	int64_t total, share; /* of a sum: elements, and how many a place adds */
+	int64_t total, share; /* of a sum: all elements, and those that one place adds */
 };
 
 /* The k-th place that this one sends to; k = 0: itself. */

@@ -186,7 +186,7 @@ is_alike(const struct rt_coll *c)
 	return rt_coll_symmetric(c->kind);
 }
 
-/* A send is between two places, and the others need not take part. */
+/* Does the place take part? A send involves two places only. */
 static bool
 is_party(const struct rt_coll *c, int place)
 {
@@ -202,7 +202,7 @@ barrier_of(struct group *g, const struct rt_coll *c)
 					: c->to * g->places + c->from];
 }
 
-/* Others compute, and no thread of theirs takes part: their communication threads do. */
+/* Wakes the communication threads of the other places, which compute and do not wait. */
 static void
 call_others(const struct threads *t, const struct group *g, const struct rt_coll *c)
 {

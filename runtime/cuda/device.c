@@ -25,7 +25,7 @@ rt_cuda_check(const struct rt_cuda *d, cudaError_t error, const char *what)
 		rt_cuda_fatal(d, what, cudaGetErrorString(error));
 }
 
-/* The number of devices; fails where there is none that can be used, and says why. */
+/* The number of devices; fails with the reason if no device can be used. */
 static bool
 count_devices(int *count, struct rt_status *st)
 {

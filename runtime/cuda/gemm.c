@@ -200,8 +200,8 @@ prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_pr
 	p->ready = true;
 }
 
-/* Chooses an algorithm the first time, and when an operand is less aligned than before. False:
- * there is none. */
+/* Chooses an algorithm the first time, and when an operand is less aligned than before. False: the
+ * library has none. */
 static bool
 adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, cublasLtMatmulDesc_t operation,
 	struct rt_cuda_batch *p, const void *a, const void *b, const void *c)

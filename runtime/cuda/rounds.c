@@ -78,7 +78,7 @@ is_ordered(const struct nccl *n, const struct rt_coll *c)
 	return is_sum(c) && (unknown || (floats && !n->own_sums));
 }
 
-/* A sum of tensors that all places hold whole, of which each adds up a share? */
+/* Do all places hold the tensors of the sum whole, so that each adds up a share? */
 static bool
 is_shared(const struct rounds *r)
 {

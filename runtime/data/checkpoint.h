@@ -4,7 +4,7 @@
  *	-save out/w.safetensors    out/w.step-000001200.safetensors   after 1200 steps
  *	-save w                    w.step-000001200
  *
- * Where FILE is written in place (a device, a FIFO), so is each of them: there is only the one. */
+ * If FILE is written in place (a device, a FIFO), each save writes FILE itself. */
 #ifndef RUNTIME_CHECKPOINT_H
 #define RUNTIME_CHECKPOINT_H
 

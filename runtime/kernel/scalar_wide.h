@@ -40,7 +40,7 @@ m_fma_f64(double a, double b, double c)
 
 /*
  * 2^e * 2/pi modulo 4 in two parts, the first of 29 bits: its product with the 24 bits of a float
- * is exact. So a float x = m * 2^e is m times this in quarter turns, but for whole turns (the idea
+ * is exact. So a float x = m * 2^e is m times this in quarter turns, up to whole turns (the idea
  * is M. Payne's and R. Hanek's, "Radian reduction for trigonometric functions", SIGNUM 18(1),
  * 1983).
  */

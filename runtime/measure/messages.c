@@ -326,7 +326,7 @@ solve_beside(const struct squares *q, double *delay, double *factor)
 }
 
 /*
- * A message that takes `alone`, and computation that takes c, beside each other:
+ * A message that takes `alone`, and computation that takes c, at the same time:
  *
  *	computation  |---- c + lost ----|
  *	message      |---- both --------:---- rest ----|

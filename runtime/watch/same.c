@@ -152,8 +152,7 @@ compare_texts(struct rt_facts *f, struct rt_world *w, const struct hello *hellos
 	return false;
 }
 
-/* Is every rank's first message like this one's? Sets whether they are programs of the same
- * version. */
+/* Are the first messages of all ranks equal? *known: all ranks are programs of this version. */
 static bool
 is_same(const struct hello *hellos, int n, bool *known)
 {

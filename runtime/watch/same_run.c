@@ -3,7 +3,7 @@
  *
  * Files are compared by content, not by name: every machine may have a copy in a different place. A
  * file of up to WHOLE_BYTES is read whole, by each rank: at some GB/s that takes less than a
- * second, and ranks of one machine share the system's cache of it. Of a longer one SAMPLES pieces
+ * second, and ranks of one machine share the system's cache of it. For a longer file SAMPLES pieces
  * of SAMPLE_BYTES are read, the first, the last and others at equal distances, since reading
  * hundreds of GB before the first step would take minutes. Another data set, another order of rows
  * or another number of them shows in nearly every piece; a few changed rows in such a large file

@@ -224,7 +224,7 @@ exact_interpreter(struct batch *b, struct ir_module *m, bool keeps)
 }
 
 /* Compares the elements of one case and type, of the program and of the interpreter. Reports the
- * first wrong one; is there any? */
+ * first wrong one; returns whether there is one. */
 static inline bool
 exact_differs(const struct exact_case *c, enum ir_dtype t, const struct rt_st_tensor *program,
 	const struct tensor *interp, bool keeps)

@@ -44,7 +44,7 @@ struct op_case {
 		OP_##name, "%q = tanh(%a)\n%r = " #name                                            \
 			   "(%q)\n%d = convert(%q) {to = f64}\n%s = " #name "(%d)\n"               \
 	}
-/* Of bools, and of integers of three widths; amounts of shifts from below 0 to beyond the width. */
+/* Bools, and integers of three widths; shifts by amounts from below 0 to beyond the width. */
 #define BITS(name)                                                                                 \
 	"%k8 = mul(%k, %many)\n%k1 = convert(%k8) {to = i8}\n%j1 = sub(%j, %one)\n%j8 = "          \
 	"convert(%j1) {to = i8}\n%r = " #name                                                      \
@@ -56,7 +56,7 @@ struct op_case {
 	{                                                                                          \
 		OP_##name, BITS(name)                                                              \
 	}
-/* Of all integers but i8 and u8, which BITS has: 0 and both signs. */
+/* All integer types except i8 and u8, which BITS has: 0 and both signs. */
 #define COUNT(name)                                                                                \
 	{                                                                                          \
 		OP_##name,                                                                         \
@@ -72,7 +72,7 @@ struct op_case {
 		OP_##name, "%x = lt(%a, %b)\n%y = gt(%a, %v)\n%p = " #name                         \
 			   "(%x, %y)\noutput(\"p\", %p)\n" BITS(name)                              \
 	}
-/* Of zero, infinities and NaN too. */
+/* Also zero, infinities and NaN. */
 #define CLASS(name)                                                                                \
 	{                                                                                          \
 		OP_##name, "%zs = reshape(%zeros) {shape = [6,1]}\n%p = div(%a, %zs)\n%q = "       \
@@ -86,7 +86,7 @@ struct op_case {
 			   "(%x) {dims = [0, 2], keep = true}\n%t = " #name "(%x)\n%y = lt(%a, "   \
 			   "%hundred)\n%q = " #name "(%y) {dims = [0]}\noutput(\"q\", %q)\n"       \
 	}
-/* Of equals, of NaN, of narrow and of truth; along inner, outer and all dims. */
+/* Equal elements, NaN, narrow types and bools; along inner, outer and all dims. */
 #define PLACE(name)                                                                                \
 	{                                                                                          \
 		OP_##name,                                                                         \
