@@ -44,7 +44,7 @@ bool lower_emit_program(const struct ir_module *m, const struct lower_options *o
 /* The rules by which a target's programs place tensors in memory: ir/memory/storage.h. */
 const struct storage_target *lower_storage_target(enum lower_target t);
 
-/* The target of that name, "host" or "cuda"; -1 if there is none. */
+/* The target of that name, "host" or "cuda"; -1: unknown. */
 int lower_target_find(const char *name);
 
 #endif

@@ -1,4 +1,4 @@
-/* A rank's parts, and what a step function calls: see rank.h. */
+/* A rank's resources, and the functions that a step function calls: see rank.h. */
 #include "runtime/rank.h"
 #include "runtime/bind.h"
 #include "runtime/trace/clock.h"

@@ -24,7 +24,7 @@ struct rt_status {
 bool rt_fail(struct rt_status *st, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* rt_fail for a failed allocation: `bytes` for `what`. */
+/* rt_fail for a failed allocation of `bytes` for `what`. */
 bool rt_fail_memory(struct rt_status *st, unsigned long long bytes, const char *what);
 
 #endif

@@ -15,7 +15,7 @@
  *
  * that launches them, and `static const struct rt_cuda_program cuda` with their tables and the
  * image kernels.fatbin. scratch[k] receives the bytes of scratch that op k needs; *convolves: an op
- * calls convolutions of cuDNN. Reports and returns false where the file cannot be written.
+ * calls convolutions of cuDNN. Reports and returns false if the file cannot be written.
  */
 bool cuda_alone_write(const struct lower_plan *p, const struct ir_op *const *op, int n,
 	const char *folder, FILE *out, uint64_t *scratch, bool *convolves);

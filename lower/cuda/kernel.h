@@ -9,7 +9,7 @@
 #include "lower/text/kernel.h"
 #include "runtime/cuda/rt_cuda.h"
 
-enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: what cudaMalloc gives */
+enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: that of cudaMalloc */
 
 /* Limit on the workspace of one convolution, unless -workspace sets it. It allows what VGG-19's
  * largest convolution needs with 64 images for tensor cores (1.7 GB), but not what Winograd's
@@ -42,7 +42,7 @@ struct cuda_sources {
  *             unsigned char *scratch, int64_t s0 ...)
  *
  * The scheme's decisions about scratch are replaced by those of this target. `aligned`: operands
- * and results start at multiples of 16 bytes. `args` receives what to pass for s0, s1 ... Returns
+ * and results start at multiples of 16 bytes. `args` receives the arguments for s0, s1 ... Returns
  * the bytes of scratch that they need.
  */
 uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name,

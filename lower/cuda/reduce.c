@@ -1,8 +1,8 @@
 /*
  * Segments of one stage with reductions. A launch computes the ops that reduce the same loops:
  *
- *     lanes along the sum   the innermost loop is summed: a warp or a block a result
- *     a thread a result     another loop is innermost: neighbours read neighbouring elements
+ *     lanes along the sum   the innermost loop is summed: a warp or a block per result
+ *     a thread per result   another loop is innermost: neighbours read neighbouring elements
  *
  * If there are too few results for a device, each sum is cut into chunks, and a second launch adds
  * up the chunks in order. The number of chunks depends on the sizes alone.

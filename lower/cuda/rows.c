@@ -3,7 +3,7 @@
  * lanes spread over the inner loops of each stage, followed by a barrier; values that a later stage
  * reads are in row buffers in shared memory, or in scratch if they do not fit.
  *
- *     softmax, a warp a row      for its row: lanes over c, m = warp_max(m)
+ *     softmax, a warp per row    for its row: lanes over c, m = warp_max(m)
  *                                             lanes over c, e[c] -> row buffer, s = warp_sum(s)
  *                                             lanes over c, y[r,c] = e[c] / s
  *
@@ -276,7 +276,7 @@ write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	}
 	if (!stage_writes(t, p->stage))
 		return;
-	if (t->in_place) /* the other lanes have read what is overwritten */
+	if (t->in_place) /* after the other lanes have read the operands */
 		barrier(t, x);
 	cuda_block(t, "if (lane == 0)");
 	for (int k = 0; k < t->g->nops; k++) {

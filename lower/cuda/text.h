@@ -8,12 +8,12 @@
  *     DOPT_KERNEL(k3_1, k3_args, 256) { ... }     { launch k3_0; matrix product; launch k3_1 }
  *
  *     kernel.c    segments of the scheme -> which of the shapes below
- *     flat.c      no reduction: a thread an element, 16 bytes at a time where that fits
+ *     flat.c      no reduction: a thread per element, 16 bytes at a time if that fits
  *     tile.c      the same where operands are walked across: tiles in shared memory
- *     reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
- *     rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
- *     scatter.c   results at places that data give: sorted by place, summed in equal chunks
- *     scan.c      sums up to each element: a block, a warp or a thread a row
+ *     reduce.c    one stage: a warp, a block or a thread per result; sums may be cut
+ *     rows.c      several stages: a warp or a block per outer iteration, rows in shared memory
+ *     scatter.c   positions given by data: sorted by position, summed in equal chunks
+ *     scan.c      prefix sums: a block, a warp or a thread per row
  *     order.c     sort and topk
  *     conv.c      convolutions for the library
  *     gemm.c      products for the library, with bias and relu as its epilogue
@@ -32,7 +32,7 @@
 enum cuda_limit {
 	CUDA_LANES = 32,        /* of a warp */
 	CUDA_BLOCK = 256,       /* threads of most blocks: eight of them fill a multiprocessor */
-	CUDA_BLOCK_MOST = 1024, /* what the hardware allows */
+	CUDA_BLOCK_MOST = 1024, /* limit of the hardware */
 	CUDA_GROUPS = 1056,     /* blocks that fill a large device: 132 multiprocessors of an H100,
 				   eight each */
 	CUDA_THREADS = 132 * 1024, /* threads that hide its memory's latency */
@@ -163,7 +163,7 @@ void cuda_prologue_results(struct cuda_text *t);
 void cuda_accumulate(
 	struct cuda_text *t, const struct scheme_op *o, const char *to, const char *value);
 
-/* A loop of one thread over what it reduces: at = first, first + step ... below end. */
+/* A loop of one thread over reduced elements: at = first, first + step ... below end. */
 struct cuda_sum {
 	const struct scheme_op *const *op; /* their accumulators are v<out> */
 	int nops;

@@ -7,7 +7,7 @@
  *     received value is read before the next post of a message into it. (A sent value is waited
  *     for before its slot is written: step.c. A value that is received and sent on has a slot for
  *     each iteration.)
- *  - what a phase leaves for another one lives during the whole loop;
+ *  - a value that a phase leaves for another one is live during the whole loop;
  *  - no device waits for ever: the lines are run on a machine of two queues for each, as in
  *    test/lower/plan/deadlock_test.c.
  */

@@ -177,7 +177,7 @@ struct lower_plan *lower_plan_create(const void *owner, const struct ir_module *
  *    results not accessed;
  *  - there is no deadlock: all ranks of a row post the same collectives in one order;
  *  - every field follows from the types of the ops, and every op is done;
- *  - what a matrix product leaves out adds nothing, or no result depends on it.
+ *  - elements that a matrix product leaves out are 0, or no result depends on them.
  * docs/checking.md has the proofs. Reports every error at its op and returns false. Takes
  * O(n log n) for n actions, operands and buffers and each home (storage.h), independent of the
  * number of ranks.

@@ -1,5 +1,5 @@
 /*
- * A module of ours as StableHLO text: what the files of this folder share.
+ * A module as StableHLO text: shared by the files of this folder.
  *
  *     emit.c         the whole: module, @main, arguments and results, ops one by one
  *     write.c        text: values, types, attributes, ops in generic form

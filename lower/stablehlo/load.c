@@ -1,10 +1,10 @@
 /*
  * Operands of a form; those at computed positions by the cheapest ops that produce them:
  *
- *     c + s * i, constants    pad what is read outside, slice, reverse where s < 0
+ *     c + s * i, constants    pad if read outside, slice, reverse if s < 0
  *     exact(i - c, s)         pad between elements
  *     base + i, always inside dynamic_slice
- *     anything else           gather, and select what is read outside
+ *     anything else           gather, and select the fill value for reads outside
  */
 #include "ir/loops/scheme.h"
 #include "lower/stablehlo/hlo.h"

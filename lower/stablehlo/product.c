@@ -1,5 +1,5 @@
 /*
- * Sums of products of operands: dot_general, one after the other where there are more than two.
+ * Sums of products of operands: dot_general, one after the other if there are more than two.
  *
  *     sum(k) a[m,k] * b[k,n]     both have k, which is summed:  contracting
  *     [b,m,n] = sum(k) ...       both have b, which is kept:    batching

@@ -222,7 +222,8 @@ kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum
 		kernel_const(w, t, 0));
 }
 
-/* Divides the whole segment's sums of means; sums kept outside the results are stored in them. */
+/* Completes the sums of the whole segment: divides means, and stores sums that were kept outside
+ * the results. */
 static void
 settle_results(struct kernel_text *w, const struct scheme_segment *g)
 {

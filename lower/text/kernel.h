@@ -45,8 +45,8 @@ bool kernel_arg_equal(const struct kernel_arg *a, const struct kernel_arg *b);
 
 /*
  * Writes the function to `out`, without a comment, and its declaration to `prototype`; if that is
- * NULL, the function is static. `in_place`: operands and results may be the same memory. `args` receives what to pass
- * for s0, s1 ... It lasts as long as the scheme does.
+ * NULL, the function is static. `in_place`: results may be in the memory of operands. `args`
+ * receives the arguments for s0, s1 ... It lives as long as the scheme.
  */
 void kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name,
 	bool in_place, struct kernel_args *args);

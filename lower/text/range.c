@@ -5,7 +5,7 @@
  *
  *     p = y * 2 + k - 1, 0 <= p < 8         for k from max(0, 1 - y * 2) to min(3, 9 - y * 2)
  *
- * A position that exists only where a division has no rest becomes the loop itself:
+ * A position that exists only if a division has no remainder becomes the loop itself:
  *
  *     p = exact(y + 1 - k, 2), 0 <= p < 4   for p from ceil((k - 1) / 2) ...: y = p * 2 - 1 + k
  *
@@ -54,8 +54,7 @@ add_affine(const struct expr *e, int64_t factor, struct affine *sum)
 	}
 }
 
-/* Is everything that op o sums, or compares for max, without effect if computed index i is
- * outside? */
+/* Does the reduction of op o ignore elements whose computed index i is outside? */
 static bool
 vanishes(const struct scheme_op *o, int i)
 {

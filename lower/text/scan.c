@@ -6,7 +6,7 @@
  *       v = 0                                        simd for c
  *       for i   v += a[r,i];  y[r,i] = v               y[i,c] = a[i,c] + (i == 0 ? 0 : y[i-1,c])
  *
- * Sums of 16-bit floats are always of the first kind: what stands in the result is rounded.
+ * Sums of 16-bit floats are always of the first kind, as the values in the result are rounded.
  */
 #include "lower/text/text.h"
 

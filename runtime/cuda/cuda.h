@@ -154,7 +154,7 @@ struct rt_cuda_carrier_ops {
 	void (*look)(struct rt_cuda_carrier *c);
 };
 
-/* NCCL, a communicator an axis (one rank a GPU); and ranks of one process that see each other's
+/* NCCL, one communicator per axis (one rank per GPU); ranks of one process that read each other's
  * memory. All ranks call it together. NULL and a status on failure. */
 struct rt_cuda_carrier *rt_cuda_nccl(
 	struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);

@@ -1,4 +1,4 @@
-/* The program's code on the device, and what launches it. */
+/* The program's code on the device, and its launches. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 

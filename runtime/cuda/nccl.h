@@ -1,4 +1,4 @@
-/* NCCL's communicators (nccl.c) and what a collective puts into the stream (rounds.c). */
+/* NCCL's communicators (nccl.c) and the work that a collective enqueues (rounds.c). */
 #ifndef RUNTIME_CUDA_NCCL_H
 #define RUNTIME_CUDA_NCCL_H
 

@@ -181,7 +181,7 @@ skip_digits(struct rt_json *j)
 	return j->at > start;
 }
 
-/* A number by the grammar of JSON: where it starts. */
+/* Skips a number in the grammar of JSON; false: it is invalid. */
 static bool
 skip_number(struct rt_json *j)
 {

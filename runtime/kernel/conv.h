@@ -1,4 +1,4 @@
-/* Convolutions for generated host code, on oneDNN, one thread a rank: images x[n,c,h,w], filters
+/* Convolutions for generated host code, on oneDNN, one thread per rank: images x[n,c,h,w], filters
  * f[o,c/groups,kh,kw], results y[n,o,oh,ow], row-major, single precision:
  *
  *	y[n,o,i,j] = sum(c,k,l) x[n,c, i*stride + k*dilation - low, j*stride + l*dilation - low]

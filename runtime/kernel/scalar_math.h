@@ -8,7 +8,7 @@
  *	infinities, NaN and subnormal results as libm has them
  *
  * Selections are written as `c ? a : b` over values that exist already: both sides are computed and
- * blended. M_sqrt, M_rsqrt vectorize with -fno-math-errno only, the roundings and what uses them
+ * blended. M_sqrt, M_rsqrt vectorize with -fno-math-errno only, the roundings and their users
  * with -fno-trapping-math (no code reads errno or the flags of exceptions; both are exact, unlike
  * fast-math). f32 functions with libm's names are libm's and do not vectorize. The M_ macros
  * choose by their arguments' type. */

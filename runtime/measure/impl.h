@@ -3,7 +3,7 @@
  *	measure.c           the program around it: options, the ranks, warm steps
  *	kernels.c   kernels, in windows of the step or alone
  *	fill.c      the values that kernels read
- *	messages.c  collectives, and what they do to computation
+ *	messages.c  collectives, and how they slow down computation
  *	transfers.c the link to host memory
  *	result.c    medians, the rule by which measuring stops, the lines
  *	cuda/measure.c      the clock of a CUDA device

@@ -4,7 +4,7 @@
  * training.
  *
  *	kernels      in the order of the step, on operands that lie where the step has them: each
- *	             finds in the caches what the one before has left there; or each alone, on
+ *	             finds the caches as the previous one has left them; or each alone, on
  *	             copies used in turn that together are several times the cache that a core
  *	             has to itself
  *	collectives  one at a time, all ranks starting together: from the last post to the last end

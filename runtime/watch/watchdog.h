@@ -5,7 +5,7 @@
  * then it ends the job.
  *
  *	ends a wait of ours      `ended` of the rank: its loop leaves, by MPI_Abort
- *	ends a library's wait    what the engine has set (NCCL: ncclCommAbort)
+ *	ends a library's wait    the function set by the engine (NCCL: ncclCommAbort)
  *	neither helped           MPI_Abort by the watchdog itself, and in the end a signal
  *
  * A rank that computes is never ended because of its own time, however long it takes: only because

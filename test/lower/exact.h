@@ -18,7 +18,7 @@ enum {
 		200, /* bits of results that count as exact: those of an f64 and as many more */
 };
 
-/* The exact result for elements i of operands x and y; NaN where it is one. */
+/* The exact result for elements i of operands x and y; NaN if it is one. */
 typedef void (*exact_value)(mpfr_t r, const double *x, const double *y, int i);
 
 struct exact_case {

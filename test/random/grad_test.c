@@ -32,7 +32,7 @@ options(uint64_t seed, struct random_options *o)
 	o->loss = true;
 }
 
-/* A value and where it goes. */
+/* A param: its value and its direction. */
 struct direction {
 	const char *name;
 	struct tensor *at, *way;

@@ -38,7 +38,7 @@ write_list(const char *path, int first, int step, int n)
 
 /*
  * Compiles the kernels of programs p0.src ... in a folder for the shim (libcuda_shim.a), which is
- * linked instead of the real CUDA libraries; returns what to link. The real compiler must also
+ * linked instead of the real CUDA libraries; returns the files to link. The real compiler must also
  * accept the kernels of the first BATCH_REAL programs without a warning: all in one file, since it
  * takes seconds to start. If a compiler fails, linking fails.
  */

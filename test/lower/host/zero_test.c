@@ -18,7 +18,7 @@ struct zero_case {
 #define COPY "mesh [dp = 2]\n"
 #define TIME "steps [mb = 2]\n"
 
-/* clang-format off: a row a line */
+/* clang-format off: one row per line */
 static const struct zero_case cases[] = {
 	/* sums with loops and without */
 	{PLUS, NONE, "[5,4]", "%r = sum(%x) {dims = [0]}"},
