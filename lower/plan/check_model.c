@@ -158,7 +158,8 @@ model_check_touches(struct model *m)
 
 /* --- reads and writes ------------------------------------------------------------------------- */
 
-/* A collective that uses any of the buffer's bytes; for a read, one that writes them. NONE. */
+/* A collective that uses any of the buffer's bytes, through buffer *whose; for a read, one that
+ * writes them. NONE: no collective does. */
 static int32_t
 user_of(const struct model *m, int32_t buffer, bool write, int32_t *whose)
 {
@@ -190,7 +191,7 @@ check_user(struct model *m, int32_t buffer, bool write)
 	return coll == NONE;
 }
 
-/* Does the buffer have one slot for a value that differs between iterations? */
+/* Does the entry have one slot for a value that differs between iterations? */
 static bool
 is_slice(const struct model *m, int32_t value)
 {

@@ -227,10 +227,8 @@ put_parts(const struct rounds *r, const struct nccl_piece *p)
 	const int me = r->group->me;
 	for (int q = 0; q < r->group->places; q++) {
 		if (r->ordered && q == me)
-			continue; /* its own part is copied there */
-		if (r->ordered ||
-			rt_coll_moves(r->c, me, q)) /* whichever place receives a sum, all add up
-						     * shares */
+			continue;                             /* its own part is copied there */
+		if (r->ordered || rt_coll_moves(r->c, me, q)) /* all add up shares of a sum */
 			put_send(r, address(r, p, false, q), p->n, q);
 		if (r->ordered || rt_coll_moves(r->c, q, me))
 			put_receive(r, r->ordered ? row_of(r, p, true, q) : address(r, p, true, q),

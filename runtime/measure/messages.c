@@ -302,8 +302,8 @@ time_under_way(struct messages *s, const struct group *g)
 	return measure_most(s->w, s->turn[0][0].arrived) ? median_of(s, 0, g, arrival_of) : 0;
 }
 
-/* Adds a message that has made this progress, measured in its time alone, in this time during
- * computation: a row of the least squares of the relative error of delay + factor * progress. */
+/* Adds a message that made progress of `way` ns, in its time alone, in `took` ns during
+ * computation: a row of the least squares of the relative error of delay + factor * way. */
 static void
 add_beside(struct messages *s, double way, double took)
 {
