@@ -26,10 +26,8 @@ struct job {
 	struct diag *diag;
 	char *folder;
 	pid_t guard;
-	int news;  /* the guard's socket: receives the id of the current group, 0 after it has
-		    * ended */
-	int alive; /* one end of a pipe; commands inherit it, so that the guard sees when the last
-		    * one has ended */
+	int news;  /* the guard's socket: gets the id of the current group, then 0 */
+	int alive; /* end of a pipe that commands inherit: the guard sees when all have ended */
 };
 
 const char *

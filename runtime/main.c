@@ -304,8 +304,7 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;
 	const bool speaks = !processes || !world.rank;
-	rt_float_keep_subnormals(options.subnormals); /* inherited by threads that this one
-						       * starts */
+	rt_float_keep_subnormals(options.subnormals); /* new threads inherit it */
 	run_ranks(&job, processes ? &world : NULL, &st);
 	if (st.code && speaks)
 		fprintf(stderr, "%s: %s: %s\n", prog->name,

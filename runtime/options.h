@@ -14,16 +14,14 @@ struct rt_every {
 struct rt_options {
 	int64_t ranks;            /* 0: the number of places of the mesh */
 	struct rt_link link;      /* emulated, between ranks */
-	struct rt_link host_link; /* emulated, between a device and the host's memory, in each
-				   * direction */
+	struct rt_link host_link; /* emulated, between device and host memory, each way */
 	bool bind;                /* each rank of this process to cores of its own */
 	int64_t steps;            /* of this run */
 	int64_t until;            /* steps of this run and those before it; -1: `steps` counts */
 	int64_t start_step;       /* -1: what -load says, or 0 */
 	uint64_t seed;
 	bool seed_given;
-	bool no_shuffle;                               /* take rows of the data set in their
-						        * order */
+	bool no_shuffle;                               /* keep the order of the data set's rows */
 	const char *data, *save, *load, *dump, *trace; /* NULL: not given */
 	struct rt_every save_every;
 	int64_t keep;

@@ -137,8 +137,7 @@ struct rt_ctx;
 struct rt_program {
 	uint32_t abi; /* RT_ABI_VERSION */
 	const char *name;
-	const char *build; /* digest of the module that the program was generated from: 16 hex
-			    * digits; NULL: unknown */
+	const char *build; /* digest of the source module: 16 hex digits; NULL: unknown */
 	int32_t naxes;
 	const struct rt_axis *axes;
 	int32_t ntensors;

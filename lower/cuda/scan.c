@@ -11,8 +11,7 @@
 
 enum {
 	SCAN_ROWS = CUDA_GROUPS * CUDA_LANES, /* enough rows for one thread each */
-	SCAN_LONG = 8192, /* elements: from this size on, a block of maximum size is worth its
-		       * barriers */
+	SCAN_LONG = 8192, /* elements from which a block of maximum size is worth its barriers */
 };
 
 /* Number of lanes that share a row. */

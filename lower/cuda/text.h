@@ -46,8 +46,7 @@ enum cuda_limit {
 	CUDA_TILE = 128,  /* rows and columns of a product that a block of the library computes */
 	CUDA_TILES = 264, /* tiles that fill a large device: two a multiprocessor */
 	CUDA_PARTS_MOST =
-		32 << 20, /* bytes of the parts of a sum of products: the size of the library's
-			   * workspace */
+		32 << 20, /* bytes of the parts of a sum of products, as the library's workspace */
 };
 
 static inline int64_t

@@ -150,8 +150,7 @@ write_kernel(struct cuda_text *t, struct tiles *x)
 	cuda_open(t);
 	cuda_prologue(t, false);
 	collect(t, x);
-	for (int i = 0; i < x->n; i++) /* one more column, so that no two rows of a column share a
-				        * bank */
+	for (int i = 0; i < x->n; i++) /* one more column avoids bank conflicts */
 		kernel_line(&t->w, "__shared__ %s tile%d[%d][%d];", x->type[i], i, TILE, TILE + 1);
 	cuda_block(t, "for (%s unit = blockIdx.x; unit < %" PRId64 "; unit += gridDim.x)", type,
 		units);

@@ -27,8 +27,7 @@ struct model {
 	void *scratch; /* owns the memory below */
 	struct byte_map *map;
 	struct model_buffer *state; /* [nbuffers] */
-	int32_t home;               /* of the current ranks: their coordinate on
-				     * storage.home_axis */
+	int32_t home;               /* the ranks' coordinate on storage.home_axis */
 	int32_t *posted;    /* [ncolls] loop that has posted it, until its wait; else NOT_POSTED */
 	int32_t loop;       /* the current loop, by its action, or NONE */
 	int32_t begin, end; /* moments of its first and last op */

@@ -26,8 +26,7 @@ struct lower_guard {
 /* Where a value lies. Slot s of a value starts at offset(buffer) + s * stride bytes. */
 struct lower_value {
 	const struct ir_value *value;
-	int32_t buffer;  /* -1: the value has none (a constant inside kernels, or a value that no op
-			  * reads) */
+	int32_t buffer;  /* -1: none (a constant inside kernels, or a value that no op reads) */
 	uint32_t time;   /* set of time axes that number its slots, row-major in declared order */
 	uint64_t stride; /* bytes from slot to slot; 0: one slot */
 	/* slots are used in turn: their number; 0: there is one for each iteration */

@@ -15,8 +15,7 @@ struct step_writer {
 	FILE *out;
 	const struct lower_plan *p;
 	const char *prefix; /* of the function */
-	const char *timer;  /* prefix of the names of the functions that begin and end a timed
-			     * section */
+	const char *timer;  /* prefix of the functions that begin and end timed sections */
 	int indent;         /* in addition to the function's own */
 	/* Write one action each: LOWER_KERNEL, LOWER_COPY, LOWER_ADD. */
 	void (*kernel)(struct step_writer *w, const struct lower_action *a);

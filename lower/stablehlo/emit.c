@@ -125,9 +125,7 @@ write_op(struct hlo *h, const struct ir_op *op)
 	case OP_update:
 	case OP_output:
 	case OP_release:
-	case OP_yield:
-		return true; /* handled as arguments and results, or only meaningful to
-				     * programs */
+	case OP_yield: return true; /* arguments and results, or ops only for programs */
 	case OP_fuse: return write_fuse(h, op);
 	default: return op_is(op, TRAIT_PARALLEL) ? hlo_parallel(h, op) : write_computation(h, op);
 	}

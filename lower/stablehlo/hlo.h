@@ -191,8 +191,7 @@ struct hlo_value hlo_random(struct hlo *h, const struct expr *e, const struct hl
 struct hlo_nest {
 	struct hlo_value v;
 	int8_t index[HLO_MAX_RANK];
-	const struct expr *lazy; /* a constant or an index, not written yet: its shape is
-				  * undetermined */
+	const struct expr *lazy; /* constant or index that is not written yet, of any shape */
 };
 
 struct hlo_memo {

@@ -18,8 +18,7 @@
 enum kernel_arg_kind {
 	KERNEL_START, /* where the local range of a dimension starts: slice * local size */
 	KERNEL_HELD,  /* 1 on ranks that hold the operand of this type, 0 elsewhere */
-	KERNEL_KEY,   /* a constant that differs between ops of one kind, so that they share a
-		     * function */
+	KERNEL_KEY,   /* differs between ops of one kind, so that they share a function */
 };
 
 struct kernel_arg {

@@ -8,8 +8,7 @@
 struct kernel_range {
 	int cls;
 	int64_t size, most; /* of the class; of the loop's variable */
-	uint32_t inside;    /* computed indices that are inside in all of it; 0: the whole loop is
-			     * run */
+	uint32_t inside;    /* computed indices that are inside in all of it; 0: all of it is run */
 	bool backwards;     /* all of it is run, from the last iteration to the first */
 	char *low, *high;
 	char *value; /* in a loop over the position: the class's index */

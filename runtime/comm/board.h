@@ -51,8 +51,7 @@ struct rt_activity {
 	_Atomic int32_t device; /* enum rt_device_work: set when its watchdog asks */
 	_Atomic bool held;      /* it waits for an emulated link, which ends by itself */
 	_Atomic bool ended;     /* its watchdog has ended the run: leave at once */
-	_Atomic bool reported;  /* first entry only: a watchdog of this machine has written the
-				 * report */
+	_Atomic bool reported;  /* first entry only: a watchdog of this machine has reported */
 	_Atomic uint32_t beats; /* of the watchdog of its process */
 };
 

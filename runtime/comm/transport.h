@@ -32,8 +32,7 @@ struct rt_transport {
 	struct rt_event work; /* wakes the communication thread to look for something to do */
 	struct rt_activity *activity; /* of the rank; NULL: it is not watched */
 	int64_t finished;             /* ns: when the last collective was complete here */
-	int64_t began, ended; /* ns: of the last collective, where its transport has more exact
-			       * times */
+	int64_t began, ended; /* ns: of the last collective, if its transport knows better */
 };
 
 /* An emulated link; bandwidth 0: none. */

@@ -61,8 +61,7 @@ rt_mpi_started(void)
 /* Resources of the ranks of one machine: their board, in shared memory. */
 struct machine {
 	MPI_Comm ranks;
-	MPI_Win window; /* MPI_WIN_NULL: MPI has no shared memory, and the board has this rank
-			 * alone */
+	MPI_Win window; /* MPI_WIN_NULL: no shared memory, a board for this rank alone */
 	void *memory;   /* then */
 	struct rt_board board;
 };

@@ -89,14 +89,10 @@ look(void *arg, struct rt_activity *p)
 {
 	struct rt_engine *e = arg;
 	const uint32_t n = RT_GET(e->nposted);
-	cudaSetDevice(
-		e->device
-			->number); /* the watchdog's thread: without this another device would get a
-				    * context */
+	cudaSetDevice(e->device->number); /* the watchdog's thread has no current device */
 	if (e->carrier->ops->look)
 		e->carrier->ops->look(e->carrier);
-	if (e->device->graph) /* which collective runs is unknown, but the duration of a step is
-			       * known */
+	if (e->device->graph) /* only the duration of a step is known */
 		return rt_now_ns() - RT_GET(e->device->began) < LATE * RT_GET(e->device->longest)
 			       ? RT_DEVICE_COMPUTES
 			       : RT_DEVICE_UNKNOWN;

@@ -142,8 +142,7 @@ rt_cuda_nccl(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 	}
 	if (rt_agree(setup->world, st))
 		return &n->base;
-	nccl_end(&n->base); /* other ranks may not have joined: an orderly end would wait for
-			     * them */
+	nccl_end(&n->base); /* an orderly end would wait for ranks that have not joined */
 	free(n->piece);
 	free(n);
 	return NULL;

@@ -18,8 +18,7 @@ struct nccl {
 	struct rt_cuda_carrier base;
 	unsigned char *arena, *room; /* RT_CUDA_ROOM bytes; NULL: no collective needs them */
 	struct nccl_piece *piece;    /* [buffers of any collective] of the current round */
-	bool own_sums;               /* sums by NCCL, in its order and in the type of the
-				      * elements */
+	bool own_sums;               /* NCCL sums, in its order and in the elements' type */
 	struct rt_cuda_group group[RT_MAX_AXES];
 	ncclComm_t comm[RT_MAX_AXES];
 };

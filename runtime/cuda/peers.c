@@ -35,8 +35,8 @@ struct side {
 	struct rt_barrier
 		pair[RT_CUDA_MAX_PEERS]; /* with each place; the lower place's barrier is used */
 	struct marks
-		marks[RT_CUDA_MAX_PEERS]; /* for sends, with each place; the entry of this place:
-					   * for collectives of all */
+		marks[RT_CUDA_MAX_PEERS]; /* for sends, with each place; own entry: for all other
+					   * kinds */
 };
 
 struct peers {

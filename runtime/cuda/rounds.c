@@ -30,8 +30,7 @@ struct rounds {
 	ncclComm_t comm;
 	size_t bytes;  /* of an element */
 	bool ordered;  /* a sum that our kernels compute */
-	bool tails;    /* for it: the remainders of tensors that places share, which all places add
-		        * up */
+	bool tails;    /* the remainders of shared tensors, which all places add up */
 	size_t packed; /* where packed sources are in the room; received parts are at its start */
 	int npieces;
 };

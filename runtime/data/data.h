@@ -12,8 +12,7 @@ enum rt_part { RT_TRAIN, RT_TEST, RT_PARTS };
 struct rt_data {
 	struct rt_st_file file;
 	int64_t rows[RT_PARTS];                        /* 0: the data set lacks this part */
-	const struct rt_st_tensor **sources[RT_PARTS]; /* [ntensors], NULL for tensors that are not
-						        * inputs */
+	const struct rt_st_tensor **sources[RT_PARTS]; /* [ntensors], NULL: not an input */
 };
 
 /* Opens -data and checks all of it that the run will use; each rank checks the values of a share of

@@ -110,8 +110,7 @@ m_angle_f32(float x)
 	memcpy(&bits, &x, sizeof bits);
 	const int32_t over = (int32_t)(bits >> 23 & 255) - (127 + 23);
 	const int32_t positive = over > 0 ? over : 0;
-	const int32_t e = positive < 105 ? positive : 105; /* the exponent of an infinity and of
-							    * NaN */
+	const int32_t e = positive < 105 ? positive : 105; /* that of infinity and NaN */
 	const double m = (double)x * rt_bits_double((uint64_t)(1023 - e) << 52);
 	const double high = m * m_quarter_turns_high[e];
 	const double t = high + 0x1.8p52; /* rounds; the low bits hold the integer */

@@ -85,18 +85,16 @@ struct measuring {
 	struct rt_buf *bufs;
 	struct rt_coll *colls; /* those that synchronize, then those to measure */
 	int64_t room;          /* of each of the two buffers of messages, after the kernels */
-	struct rt_transfer transfers[4]; /* after those buffers: small and large to the host, and
-					  * back */
+	struct rt_transfer transfers[4]; /* after those: small and large to the host, and back */
 };
 
 /* The values that tensors are filled with, piece by piece. */
 enum { MEASURE_PATTERN = 4096 };
 struct measure_pattern {
 	double normal[MEASURE_PATTERN]; /* n(0, 1): too many for branch predictors to learn */
-	uint64_t made[RT_DTYPES][MEASURE_PATTERN]; /* with standard deviation MEASURE_SPREAD, as
-						    * each type */
-	uint64_t scaled[MEASURE_PATTERN];          /* of any type, recomputed for each tensor or
-						    * piece */
+	uint64_t made[RT_DTYPES][MEASURE_PATTERN]; /* of spread MEASURE_SPREAD, as each type */
+	uint64_t scaled[MEASURE_PATTERN];          /* of any type, for the current tensor or piece
+						    * */
 };
 /* Standard deviation of values that no timed kernel makes: activations between norms are about 1,
  * gradients and operands of products with weights are smaller. Products of two such numbers stay

@@ -24,8 +24,7 @@ typedef void rt_measure_fn(
 struct rt_measure_tensor {
 	int64_t elements; /* 0: unused */
 	enum rt_dtype dtype;
-	int64_t range; /* integers: drawn from 0 .. range-1, as training draws inputs; 0: left
-		        * unchanged */
+	int64_t range; /* integers: drawn from 0 .. range-1, like inputs; 0: left unchanged */
 	/* An operand that the kernel tests, since in training a mask makes it 0 outside of a band
 	 * of its matrices, low <= column - row <= high: made-up values are 0 there. On hosts only.
 	 * rows 0: all elements get numbers. */
@@ -66,8 +65,7 @@ struct rt_measure_coll {
 	enum rt_coll_kind kind;
 	const char *name; /* of the collective's kind, in a profile */
 	int32_t axis;
-	int64_t bytes; /* of the message in the profile; the message sent is rounded up to
-		        * elements */
+	int64_t bytes; /* of the message in the profile; it is sent rounded up to elements */
 };
 
 struct rt_measure {

@@ -243,8 +243,7 @@ measure_variants(struct messages *s, struct variant *v, int nvariants, const str
 	const int64_t begin = rt_now_ns(), limit = measure_limit(s->w, MEASURE_MESSAGE_NS);
 	int64_t n = 0;
 	for (int i = 0; i < nvariants; i++)
-		time_turn(s, v[i].coll, v[i].beside); /* the first round may create resources for
-						       * later ones */
+		time_turn(s, v[i].coll, v[i].beside); /* the first may create resources */
 	while (n < MEASURE_MESSAGE_RUNS_MAX) {
 		/* For long messages a few rounds are enough, and each takes long. */
 		const int64_t so_far = measure_most(s->w, rt_now_ns() - begin);

@@ -23,8 +23,7 @@ struct random_options {
 	bool parallel; /* layouts and parallelization ops; else everything is copied */
 	bool fuse;     /* puts some ops into fuses */
 	bool wide;     /* only floats of 32 and 64 bits */
-	bool program;  /* small numbers, and no discontinuous ops on computed values: a program
-		        * rounds differently from the interpreter */
+	bool program;  /* small numbers, no jumps of computed values: roundings differ */
 	bool loss;     /* output("loss"): a sum of means of some values; no updates */
 };
 
@@ -64,8 +63,7 @@ enum gen_range {
 /* A pointwise op on floats. */
 struct gen_domain {
 	bool defined; /* in some range */
-	bool steps;   /* it has jumps: values that were rounded differently may give very different
-		       * results */
+	bool steps;   /* it has jumps: a rounding may change the result by much */
 	bool bends;   /* its derivative has jumps */
 	bool steep;   /* its derivative is unbounded, within the range or at its ends */
 	enum gen_range range[3];

@@ -37,8 +37,7 @@ struct table {
 	int n;
 	int made;          /* fuses that were asked about before they were created */
 	int banded;        /* kernels with a product that is restricted to a band */
-	int alike, unlike; /* ops like a previous one; ops like a previous one with another kernel
-			    * or key */
+	int alike, unlike; /* ops like a previous one; those with another kernel or key */
 };
 
 /* The number of a name, counted from its first use on. */

@@ -22,8 +22,7 @@ enum { DISTRIBUTIONS = sizeof distribution / sizeof *distribution };
 
 static const struct shape {
 	const char *name, *index, *body;
-	unsigned long most; /* additions of a thread, all launches together; a single thread would
-			     * have 4000 */
+	unsigned long most; /* additions of a thread over all launches; one thread alone: 4000 */
 } shape[] = {
 	{"rows", "[4000]",
 		"%u = input(\"u\") : f32[4000,8]\n%r = scatter_add(%u, %i) {size = 4500}\n", 64},
