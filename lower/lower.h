@@ -27,11 +27,10 @@ struct lower_options {
 	double predicted;         /* seconds per step, for the program's report; 0: unknown */
 	uint64_t predicted_bytes; /* allocated by a rank on its device; 0: unknown */
 	uint64_t predicted_host_bytes; /* and in host memory */
-	const char *entry; /* NULL: a program with a main. Else there is no main, but a `const
-				   * struct rt_program` of this name, which is also the prefix of the
-				   * kernels, so that several can be linked into one program; cuda: and
-				   * an `int NAME_main(int, char **)`, with kernels compiled by the
-				   * caller */
+	const char *entry; /* NULL: a program with a main. Else the name of a `const struct
+			    * rt_program` instead of main, and prefix of the kernels, so that
+			    * several can be linked into one program; cuda: also an `int
+			    * NAME_main(int, char **)`, with kernels compiled by the caller */
 };
 
 /*

@@ -128,8 +128,8 @@ check_written(
 				g->place[i]);
 }
 
-/* If all results of an op exist at one coordinate of an axis only, its action has a guard for it: other
- * ranks hold no operands to read. */
+/* If all results of an op exist at one coordinate of an axis only, its action has a guard for it:
+ * other ranks hold no operands to read. */
 static void
 check_needless(struct walk *w, const struct lower_action *a)
 {

@@ -1,6 +1,7 @@
 /*
- * Loops with a schedule (ir/memory/cells.h): each device does phases of iterations of its stages in an order of its own,
- * and slots are used in turn. What check_memory.c sees of one iteration holds for all if
+ * Loops with a schedule (ir/memory/cells.h): each device does phases of iterations of its stages in
+ * an order of its own, and slots are used in turn. The proof of check_memory.c for one iteration
+ * holds for all if
  *
  *   - a slot is reused only when the previous iteration is done with it: a value that a phase
  *     leaves for another one is read before its device makes the next value in that slot; a

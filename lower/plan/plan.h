@@ -40,8 +40,8 @@ enum lower_action_kind {
 	LOWER_PACK,   /* src to dst: an operand into the row of the message that is posted next */
 	LOWER_POST,   /* starts collective or transfer `coll` */
 	LOWER_WAIT,   /* waits for the last post of `coll` */
-	LOWER_LOOP, /* iterations over the time axes in `over`, flattened, up to the matching END; with
-		       a schedule in the order of cells.h, where messages between stages are posted */
+	LOWER_LOOP,   /* iterations over the time axes in `over`, flattened, up to its END; with a
+		     * schedule in the order of cells.h, which also posts messages between stages */
 	LOWER_END,
 };
 

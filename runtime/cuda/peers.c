@@ -35,8 +35,7 @@ struct side {
 	struct rt_barrier
 		pair[RT_CUDA_MAX_PEERS]; /* with each place; the lower place's barrier is used */
 	struct marks
-		marks[RT_CUDA_MAX_PEERS]; /* for sends, with each place; own entry: for all other
-					   * kinds */
+		marks[RT_CUDA_MAX_PEERS]; /* for sends, with each place; own entry: other kinds */
 };
 
 struct peers {

@@ -15,7 +15,8 @@
  *	round  [pack] -> one NCCL group -> [sum -> one NCCL group] or [unpack] */
 #include "runtime/cuda/nccl.h"
 
-/* Elements of a part that is cut, and bytes of a share, are multiples of these: accesses of 16 bytes stay aligned. */
+/* Elements of cut parts, and bytes of shares, are multiples of these, so that 16-byte accesses stay
+ * aligned. */
 #define CUT_ELEMENTS 64
 #define SHARE_BYTES 16
 /* Every place adds up all of a tensor if the data of all places has no more bytes than this: one

@@ -18,8 +18,9 @@ void rt_value_set(enum rt_dtype t, void *array, int64_t i, double x);
 bool rt_value_converts(enum rt_dtype from, enum rt_dtype to);
 
 /*
- * Stores n elements, from number `at` of `data`, which need not be aligned, as elements first ... of
- * `to`. False: an integer, *lost, is not a value of that type; *lost has no meaning otherwise.
+ * Stores n elements, from index `at` of `data` on, which need not be aligned, as elements `first`
+ * on of `to`. False: an integer, *lost, is not representable in that type; otherwise *lost is
+ * undefined.
  */
 struct rt_conversion {
 	enum rt_dtype from, to;

@@ -1,5 +1,6 @@
-/* Matrix products: see runtime/kernel/gemm.h. oneDNN's dnnl_sgemm is row-major and picks the machine's
- * vector unit; it has no double precision, whose only user is checking, so that is a loop here. */
+/* Matrix products: see runtime/kernel/gemm.h. oneDNN's dnnl_sgemm is row-major and selects the
+ * machine's vector unit; it has no double precision, which only checks need, so that is a loop
+ * here. */
 #include "runtime/kernel/gemm.h"
 #include "runtime/comm/threads.h"
 #include <dnnl.h>

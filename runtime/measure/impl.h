@@ -92,9 +92,8 @@ struct measuring {
 enum { MEASURE_PATTERN = 4096 };
 struct measure_pattern {
 	double normal[MEASURE_PATTERN]; /* n(0, 1): too many for branch predictors to learn */
-	uint64_t made[RT_DTYPES][MEASURE_PATTERN]; /* of spread MEASURE_SPREAD, as each type */
-	uint64_t scaled[MEASURE_PATTERN];          /* of any type, for the current tensor or piece
-						    * */
+	uint64_t made[RT_DTYPES][MEASURE_PATTERN]; /* of MEASURE_SPREAD, as each type */
+	uint64_t scaled[MEASURE_PATTERN];          /* of any type, for each tensor */
 };
 /* Standard deviation of values that no timed kernel makes: activations between norms are about 1,
  * gradients and operands of products with weights are smaller. Products of two such numbers stay

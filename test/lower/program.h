@@ -54,9 +54,9 @@ struct batch {
 	int n, steps;  /* programs; steps of each: 3, so that states and params change */
 	char *message; /* the last error, "" before one */
 	void *library;
-	const char *
-		launch; /* a program that is run as `LAUNCH -rank LIBRARY PROGRAM [option ...]` by mpirun; NULL: ranks
-			     * are threads of a child of this process */
+	const char
+		*launch; /* mpirun runs `LAUNCH -rank LIBRARY PROGRAM [option ...]`; NULL: ranks are
+			 * threads of a child of this process */
 };
 
 static inline void

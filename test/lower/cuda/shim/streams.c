@@ -185,7 +185,7 @@ copy(const void *data, size_t bytes)
 	return to;
 }
 
-/* --- graphs ------------------------------------------------------------------------------------- */
+/* --- graphs ---------------------------------------------------------------------------------- */
 
 static struct entry *
 add_node(struct graph *g, struct stream *s, enum kind kind)
@@ -397,7 +397,7 @@ cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 	return cudaSuccess;
 }
 
-/* --- devices and streams ------------------------------------------------------------------------ */
+/* --- devices and streams --------------------------------------------------------------------- */
 
 cudaError_t
 cudaGetDeviceCount(int *count)
@@ -516,7 +516,7 @@ shim_put(cudaStream_t stream, shim_work *work, const void *data, size_t bytes)
 	return cudaSuccess;
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
 cudaError_t
 cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
