@@ -48,11 +48,11 @@ struct cuda_sources {
 uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name,
 	bool in_place, bool aligned, struct kernel_args *args);
 
-/* The loop nests of an op's kernels for the target of these sources, a talloc child of `ops`. */
+/* The loop nests of an op's kernels for the target of these sources, a talloc child of `src`. */
 struct scheme *cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a,
 	const struct ir_op *op);
 
-/* The bytes of scratch that it would return at most, whether in place and aligned or not. */
+/* The most bytes of scratch that cuda_kernel_write returns, whether in place and aligned or not. */
 uint64_t cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m,
 	struct arena *a, const struct ir_op *op);
 

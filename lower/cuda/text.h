@@ -175,7 +175,7 @@ struct cuda_sum {
 void cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x);
 void cuda_close_sum(struct cuda_text *t, const struct cuda_sum *x);
 
-/* Reduces v<out> over a group of lanes: a warp, or a block with `room`. All lanes get it. */
+/* Reduces v<out> over a group of `lanes` lanes: a warp, or a block. All lanes get the result. */
 void cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes);
 
 /* Type in which op o's result is computed. */

@@ -14,7 +14,7 @@
  * Writes axes, tensors, kernels, collectives and `const struct rt_program NAME`, whose step
  * function is PREFIXstep; the names of all tables begin with `prefix`. Only the predictions are
  * function is PREFIXstep; the names of all tables begin with `prefix`. From the options it takes
- * the target, `library` and the predictions.
+ * the target, the flag library and the predictions.
  */
 void tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix,
 	const struct lower_options *o);

@@ -90,7 +90,7 @@ char *kernel_select(
  * in. */
 char *kernel_load(struct kernel_text *w, const struct scheme_op *o, int j);
 
-/* An assignment target `to` of element type t = `value`, rounded to t. */
+/* `value` converted and rounded for an assignment to an element of type t. */
 char *kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
 
 /* The value of an expression of op o; subexpressions used twice become locals, written first. A

@@ -27,7 +27,7 @@
 #include "runtime/kernel/half.h"
 #include "runtime/kernel/rng.h"
 
-/* --- scalar functions: as runtime/kernel/kernel.h has them for the host --------------------------- */
+/* --- scalar functions: as runtime/kernel/kernel.h has them for the host ------------------- */
 
 #define DEV_FLOATS_1(name, f32, f64)                                                               \
 	DEV float name(float x)                                                                    \

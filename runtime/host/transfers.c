@@ -1,7 +1,7 @@
 /* Transfers on the host, where the arena is memory like any other: each direction has a ring of
  * transfers that are posted, a thread that copies in that order, and an emulated link.
  *
- *	compute thread   post -> ring -> bump(work)        wait: owner? copy until done; then the link
+ *	compute thread   post -> ring -> bump(work)        wait: owner? copy until done, then link
  *	copy thread      sleeps on work; owner? copy until the ring is empty
  *
  * Only the owner copies: the copy thread, or the computing thread while it waits for a transfer

@@ -6,8 +6,8 @@
  *
  *     DOPT_RANDOM_SEED=S DOPT_RANDOM_COUNT=N   N seeds from S on (by default one), and no others
  *     DOPT_RANDOM_FRESH=N                      N fresh seeds in each test, in addition
- *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; all: all
- *                                              fixed seeds
+ *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; `all`:
+ *                                              all fixed seeds
  *
  * If a seed takes several times as long, under sanitizers and for the cuda target, a run has half
  * of another quarter: except for tests of few seeds, none that the host's run without sanitizers
