@@ -21,7 +21,8 @@ lower_target_find(const char *name)
 	return strcmp(name, "host") == 0 ? LOWER_HOST : strcmp(name, "cuda") == 0 ? LOWER_CUDA : -1;
 }
 
-/* The folder of libdopt, or of the program of the build that holds it; links resolved. NULL: unknown. */
+/* The folder that holds libdopt, or the program of the build, with links resolved. NULL:
+ * unknown. */
 static char *
 library_folder(const void *owner)
 {
@@ -45,7 +46,8 @@ is_build_tree(const char *folder)
 	return same;
 }
 
-/* The folder of an installed libdopt, in which the runtime library is, too; NULL in the build tree. */
+/* The folder of an installed libdopt, which also holds the runtime library; NULL in the build
+ * tree. */
 static char *
 installed_folder(const void *owner)
 {
@@ -80,8 +82,7 @@ lower_compile_command(const void *owner)
 {
 	void *scratch = alloc_scratch(owner);
 
-	/* Integers wrap; loops marked `omp simd` are vectorized; nothing else is assumed of floats.
-	 */
+	/* Integers wrap around; loops marked `omp simd` are vectorized; no fast-math for floats. */
 	char *command = TEXT(owner, "%s %s -fopenmp-simd -fwrapv -ffp-contract=off -I%s%s",
 		lower_quote(scratch, DOPT_CC), DOPT_CC_FLAGS,
 		lower_quote(scratch, lower_include_dir(scratch)), DOPT_CC_INCLUDES);
@@ -134,7 +135,7 @@ lower_close(struct diag *d, const char *folder, const char *name, FILE *f)
 	return ok;
 }
 
-/* Without quotes where it needs none: command lines are read by people, too. */
+/* Quoted only where the shell needs it, since people read command lines, too. */
 char *
 lower_quote(const void *owner, const char *s)
 {

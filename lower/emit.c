@@ -1,5 +1,4 @@
-/* lower_emit_program: plan, check, sources, compiler. And single kernels, for those who measure
- * them. */
+/* lower_emit_program: plan, check, sources, compiler. And single kernels, for the op profiler. */
 #include "ir/base/alloc.h"
 #include "lower/build.h"
 #include "lower/cuda/cuda.h"
@@ -12,8 +11,8 @@
 #include <talloc.h>
 
 /*
- * Compiles kernels_0.c ... side by side, then links. The step function is long and does nothing but
- * call: optimizing it takes time and gains none.
+ * Compiles kernels_0.c ... in parallel, then links. The step function is long and only contains
+ * calls: optimizing it takes time and gains nothing.
  */
 static bool
 build_host(struct job *j, const struct lower_options *o, int nfiles)
@@ -37,10 +36,11 @@ build_host(struct job *j, const struct lower_options *o, int nfiles)
 	return ok;
 }
 
-/* What a target writes into a folder: sources, and what building them depends on. */
+/* The files that a target writes into a folder: sources, and the properties that their build
+ * needs. */
 struct sources {
 	int nfiles;     /* of the host's kernels */
-	bool convolves; /* cuda: with cuDNN */
+	bool convolves; /* cuda: uses cuDNN */
 };
 
 static bool
@@ -58,7 +58,7 @@ build(struct job *j, struct diag *d, const struct lower_options *o, const struct
 				       : build_host(j, o, s->nfiles);
 }
 
-/* Sources alone go where they belong: whoever asks for them builds there. */
+/* Publishes sources alone: the caller builds them there. */
 static bool
 emit_sources(const struct lower_plan *p, const struct lower_options *o)
 {
@@ -68,7 +68,7 @@ emit_sources(const struct lower_plan *p, const struct lower_options *o)
 	return lower_make_dir(p->module->ctx->diag, folder) && write_sources(p, o, folder, &s);
 }
 
-/* Sources that do not compile are left for whoever wants to see why. */
+/* Keeps sources that do not compile, so that the user can see why. */
 static bool
 emit_program(const struct lower_plan *p, const struct lower_options *o)
 {
@@ -104,7 +104,7 @@ lower_emit_program(const struct ir_module *m, const struct lower_options *o)
 	return ok;
 }
 
-/* The wrapper with arrays of pointers around a kernel. */
+/* The wrapper around a kernel that takes arrays of pointers. */
 static void
 write_wrapper(FILE *out, const struct ir_module *m, const struct ir_op *op, const char *name,
 	const struct kernel_args *args)

@@ -1,4 +1,4 @@
-/* Temporary folders and commands that do not outlive this process. */
+/* Temporary folders and commands that end with this process at the latest. */
 #include "lower/job.h"
 
 #include "ir/base/alloc.h"
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 enum {
-	/* Compilers and mpirun remove what they made when they are asked to end; that takes
+	/* Compilers and mpirun remove their files when they are asked to end; that takes
 	   milliseconds. Then the group is killed. */
 	END_MS = 2000,
 };
@@ -26,8 +26,8 @@ struct job {
 	struct diag *diag;
 	char *folder;
 	pid_t guard;
-	int news;  /* the guard's socket: the group at work is sent, 0 after it */
-	int alive; /* a pipe's end that commands inherit: the guard sees when the last has ended */
+	int news;  /* the guard's socket: gets the id of the current group, then 0 */
+	int alive; /* end of a pipe that commands inherit: the guard sees when all have ended */
 };
 
 const char *
@@ -36,7 +36,7 @@ job_folder(const struct job *j)
 	return j->folder;
 }
 
-/* --- the guard: calls nothing that a fork of a process with threads must not call --- */
+/* --- the guard: calls only functions that are safe after a fork in a process with threads --- */
 
 static void
 end_group(pid_t group, int alive)
@@ -50,8 +50,8 @@ end_group(pid_t group, int alive)
 }
 
 /*
- * Other descriptors stay open on purpose: the sockets of jobs that were created earlier, whose
- * folders may hold this one's, are then closed after this job's end.
+ * Other descriptors stay open on purpose: the sockets of earlier jobs, whose folders may contain
+ * this job's, are then closed after this job's end.
  */
 static void
 guard(int news, int alive, const char *folder)
@@ -141,7 +141,7 @@ job_create_temporary(const void *owner, struct diag *d, const char *name)
 
 /* --- commands --- */
 
-/* Without SIGPIPE where the guard was killed. */
+/* Without SIGPIPE if the guard was killed. */
 static void
 tell_guard(const struct job *j, pid_t group)
 {
@@ -149,7 +149,7 @@ tell_guard(const struct job *j, pid_t group)
 		;
 }
 
-/* `folder` NULL: where we are. */
+/* `folder` NULL: the current folder. */
 static pid_t
 start(struct job *j, const char *command, const char *folder, int out, int err)
 {
@@ -167,7 +167,7 @@ start(struct job *j, const char *command, const char *folder, int out, int err)
 		_exit(127);
 	}
 	if (pid > 0) {
-		setpgid(pid, pid); /* whichever of the two comes first */
+		setpgid(pid, pid); /* in both processes, as either may run first */
 		tell_guard(j, pid);
 	}
 	if (null >= 0)

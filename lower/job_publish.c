@@ -1,6 +1,6 @@
 /*
- * What a job has made gets its names: OUTPUT and OUTPUT.src. Each is renamed in one step, so that
- * of two builds of one name the sources are those of the one or of the other, never some of each.
+ * Gives the results of a job their names: OUTPUT and OUTPUT.src. Each is renamed in one step, so
+ * that of two concurrent builds of one name the sources belong to one of them, never to both.
  */
 #include "lower/job.h"
 
@@ -18,10 +18,11 @@
 #include <talloc.h>
 #include <unistd.h>
 
-/* What dopt writes into such a folder: of an earlier build nothing of it stays. */
+/* Files that dopt writes into such a folder: those of an earlier build are removed. */
 static const char *const ours[] = {"kernels.*", "kernels_[0-9]*.[co]", "step.[co]", "measure.[co]"};
 
-/* Another build may take the name away or give it between two calls; each try needs one more. */
+/* Another build may take or release the name between two calls; each attempt needs one more
+ * name. */
 enum { TRIES = 100 };
 
 char *
@@ -66,7 +67,7 @@ is_ours(const char *name)
 	return false;
 }
 
-/* Moves the files of others out of the folder that was replaced. */
+/* Moves files that dopt did not write out of the folder that was replaced. */
 static void
 keep_others(const char *old, const char *sources)
 {
@@ -84,8 +85,8 @@ keep_others(const char *old, const char *sources)
 }
 
 /*
- * The new folder under the name, the old one, if there is any, under the temporary name. Where the
- * file system cannot exchange two names, the old one moves away first.
+ * Gives the new folder the final name, and the old one, if it exists, the temporary name. If the
+ * file system cannot exchange two names, the old one is moved away first.
  */
 static bool
 put_in_place(const char *folder, const char *sources, const char *aside)
@@ -101,14 +102,14 @@ put_in_place(const char *folder, const char *sources, const char *aside)
 			return false;
 		if (rename(sources, aside) == 0 && rename(folder, sources) == 0) {
 			keep_others(aside, sources);
-			rename(aside, folder); /* for the guard to remove */
+			rename(aside, folder); /* the guard removes it */
 			return true;
 		}
 	}
 	return false;
 }
 
-/* The rights that mkdir would have given it. */
+/* Sets the permissions that mkdir would have given. */
 static void
 open_up(const char *folder)
 {
@@ -119,8 +120,8 @@ open_up(const char *folder)
 }
 
 /*
- * Builds of one name take turns, so that program and sources are of the same. The lock is the
- * folder's that both are in: nothing has to be created for it, and it ends with the process.
+ * Serializes builds of one name, so that program and sources are of the same build. The lock is on
+ * the folder that contains both: no lock file is needed, and the lock ends with the process.
  */
 static int
 lock_folder_of(const char *output)

@@ -23,29 +23,29 @@ struct lower_options {
 	bool sources_only;  /* write the sources, do not compile */
 	bool verbose;       /* print the compiler's command lines on stderr */
 	const char *cflags; /* further compiler flags, appended to the others; NULL: none */
-	const char *
-		arch; /* cuda: architectures of the kernels, "sm_80,sm_90"; NULL: lower/cuda/cuda.h */
-	bool library;     /* collectives between processes are MPI's own: struct rt_program */
-	double predicted; /* seconds per step, for the program's report; 0: unknown */
+	/* cuda: architectures of the kernels, "sm_80,sm_90"; NULL: lower/cuda/cuda.h */
+	const char *arch;
+	bool library;                  /* processes use MPI's own collectives: struct rt_program */
+	double predicted;              /* seconds per step, for the program's report; 0: unknown */
 	uint64_t predicted_bytes;      /* allocated by a rank on its device; 0: unknown */
 	uint64_t predicted_host_bytes; /* and in host memory */
-	const char *entry; /* NULL: a program with a main. Else there is no main but a `const
-				   * struct rt_program` of this name, which is also the prefix of the
-				   * kernels, so that several can be linked into one program; cuda: and
-				   * an `int NAME_main(int, char **)`, with kernels compiled by the
-				   * caller */
+	const char *entry; /* NULL: a program with a main. Else the name of a `const struct
+			    * rt_program` instead of main, and prefix of the kernels, so that
+			    * several can be linked into one program; cuda: also an `int
+			    * NAME_main(int, char **)`, with kernels compiled by the caller */
 };
 
 /*
- * Writes and builds the program of @main. The module must be verified and hold no calls (inline
- * first). Reports errors at their ops and returns false; sources that do not compile are kept.
+ * Writes and builds the program of @main. The module must be verified and must not contain calls
+ * (inline first). Reports errors at their ops and returns false; sources that do not compile are
+ * kept.
  */
 bool lower_emit_program(const struct ir_module *m, const struct lower_options *o);
 
 /* The rules by which a target's programs place tensors in memory: ir/memory/storage.h. */
 const struct storage_target *lower_storage_target(enum lower_target t);
 
-/* The target of that name, "host" or "cuda"; -1 if there is none. */
+/* The target of that name, "host" or "cuda"; -1: unknown. */
 int lower_target_find(const char *name);
 
 #endif

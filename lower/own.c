@@ -1,4 +1,4 @@
-/* The table of kernels for ops with functions of their own, and those of the host. */
+/* The tables of kernels for ops with functions of their own, for CUDA and for the host. */
 #include "lower/own.h"
 
 #include "ir/ops/order.h"

@@ -10,8 +10,8 @@
 #include <signal.h>
 #include <stdlib.h>
 
-/* Ranks confer about so often: 10 us, what an allgather of a few bytes takes, are 1/5000 of it, and
- * a person who sends a signal does not notice. */
+/* Target cost of conferring: an allgather of a few bytes takes 10 us, which is 1/5000 of this, and
+ * a person who sends a signal does not notice the delay. */
 #define CONFER_NS 50000000
 
 bool
@@ -42,7 +42,7 @@ rt_control_close(struct rt_control *c)
 	free(c->all);
 }
 
-/* Notes the first scalar output that is not finite, on the rank that speaks for it. */
+/* Records the first scalar output that is not finite, on the rank that owns it. */
 static void
 look_for_nan(struct rt_control *c, struct rt_rank *r, int64_t done)
 {
@@ -60,8 +60,8 @@ look_for_nan(struct rt_control *c, struct rt_rank *r, int64_t done)
 	}
 }
 
-/* Steps until the ranks confer again: as many as take CONFER_NS, but no more than double, as the
- * first steps are not typical. */
+/* Steps until the ranks confer again: as many as take CONFER_NS, but at most double the last
+ * interval, as the first steps are not typical. */
 static int64_t
 next_interval(struct rt_control *c)
 {
@@ -72,7 +72,7 @@ next_interval(struct rt_control *c)
 	return fit < 1 ? 1 : fit > most ? most : fit;
 }
 
-/* Adds what one rank knows to what is known of those before it. */
+/* Merges one rank's knowledge into that of the ranks before it. */
 static void
 add_word(struct rt_word *all, const struct rt_word *w)
 {
@@ -85,7 +85,7 @@ add_word(struct rt_word *all, const struct rt_word *w)
 	all->bad_value = w->bad_value;
 }
 
-/* What all ranks know together: the same on each. */
+/* The knowledge of all ranks together: the same on each. */
 static struct rt_word
 confer(struct rt_control *c, struct rt_rank *r, int64_t done)
 {
@@ -114,7 +114,7 @@ fail_nan(struct rt_rank *r, const struct rt_word *w)
 		r->prog->tensors[w->bad_tensor].name, value, w->bad_step);
 }
 
-/* SIGTERM, SIGINT: what the end of the run would write, and that is all. */
+/* SIGTERM, SIGINT: saves what the end of the run would write, and nothing else. */
 static bool
 stop(struct rt_rank *r, int64_t done, int number)
 {

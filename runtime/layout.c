@@ -113,7 +113,7 @@ void
 rt_box_runs(int rank, const int64_t *dims, const struct rt_box *box,
 	void (*run)(void *arg, int64_t global, int64_t local, int64_t n), void *arg)
 {
-	/* Inner dimensions that the box has whole make longer runs. */
+	/* Inner dimensions that the box contains whole make longer runs. */
 	int inner = rank;
 	int64_t length = 1, stride[RT_MAX_RANK + 1];
 	stride[rank] = 1;

@@ -1,4 +1,4 @@
-/* Where a tensor's elements are: from a place's coordinates to a box of the global tensor. */
+/* Where a tensor's elements are: maps a place's coordinates to a box of the global tensor. */
 #ifndef RUNTIME_LAYOUT_H
 #define RUNTIME_LAYOUT_H
 
@@ -39,7 +39,7 @@ int64_t rt_tensor_box(const struct rt_program *p, const struct rt_tensor *t, con
 /* Does the place with these coordinates hold the tensor? */
 bool rt_tensor_here(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord);
 
-/* Is it, of all places that hold the same elements, the one that speaks for them (the first)? */
+/* Is this place the representative (the first) of all places that hold the same elements? */
 bool rt_tensor_owner(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord);
 
 /* Copies a box of `bytes`-sized elements between the row-major global tensor of shape dims[rank]

@@ -1,4 +1,4 @@
-/* What this machine is: Linux' descriptions of processors and caches. */
+/* A description of this machine, from Linux' files on processors and caches. */
 #include "runtime/machine.h"
 
 #include <limits.h>
@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where nobody says how large the last cache is: larger than most. */
+/* Assumed size of the last-level cache if unknown: larger than most. */
 #define CACHE_UNKNOWN ((int64_t)64 << 20)
-/* And the one that a core has to itself. */
+/* The same for the largest cache that a core has to itself. */
 #define OWN_CACHE_UNKNOWN ((int64_t)2 << 20)
 
 void
@@ -34,7 +34,7 @@ rt_machine_name(char *name, size_t size)
 	snprintf(name, size, "%s, %ld processor%s", model, n, n == 1 ? "" : "s");
 }
 
-/* What a file of a cache of the first processor says; false: there is no such file. */
+/* The content of a file of a cache of the first processor; false: no such file. */
 static bool
 cache_says(int index, const char *what, char *text, int size)
 {

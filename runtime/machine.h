@@ -1,15 +1,16 @@
-/* What this machine is, for profiles. */
+/* A description of this machine, for profiles. */
 #ifndef RUNTIME_MACHINE_H
 #define RUNTIME_MACHINE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* "AMD EPYC 9004, 16 processors": at most `size` bytes with the zero, none of them a quote. */
+/* "AMD EPYC 9004, 16 processors": at most `size` bytes with the terminating zero, without
+ * quotes. */
 void rt_machine_name(char *name, size_t size);
 
-/* Bytes of the largest cache that a core uses; of the one that it has to itself or nearly so, the
- * second. */
+/* Bytes of the largest cache that a core uses; the second function: of the largest cache that a
+ * core has (almost) to itself. */
 int64_t rt_machine_cache(void);
 int64_t rt_machine_own_cache(void);
 

@@ -3,9 +3,9 @@
  *	options -> ranks (threads here, or MPI) -> each rank: device, arena, engine -> first step
  *	-> data -> parameters -> training -> files -> evaluation -> traces
  *
- * At every arrow that can fail the ranks agree (rt_agree): if one cannot go on none does, rank 0
- * prints the one message "NAME: error: ..." on stderr, and all return the same exit code: 0, or one
- * of those of status.h. */
+ * At every arrow that can fail the ranks agree (rt_agree): if one cannot continue none does, rank 0
+ * prints the single message "NAME: error: ..." on stderr, and all return the same exit code: 0, or
+ * one of those of status.h. */
 #include "runtime/bind.h"
 #include "runtime/data/params.h"
 #include "runtime/watch/same.h"
@@ -23,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a rank's thread gets. */
+/* The arguments of a rank's thread. */
 struct job {
 	const struct rt_program *prog;
 	const struct rt_device *device;
@@ -35,7 +35,7 @@ struct job {
 	pthread_t thread;
 };
 
-/* Can a file of this name be written? Better asked before hours of training than after them. */
+/* Can a file of this name be written? Checked before hours of training rather than after them. */
 static bool
 check_writable(const char *path, struct rt_status *st)
 {
@@ -46,7 +46,7 @@ check_writable(const char *path, struct rt_status *st)
 static bool
 prepare_files(struct rt_rank *r)
 {
-	const char *dir = r->options->trace; /* each rank's own, perhaps */
+	const char *dir = r->options->trace; /* may differ between ranks */
 	if (dir && mkdir(dir, 0777) && errno != EEXIST)
 		rt_fail(r->status, RT_EXIT_RUN, "-trace: cannot make the folder '%s': %s", dir,
 			strerror(errno));
@@ -57,7 +57,7 @@ prepare_files(struct rt_rank *r)
 	return rt_agree(r->world, r->status);
 }
 
-/* A program may have inputs without a batch: scalars. */
+/* A program may have inputs without a batch dimension: scalars. */
 static bool
 has_inputs(const struct rt_program *p)
 {
@@ -90,7 +90,7 @@ prepare_values(struct rt_rank *r, struct rt_data *d)
 	return rt_agree(r->world, r->status);
 }
 
-/* Files come before the evaluation, which leaves other outputs behind and may take long. */
+/* Files are written before the evaluation, which changes the outputs and may take long. */
 static bool
 run(struct rt_rank *r, const struct rt_data *d)
 {
@@ -151,7 +151,7 @@ check_ranks(const struct rt_program *p, const struct rt_options *o, const struct
 	return true;
 }
 
-/* Have all ranks been started alike, and is there something to do? */
+/* Have all ranks been started with the same program and options, and is there something to do? */
 static bool
 may_start(struct rt_rank *r, bool under_mpi)
 {
@@ -222,7 +222,7 @@ run_threads(struct job *common, int nranks, struct rt_status *st)
 	}
 	for (int i = 1; i < nranks; i++)
 		if (pthread_create(&jobs[i].thread, NULL, thread_main, &jobs[i])) {
-			/* Those that run already wait for this one: there is no other way out. */
+			/* Threads that run wait for this one: only exit ends them. */
 			fprintf(stderr, "%s: error: cannot start thread %d of %d ranks\n",
 				common->prog->name, i, nranks);
 			_Exit(RT_EXIT_RUN);
@@ -239,14 +239,14 @@ run_threads(struct job *common, int nranks, struct rt_status *st)
 	return !st->code;
 }
 
-/* What was printed must have got there: a full disk behind stdout is a failure. */
+/* Checks that the output was written: a full disk behind stdout is a failure. */
 static bool
 check_stdout(int error, struct rt_status *st)
 {
 	if (fflush(stdout) && !error)
 		error = errno;
 	if (ferror(stdout) && !error)
-		error = EIO; /* its reason was not kept */
+		error = EIO; /* the reason was not kept */
 	return !error ||
 	       rt_fail(st, RT_EXIT_RUN, "standard output: cannot write: %s", strerror(error));
 }
@@ -265,7 +265,7 @@ run_ranks(struct job *job, struct rt_world *world, struct rt_status *st)
 		*st = job->status;
 		if (!world->rank)
 			check_stdout(job->print_error, st);
-		/* Nobody ends MPI before all can. */
+		/* No rank may end MPI before all can. */
 		rt_agree(world, st);
 		rt_watchdog_stop(dog);
 	} else {
@@ -277,7 +277,7 @@ run_ranks(struct job *job, struct rt_world *world, struct rt_status *st)
 	}
 }
 
-/* A link that is there needs no emulation. */
+/* A real link needs no emulation. */
 static bool
 check_host_link(const struct rt_device *device, const struct rt_options *o, struct rt_status *st)
 {
@@ -307,7 +307,7 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;
 	const bool speaks = !processes || !world.rank;
-	rt_float_keep_subnormals(options.subnormals); /* threads that this one starts as well */
+	rt_float_keep_subnormals(options.subnormals); /* new threads inherit it */
 	run_ranks(&job, processes ? &world : NULL, &st);
 	if (st.code && speaks)
 		fprintf(stderr, "%s: %s: %s\n", prog->name,

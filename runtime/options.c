@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ranks as threads of one process: more is a mistake in typing. */
+/* Most ranks as threads of one process: more is a typing error. */
 #define MAX_RANKS 4096
 #define MAX_STEPS RT_MAX_STEPS
-/* Steps if none are given: enough to see a loss fall. */
+/* Default number of steps: enough to see a loss fall. */
 #define DEFAULT_STEPS 100
-/* Seconds that a rank waits for others if nothing is given: longer than ranks are apart in real
- * runs, where a slow file system or a checkpoint takes minutes, and short against a night of
- * devices that do nothing. It is also what other frameworks allow a collective. */
+/* Default seconds that a rank waits for others: longer than ranks are apart in real runs, where a
+ * slow file system or a checkpoint takes minutes, and short compared with a night of idle devices.
+ * It is also the limit of other frameworks for a collective. */
 #define DEFAULT_TIMEOUT 600
 
-/* Files of -save-every that stay: the newest, and one before it for the case that training had gone
- * wrong by then. A crash during a save needs no more: the new file is not there until it is whole.
- */
+/* Files of -save-every that are kept: the newest, and the previous one in case training had
+ * diverged by then. A crash during a save needs no more: the new file gets its name only when it is
+ * complete. */
 #define DEFAULT_KEEP 2
-/* More files than that, and a folder is slow to read. */
+/* With more files, a folder is slow to read. */
 #define MAX_KEEP 1000000
-/* Time between saves: a year. */
+/* Longest time between saves: a year. */
 #define MAX_SAVE_SECONDS (366 * 86400.0)
 
 enum kind { FLAG, COUNT, SEED, TEXT, LINK, EVERY, DURATION };
@@ -35,7 +35,7 @@ struct row {
 	enum kind kind;
 	size_t offset; /* in struct rt_options */
 	int64_t min, max;
-	const char *value; /* how the help calls it */
+	const char *value; /* name of the value in the help */
 	const char *help;
 };
 
@@ -95,14 +95,14 @@ static const struct row rows[] = {
 
 /* How far the ranks of a run must agree on an option. */
 enum alike {
-	ALIKE, /* the same value at all of them */
-	GIVEN, /* at all or at none, each with a value of its own */
-	OWN    /* each as it likes */
+	ALIKE, /* the same value on all of them */
+	GIVEN, /* on all or on none, each with its own value */
+	OWN    /* each rank may differ */
 };
 
-/* Options on which ranks need not agree in full; on all others they must. */
+/* Options on which ranks need not agree fully; on all others they must. */
 static const struct {
-	size_t offset; /* which one: in struct rt_options */
+	size_t offset; /* the option: its offset in struct rt_options */
 	enum alike alike;
 	const char *why;
 } exceptions[] = {
@@ -132,7 +132,7 @@ static const struct unit bandwidth_units[] = {
 static const struct unit time_units[] = {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1},
 	{"min", 60}, {"h", 3600}, {"d", 86400}, {NULL, 0}};
 
-/* A number with one of `units` that ends at `end`; is it one? */
+/* Reads a number with one of `units` that ends at `end`; is it valid? */
 static bool
 parse_unit(const char *text, const char *end, const struct unit *units, double *out)
 {
@@ -251,7 +251,7 @@ find_row(const char *name, size_t length)
 	return NULL;
 }
 
-/* Options that need another. */
+/* Options that require another one. */
 static bool
 check_together(const struct rt_options *o, struct rt_status *st)
 {

@@ -12,41 +12,41 @@ struct rt_every {
 };
 
 struct rt_options {
-	int64_t ranks;            /* 0: as many as the mesh has places */
-	struct rt_link link;      /* between ranks */
-	struct rt_link host_link; /* between a device and the host's memory, each way */
+	int64_t ranks;            /* 0: the number of places of the mesh */
+	struct rt_link link;      /* emulated, between ranks */
+	struct rt_link host_link; /* emulated, between device and host memory, each way */
 	bool bind;                /* each rank of this process to cores of its own */
 	int64_t steps;            /* of this run */
 	int64_t until;            /* steps of this run and those before it; -1: `steps` counts */
 	int64_t start_step;       /* -1: what -load says, or 0 */
 	uint64_t seed;
 	bool seed_given;
-	bool no_shuffle; /* rows of the data set in their order */
+	bool no_shuffle; /* keep the order of the data set's rows */
 	const char *data, *save, *load, *dump, *trace, *metrics; /* NULL: not given */
 	struct rt_every save_every;
 	int64_t keep;
 	bool stop_on_nan;
 	int64_t report_every; /* 0: a tenth of the steps */
 	bool no_eval;
-	int64_t eval_every; /* 0: at the end alone */
-	bool subnormals;    /* computed with, not taken as 0 */
+	int64_t eval_every; /* 0: only at the end */
+	bool subnormals;    /* compute with subnormal numbers instead of zeros */
 	bool graph, tf32;   /* cuda */
 	double timeout;     /* seconds that a rank may wait for others; 0: for ever */
 	bool help;
 };
 
-/* Fills `o` with the defaults and then from argv, whose strings it points to. Fails with
+/* Fills `o` with the defaults and then from argv; `o` points to its strings. Fails with
  * RT_EXIT_USAGE and a message that names the option. */
 bool rt_options_parse(struct rt_options *o, int argc, char **argv, struct rt_status *st);
 
-/* Longest name or value of an option in a comparison of ranks. */
+/* Longest name or value of an option that ranks compare. */
 #define RT_OPTION_TEXT 256
 
-/* What ranks must agree on of option number i: its name and its value, cut to RT_OPTION_TEXT. An
- * empty name where they need not; false behind the last option. */
+/* The text of option number i on which ranks must agree: its name and its value, cut to
+ * RT_OPTION_TEXT. The name is empty if ranks may differ; false after the last option. */
 bool rt_options_fact(const struct rt_options *o, int i, char *name, char *text);
 
-/* Prints what the options and the exit statuses are to stdout. `program` is its name. */
+/* Prints the options and the exit statuses to stdout. `program` is the program's name. */
 void rt_options_help(const char *program);
 
 #endif

@@ -1,10 +1,10 @@
-/* A rank's parts, and what a step function calls: see rank.h. */
+/* A rank's resources, and the functions that a step function calls: see rank.h. */
 #include "runtime/rank.h"
 #include "runtime/bind.h"
 #include "runtime/trace/clock.h"
 #include <stdlib.h>
 
-/* Events a track of a trace keeps: some hundred steps of a large model, 12 MB. */
+/* Events that a track of a trace keeps: some hundred steps of a large model, 12 MB. */
 #define TRACE_EVENTS ((size_t)1 << 18)
 
 size_t
@@ -15,7 +15,7 @@ rt_slice_bytes(const struct rt_program *p, const struct rt_tensor *t)
 	return (size_t)rt_tensor_box(p, t, anywhere, 0, &box) * rt_dtype_bytes(t->dtype);
 }
 
-/* Where a slice is: in the arena, or in host memory. */
+/* The address of a slice: in the arena, or in host memory. */
 static unsigned char *
 place_of(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 {
@@ -23,7 +23,7 @@ place_of(struct rt_rank *r, const struct rt_tensor *t, int64_t slice)
 	return base + t->offset + (size_t)slice * rt_slice_bytes(r->prog, t);
 }
 
-/* Can the processor read and write the tensor where it is? */
+/* Can the processor access the tensor in place? */
 static bool
 is_near(const struct rt_rank *r, const struct rt_tensor *t)
 {
@@ -102,7 +102,7 @@ allocate(struct rt_rank *r)
 		       (r->prog->ncolls ? r->device->for_collectives : 0);
 	if (!allocate_host(r))
 		return false;
-	/* A single rank on the host has no tensor on its way. */
+	/* A single rank on the host has no tensor in flight. */
 	const bool alone = r->device->is_host && r->world->nranks == 1;
 	r->own_stage = !alone && (!r->device->is_host || r->prog->stage_bytes < stage);
 	r->stage = r->own_stage ? malloc(stage) : r->ctx.arena + r->prog->stage;
@@ -114,7 +114,7 @@ allocate(struct rt_rank *r)
 	return r->trace || rt_fail_memory(st, TRACE_EVENTS, "the trace");
 }
 
-/* Files of one run have one number: rank 0's. */
+/* The traces of one run have one number: rank 0's. */
 static bool
 number_run(struct rt_rank *r)
 {
@@ -172,7 +172,7 @@ rt_rank_open(struct rt_rank *r, struct rt_transport *transport)
 	r->ctx.rank = r;
 	r->ctx.prog = r->prog;
 	r->probe.trace = NULL;
-	r->transport = transport; /* released with the rank from here on */
+	r->transport = transport; /* from here on released with the rank */
 	rt_place_coords(r->prog, r->world->rank, r->ctx.coord);
 	const int local = r->world->local;
 	if (r->device->available(local + 1, r->status) &&
@@ -243,8 +243,8 @@ rt_probe_end(struct rt_ctx *ctx, int32_t kernel)
 				.kind = RT_EVENT_KERNEL});
 }
 
-/* What the thread that computes spends on a post or a wait is not overhead. A device that works behind the
- * host's back times its waits itself. */
+/* Time that the computing thread spends in a post or a wait is not overhead. A device that works
+ * asynchronously times its waits itself. */
 static struct rt_probe *
 probe_of(const struct rt_ctx *ctx)
 {

@@ -1,4 +1,4 @@
-/* One rank of a run, with everything that belongs to it. */
+/* One rank of a run and its resources. */
 #ifndef RUNTIME_RANK_H
 #define RUNTIME_RANK_H
 
@@ -8,9 +8,9 @@
 #include "runtime/options.h"
 #include "runtime/data/position.h"
 
-/* Measures the time in kernels and in waits over the steps that are watched. */
+/* Measures the time in kernels and in waits over the steps whose kernels are timed. */
 struct rt_probe {
-	int64_t begin;   /* of the kernel that runs, ns */
+	int64_t begin;   /* of the current kernel, ns */
 	int64_t busy_ns; /* in kernels and waits */
 	struct rt_trace *trace;
 };
@@ -20,9 +20,9 @@ struct rt_rank {
 	const struct rt_device *device;
 	const struct rt_options *options;
 	struct rt_world *world;
-	struct rt_status *status; /* of this rank, until all agree */
+	struct rt_status *status; /* of this rank, until all ranks agree */
 	struct rt_position start; /* where this run starts */
-	int64_t steps;            /* how many it has */
+	int64_t steps;            /* the number of its steps */
 	int print_error;          /* errno of the first line that did not reach stdout */
 	struct rt_transport *transport;
 	struct rt_engine *engine;
@@ -32,18 +32,18 @@ struct rt_rank {
 	struct rt_metrics metrics; /* of rank 0 */
 	struct rt_ctx ctx;
 	void *stage;           /* host memory for the largest slice of a tensor */
-	bool own_stage;        /* it is not in the arena */
+	bool own_stage;        /* the stage is not part of the arena */
 	size_t allocated;      /* bytes on the device */
-	size_t allocated_host; /* and of host memory for the step */
+	size_t allocated_host; /* bytes of host memory for the step */
 };
 
-/* Opens the device, allocates arena and staging and starts the engine. `transport` is NULL where
- * the device brings an engine of its own or MPI carries. All ranks call it together and agree on
- * the result. The rank is released with rt_rank_close in any case. */
+/* Opens the device, allocates arena and staging and starts the engine. `transport` is NULL if the
+ * device has an engine of its own or MPI is the carrier. All ranks call it together and agree on
+ * the result. Call rt_rank_close in any case. */
 bool rt_rank_open(struct rt_rank *r, struct rt_transport *transport);
 void rt_rank_close(struct rt_rank *r);
 
-/* Returns when all that the step has started is complete. */
+/* Returns when everything that the step has started is complete. */
 void rt_rank_drain(struct rt_rank *r);
 
 /* Bytes of one slice of a tensor on this rank. */
@@ -53,10 +53,10 @@ size_t rt_slice_bytes(const struct rt_program *p, const struct rt_tensor *t);
 void rt_rank_keep(struct rt_rank *r, const struct rt_tensor *t, void *to);
 void rt_rank_restore(struct rt_rank *r, const struct rt_tensor *t, const void *from);
 
-/* A slice of a tensor in host memory, to read: where it is or copied to the stage. */
+/* A slice of a tensor in host memory, read-only: in place or copied to the stage. */
 const void *rt_rank_view(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
 
-/* Host memory for a slice, to be written and then handed over with rt_rank_put. */
+/* Host memory for a slice, to be written and then stored with rt_rank_put. */
 void *rt_rank_room(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
 void rt_rank_put(struct rt_rank *r, const struct rt_tensor *t, int64_t slice);
 

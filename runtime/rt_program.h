@@ -6,9 +6,9 @@
  *	static void step(struct rt_ctx *)     collectives, evaluation, saving, traces
  *	int main(...) { return rt_main(&dopt_program, &rt_device_host, argc, argv); }
  *
- * All tables are `static const`; every array is zero-initialized where a field is not named, and
- * zero always means "none". All ranks run the same tables; they differ in their coordinates on the
- * axes, in rt_ctx.
+ * All tables are `static const`; in every array fields that are not named are zero, and zero always
+ * means "none". All ranks run the same tables; they differ in their coordinates on the axes, in
+ * rt_ctx.
  *
  * Ranks. A rank has one coordinate on each device axis. Its number is row-major over the device
  * axes in declared order, the last one innermost; it is the MPI rank or the thread number, and the
@@ -24,11 +24,11 @@
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
 #define RT_ABI_VERSION 10
-/* Dimensions of a tensor, axes of a program: the language allows no more. */
+/* Most dimensions of a tensor, most axes of a program: limits of the language. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
-/* Random integers of inputs without a range are below it: valid indices of any table with two rows,
- * and valid booleans. */
+/* Upper bound of random integers for inputs without a range: valid indices of any table with two
+ * rows, and valid booleans. */
 #define RT_RANDOM_RANGE 2
 /* Alignment in bytes of every arena; tensors should start at multiples of it. */
 #define RT_ARENA_ALIGN 64
@@ -60,17 +60,17 @@ struct rt_tensor {
 	int32_t rank;
 	int64_t dims[RT_MAX_RANK]; /* global */
 	struct rt_split split[RT_MAX_RANK];
-	/* For each axis 1 + k if only coordinate k holds the tensor, 0 if all do or it is split.
-	 * On a time axis it has no effect: the value is at `offset` when the step ends. */
+	/* For each axis 1 + k if only coordinate k holds the tensor, 0 if all do or it is split. On
+	 * a time axis it has no effect: the value is at `offset` when the step ends. */
 	int32_t single[RT_MAX_AXES];
 	enum rt_init init; /* parameters and states */
 	double scale, mean;
 	uint64_t seed; /* of this tensor: combined with the program's seed and the name */
-	bool has_test; /* a state that has the value `test` while the program evaluates */
+	bool has_test; /* a state that has the value `test` during evaluation */
 	double test;
-	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked, and random ones
-			  are below RT_RANDOM_RANGE */
-	bool on_host;  /* it is in host memory; parameters and states only */
+	int64_t range; /* integer inputs: values are 0 .. range-1; 0: not checked, and random values
+		        * are below RT_RANDOM_RANGE */
+	bool on_host;  /* in host memory; parameters and states only */
 	size_t offset; /* bytes from the start of the arena, or of host memory */
 };
 
@@ -91,12 +91,12 @@ struct rt_buf {
 	int64_t d1, mid, d2; /* alltoall only; d1 and d2 as if the axis did not split them */
 	bool first_split;
 	int64_t stride; /* of a whole: elements between the slices of two ranks; 0: n*inner, the
-			   slices fill the whole. The stride of outer is P times as large. */
+			 * slices fill the whole. The stride of outer is P times as large. */
 };
 
 /* A collective in each group of ranks that differ only in their coordinate on `axis`. All buffers
  * are sent as one message. Sums are computed in the order of coordinates 0 .. P-1 on every
- * transport, but by a library: rt_program.library. */
+ * transport, except by a library: rt_program.library. */
 struct rt_coll {
 	const char *name;
 	enum rt_coll_kind kind;
@@ -106,7 +106,7 @@ struct rt_coll {
 	int32_t to;          /* coordinate that has it afterwards: reduce, gather, send */
 	int32_t nbufs;
 	const struct rt_buf *bufs;
-	size_t bytes; /* of the message: slices, or wholes where there are any; for alltoall src */
+	size_t bytes; /* of the message: slices, or wholes if there are any; for alltoall src */
 	int32_t op;   /* index of its op in the lowered module: traces */
 	/* allreduce, allgather, reducescatter: number of chunks of nearly equal size that are sent
 	 * one after another; 0: 1. It is complete when the last chunk is. */
@@ -137,7 +137,7 @@ struct rt_ctx;
 struct rt_program {
 	uint32_t abi; /* RT_ABI_VERSION */
 	const char *name;
-	const char *build; /* digest of the module it was made from: 16 hex digits; NULL: unknown */
+	const char *build; /* digest of the source module: 16 hex digits; NULL: unknown */
 	int32_t naxes;
 	const struct rt_axis *axes;
 	int32_t ntensors;
@@ -148,27 +148,29 @@ struct rt_program {
 	const struct rt_coll *colls;
 	int32_t ntransfers;
 	const struct rt_transfer *transfers;
-	size_t arena_bytes; /* of each rank, the most */
-	/* Where ranks have different stages, by their coordinate on that axis; NULL: all have arena_bytes. */
+	size_t arena_bytes; /* of each rank; if ranks differ, the maximum */
+	/* If ranks have different stages, by their coordinate on that axis; NULL: all have
+	 * arena_bytes. */
 	int32_t stage_axis;
 	const size_t *arena_of;
-	size_t host_bytes; /* of each rank: host memory; 0: the program uses none */
-	int64_t batch;     /* rows of a step: dims[0] of every input; 0: there is no input */
+	size_t host_bytes; /* of host memory for each rank; 0: the program uses none */
+	int64_t batch;     /* rows of a step: dims[0] of every input; 0: no inputs */
 	double predicted;  /* seconds per step; 0: unknown */
 	/* Bytes that a rank was predicted to allocate on its device; 0: unknown. */
 	size_t predicted_bytes;
 	size_t predicted_host_bytes; /* of host_bytes, where predicted_bytes is known */
 	/* Part of the arena that is free between steps: staging of slices that are moved between
-	 * ranks, where the arena is host memory. 0 bytes: there is none. */
+	 * ranks, if the arena is host memory. 0 bytes: none. */
 	size_t stage, stage_bytes;
-	/* Processes communicate by the collectives of the MPI library, or of NCCL, where it has them, whose sums
-	 * are in an order of its own (of NCCL, of 16 bits rounded at each hop), so that results may differ in their last bits. */
+	/* Processes use the collectives of the MPI library, or of NCCL, where it has them. Their
+	 * sums have an order of their own (with NCCL, 16-bit sums are rounded at each hop), so
+	 * results may differ in their last bits. */
 	bool library;
 	void (*step)(struct rt_ctx *ctx);
-	/* What generated the program's code: dopt's version and code, compilers and libraries.
-	 * Where they differ, the same module may round differently. NULL: unknown. */
+	/* The generator of the program's code: dopt's version and code, compilers and libraries. If
+	 * they differ, the same module may round differently. NULL: unknown. */
 	const char *generator;
-	const void *target; /* data of the device's backend; NULL on the host */
+	const void *target; /* for the device's backend; NULL on the host */
 };
 
 /* Argument of a step function. One for each rank; only that rank's thread uses it. */
@@ -180,17 +182,17 @@ struct rt_ctx {
 	int64_t step;          /* 0, 1, ... */
 	uint64_t seed;         /* of the program: -seed */
 	const struct rt_program *prog;
-	void *device;           /* the device backend's own; NULL on the host */
+	void *device;           /* for the device's backend; NULL on the host */
 	struct rt_probe *probe; /* NULL in steps whose kernels are not timed */
-	struct rt_rank *rank;   /* the runtime's own */
+	struct rt_rank *rank;   /* for the runtime */
 };
 
 /* Slow path of the two functions below. */
 void rt_probe_begin(struct rt_ctx *ctx, int32_t kernel);
 void rt_probe_end(struct rt_ctx *ctx, int32_t kernel);
 
-/* Around a kernel: `kernel` is its index in rt_program.kernels. A test and a branch when the step
- * is not timed. Kernels are not nested. */
+/* Begin and end of a kernel: `kernel` is its index in rt_program.kernels. A test and a branch if
+ * the step is not timed. Kernels are not nested. */
 static inline void
 rt_kernel_begin(struct rt_ctx *ctx, int32_t kernel)
 {
@@ -211,25 +213,24 @@ rt_kernel_end(struct rt_ctx *ctx, int32_t kernel)
  * collective may be posted again before it has been waited for. */
 void rt_post(struct rt_ctx *ctx, int32_t coll);
 
-/* Returns when the last post of this collective is complete, at once if there is none. */
+/* Returns when the last post of this collective is complete; at once if it was never posted. */
 void rt_wait(struct rt_ctx *ctx, int32_t coll);
 
 /* Starts a transfer (its index in rt_program.transfers) and returns at once. Until the matching
  * rt_transfer_wait its source must not be written and its target must not be accessed. Transfers of
- * one direction run one after another in the order in which they are posted, overlapping with kernels,
- * collectives and those of the other direction. The same transfer may be posted again before it
+ * one direction run one after another in the order of their posts, overlapping with kernels,
+ * collectives and transfers in the other direction. The same transfer may be posted again before it
  * has been waited for. */
 void rt_transfer_post(struct rt_ctx *ctx, int32_t transfer);
 
-/* Returns when the last post of this transfer is complete, at once if there is none. */
+/* Returns when the last post of this transfer is complete; at once if it was never posted. */
 void rt_transfer_wait(struct rt_ctx *ctx, int32_t transfer);
 
 struct rt_device;
 extern const struct rt_device rt_device_host;
 
-/* The whole program: options, ranks, data, steps. Returns the exit code: 0, 1 (failed while
- * running) or 2 (wrong option, data or number of ranks). See options.h and main.c
- * for options and the lines that are printed. */
+/* The whole program: options, ranks, data, steps. Returns the exit code: see status.h. See
+ * options.h and main.c for options and the lines that are printed. */
 int rt_main(const struct rt_program *prog, const struct rt_device *device, int argc, char **argv);
 
 #endif

@@ -6,7 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What on_stop queues: nobody else sends it. A pending signal is all the state that there is. */
+/* The value that on_stop queues, and no other sender. A pending signal is all the state that there
+ * is. */
 #define STOP_SIGNAL SIGRTMIN
 
 static sigset_t

@@ -2,7 +2,7 @@
 #include "runtime/start.h"
 #include <inttypes.h>
 
-/* What a file says, unless options say otherwise. */
+/* The position in a file, unless options override it. */
 static bool
 read_start(struct rt_rank *r)
 {
@@ -27,7 +27,7 @@ read_start(struct rt_rank *r)
 	return true;
 }
 
-/* How many steps this run has. */
+/* The number of steps of this run. */
 static bool
 count_steps(struct rt_rank *r)
 {
@@ -62,6 +62,6 @@ rt_start_data(struct rt_rank *r, const struct rt_data *d)
 			"%s: note: %s has %" PRIu64 " rows, but the run that wrote %s had %" PRIu64
 			": the order of the rows differs\n",
 			r->prog->name, r->options->data, now, r->options->load, was);
-	if (r->steps) /* else it was not opened */
+	if (r->steps) /* else no file was opened */
 		r->start.rows = now;
 }

@@ -1,5 +1,5 @@
-/* What went wrong, and the exit code that it means. A status is filled once, by the first failure;
- * ranks agree on one (rt_agree in runtime/comm/world.h) and rank 0 prints it. */
+/* An error and its exit code. A status is filled once, by the first failure; ranks agree on one
+ * (rt_agree in runtime/comm/world.h) and rank 0 prints it. */
 #ifndef RUNTIME_STATUS_H
 #define RUNTIME_STATUS_H
 
@@ -7,16 +7,16 @@
 
 /* Exit codes. */
 #define RT_EXIT_RUN 1   /* failed while running: out of memory, cannot write */
-#define RT_EXIT_USAGE 2 /* what was asked for is wrong: options, data, number of ranks */
-/* SIGTERM or SIGINT ended the run before its last step, and where it was is saved: EX_TEMPFAIL of sysexits.h,
- * "try again". Not 143, which a shell says of a process that was killed. */
+#define RT_EXIT_USAGE 2 /* invalid options, data or number of ranks */
+/* SIGTERM or SIGINT ended the run before its last step, and its position is saved: EX_TEMPFAIL of
+ * sysexits.h, "try again". Not 143, which a shell reports for a process that was killed. */
 #define RT_EXIT_STOPPED 75
 
 /* Longest message: two file names and a sentence. Longer ones are cut. */
 #define RT_STATUS_TEXT 1024
 
 struct rt_status {
-	int code; /* 0: all is well */
+	int code; /* 0: success */
 	char text[RT_STATUS_TEXT];
 };
 
@@ -24,7 +24,7 @@ struct rt_status {
 bool rt_fail(struct rt_status *st, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* rt_fail for memory that could not be had: `bytes` for `what`. */
+/* rt_fail for a failed allocation of `bytes` for `what`. */
 bool rt_fail_memory(struct rt_status *st, unsigned long long bytes, const char *what);
 
 #endif

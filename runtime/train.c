@@ -10,12 +10,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Without a trace one step of so many has its kernels timed, for the line on overhead. */
+/* Without a trace, one step in this many has its kernels timed, for the line on overhead. */
 #define WATCH_EVERY 16
-/* Durations that are kept for the median: the last ones. */
+/* Number of durations that are kept for the median: the last ones. */
 #define DURATIONS 65536
 
-/* Times of a run, on rank 0. */
+/* Times of a run, recorded on rank 0. */
 struct times {
 	double *durations; /* [DURATIONS], us, a ring */
 	int64_t count;
@@ -38,7 +38,7 @@ print_value(const char *name, double x)
 	printf(isnan(x) ? " %s nan" : " %s %.9g", name, x);
 }
 
-/* One step and everything that it started. */
+/* Runs one step and waits for everything that it started. */
 static void
 run_step(struct rt_rank *r)
 {
@@ -46,7 +46,7 @@ run_step(struct rt_rank *r)
 	rt_rank_drain(r);
 }
 
-/* Training goes on without its lines, but not without saying so in the end. */
+/* Training continues without its lines, but reports that in the end. */
 static void
 flush_lines(struct rt_rank *r)
 {
@@ -84,7 +84,7 @@ by_size(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* The least arena of a stage. */
+/* The smallest arena of a stage. */
 static size_t
 least_arena(const struct rt_program *p)
 {
@@ -95,7 +95,8 @@ least_arena(const struct rt_program *p)
 	return least;
 }
 
-/* What the program has allocated, where dopt has said what that would be: of ranks with different stages the most. */
+/* The memory that the program has allocated, next to dopt's prediction: the maximum over ranks with
+ * different stages. */
 static void
 print_memory(const struct rt_rank *r)
 {
@@ -116,7 +117,7 @@ print_memory(const struct rt_rank *r)
 	putchar('\n');
 }
 
-/* Times that are those of the machine, not of the program. */
+/* Times that depend on the machine, not on the program. */
 static void
 note_crowd(const struct rt_rank *r)
 {
@@ -144,7 +145,7 @@ print_times(const struct rt_program *p, struct times *t)
 			100 * (1 - t->busy_ns / t->watched_ns));
 }
 
-/* Is this step's every kernel timed? The first step is not typical. */
+/* Is every kernel of this step timed? The first step is not typical. */
 static bool
 watched(const struct rt_rank *r, int64_t step)
 {
@@ -174,7 +175,7 @@ timed_step(struct rt_rank *r, const struct rt_data *d, struct times *t, int64_t 
 	r->ctx.probe = NULL;
 }
 
-/* The steps of this run, numbered on from those before it. */
+/* Runs the steps of this run, numbered after those of previous runs. */
 static bool
 run_steps(struct rt_rank *r, const struct rt_data *d, struct times *t, struct rt_control *c)
 {
@@ -213,7 +214,7 @@ rt_train(struct rt_rank *r, const struct rt_data *d)
 	return ok;
 }
 
-/* What evaluation must not change, on this rank: copied out of the arena and back. */
+/* The data that evaluation must not change, on this rank: copied out of the arena and back. */
 static void
 copy_kept(struct rt_rank *r, char *memory, bool out)
 {
@@ -240,7 +241,7 @@ kept_bytes(const struct rt_program *p)
 	return bytes;
 }
 
-/* States that have another value while the program evaluates. */
+/* Sets states that have another value during evaluation. */
 static void
 put_test_values(struct rt_rank *r)
 {
@@ -270,7 +271,7 @@ run_tests(struct rt_rank *r, const struct rt_data *d, char *kept, double *sums)
 		for (int i = 0; i < p->ntensors; i++)
 			if (rt_is_scalar_output(p, &p->tensors[i]))
 				sums[i] += scalar(r, &p->tensors[i]) * (double)p->batch;
-		/* The step has updated them. */
+		/* The step has overwritten them. */
 		copy_kept(r, kept, false);
 	}
 }

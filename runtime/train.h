@@ -1,19 +1,19 @@
-/* The steps of a run and the evaluation behind them, with the lines that rank 0 prints on stdout:
+/* The steps of a run and the evaluation after them, with the lines that rank 0 prints on stdout:
  *
  *	step N NAME VALUE NAME VALUE ...    every -report-every steps and after the last one, N
  *	                                    counted from 1; scalar outputs in the program's order
  *	test NAME VALUE                        for each scalar output, its mean over the test rows
- *	iteration: X us median of N (predicted Y us)      the brackets only if a prediction is known
+ *	iteration: X us median of N (predicted Y us)      (...) only if predicted
  *	overhead: X % outside kernels and communication   over the steps that were watched
  *
- * Values are printed with %.9g, times with %.1f. An iteration is filling the inputs, the step, and
- * the end of its collectives; reports are not in it. */
+ * Values are printed with %.9g, times with %.1f. An iteration consists of filling the inputs, the
+ * step, and the end of its collectives; reports are not part of it. */
 #ifndef RUNTIME_TRAIN_H
 #define RUNTIME_TRAIN_H
 
 #include "runtime/data/data.h"
 
-/* Runs the training steps and prints what belongs to them. */
+/* Runs the training steps and prints their lines. */
 bool rt_train(struct rt_rank *r, const struct rt_data *d);
 
 /* Runs the same step over the test rows and prints the means of its scalar outputs, each of which is

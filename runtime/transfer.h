@@ -1,7 +1,7 @@
-/* What executes the transfers of a step between the arena and host memory: on the host a thread for
- * each direction (host/transfers.c), on a GPU a stream for each (cuda/transfers.c), since a PCIe
+/* Executes the transfers of a step between the arena and host memory: on the host by a thread for
+ * each direction (host/transfers.c), on a GPU by a stream for each (cuda/transfers.c), since a PCIe
  * link and the copy engines of a GPU work in both directions at once. Transfers concern one rank
- * alone, so they end by themselves, whatever other ranks do. */
+ * alone, so they complete by themselves, whatever other ranks do. */
 #ifndef RUNTIME_TRANSFER_H
 #define RUNTIME_TRANSFER_H
 
@@ -10,11 +10,11 @@
 
 struct rt_transfers;
 
-/* What they are made from; all of it outlives them. */
+/* The arguments of transfers; all of them outlive them. */
 struct rt_transfers_setup {
 	const struct rt_program *prog;
 	unsigned char *arena, *host;
-	void *device;           /* the backend's own */
+	void *device;           /* for the device's functions */
 	struct rt_link link;    /* emulated, of each direction */
 	bool crowded;           /* more ranks than cores */
 	struct rt_trace *trace; /* NULL: no trace */
@@ -26,9 +26,10 @@ struct rt_transfers_ops {
 		const struct rt_transfers_setup *setup, struct rt_status *st);
 	void (*post)(struct rt_transfers *t, int32_t transfer);
 	void (*wait)(struct rt_transfers *t, int32_t transfer);
-	/* Returns when nothing is on its way: at the end of every step, after the engine's. */
+	/* Returns when no transfer is in flight: at the end of every step, after the engine's
+	 * drain. */
 	void (*drain)(struct rt_transfers *t);
-	void (*destroy)(struct rt_transfers *t); /* nothing is on its way */
+	void (*destroy)(struct rt_transfers *t); /* no transfer is in flight */
 };
 
 extern const struct rt_transfers_ops rt_transfers_host;

@@ -1,4 +1,4 @@
-/* Kernels of the cuda target by themselves. */
+/* Single kernels of the cuda target, outside a step. */
 #include "lower/cuda/alone.h"
 
 #include "ir/base/alloc.h"

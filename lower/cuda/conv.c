@@ -1,12 +1,13 @@
 /*
- * Convolutions of the library, where it has them: padding is the same on both sides there, up to
- * what no window reaches. Others are kernels of loops, and so is all where dopt was built without
- * cuDNN.
+ * Convolutions by the library, where it supports them: its padding is the same on both sides,
+ * except that padding that no window reaches is ignored. Others, and all in a build of dopt without
+ * cuDNN, are kernels of loops.
  *
  * The library's algorithms compute in a workspace. One of up to RT_CUDA_WORKSPACE is shared with
  * matrix products; a larger one is part of the scratch of the op: it is in the arena while the op
- * runs, and so in the predicted memory. Here no GPU can be asked how much they need. What those that always give the same bits need follows from the shape; the formulas
- * agree with what cuDNN 9 says on an H100 (test/lower/cuda/Inputs/cudnn_algorithms.txt):
+ * runs, and so in the predicted memory. Here there is no GPU to ask how much they need. What the
+ * deterministic algorithms need follows from the shape; the formulas agree with what cuDNN 9
+ * reports on an H100 (test/lower/cuda/Inputs/cudnn_algorithms.txt):
  *
  *     implicit products    none, or copies of all three tensors with the channels last, padded to
  *                          16 bytes for tensor cores, and up to 16.8 MB for sums that are split
@@ -23,7 +24,7 @@
 #include <inttypes.h>
 #include <limits.h>
 
-/* Is a side of the result as long with the padding before it also behind it? */
+/* Does the result have the same size on this side if the padding before it is also put after it? */
 static bool
 is_symmetric(
 	int64_t size, int64_t kernel, int64_t out, int64_t stride, int64_t low, int64_t dilation)
@@ -40,8 +41,8 @@ is_countable(const struct rt_conv_shape *c)
 }
 
 enum {
-	CHANNEL_BYTES = 16,     /* tensor cores read so many of the channels of a pixel at once */
-	SPLIT_BYTES = 24 << 20, /* for sums that are split: half as much again as was seen */
+	CHANNEL_BYTES = 16,     /* bytes of channels that tensor cores read at once */
+	SPLIT_BYTES = 24 << 20, /* for split sums: 1.5 times what was observed */
 	WINOGRAD_FILTER = 3,    /* F(4,3): filters, results and tiles of a side */
 	WINOGRAD_RESULT = 4,
 	WINOGRAD_TILE = WINOGRAD_RESULT + WINOGRAD_FILTER - 1,
@@ -62,7 +63,7 @@ copies_bytes(const struct rt_cuda_conv *v)
 	       SPLIT_BYTES;
 }
 
-/* In f32 whatever the type; 0: the algorithm does not know such shapes. */
+/* In f32 whatever the type; 0: the algorithm does not support such shapes. */
 static uint64_t
 winograd_bytes(const struct rt_cuda_conv *v)
 {
@@ -87,7 +88,7 @@ cuda_conv_workspace(const struct rt_cuda_conv *c, const struct storage_workspace
 	for (size_t i = 0; i < sizeof need / sizeof *need; i++)
 		if (need[i] <= limits->most && need[i] > bytes)
 			bytes = need[i];
-	/* Less than any of them may be enough for what these formulas count too high. */
+	/* An algorithm whose size these formulas overestimate may need less. */
 	if (!bytes)
 		bytes = limits->most;
 	return bytes > limits->least ? bytes : limits->least;

@@ -19,7 +19,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* One launch function; `key` tells equal ops: what the host's kernel would be, with those
+/* One launch function; `key` identifies equal ops: the text of the host's kernel, with those
  * arguments. */
 struct function {
 	char *key, *name;
@@ -33,7 +33,7 @@ struct cuda {
 	struct function *function;
 	int nfunctions;
 	int *function_of;         /* by kernel */
-	struct kernel_args *args; /* by kernel: of its key, in the order of the key */
+	struct kernel_args *args; /* by kernel: of its key, in the key's order */
 };
 
 const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
@@ -102,7 +102,7 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	fprintf(c->src->kernels, "\n/* %s */\n", text);
 	fprintf(c->src->host, "/* %s */\n", text);
 	talloc_free(text);
-	/* A scheme of its own: this target decides otherwise where values lie. */
+	/* A separate scheme, since this target places values differently. */
 	struct scheme *s = cuda_scheme(c->src, c->p->module, c->p->arena, a->op);
 	const uint64_t scratch = cuda_kernel_write(
 		c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
@@ -110,8 +110,8 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	(void)scratch;
 }
 
-/* Argument i of the function for a kernel: ops with equal keys have arguments of their own, in one
- * order. */
+/* Argument i of the function for a kernel: ops with equal keys have different arguments, in the
+ * same order. */
 static const struct kernel_arg *
 arg_of(const struct cuda *c, const struct lower_action *a, int i)
 {
@@ -228,8 +228,8 @@ cuda_write_program(FILE *out, const struct cuda_sources *src, const char *prefix
 			src->nconvs, prefix);
 }
 
-/* main with the compiled kernels; with an entry ENTRY_main without them: who links it has them in
- * dopt_image. */
+/* main with the compiled kernels; with an entry, ENTRY_main without them: the caller that links it
+ * provides dopt_image. */
 static void
 write_main(FILE *out, const struct cuda *c, const char *entry)
 {
@@ -357,7 +357,7 @@ cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool co
 		lower_quote(owner, lower_include_dir(owner)));
 	bool ok = job_run(j, command, o->verbose);
 
-	/* Sums and scalar functions are the kernels' work; this file only launches them. */
+	/* Sums and scalar functions are in the kernels; this file only launches them. */
 	command = TEXT(owner, "%s -O1 %s -c step.c", cc, flags);
 	ok = ok && job_run(j, command, o->verbose);
 	command =

@@ -6,7 +6,8 @@
 #include "lower/lower.h"
 #include "lower/plan/plan.h"
 
-/* Where programs of this target put their tensors, and the scratch of their kernels. */
+/* The rules by which programs of this target place their tensors and the scratch of their
+ * kernels. */
 extern const struct storage_target cuda_storage;
 
 /*
@@ -16,8 +17,8 @@ extern const struct storage_target cuda_storage;
 bool cuda_write(const struct lower_plan *p, const struct lower_options *o, const char *folder,
 	bool *convolves);
 
-/* Parts of these files, for programs that are no steps (alone.h): what kernels.cu begins with;
- * the tables of launches, products and convolutions; the bytes of kernels.fatbin as dopt_image; the
+/* Parts of these files for programs that are not steps (alone.h): the beginning of kernels.cu; the
+ * tables of launches, products and convolutions; the bytes of kernels.fatbin as dopt_image; the
  * fields of struct rt_cuda_program. */
 struct cuda_sources;
 void cuda_write_head(FILE *kernels, const struct ir_module *m);
@@ -25,14 +26,14 @@ void cuda_write_tables(FILE *out, const struct cuda_sources *src, const char *pr
 void cuda_write_image(FILE *out);
 void cuda_write_program(FILE *out, const struct cuda_sources *src, const char *prefix);
 
-/* H100 and its like. The program also holds what the drivers of newer devices compile. */
+/* H100 and similar. The program also holds code that drivers of newer devices can compile. */
 #define CUDA_ARCH "sm_90"
 
 /*
  * Compiles both in the job's folder and links them to LOWER_PROGRAM. The architectures are those of
- * the options, else DOPT_CUDA_ARCH of the environment, in nvcc's words; without it CUDA_ARCH. The
- * drivers of devices newer than the last one compile for them. Reports and returns false where this
- * build of dopt knows no nvcc or a command fails.
+ * the options, else the environment variable DOPT_CUDA_ARCH, in nvcc's notation; if it is not set,
+ * CUDA_ARCH. Drivers of newer devices compile the code of the last one. Reports and returns false if
+ * this build of dopt has no nvcc or a command fails.
  */
 bool cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool convolves);
 

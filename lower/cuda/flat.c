@@ -1,7 +1,7 @@
 /*
- * Segments without reductions: a thread an element of all loops together. Where the innermost loop
- * is contiguous in everything that it walks, a thread has as many neighbours as fit 16 bytes: it
- * loads them at once, computes them one after the other, and stores them at once.
+ * Segments without reductions: one thread per element of all loops together. If the innermost loop
+ * is contiguous in everything that it accesses, a thread handles as many neighbours as fit 16
+ * bytes: it loads them at once, computes them one after the other, and stores them at once.
  */
 #include "lower/cuda/text.h"
 
@@ -10,18 +10,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Elements that a thread takes together: those of the innermost class. */
+/* Elements that one thread handles: neighbours along the innermost class. */
 struct vectors {
 	int cls, width;
 	int n;
 	struct {
-		char *element; /* text of the first one */
+		char *element; /* text of the first element */
 		char *name;
-		char *when; /* of a result: the condition under which it is stored; NULL: always */
+		char *when; /* for a result: the condition under which it is stored; NULL: always */
 	} at[64];
 };
 
-/* Does load j of op o (-1: its result) come from memory here? */
+/* Does load j of op o (-1: its result) access memory here? */
 static bool
 is_memory(const struct cuda_text *t, const struct scheme_op *o, int j)
 {
@@ -31,14 +31,14 @@ is_memory(const struct cuda_text *t, const struct scheme_op *o, int j)
 	       t->s->tensor[o->in[j]].where == SCHEME_MEMORY;
 }
 
-/* Are its loops among the kernel's? Those of smaller kernels read no larger ones. */
+/* Are the op's loops among the kernel's? Ops of smaller kernels read no larger ones. */
 static bool
 is_inside(const struct cuda_text *t, const struct scheme_op *o)
 {
 	return !(o->out_set & ~t->space);
 }
 
-/* Can 16 bytes along class c be what a thread takes? Sets the width. */
+/* Can a thread handle 16 bytes along class c? If so, sets the width. */
 static bool
 fits(const struct cuda_text *t, int c, int *width)
 {
@@ -69,7 +69,7 @@ fits(const struct cuda_text *t, int c, int *width)
 	return *width > 1 && t->g->size[c] % *width == 0 && count <= 64 && t->aligned;
 }
 
-/* The name of the vector that holds an element; NULL where it is none. */
+/* The name of the vector that holds an element; NULL if it is not in a vector. */
 static char *
 vector_element(struct kernel_text *w, const struct scheme_op *o, int j)
 {
@@ -87,7 +87,7 @@ vector_element(struct kernel_text *w, const struct scheme_op *o, int j)
 	return NULL;
 }
 
-/* Declares the vectors of what is read, or of what is written. */
+/* Declares the vectors of the elements that are read, or of those that are written. */
 static void
 declare(struct cuda_text *t, struct vectors *v, bool results)
 {
@@ -99,7 +99,7 @@ declare(struct cuda_text *t, struct vectors *v, bool results)
 				continue;
 			char *when = results ? cuda_first_iteration(t, o) : NULL;
 			if (when && t->in_place)
-				continue; /* a kernel of its own stores it */
+				continue; /* another kernel stores it */
 			char *element = kernel_element(&t->w, o, j);
 			const char *type =
 				kernel_ctype(t->s->tensor[j < 0 ? o->out : o->in[j]].dtype);
@@ -187,9 +187,10 @@ write_space(struct cuda_text *t)
 }
 
 /*
- * The sets of loops that kernels of their own run over, larger ones first: those of the stored results.
- * A kernel writes what has fewer loops, too, in the first iteration of the others; but where results may
- * lie on operands, that has a kernel behind it, when nobody reads those operands any more.
+ * The sets of loops for which there is a kernel, larger ones first: those of the stored results. A
+ * kernel also writes results that have fewer loops, in the first iteration of the others; but where
+ * results may lie on operands, a separate kernel after it writes them, when no kernel reads those
+ * operands any more.
  */
 static int
 list_spaces(const struct cuda_text *t, uint32_t *set)
@@ -210,8 +211,8 @@ list_spaces(const struct cuda_text *t, uint32_t *set)
 	return n;
 }
 
-/* A kernel for each set of loops that is in no other: never one over the loops of unrelated results, which
- * would multiply. */
+/* One kernel for each set of loops that is not contained in another: never one over the loops of
+ * unrelated results, whose sizes would multiply. */
 void
 cuda_flat(struct cuda_text *t)
 {

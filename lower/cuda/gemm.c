@@ -1,8 +1,9 @@
 /*
- * Matrix products of the library. What follows a product and is nothing but a bias along its rows,
- * a relu or both, becomes its epilogue. A sum of products over loops, such as that of a 1x1 convolution's filter over
- * images, would be one call after the other: it is cut into parts that are one batch, and a kernel adds those up. So is
- * one in 16 bits, which the library would round each time: parts are in f32.
+ * Matrix products by the library. Ops after a product that only add a bias along its rows, apply a
+ * relu or both become its epilogue. A sum of products over loops, such as that of a 1x1
+ * convolution's filter over images, would be one call after the other: it is cut into parts that
+ * form one batch, and a kernel adds up the parts. So is one in 16 bits, which the library would
+ * round each time: its parts are in f32.
  */
 #include "lower/cuda/text.h"
 
@@ -11,13 +12,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* What a product ends with: its result and the tensor of the bias (-1: none). */
+/* The epilogue of a product: its result and the tensor of the bias (-1: none). */
 struct epilogue {
 	int result, bias;
 	bool relu;
 };
 
-/* Is tensor t read by segment `segment` alone, and no result? */
+/* Is tensor t read by segment `segment` alone, and not a result? */
 static bool
 is_inner(const struct scheme *s, int t, int segment)
 {
@@ -34,7 +35,7 @@ is_inner(const struct scheme *s, int t, int segment)
 	return true;
 }
 
-/* Has access `x` of op o the same dims, one to one, as the op's result? */
+/* Does load j of op o have the same dims, one to one, as the op's result? */
 static bool
 is_same(const struct scheme_op *o, int j)
 {
@@ -63,8 +64,8 @@ is_bias(const struct scheme *s, const struct scheme_op *o, int j)
 	return x->index[x->rank - 1] == out->index[out->rank - 1] && t->dim[x->rank - 1] > 1;
 }
 
-/* Does op o add a bias to what the product has become (e->result), or clip it at 0? Then it joins
- * e. */
+/* Does op o add a bias to the current value of the product (e->result), or clip it at 0? If so,
+ * adds it to e. */
 static bool
 join(const struct scheme *s, const struct scheme_op *o, struct epilogue *e)
 {
@@ -99,7 +100,7 @@ find_epilogue(const struct cuda_text *t, int i, struct epilogue *e)
 	const int out = s->op[product->op[0]].out;
 
 	*e = (struct epilogue){out, -1, false};
-	if (s->tensor[out].dtype != IR_f32) /* what the library has epilogues for */
+	if (s->tensor[out].dtype != IR_f32) /* the only type for which the library has epilogues */
 		return false;
 	if (i + 1 >= s->nsegments || s->segment[i + 1].kind != SCHEME_LOOPS ||
 		product->gemm.nloops || product->gemm.ldc != product->gemm.n ||
@@ -130,8 +131,9 @@ loops_text(const struct cuda_sources *src, const struct scheme_gemm *g)
 	return text;
 }
 
-/* Cuts a loop that adds into parts, the last of the loops before those that add; returns how many. Divisors of the loop
- * only: as few as fill a device, or as many as there is memory for. */
+/* Cuts a loop that adds into parts, which become the last of the loops before those that add;
+ * returns the number of parts. It divides the loop: the smallest number that fills a device, or the
+ * largest that memory allows. */
 static int64_t
 cut_sum(struct scheme_gemm *g, int64_t elements, int64_t bytes)
 {
@@ -152,7 +154,7 @@ cut_sum(struct scheme_gemm *g, int64_t elements, int64_t bytes)
 		return 1;
 	const struct scheme_gemm_loop batch = {parts, l->a * rest, l->b * rest, elements};
 	l->size = rest;
-	/* where it was, or where the first that adds is, which moves up */
+	/* its old position, or that of the first loop that adds, which moves up */
 	const int end = rest > 1 ? g->nloops++ : largest;
 	memmove(&g->loop[first + 1], &g->loop[first], (size_t)(end - first) * sizeof batch);
 	g->nsum -= rest == 1;

@@ -1,4 +1,4 @@
-/* A scheme as CUDA: its segments one after the other. */
+/* A scheme as CUDA kernels: its segments one after the other. */
 #include "ir/base/alloc.h"
 #include "lower/cuda/text.h"
 #include "lower/own.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* Is `name` a word of `text`? */
+/* Does `text` contain the word `name`? */
 static bool
 has_word(const char *text, const char *name)
 {
@@ -24,8 +24,8 @@ has_word(const char *text, const char *name)
 }
 
 /*
- * Where tensors lie on this target: values between launches whole in scratch. Products are never
- * used block by block here, and row buffers are placed by the kernels that have them.
+ * Places tensors for this target: values between launches are stored whole in scratch. Products are
+ * never used block by block here, and row buffers are placed by the kernels that use them.
  */
 static void
 place_tensors(struct cuda_text *t)
@@ -76,7 +76,7 @@ write_loops(struct cuda_text *t)
 		cuda_rows(t);
 }
 
-/* Results that are another result's or an operand's memory. */
+/* Results that share the memory of another result or of an operand. */
 static void
 copy_results(struct cuda_text *t)
 {
@@ -90,7 +90,7 @@ copy_results(struct cuda_text *t)
 	}
 }
 
-/* The pointers and numbers that a kernel uses, out of its arguments. */
+/* Declares the pointers and numbers that a kernel uses, from its arguments. */
 static void
 write_names(struct cuda_text *t, const char *body)
 {
@@ -146,7 +146,7 @@ write_kernels(struct cuda_text *t)
 	}
 }
 
-/* Values of a member of the arguments: "{a0, a1}, ". */
+/* The values of a member of the arguments: "{a0, a1}, ". */
 static void
 write_values(FILE *out, char which, int n, const char *behind)
 {
@@ -246,8 +246,8 @@ cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a
 				    : scheme_create(src, m, a, op);
 }
 
-/* By writing them to where nobody reads: what a shape of kernel keeps is decided as it is written.
- */
+/* By writing the kernels to a discarded stream: the scratch of a kernel is decided while it is
+ * written. */
 uint64_t
 cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m, struct arena *a,
 	const struct ir_op *op)

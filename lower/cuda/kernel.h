@@ -9,15 +9,14 @@
 #include "lower/text/kernel.h"
 #include "runtime/cuda/rt_cuda.h"
 
-enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: what cudaMalloc gives */
+enum { CUDA_SCRATCH_START = 256 }; /* alignment of an op's scratch: that of cudaMalloc */
 
-/* Workspace of one convolution at most, where -workspace does not say otherwise: what VGG-19's
- * largest needs with 64 images for tensor cores (1.7 GB) is allowed. What Winograd's algorithm would
- * need there (3.7 GB) is not: the step as a whole takes 8.5 GB without. */
+/* Limit on the workspace of one convolution, unless -workspace sets it. It allows what VGG-19's
+ * largest convolution needs with 64 images for tensor cores (1.7 GB), but not what Winograd's
+ * algorithm would need there (3.7 GB): without it the whole step takes 8.5 GB. */
 #define CUDA_WORKSPACE_MOST (UINT64_C(2) << 30)
 
-/* What has been written so far, for all ops of a program. A talloc object; the streams are the
- * caller's. */
+/* The output so far, for all ops of a program. A talloc object; the caller owns the streams. */
 struct cuda_sources {
 	FILE *kernels; /* CUDA */
 	FILE *host;    /* C: launch functions */
@@ -43,24 +42,23 @@ struct cuda_sources {
  *             unsigned char *scratch, int64_t s0 ...)
  *
  * The scheme's decisions about scratch are replaced by those of this target. `aligned`: operands
- * and results start at multiples of 16 bytes. `args` receives what to pass for s0, s1 ... Returns
+ * and results start at multiples of 16 bytes. `args` receives the arguments for s0, s1 ... Returns
  * the bytes of scratch that they need.
  */
 uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name,
 	bool in_place, bool aligned, struct kernel_args *args);
 
-/* The loop nests of an op's kernels for the sources' target, a talloc child of them. */
+/* The loop nests of an op's kernels for the target of these sources, a talloc child of `src`. */
 struct scheme *cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a,
 	const struct ir_op *op);
 
-/* The bytes that it would return, whether in place and aligned or not. */
+/* The most bytes of scratch that cuda_kernel_write returns, whether in place and aligned or not. */
 uint64_t cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m,
 	struct arena *a, const struct ir_op *op);
 
 /*
- * Bytes of workspace that a convolution is given: the most that one of the algorithms that its
- * shape allows can need, within the limits. cuDNN itself is asked at run time only: there may be no
- * GPU here.
+ * Bytes of workspace that a convolution is given: the most that any algorithm that its shape allows
+ * can need, within the limits. cuDNN itself is asked at run time only, as there may be no GPU here.
  */
 uint64_t cuda_conv_workspace(const struct rt_cuda_conv *c, const struct storage_workspace *limits);
 

@@ -1,6 +1,6 @@
 /*
- * sort and topk on CUDA: rows padded to a power of two, several of them a block in shared memory;
- * rows that do not fit there in scratch, a block a row, as many at once as ORDER_SCRATCH holds.
+ * sort and topk on CUDA: rows are padded to a power of two, and a block sorts several in shared
+ * memory; longer rows are sorted in scratch, one per block, as many at once as ORDER_SCRATCH holds.
  */
 #include "lower/cuda/text.h"
 

@@ -1,11 +1,11 @@
 /*
- * Segments of one stage with reductions. A launch takes the ops that reduce the same loops:
+ * Segments of one stage with reductions. A launch computes the ops that reduce the same loops:
  *
- *     lanes along the sum   the innermost loop is summed: a warp or a block a result
- *     a thread a result     another loop is innermost: neighbours read neighbouring elements
+ *     lanes along the sum   the innermost loop is summed: a warp or a block per result
+ *     a thread per result   another loop is innermost: neighbours read neighbouring elements
  *
- * Where there are too few results for a device, each sum is cut into chunks, and a second launch
- * adds those up in order. How many there are depends on the sizes alone.
+ * If there are too few results for a device, each sum is cut into chunks, and a second launch adds
+ * up the chunks in order. The number of chunks depends on the sizes alone.
  */
 #include "lower/cuda/text.h"
 
@@ -14,10 +14,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* How results and their sums are spread over threads. */
+/* The distribution of results and their sums over threads. */
 struct spread {
 	struct cuda_space kept, over;
-	int lanes;      /* 1, CUDA_LANES or CUDA_BLOCK, of a group that has one result */
+	int lanes;      /* 1, CUDA_LANES or CUDA_BLOCK: lanes of a group that computes one result */
 	int64_t chunks; /* of each sum */
 	int64_t length; /* of a chunk */
 };
@@ -110,7 +110,8 @@ open_sum(struct cuda_text *t, const struct spread *x, const struct scheme_op *co
 	return sum;
 }
 
-/* Reduces v<out> of all ops over the group, and stores it, or leaves it to the second launch. */
+/* Reduces v<out> of all ops over the group, and stores the results, or leaves that to the second
+ * launch. */
 static void
 finish(struct cuda_text *t, const struct spread *x, const struct scheme_op *const *op, int nops)
 {
@@ -155,7 +156,7 @@ cuda_reduce_parts(struct cuda_text *t, const struct cuda_parts *p)
 	cuda_close(t, CUDA_BLOCK, grid_of(&x));
 }
 
-/* The ops of the segment that reduce exactly `set`; returns how many. */
+/* The ops of the segment that reduce exactly `set`; returns their number. */
 static int
 ops_over(const struct cuda_text *t, uint32_t set, const struct scheme_op **op)
 {
@@ -167,7 +168,7 @@ ops_over(const struct cuda_text *t, uint32_t set, const struct scheme_op **op)
 	return n;
 }
 
-/* What a launch over `set` needs: `store`: also all pointwise results. */
+/* The ops that a launch over `set` needs; `store`: also all pointwise results. */
 static const bool *
 needed(struct cuda_text *t, uint32_t set, bool store)
 {
@@ -216,8 +217,8 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 		cuda_reduce_parts(t, &(struct cuda_parts){op, nops, x.kept, x.chunks});
 }
 
-/* Pointwise results are written by the last launch: the others compute them from operands they may
- * lie on. */
+/* Pointwise results are written by the last launch: the others compute them from operands that they
+ * may lie on. */
 void
 cuda_reduce(struct cuda_text *t)
 {

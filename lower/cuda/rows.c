@@ -1,15 +1,15 @@
 /*
- * Segments of several stages: a group of lanes (a warp, or a block) an outer iteration. The lanes
- * spread over the inner loops of each stage, with a barrier behind it; values that a later stage
- * reads stand in row buffers in shared memory, or in scratch where they do not fit.
+ * Segments of several stages: one group of lanes (a warp, or a block) per outer iteration. The
+ * lanes spread over the inner loops of each stage, followed by a barrier; values that a later stage
+ * reads are in row buffers in shared memory, or in scratch if they do not fit.
  *
- *     softmax, a warp a row      for its row: lanes over c, m = warp_max(m)
+ *     softmax, a warp per row    for its row: lanes over c, m = warp_max(m)
  *                                             lanes over c, e[c] -> row buffer, s = warp_sum(s)
  *                                             lanes over c, y[r,c] = e[c] / s
  *
- * Ops of a stage that reduce different loops get a pass each, which computes the pointwise ops
- * again. A reduction over outer loops leaves one value a group (or a combination of the outer loops
- * that stay) in scratch, and another launch adds those up in order.
+ * Ops of a stage that reduce different loops get one pass each, which recomputes the pointwise ops.
+ * A reduction over outer loops leaves one value per group (or per combination of the outer loops
+ * that it keeps) in scratch, and another launch adds those up in order.
  */
 #include "lower/cuda/text.h"
 
@@ -23,11 +23,11 @@ struct rows {
 	int per_block;     /* groups in a block */
 	int64_t groups;    /* of the launch */
 	int64_t row_bytes; /* row buffers of a group */
-	bool shared;       /* they are in shared memory */
+	bool shared;       /* the row buffers are in shared memory */
 	struct cuda_space space;
 };
 
-/* Inner iterations of the largest stage. */
+/* The number of inner iterations of the largest stage. */
 static int64_t
 widest_stage(const struct cuda_text *t, uint32_t outer)
 {
@@ -41,8 +41,8 @@ widest_stage(const struct cuda_text *t, uint32_t outer)
 	return most;
 }
 
-/* A reduction over outer loops that keeps others of them: each outer iteration has a value of its
- * own. */
+/* Does the op reduce some outer loops and keep others? Then each outer iteration has its own
+ * value. */
 static bool
 keeps_outer(const struct scheme_op *o, uint32_t outer)
 {
@@ -68,14 +68,14 @@ choose(const struct cuda_text *t)
 	return x;
 }
 
-/* What the lanes of a group wait at. */
+/* The barrier of the lanes of a group. */
 static void
 barrier(struct cuda_text *t, const struct rows *x)
 {
 	kernel_line(&t->w, x->lanes == CUDA_LANES ? "__syncwarp();" : "__syncthreads();");
 }
 
-/* Offsets of the row buffers in a group's room. */
+/* Computes the offsets of the row buffers in a group's room. */
 static void
 place_rows(struct cuda_text *t, struct rows *x)
 {
@@ -123,7 +123,7 @@ declare_rows(struct cuda_text *t, const struct rows *x)
 	}
 }
 
-/* The results of a reduction over outer loops, as cuda_reduce_parts wants them. */
+/* The space of the results of op o, a reduction over outer loops. */
 static struct cuda_space
 kept_space(const struct cuda_text *t, const struct scheme_op *o)
 {
@@ -137,7 +137,7 @@ parts_of(const struct cuda_text *t, const struct rows *x, const struct scheme_op
 					: x->groups;
 }
 
-/* The row-major number of the present iteration in a space. */
+/* The row-major number of the current iteration in a space. */
 static char *
 flat_text(struct cuda_text *t, const struct cuda_space *space)
 {
@@ -152,7 +152,7 @@ flat_text(struct cuda_text *t, const struct cuda_space *space)
 	return text ? text : cuda_printf(t, "0");
 }
 
-/* Where the present value of op o, a reduction over outer loops, goes in its parts. */
+/* The address in its parts of the current value of op o, a reduction over outer loops. */
 static char *
 part_text(struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
 {
@@ -165,7 +165,7 @@ part_text(struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
 		flat_text(t, &kept));
 }
 
-/* What iterations of a group add to: a double where they are many. */
+/* The type of a group's accumulator: double if it adds up many iterations. */
 static const char *
 part_type(const struct rows *x, const struct scheme_op *o)
 {
@@ -174,7 +174,8 @@ part_type(const struct rows *x, const struct scheme_op *o)
 	return is_long && !keeps_outer(o, x->outer) ? "double" : cuda_type(o);
 }
 
-/* Parts that several outer iterations add to start with the identity. Are there any? */
+/* Declares the parts of all reductions over outer loops, and initializes those that several outer
+ * iterations add to with the identity. Are there any of these? */
 static bool
 fill_parts(struct cuda_text *t, const struct rows *x)
 {
@@ -199,7 +200,7 @@ fill_parts(struct cuda_text *t, const struct rows *x)
 	return any;
 }
 
-/* The value v<out> of op o leaves the lane that has it. */
+/* Stores the value v<out> of op o from the lane that has it. */
 static void
 put(struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
 {
@@ -213,13 +214,13 @@ put(struct cuda_text *t, const struct rows *x, const struct scheme_op *o)
 		cuda_accumulate(t, o, part_text(t, x, o), v);
 }
 
-/* A pass over a stage: the ops that reduce `set` of its inner loops. */
+/* One pass over a stage: the ops that reduce `set` of its inner loops. */
 struct pass {
 	int stage;
 	struct cuda_space all, kept, over;
 	uint32_t set;
-	bool store;  /* pointwise results are stored too */
-	bool serial; /* a lane has a sum of its own */
+	bool store;  /* also stores pointwise results */
+	bool serial; /* each lane computes a sum by itself */
 };
 
 static bool
@@ -250,7 +251,7 @@ needed(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	return need;
 }
 
-/* Does a stage leave anything in memory or in rows? */
+/* Does a stage store anything in memory or in rows? */
 static bool
 stage_writes(const struct cuda_text *t, int stage)
 {
@@ -275,7 +276,7 @@ write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	}
 	if (!stage_writes(t, p->stage))
 		return;
-	if (t->in_place) /* the other lanes have read what is overwritten */
+	if (t->in_place) /* after the other lanes have read the operands */
 		barrier(t, x);
 	cuda_block(t, "if (lane == 0)");
 	for (int k = 0; k < t->g->nops; k++) {
@@ -383,8 +384,8 @@ write_pass(struct cuda_text *t, const struct rows *x, struct pass p)
 
 /*
  * The passes of a stage: one for each set of inner loops that its ops reduce, and one that reduces
- * none where there are such ops. The last one stores pointwise results: the others compute them
- * again, from operands they may lie on.
+ * nothing if there are such ops. The last one stores pointwise results: the others recompute them,
+ * from operands that they may lie on.
  */
 static void
 write_stage(struct cuda_text *t, const struct rows *x, int stage)
@@ -452,7 +453,8 @@ cuda_rows(struct cuda_text *t)
 	cuda_unflatten(t, &x.space, "outer");
 	for (int stage = 0; stage < t->g->nstages; stage++) {
 		write_stage(t, &x, stage);
-		/* The last one also keeps the next iteration from rows that are still read. */
+		/* The last pass also prevents the next iteration from overwriting rows that are
+		 * still read. */
 		if (stage_writes(t, stage) || stage + 1 == t->g->nstages)
 			barrier(t, &x);
 	}

@@ -1,8 +1,8 @@
 /*
- * Running sums on CUDA. Rows that lie along the dim have a warp or a block each, which goes through
- * them a piece at a time and carries the sum along; where other loops are the contiguous ones and
- * there are enough of them, a thread has a row and neighbours read neighbouring elements. The order
- * of additions depends on the sizes alone.
+ * Running sums on CUDA. For rows that lie along the dim, a warp or a block processes each row one
+ * piece at a time and carries the sum along; if other loops are contiguous and large enough, each
+ * thread processes one row and neighbours read neighbouring elements. The order of additions
+ * depends on the sizes alone.
  */
 #include "lower/cuda/text.h"
 
@@ -10,12 +10,11 @@
 #include <inttypes.h>
 
 enum {
-	SCAN_ROWS = CUDA_GROUPS * CUDA_LANES, /* rows enough for a thread each */
-	SCAN_LONG =
-		8192, /* elements: for these a block of the most threads is worth its barriers */
+	SCAN_ROWS = CUDA_GROUPS * CUDA_LANES, /* enough rows for one thread each */
+	SCAN_LONG = 8192, /* elements from which a block of maximum size is worth its barriers */
 };
 
-/* Lanes that have a row together. */
+/* Number of lanes that share a row. */
 static int
 lanes_of(int64_t n, int64_t rows, bool contiguous)
 {
@@ -38,7 +37,7 @@ declare_index(struct cuda_text *t, const struct scheme_op *o, int64_t n)
 		kernel_line(&t->w, "const int64_t i%d = at;", c);
 }
 
-/* What all before an element sum up to: of floats a double. */
+/* The sum of all elements before the current one: for floats a double. */
 static const char *
 sum_type(const struct scheme_op *o)
 {
@@ -85,7 +84,7 @@ cuda_scan(struct cuda_text *t)
 	const struct scheme_op *o = &t->s->op[t->g->op[0]];
 	const int c = scheme_scan_class(o);
 
-	assert(c >= 0); /* a scan along a dim of size 1 is none */
+	assert(c >= 0); /* a scan along a dim of size 1 is not a scan */
 	const int64_t n = t->g->size[c];
 	const struct cuda_space rows = cuda_space_of(t->g, cuda_all(t->g) & ~(1u << c));
 	const int lanes = lanes_of(n, rows.size, scheme_stride(t->s, o, -1, c) == 1);

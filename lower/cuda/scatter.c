@@ -1,14 +1,14 @@
 /*
- * Results at places that data give: filled with what the reduction starts with, then reduced in an
- * order that depends on sizes and on the order of the source alone.
+ * Scatters to positions given by data: the result is filled with the identity of the reduction,
+ * then reduced in an order that depends only on sizes and on the order of the source.
  *
- *     no sum           every source element has a place of its own
+ *     no sum           every source element has its own target
  *     by number        source rows are sorted by the number of their target row, then summed in
- *                      chunks of equal length (runtime/cuda/scatter.h): as parallel where all go to
- *                      one row as where each has its own (gradient of a gather). What the place
- *                      depends on in addition, as a batch, is part of the number
- *     short sums       a thread an element of what is not summed walks all of the sum, where the
- *                      place depends on such elements and they fill the device or the sum is short
+ *                      chunks of equal length (runtime/cuda/scatter.h): equally parallel whether
+ *                      all go to one row or each has its own (gradient of a gather). Other loops
+ *                      that the target depends on, such as a batch, are part of the number
+ *     short sums       one thread per kept element runs the whole sum, if the target
+ *                      depends on kept elements and these fill the device or the sum is short
  *
  * Sums of 16-bit floats are kept in f32 until they are whole.
  */
@@ -17,15 +17,16 @@
 #include <inttypes.h>
 
 enum {
-	SORT_TILE = 1024, /* keys of a block: 8 KB of shared memory */
-	SORT_LEAST = 64,  /* at least: a warp of pairs */
-	CHUNK_MOST = 64,  /* entries that a thread adds */
-	CHUNK_LEAST = 16, /* at least: each launch has an eighth of the entries of the one before */
-	WALK_MOST = 256,  /* elements of a sum that is walked, where there are few of them */
+	SORT_TILE = 1024, /* keys per block: 8 KB of shared memory */
+	SORT_LEAST = 64,  /* at least: one warp of pairs */
+	CHUNK_MOST = 64,  /* most entries that one thread adds */
+	CHUNK_LEAST =
+		16, /* at least: each launch has an eighth of the entries of the previous one */
+	WALK_MOST = 256, /* elements of a sum that one thread runs, if there are few of them */
 	KEY_BITS = 63,
 };
 
-/* Does the place depend on index i of the result? `loads`: those that computed indices make. */
+/* Does the target depend on index i of the result? `loads`: computed indices come from loads. */
 static bool
 place_needs(const struct cuda_text *t, const struct scheme_op *o, uint32_t loads, int i)
 {
@@ -38,7 +39,7 @@ place_needs(const struct cuda_text *t, const struct scheme_op *o, uint32_t loads
 	return false;
 }
 
-/* The classes of the result on which the place depends. */
+/* The classes of the result on which the target depends. */
 static uint32_t
 place_classes(const struct cuda_text *t, const struct scheme_op *o)
 {
@@ -53,7 +54,7 @@ place_classes(const struct cuda_text *t, const struct scheme_op *o)
 	return set;
 }
 
-/* Opens a block that runs where the place is inside. */
+/* Opens a block that is executed if the target is inside. */
 static void
 open_inside(struct cuda_text *t, const struct scheme_op *o)
 {
@@ -62,7 +63,7 @@ open_inside(struct cuda_text *t, const struct scheme_op *o)
 	cuda_block(t, "if (%s)", test ? test : "true");
 }
 
-/* The number of the target row: all computed indices as one, row-major. */
+/* The number of the target row: all computed indices as one number, row-major. */
 static char *
 target_text(struct cuda_text *t, const struct scheme_op *o)
 {
@@ -79,7 +80,7 @@ target_text(struct cuda_text *t, const struct scheme_op *o)
 	return text;
 }
 
-/* The computed indices of the target row with that number, once for each. */
+/* The computed indices of the target row with that number, once each. */
 static void
 declare_indices(struct cuda_text *t, const struct scheme_op *o, const char *number)
 {
@@ -144,10 +145,10 @@ struct by_number {
 	struct cuda_space batch, source, kept; /* on which the place depends; with what is summed;
 						  columns: the rest of the result */
 	int64_t targets;                       /* rows of the result for one index of the batch */
-	int64_t rows;          /* of all; this number: no row, what goes there is dropped */
-	int position;          /* bits of a key that hold the position */
-	int chunk;             /* entries that a thread adds */
-	const char *key[2];    /* names of the buffers of keys */
+	int64_t rows;                          /* total; this row number means "dropped" */
+	int position;                          /* bits of a key that hold the position */
+	int chunk;                             /* entries that a thread adds */
+	const char *key[2];                    /* names of the buffers of keys */
 	const char *row, *sum; /* the beginning of the names of a launch's entries */
 };
 
@@ -185,7 +186,7 @@ by_number(struct cuda_text *t, const struct scheme_op *o, uint32_t batch)
 	return b;
 }
 
-/* A function of the position of a source row: the number of its target row. */
+/* Writes a function of the position of a source row: the number of its target row. */
 static void
 declare_target(struct cuda_text *t, const struct by_number *b)
 {
@@ -208,7 +209,7 @@ declare_target(struct cuda_text *t, const struct by_number *b)
 	kernel_line(&t->w, "};");
 }
 
-/* The keys, sorted tile by tile. */
+/* Sorts the keys of each tile. */
 static void
 write_keys(struct cuda_text *t, const struct by_number *b, int64_t tile)
 {
@@ -262,7 +263,7 @@ write_sort(struct cuda_text *t, const struct by_number *b)
 	return b->key[buffer];
 }
 
-/* Functions of an entry of the first launch: the row that it goes to, and what is added there. */
+/* Functions of an entry of the first launch: its target row, and the value to add. */
 static void
 declare_sources(struct cuda_text *t, const struct by_number *b, const char *key)
 {
@@ -280,7 +281,7 @@ declare_sources(struct cuda_text *t, const struct by_number *b, const char *key)
 	kernel_line(&t->w, "};");
 }
 
-/* The same of a later launch: the sums of the one before. */
+/* The same for a later launch: its entries are the sums of the previous one. */
 static void
 declare_sums(struct cuda_text *t, const struct by_number *b, int level)
 {
@@ -291,7 +292,8 @@ declare_sums(struct cuda_text *t, const struct by_number *b, int level)
 		cuda_type(b->o), b->sum, level, b->kept.size);
 }
 
-/* How sums are added, and where they go: to the result, and to entries of launch `level` + 1. */
+/* How sums are added, and where they are stored: in the result, and in the entries of launch
+ * `level` + 1. */
 static void
 declare_ends(struct cuda_text *t, const struct by_number *b, int level, bool last)
 {
@@ -321,7 +323,7 @@ declare_ends(struct cuda_text *t, const struct by_number *b, int level, bool las
 	kernel_line(&t->w, "};");
 }
 
-/* A launch over n entries: the sorted sources, or the sums of the launch before. */
+/* A launch over n entries: the sorted sources, or the sums of the previous launch. */
 static void
 write_sums(struct cuda_text *t, const struct by_number *b, int64_t n, int level, const char *key)
 {
@@ -367,7 +369,7 @@ write_by_number(struct cuda_text *t, const struct by_number *b)
 	}
 }
 
-/* Are rows sorted? Else each thread finds what goes to its elements. */
+/* Are rows sorted? If not, each thread finds the sources of its elements. */
 static bool
 is_by_number(const struct by_number *b)
 {
@@ -378,7 +380,7 @@ is_by_number(const struct by_number *b)
 	return b->batch.n == 0 || (sum > WALK_MOST && b->batch.size * b->kept.size < CUDA_THREADS);
 }
 
-/* The whole result as what the reduction starts with. */
+/* Fills the whole result with the identity of the reduction. */
 static void
 write_fill(struct cuda_text *t, const struct scheme_op *o)
 {

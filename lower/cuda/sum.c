@@ -1,5 +1,5 @@
-/* What a thread sums on CUDA. A long sum of floats is cut as on the host: what a float has taken is
- * added to a double after each SCHEME_SUM_BLOCK elements, whatever the element type. */
+/* Sums of one thread on CUDA. A long sum of floats is cut as on the host: the partial sum in a
+ * float is added to a double after each SCHEME_SUM_BLOCK elements, whatever the element type. */
 #include "lower/cuda/text.h"
 
 #include <inttypes.h>

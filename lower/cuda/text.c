@@ -1,4 +1,4 @@
-/* The parts that all shapes of CUDA kernels are made of. */
+/* The parts from which all shapes of CUDA kernels are made. */
 #include "lower/cuda/text.h"
 
 #include "ir/base/vec.h"
@@ -94,7 +94,7 @@ cuda_unflatten(struct cuda_text *t, const struct cuda_space *space, const char *
 const char *
 cuda_index_type(int64_t n)
 {
-	/* A step of the grid behind the last element must not wrap around. */
+	/* A step of the grid beyond the last element must not wrap around. */
 	return n <= INT32_MAX ? "uint32_t" : "uint64_t";
 }
 
@@ -192,7 +192,7 @@ cuda_need(const struct cuda_text *t, bool *need, int i)
 	}
 }
 
-/* Is op i one that cuda_pointwise writes? */
+/* Does cuda_pointwise write op i? */
 static bool
 is_pointwise(const struct cuda_text *t, int stage, const bool *need, int i)
 {
@@ -220,7 +220,7 @@ store_pointwise(struct cuda_text *t, const struct scheme_op *o)
 	const char *first = cuda_first_iteration(t, o);
 
 	if (first && t->in_place)
-		return; /* others still read what it would overwrite: see flat.c */
+		return; /* other threads still read what it would overwrite: see flat.c */
 	if (first)
 		cuda_block(t, "if (%s)", first);
 	kernel_store(&t->w, o);

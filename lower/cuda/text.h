@@ -8,12 +8,12 @@
  *     DOPT_KERNEL(k3_1, k3_args, 256) { ... }     { launch k3_0; matrix product; launch k3_1 }
  *
  *     kernel.c    segments of the scheme -> which of the shapes below
- *     flat.c      no reduction: a thread an element, 16 bytes at a time where that fits
+ *     flat.c      no reduction: a thread per element, 16 bytes at a time if that fits
  *     tile.c      the same where operands are walked across: tiles in shared memory
- *     reduce.c    one stage: a warp, a block or a thread a result; sums may be cut
- *     rows.c      several stages: a warp or a block an outer iteration, rows in shared memory
- *     scatter.c   results at places that data give: sorted by place, summed in equal chunks
- *     scan.c      sums up to each element: a block, a warp or a thread a row
+ *     reduce.c    one stage: a warp, a block or a thread per result; sums may be cut
+ *     rows.c      several stages: a warp or a block per outer iteration, rows in shared memory
+ *     scatter.c   positions given by data: sorted by position, summed in equal chunks
+ *     scan.c      prefix sums: a block, a warp or a thread per row
  *     order.c     sort and topk
  *     conv.c      convolutions for the library
  *     gemm.c      products for the library, with bias and relu as its epilogue
@@ -32,12 +32,12 @@
 enum cuda_limit {
 	CUDA_LANES = 32,        /* of a warp */
 	CUDA_BLOCK = 256,       /* threads of most blocks: eight of them fill a multiprocessor */
-	CUDA_BLOCK_MOST = 1024, /* what the hardware allows */
+	CUDA_BLOCK_MOST = 1024, /* limit of the hardware */
 	CUDA_GROUPS = 1056,     /* blocks that fill a large device: 132 multiprocessors of an H100,
 				   eight each */
 	CUDA_THREADS = 132 * 1024, /* threads that hide its memory's latency */
-	CUDA_GRID = 1 << 20,       /* blocks at most: more loop */
-	CUDA_CHUNKS = 1024,        /* parts of one sum at most: what the second launch adds up */
+	CUDA_GRID = 1 << 20,       /* blocks at most: threads loop over the rest */
+	CUDA_CHUNKS = 1024,        /* parts of one sum at most, which the second launch adds up */
 	CUDA_CHUNK_LEAST = 32,     /* elements a thread adds at least before sums are split */
 	CUDA_SHARED = 44 << 10,    /* row buffers of a block: 48 KB need no opt-in, the rest is for
 				      reductions */
@@ -46,7 +46,7 @@ enum cuda_limit {
 	CUDA_TILE = 128,  /* rows and columns of a product that a block of the library computes */
 	CUDA_TILES = 264, /* tiles that fill a large device: two a multiprocessor */
 	CUDA_PARTS_MOST =
-		32 << 20, /* bytes of the parts of a sum of products: as the library's workspace */
+		32 << 20, /* bytes of the parts of a sum of products, as the library's workspace */
 };
 
 static inline int64_t
@@ -62,34 +62,34 @@ struct cuda_space {
 	int64_t size; /* product */
 };
 
-/* A pointer into the scratch of the op at work. */
+/* A pointer into the scratch of the current op. */
 struct cuda_pointer {
 	char *name;
 	const char *type;
 	int64_t offset;
 };
 
-/* A kernel whose body is written. */
+/* A kernel whose body is complete. */
 struct cuda_body {
 	char *text; /* from malloc */
 	int threads;
 };
 
 struct cuda_text {
-	struct kernel_text w; /* w.out: the body of the kernel at work */
+	struct kernel_text w; /* w.out: the body of the current kernel */
 	struct cuda_sources *src;
 	struct scheme *s;
-	const struct scheme_segment *g; /* at work */
+	const struct scheme_segment *g; /* being written */
 	const char *name;               /* of the op's launch function */
-	FILE *host;                     /* its statements */
+	FILE *host;                     /* the statements of that function */
 	bool in_place, aligned;
 	uint32_t space; /* classes of a flat kernel */
 	struct cuda_pointer *pointer;
 	int npointers;
-	int64_t scratch; /* bytes that are taken */
+	int64_t scratch; /* bytes allocated so far */
 	struct cuda_body *body;
 	int nbodies;
-	char *text; /* behind w.out */
+	char *text; /* the buffer of w.out */
 	size_t text_size;
 };
 
@@ -109,7 +109,7 @@ uint32_t cuda_all(const struct scheme_segment *g);
 /* Declares i<c> for the classes of a space from the flat index variable `flat`. */
 void cuda_unflatten(struct cuda_text *t, const struct cuda_space *space, const char *flat);
 
-/* The unsigned type of a flat index below n. */
+/* The unsigned type for flat indices below n. */
 const char *cuda_index_type(int64_t n);
 
 /* A block: its head and " {"; its end. */
@@ -119,40 +119,41 @@ void cuda_end(struct cuda_text *t);
 /* The block of a loop over n elements, `at`, by all threads of blocks of CUDA_BLOCK. */
 void cuda_open_threads(struct cuda_text *t, int64_t n);
 
-/* f<out>, a buffer of f32 (of f64 for that) in which a sum that is made in memory, the result of op o, is accumulated, in
- * so many parts: where it is, in the launch function. The kernel that adds them up in order and rounds to the result. */
+/* f<out>, a buffer of f32 (f64 for f64) in `parts` parts, in which the sum that op o makes in
+ * memory is accumulated: its address in the launch function. The kernel that adds up the parts in
+ * order and rounds to the result. */
 const char *cuda_open_wide(struct cuda_text *t, const struct scheme_op *o, int64_t parts);
 void cuda_close_wide(struct cuda_text *t, const struct scheme_op *o, int64_t parts);
 
-/* Is the element of op o's result written to memory or a row? */
+/* Is the element of op o's result written to memory or to a row? */
 bool cuda_is_stored(const struct cuda_text *t, const struct scheme_op *o);
 
 /*
- * In a kernel over more loops than op o's result has, the first iteration of the others writes it:
- * the condition; NULL: every iteration writes an element of its own.
+ * In a kernel over more loops than op o's result has, the first iteration of the other loops writes
+ * it: the condition for that; NULL: every iteration writes an element of its own.
  */
 char *cuda_first_iteration(struct cuda_text *t, const struct scheme_op *o);
 
-/* Marks op `i` of the scheme, and those of its stage whose locals it reads. `need` has an entry an
- * op. */
+/* Marks op `i` of the scheme, and the ops of its stage whose locals it reads. `need` has one entry
+ * per op. */
 void cuda_need(const struct cuda_text *t, bool *need, int i);
 
 /* A cleared array for `need`. */
 bool *cuda_need_none(struct cuda_text *t);
 
-/* Writes the ops of a stage that are needed and reduce nothing, with their stores where `store`. */
+/* Writes the ops of a stage that are needed and reduce nothing; with `store` also their stores. */
 void cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store);
 
 /*
- * The stores alone, behind sums of the same loops: a result may lie where an operand does that they
+ * The stores alone, after the sums over the same loops: a result may lie on an operand that they
  * read.
  */
 void cuda_store_pointwise(struct cuda_text *t, int stage, const bool *need);
 
 /*
- * The ops without loops, at the start of a kernel: all threads compute them. Their results are
- * written by a kernel of its own behind the others, because they may lie where the others'
- * prologues read.
+ * The ops without loops, at the start of a kernel: all threads compute them. A separate kernel
+ * after the others writes their results, because these may lie where the prologues of the others
+ * read.
  */
 void cuda_prologue(struct cuda_text *t, bool store);
 void cuda_prologue_results(struct cuda_text *t);
@@ -161,7 +162,7 @@ void cuda_prologue_results(struct cuda_text *t);
 void cuda_accumulate(
 	struct cuda_text *t, const struct scheme_op *o, const char *to, const char *value);
 
-/* A loop of a thread over what it reduces: at = first, first + step ... below end. */
+/* A loop of one thread over reduced elements: at = first, first + step ... below end. */
 struct cuda_sum {
 	const struct scheme_op *const *op; /* their accumulators are v<out> */
 	int nops;
@@ -174,7 +175,7 @@ struct cuda_sum {
 void cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x);
 void cuda_close_sum(struct cuda_text *t, const struct cuda_sum *x);
 
-/* Reduces v<out> over a group of lanes: a warp, or a block with `room`. All lanes get it. */
+/* Reduces v<out> over a group of `lanes` lanes: a warp, or a block. All lanes get the result. */
 void cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes);
 
 /* Type in which op o's result is computed. */
@@ -184,30 +185,30 @@ const char *cuda_type(const struct scheme_op *o);
 char *cuda_printf(struct cuda_text *t, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Where a tensor lies, as a C expression of the launch function. */
+/* The address of a tensor, as a C expression of the launch function. */
 char *cuda_host_pointer(struct cuda_text *t, int tensor);
 
 /* The shapes of kernels. */
 void cuda_flat(struct cuda_text *t);
-/* A kernel over t->space by tiles; false, and nothing written, where that is of no use. */
+/* Writes a kernel over t->space by tiles; false, and nothing is written, where tiles do not
+ * help. */
 bool cuda_tile(struct cuda_text *t);
 void cuda_reduce(struct cuda_text *t);
 void cuda_rows(struct cuda_text *t);
 void cuda_scatter(struct cuda_text *t);
 void cuda_scan(struct cuda_text *t);
 void cuda_order(struct cuda_text *t);
-/* The product of segment `i`; returns how many segments it has done: 2 where the next one is its
+/* Writes the product of segment `i`; returns the number of segments done: 2 if the next one is its
  * epilogue. */
 int cuda_gemm(struct cuda_text *t, int i);
 
-/* The convolution of the segment at work by a library; false, and nothing written, where it has
- * none.
- */
+/* Writes the current segment's convolution as a library call; false, and nothing is written, if the
+ * library has none. */
 bool cuda_conv(struct cuda_text *t);
 
 /*
- * Writes the kernel that ends reductions which were cut: result[kept] = the `count` values at
- * part<tensor>[number * kept.size + kept], in order.
+ * Writes the kernel that completes reductions that were cut into parts: result[kept] = the `count`
+ * values at part<tensor>[number * kept.size + kept], combined in order.
  */
 struct cuda_parts {
 	const struct scheme_op *const *op;

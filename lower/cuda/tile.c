@@ -1,9 +1,9 @@
 /*
  * Segments without reductions in which some operands are walked across: along the innermost loop l
- * their elements are far apart, along another loop c they are neighbours. A block takes tiles of 32
- * x 32 iterations of c and l: it reads those operands along c into shared memory, and after a
- * barrier computes and writes along l, so that neighbouring threads meet neighbouring elements both
- * times.
+ * their elements are far apart, along another loop c they are adjacent. A block processes tiles of
+ * 32 x 32 iterations of c and l: it reads those operands along c into shared memory, and after a
+ * barrier computes and writes along l, so that neighbouring threads access neighbouring elements
+ * both times.
  */
 #include "lower/cuda/text.h"
 
@@ -14,17 +14,17 @@ enum {
 	TILE = 32, /* as wide as a warp */
 	TILE_ROWS = CUDA_BLOCK / TILE,
 	TILE_LEAST = 16,   /* shorter loops fill less than half of a tile */
-	TILE_OPERANDS = 4, /* whose tiles fit shared memory at eight bytes an element */
+	TILE_OPERANDS = 4, /* whose tiles fit shared memory with eight bytes per element */
 };
 
 struct tiles {
 	int along, across; /* classes l and c */
 	int n;
-	char *element[TILE_OPERANDS]; /* text of what a tile holds */
+	char *element[TILE_OPERANDS]; /* text of the element in a tile */
 	const char *type[TILE_OPERANDS];
 };
 
-/* Is load j of op o one that memory gives, with an address that loops alone decide? */
+/* Is load j of op o a load from memory whose address depends on loops alone? */
 static bool
 is_load(const struct cuda_text *t, const struct scheme_op *o, int j)
 {
@@ -41,7 +41,8 @@ is_across(const struct cuda_text *t, const struct scheme_op *o, int j, int along
 	       scheme_stride(t->s, o, j, across) == 1;
 }
 
-/* Does class `across` make every load that is walked across contiguous, and is there one? */
+/* Does class `across` make every load that is walked across contiguous, and is there such a
+ * load? */
 static bool
 fits(const struct cuda_text *t, int along, int across)
 {
@@ -79,7 +80,7 @@ tile_element(struct kernel_text *w, const struct scheme_op *o, int j)
 	return NULL;
 }
 
-/* The operands that get a tile. */
+/* Finds the operands that get a tile. */
 static void
 collect(struct cuda_text *t, struct tiles *x)
 {
@@ -100,8 +101,8 @@ collect(struct cuda_text *t, struct tiles *x)
 	}
 }
 
-/* The loop over the part of a tile that a warp takes: `rows` is the class of u, `lanes` of the
- * lane. */
+/* The loop over the part of a tile that a warp processes: `rows` is the class of u, `lanes` that of
+ * the lane. */
 static void
 open_tile(struct cuda_text *t, int rows, const char *rows_start, int lanes, const char *lanes_start)
 {
@@ -149,7 +150,7 @@ write_kernel(struct cuda_text *t, struct tiles *x)
 	cuda_open(t);
 	cuda_prologue(t, false);
 	collect(t, x);
-	for (int i = 0; i < x->n; i++) /* a column more: no two rows of a column share a bank */
+	for (int i = 0; i < x->n; i++) /* one more column avoids bank conflicts */
 		kernel_line(&t->w, "__shared__ %s tile%d[%d][%d];", x->type[i], i, TILE, TILE + 1);
 	cuda_block(t, "for (%s unit = blockIdx.x; unit < %" PRId64 "; unit += gridDim.x)", type,
 		units);

@@ -1,5 +1,5 @@
 /*
- * The host target: kernels.h and kernels_N.c with one C function a kernel (equal kernels share
+ * The host target: kernels.h and kernels_N.c with one C function per kernel (equal kernels share
  * one), step.c with the step function, the tables and main.
  */
 #include "lower/host/host.h"
@@ -19,7 +19,7 @@ enum {
 	HOST_KERNELS_A_FILE = 40
 }; /* a file compiles in about a second; files compile side by side */
 
-/* One function; `text` is its body with a fixed name, which tells equal ones. */
+/* One function; `text` is its body with a fixed name, which identifies equal functions. */
 struct function {
 	char *text, *name;
 };
@@ -34,7 +34,7 @@ struct host {
 	FILE *header, *kernels, *step;
 };
 
-/* The function as it would be named "K", to compare with others. */
+/* The function with the fixed name "K", to compare it with others. */
 static char *
 nameless(const struct host *h, const struct lower_action *a, struct kernel_args *args)
 {
@@ -81,7 +81,7 @@ open_kernels(struct host *h)
 	return true;
 }
 
-/* Writes the kernel of an action unless an equal one is there. */
+/* Writes the kernel of an action unless an equal one exists. */
 static bool
 write_kernel(struct host *h, const struct lower_action *a)
 {
@@ -130,7 +130,7 @@ write_sum(struct host *h, enum ir_dtype t)
 	talloc_free(head);
 }
 
-/* What sums over time need: a function for each element type. */
+/* The functions for sums over time: one for each element type. */
 static bool
 write_sums(struct host *h)
 {

@@ -7,7 +7,7 @@
 
 /*
  * Writes kernels.h, kernels_0.c ... and step.c of a checked plan into `folder`. `nfiles` receives
- * the number of kernel files. Reports and returns false where a file cannot be written.
+ * the number of kernel files. Reports and returns false if a file cannot be written.
  */
 bool host_write(
 	const struct lower_plan *p, const struct lower_options *o, const char *folder, int *nfiles);

@@ -1,4 +1,4 @@
-/* What actions touch. */
+/* The buffers that actions read and write. */
 #include "lower/plan/plan.h"
 
 struct list {

@@ -1,4 +1,5 @@
-/* Ops in order of issue as actions: kernels, copies, sums over time, collectives, loops. */
+/* Converts the ops, in order of issue, to actions: kernels, copies, sums over time, collectives,
+ * loops. */
 #include "ir/base/vec.h"
 #include "lower/plan/build.h"
 
@@ -23,7 +24,7 @@ place_of(const struct ir_module *m, const struct ir_type *t, int axis)
 	return ir_axis_place(&m->axis[axis], t->axis[axis].order);
 }
 
-/* Only places that hold a result compute it. Along the axis `but` (-1: none) all take part. */
+/* Only ranks that hold a result compute it. Along the axis `but` (-1: none) all take part. */
 static struct lower_guard
 guard_but(const struct ir_module *m, const struct ir_op *op, int but)
 {
@@ -49,7 +50,7 @@ guard_of(const struct ir_module *m, const struct ir_op *op)
 	return guard_but(m, op, -1);
 }
 
-/* Only places that hold the value copy it. */
+/* Only ranks that hold the value copy it. */
 static struct lower_guard
 guard_of_value(const struct ir_module *m, const struct ir_value *v)
 {
@@ -126,8 +127,8 @@ add_kernel(struct plan_build *b, const struct ir_op *op)
 }
 
 /*
- * A parallelization op on a time axis, one operand. What takes a slice is a copy in every
- * iteration; what puts slices together or sums them up is complete when the loop is.
+ * A parallelization op with one operand on a time axis. Ops that take a slice are copies in every
+ * iteration; ops that combine or sum slices are complete when the loop is.
  */
 static void
 add_time_op(struct plan_build *b, const struct ir_op *op, int r, int axis)
@@ -206,7 +207,7 @@ fill_buf(const struct lower_plan *p, const struct ir_op *op, int r, int axis,
 		fill_slice(m, from, -1, x);
 }
 
-/* Bytes of the message: the larger side of every buffer. */
+/* Bytes of the message: for each buffer the larger side. */
 static uint64_t
 message_bytes(const struct ir_module *m, const struct ir_op *op)
 {
@@ -220,7 +221,7 @@ message_bytes(const struct ir_module *m, const struct ir_op *op)
 	return sum;
 }
 
-/* What could not be made in the row of a message is copied into it. */
+/* Copies operands that could not be made in the row of a message into it. */
 static void
 add_packs(struct plan_build *b, const struct ir_op *op)
 {
@@ -271,7 +272,7 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
 	}
 	struct cell_message m;
-	if (lower_is_message(p, c, &m)) /* several are on their way */
+	if (lower_is_message(p, c, &m)) /* several may be in flight */
 		c->time |= issue_loop_of(b->order, op)->over;
 	if (c->in_row)
 		add_packs(b, op);
@@ -282,7 +283,7 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 	a->guard = guard_but(p->module, op, axis);
 }
 
-/* An offload or reload: each operand is copied on its own. */
+/* An offload or reload: each operand is copied by itself. */
 static void
 add_transfer(struct plan_build *b, const struct ir_op *op)
 {
@@ -319,7 +320,7 @@ add_parallel(struct plan_build *b, const struct ir_op *op)
 	if (p->module->axis[axis].time) {
 		for (int r = 0; r < op->nresults; r++)
 			add_time_op(b, op, r, axis);
-	} else if (!storage_is_message(p->module, op)) { /* a slice of what is there */
+	} else if (!storage_is_message(p->module, op)) { /* a slice of an existing value */
 		const struct ir_type *slice = op->result[0].type;
 		add_copy(p, op, moment_of(b, op), value_number(p, ir_operand(op, 0)),
 			value_number(p, &op->result[0]),
@@ -330,7 +331,7 @@ add_parallel(struct plan_build *b, const struct ir_op *op)
 	}
 }
 
-/* The storage has a copy of an output whose place gets another value before the step is over. */
+/* The storage has a copy of an output whose buffer is overwritten before the end of the step. */
 static void
 add_output(struct plan_build *b, const struct ir_op *op)
 {
@@ -361,15 +362,15 @@ add_op(struct plan_build *b, const struct ir_op *op)
 }
 
 /*
- * New values that were not made in place are copied behind everything else. Those that lie in
- * another param's buffer go through a buffer of their own first, as that param may get its new
- * value too.
+ * New values that were not made in place are copied after all other actions. Those that lie in
+ * another param's buffer go through a temporary buffer first, as that param may get its new value
+ * too.
  */
 static void
 add_updates(struct plan_build *b)
 {
 	struct lower_plan *p = b->p;
-	/* The copies on their way, by position of the update. */
+	/* The temporary copies, by position of the update. */
 	int32_t *between = ARRAY_NEW(p, int32_t, b->order->n);
 
 	for (int pass = 0; pass < 2; pass++) {

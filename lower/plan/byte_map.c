@@ -9,13 +9,13 @@
 
 enum {
 	WORD_BITS = 64,
-	MAX_LEVELS = 6, /* 64^6 > 2^32: more than the offsets that 32 bits count */
+	MAX_LEVELS = 6, /* 64^6 > 2^32: more than the number of offsets, which has 32 bits */
 };
 
 struct byte_map {
 	uint64_t *offset; /* [n], ascending, each once, the first is 0 */
 	uint32_t n;
-	int32_t *owner; /* [n] of the segment that starts there */
+	int32_t *owner; /* [n] owner of the segment that starts there */
 	/* Bit i of level 0: a segment starts at i. Bit i of level k + 1: word i of level k is not
 	 * 0. The last level is one word. Every level has a word of zeros after its last. */
 	uint64_t *level[MAX_LEVELS];
@@ -45,7 +45,7 @@ has_bit(const struct byte_map *m, uint32_t i)
 	return m->level[0][i / WORD_BITS] >> i % WORD_BITS & 1;
 }
 
-/* The first bit at `i` or after it that is set: the last one of the map always is. */
+/* The first set bit at or after `i`: the last bit of the map is always set. */
 static uint32_t
 bit_from(const struct byte_map *m, uint32_t i)
 {
@@ -63,7 +63,7 @@ bit_from(const struct byte_map *m, uint32_t i)
 	return m->n - 1;
 }
 
-/* The last bit at `i` or before it that is set: bit 0 always is. */
+/* The last set bit at or before `i`: bit 0 is always set. */
 static uint32_t
 bit_to(const struct byte_map *m, uint32_t i)
 {
@@ -127,7 +127,7 @@ byte_map_range(const struct byte_map *m, uint64_t begin, uint64_t end)
 	return (struct byte_range){number_of(m, begin), number_of(m, end)};
 }
 
-/* A segment starts there from now on, of the owner that the byte has. */
+/* Starts a segment there, with the current owner of the byte. */
 static void
 split(struct byte_map *m, uint32_t at)
 {

@@ -3,7 +3,7 @@
 
 #include "ir/base/alloc.h"
 
-/* What views show. In the order of the text an operand comes before its users. */
+/* The values that views show. In the order of the text an operand comes before its users. */
 static void
 find_roots(struct check *c)
 {

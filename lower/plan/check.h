@@ -1,35 +1,35 @@
 /*
  * What the files of the plan checker share. docs/checking.md says what they prove and why that is
- * enough.
+ * sufficient.
  *
- *     shape        every number is an index of what it numbers: the others may follow it
- *     values       buffers are as large as their values; each has the role of what is in it
- *     actions      each action does its op, on the ranks that hold the result, once an iteration
- *     bands        what a matrix product leaves out is 0, or nobody depends on it
+ *     shape        every number is a valid index, so the other parts may follow it
+ *     values       buffers are as large as their values; each has the role of its content
+ *     actions      each action does its op, on the ranks that hold the result, once per iteration
+ *     bands        elements that a matrix product leaves out are 0, or no result depends on them
  *     collectives  each field follows from the types; all ranks post the same in the same order;
  *                  transfers likewise
  *     memory       runs the actions on a model of the arena
- *     cells        in loops with a schedule, slots are used in turn, and no stage waits for ever
+ *     cells        in loops with a schedule, slots are reused in turn, and no stage deadlocks
  */
 #ifndef LOWER_CHECK_H
 #define LOWER_CHECK_H
 
 #include "lower/plan/plan.h"
 
-/* Beyond any arena. */
+/* An address beyond any arena. */
 #define CHECK_HOST_BASE ((uint64_t)1 << 62)
 
-enum { CHECK_MAX_FAULTS = 20 }; /* that are reported: a broken plan is broken everywhere */
+enum { CHECK_MAX_FAULTS = 20 }; /* errors reported at most: a broken plan has many */
 
 struct check {
 	const struct lower_plan *p;
 	struct diag *diag;
-	int32_t *root; /* [nvalues]: the value whose bytes an entry shows: itself, or of a view its
-			  operand's; of an entry without a value -1 */
+	int32_t *root; /* [nvalues]: the value whose bytes an entry shows: its own value, or for a
+		        * view the operand's; -1 for an entry without a value */
 	unsigned faults;
 };
 
-/* Reports a fault at an op (NULL: nowhere). */
+/* Reports a fault at an op (NULL: without a location). */
 #define FAULT(c, from, ...)                                                                        \
 	((c)->faults++ < CHECK_MAX_FAULTS                                                          \
 			? diag_error((c)->diag, check_loc(from), "lowered plan: " __VA_ARGS__)     \
@@ -56,14 +56,14 @@ check_buffer_name(const struct lower_plan *p, int buffer)
 	return v && v->name ? v->name : "(unnamed)";
 }
 
-/* The number of a value's entry; -1: it has none. */
+/* The number of a value's entry; -1: the value has none. */
 static inline int32_t
 check_number(const struct lower_plan *p, const struct ir_value *v)
 {
 	return (int32_t)storage_number(p->storage, v);
 }
 
-/* Which result of the op the entry is of, or -1. */
+/* The number of the op's result that the entry stands for, or -1. */
 static inline int
 check_result_of(const struct lower_plan *p, const struct ir_op *op, int32_t value)
 {
@@ -79,19 +79,20 @@ check_axis(const struct ir_op *op)
 	return (int)ir_attr_int(op, "axis", 0);
 }
 
-/* The axes of a set over which there is more than one iteration. */
+/* The axes of a set that have more than one iteration. */
 uint32_t check_long_axes(const struct ir_module *m, uint32_t axes);
 
 /* Is every result of the op its operand, byte for byte, on every rank and in every iteration? */
 bool check_is_view(const struct ir_module *m, const struct ir_op *op);
 
-/* Is the op a collective: does a rank get bytes of another? */
+/* Is the op a collective: does a rank receive bytes from another? */
 bool check_is_collective(const struct ir_module *m, const struct ir_op *op);
 
-/* Where a buffer begins: host memory has addresses of its own, beyond those of the arena. */
+/* The address of a buffer: buffers in host memory have addresses beyond those of the arena. */
 uint64_t check_address(const struct storage_buffer *b);
 
-/* Ranks of one home, see storage.h, have the same buffers. How many homes there are; is a buffer there? */
+/* The ranks of one home, see storage.h, have the same buffers. The number of homes; does a home
+ * have the buffer? */
 static inline int32_t
 check_homes(const struct lower_plan *p)
 {
@@ -107,7 +108,7 @@ check_here(const struct storage_buffer *b, int32_t home)
 /* Is the op computed by a kernel? */
 bool check_is_kernel(const struct ir_module *m, const struct ir_op *op);
 
-/* Parts of lower_check. The others may follow numbers only after the first one found no fault. */
+/* The parts of lower_check. The others may follow indices only if the first one found no fault. */
 void check_shape(struct check *c);
 void check_values(struct check *c);
 void check_actions(struct check *c);

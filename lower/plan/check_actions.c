@@ -1,7 +1,7 @@
 /*
- * Each op is done by the actions that do it, once an iteration of the loops that its types ask for,
- * on all ranks that hold a result and on no others where that can be told; copies move what the
- * layouts say, inside of what they move it from and to.
+ * Each op is done by its actions, once per iteration of the loops that its types require, on all
+ * ranks that hold a result and on no others where that can be determined; copies move what the
+ * layouts require, within the bounds of their source and target.
  */
 #include "lower/plan/check.h"
 
@@ -11,9 +11,9 @@
 
 struct walk {
 	struct check *c;
-	const struct issue_loop *loop; /* the one that is open, or NULL */
-	int32_t last;                  /* moment of the action before */
-	int kernels, moves;            /* so far: numbers of their rows */
+	const struct issue_loop *loop; /* the current loop, or NULL */
+	int32_t last;                  /* moment of the previous action */
+	int kernels, moves;            /* so far: indices of their rows */
 	bool *done;                    /* [nvalues] a result was made */
 };
 
@@ -27,9 +27,9 @@ check_long_axes(const struct ir_module *m, uint32_t axes)
 }
 
 /*
- * The same question as storage_is_view in ir/memory/share.c, answered once more, and from the types
- * alone. This repetition is on purpose: a checker that asked what made the plan would repeat its
- * mistakes.
+ * The same question as storage_is_view in ir/memory/share.c, answered independently, from the types
+ * alone. The duplication is on purpose: a checker that called the planner's function would repeat
+ * its mistakes.
  */
 bool
 check_is_view(const struct ir_module *m, const struct ir_op *op)
@@ -45,7 +45,7 @@ check_is_view(const struct ir_module *m, const struct ir_op *op)
 			      to = op->result[0].type->axis[axis];
 	if (m->axis[axis].size == 1)
 		return true;
-	/* What is there once in time is there for whoever comes after. */
+	/* A value that exists once over time is available to all later ops. */
 	if (m->axis[axis].time)
 		return from.kind == IR_SINGLE && (to.kind == IR_SINGLE || to.kind == IR_COPIED);
 	return from.kind == IR_SINGLE && to.kind == IR_SINGLE &&
@@ -112,7 +112,7 @@ holds(const struct ir_module *m, const struct ir_type *t, int axis, unsigned pla
 	return t->axis[axis].kind == IR_SINGLE && place_of(m, t, axis) == place;
 }
 
-/* What is written is written on all ranks that hold it. */
+/* A written value must be written on all ranks that hold it. */
 static void
 check_written(
 	struct walk *w, const struct lower_action *a, const struct ir_type *t, const char *what)
@@ -128,7 +128,8 @@ check_written(
 				g->place[i]);
 }
 
-/* What all results of an op have in common is asked for: other ranks hold no operands to read. */
+/* If all results of an op exist at one coordinate of an axis only, its action has a guard for it:
+ * other ranks hold no operands to read. */
 static void
 check_needless(struct walk *w, const struct lower_action *a)
 {
@@ -148,7 +149,7 @@ check_needless(struct walk *w, const struct lower_action *a)
 	}
 }
 
-/* A result is made by one action. */
+/* A result must be made by exactly one action. */
 static void
 make(struct walk *w, const struct lower_action *a, int32_t value)
 {
@@ -197,8 +198,8 @@ check_whole(struct walk *w, const struct lower_action *a, const struct ir_type *
 }
 
 /*
- * Between a whole and its slice number coord[axis] along a dim, blocks are what lies inside of the
- * dim; a whole has as many of them in a row as the axis has slices.
+ * Between a whole and slice number coord[axis] of it along a dim, a block contains the inner dims;
+ * a whole has one block per slice of the axis in a row.
  */
 static void
 check_slice(struct walk *w, const struct lower_action *a, const struct ir_type *whole,
@@ -221,7 +222,7 @@ check_slice(struct walk *w, const struct lower_action *a, const struct ir_type *
 			m->axis[axis].name);
 }
 
-/* A next value of a param, or a copy of an output: one side has no value of its own. */
+/* A next value of a param, or a copy of an output: one side is not an entry of a value. */
 static void
 check_effect_copy(struct walk *w, const struct lower_action *a)
 {
@@ -311,7 +312,7 @@ check_pack(struct walk *w, const struct lower_action *a)
 		check_whole(w, a, a->op->result[r].type);
 }
 
-/* The guard has no condition on the axis, or the one that the coordinate is `place`. */
+/* The guard has no condition on the axis, or the condition that the coordinate is `place`. */
 static bool
 guard_is(const struct lower_guard *g, int axis, int place)
 {
@@ -326,7 +327,7 @@ guard_is(const struct lower_guard *g, int axis, int place)
 	return n == (place >= 0);
 }
 
-/* The coordinate on the axis of all who hold results of the op; -1: they have several. */
+/* The coordinate on the axis of all ranks that hold results of the op; -1: they differ. */
 static int
 common_place(const struct ir_module *m, const struct ir_op *op, int axis)
 {
@@ -338,9 +339,9 @@ common_place(const struct ir_module *m, const struct ir_op *op, int axis)
 }
 
 /*
- * Along its axis all ranks take part in a collective, or those that do would wait for the others. On
- * another axis those do that hold its results, whole rows of its axis: for others their bytes are
- * free for something else.
+ * Along its axis all ranks take part in a collective, or those that do would wait for the others.
+ * On the other axes the ranks that hold its results take part, in complete rows of its axis: on
+ * other ranks those bytes may be in use for other values.
  */
 static void
 check_post_guard(struct walk *w, const struct lower_action *a)
@@ -348,7 +349,7 @@ check_post_guard(struct walk *w, const struct lower_action *a)
 	const struct lower_coll *coll = &w->c->p->coll[a->coll];
 	const struct ir_module *m = w->c->p->module;
 	struct cell_message message;
-	/* Of a message between stages only the receiver waits, before it reads. */
+	/* For a message between stages only the receiver waits, before it reads. */
 	const int waits =
 		a->kind == LOWER_WAIT && lower_is_message(w->c->p, coll, &message) ? coll->to : -1;
 
@@ -379,7 +380,7 @@ check_post(struct walk *w, const struct lower_action *a)
 			make(w, a, check_number(w->c->p, &a->op->result[r]));
 }
 
-/* The moment at which an action is done; of a wait: what is before the next action. */
+/* The moment at which an action is done; for a wait: the moment before the next action. */
 static int32_t
 moment_of(const struct walk *w, int i)
 {
@@ -395,7 +396,7 @@ moment_of(const struct walk *w, int i)
 	return (int32_t)(a->op->code == OP_update ? 2 * o->n + 1 : 2 * o->position[a->op->id] + 1);
 }
 
-/* All next values are copied in one moment: what a later copy waits for may seem to be before the
+/* All next values are copied at one moment: a wait of a later copy may seem to precede the
  * first. */
 static void
 check_moment(struct walk *w, int i)
@@ -412,7 +413,7 @@ check_moment(struct walk *w, int i)
 	w->last = a->at > w->last ? a->at : w->last;
 }
 
-/* A loop of the actions is a loop of the order of issue. */
+/* A loop of the actions must be a loop of the order of issue. */
 static void
 check_loop_ends(struct walk *w, const struct lower_action *a)
 {
@@ -449,7 +450,8 @@ check_action(struct walk *w, int i)
 	check_needless(w, a);
 }
 
-/* What must be made in the step: all but what is there before it, and constants in kernels. */
+/* Values that must be made in the step: all except those that exist before it, and constants in
+ * kernels. */
 static void
 check_all_done(const struct walk *w)
 {

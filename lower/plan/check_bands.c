@@ -1,14 +1,14 @@
 /*
- * What a matrix product leaves out does not count. The planner derives bands from whole forms
- * (ir/loops/band/); this asks about single elements instead, at the edges of the band in the first
- * and last rows of the blocks that are left out:
+ * Elements that a matrix product leaves out have no effect. The planner derives bands from whole
+ * forms (ir/loops/band/); this checks single elements instead, at the edges of the band in the
+ * first and last rows of the blocks that are left out:
  *
- *     an operand    its element there, computed from positions and constants, is 0; or the kernel
- *                   tests it, and it is the same function of the same elements as the one tested
- *     the result    no op that reads the element depends on it, but to make elements of which the
- *                   same holds
+ *    an operand    its element there, computed from positions and constants, is 0; or the kernel
+ *                  tests it, and it is the same function of the same elements as the one tested
+ *    the result    no op that reads the element depends on it, except to make elements of which
+ *                  the same holds
  *
- * Where only one of the operands of a product is known and 0, the product is 0.
+ * If one operand of a product is known to be 0, the product counts as 0.
  */
 #include "lower/plan/check.h"
 
@@ -18,11 +18,11 @@
 #include <string.h>
 #include <talloc.h>
 
-enum { DEPTH = 200 }; /* ops between an element and what it is made of */
+enum { DEPTH = 200 }; /* most ops between an element and its sources */
 
 struct made {
 	const struct ir_op *op;
-	const struct form *f; /* NULL: none that can be followed */
+	const struct form *f; /* NULL: it cannot be followed */
 };
 
 struct element {
@@ -30,15 +30,15 @@ struct element {
 	int64_t at[IR_MAX_RANK];
 };
 
-/* What an element is, as far as positions and constants tell. */
+/* What is known of an element from positions and constants. */
 struct known {
-	bool is, changed; /* it is `number`; it depends on the changed element */
+	bool is, changed; /* its value is `number`; it depends on the changed element */
 	double number;
 };
 
-/* What was found out of an element, or of two, for one question. */
+/* A cached answer to a question about one element, or about two. */
 struct answer {
-	struct element e, other; /* other.value NULL: of e alone */
+	struct element e, other; /* other.value NULL: about e alone */
 	struct known known;
 	bool same;
 };
@@ -50,7 +50,7 @@ struct look {
 	struct answers VEC(struct answer) answer;
 	const struct ir_op *kernel;
 	const struct scheme_gemm *g;
-	const struct element *changed; /* whose readers are asked; NULL: none */
+	const struct element *changed; /* whose readers are checked; NULL: none */
 };
 
 /* An op at values of its indices. */
@@ -117,7 +117,7 @@ set_indices(const struct form_access *x, const int64_t *from, int64_t *at)
 			at[x->index[d]] = from[d];
 }
 
-/* The same element as its value is outside of the kernel's body, made by an op of its own. */
+/* The same element of the value outside of the kernel's body, made by a separate op. */
 static struct element
 resolved(struct element e)
 {
@@ -157,7 +157,7 @@ is_number(struct known x, double n)
 	return x.is && x.number == n;
 }
 
-/* Functions of known numbers that are exact: of positions, and of 0 and 1. */
+/* Functions of known numbers that are exact: for positions, and for 0 and 1. */
 static struct known
 computed(const struct expr *e, const struct known *x)
 {
@@ -246,7 +246,7 @@ is_outside(const struct band *b, const int64_t *at)
 	return d < b->low || d > b->high;
 }
 
-/* Is it an element of the kernel's operand that a test says is 0? */
+/* Is it an element of the kernel's operand that a test has found to be 0? */
 static bool
 is_tested(const struct look *l, const struct element *e)
 {
@@ -295,7 +295,7 @@ value_at(struct look *l, const struct element *e, int depth)
 	return x;
 }
 
-/* Begins another question. */
+/* Begins a new question. */
 static void
 ask(struct look *l, const struct element *changed)
 {
@@ -303,7 +303,7 @@ ask(struct look *l, const struct element *changed)
 	l->answer.n = 0;
 }
 
-/* --- two elements that are the same function of the same --- */
+/* --- two elements that are the same function of the same elements --- */
 
 static bool same_values(struct look *l, struct element a, struct element b, int depth);
 
@@ -367,7 +367,7 @@ same_values(struct look *l, struct element a, struct element b, int depth)
 
 static bool is_unread(struct look *l, const struct element *e, int depth);
 
-/* Is the element read once, by an op whose other indices have one value? */
+/* Is the element read once, by an op whose other indices have only one value? */
 static bool
 is_read_once(const struct form *f, const struct form_access *x)
 {
@@ -377,7 +377,8 @@ is_read_once(const struct form *f, const struct form_access *x)
 	return true;
 }
 
-/* Does what an op makes of the element not count? Asked at both ends of what it repeats it along. */
+/* Does the op's result not depend on the element? Checked at both ends of the loop that repeats
+ * it. */
 static bool
 is_unread_by(struct look *l, const struct ir_op *op, int j, const struct element *e, int depth)
 {
@@ -425,7 +426,7 @@ is_unread(struct look *l, const struct element *e, int depth)
 
 /* --- bands --- */
 
-/* The product at one element of the matrix of its band: does that not count? */
+/* Is the product at one element of the matrix of its band without effect? */
 static bool
 is_left_out(struct look *l, const struct ir_op *op, const struct form *f, const int64_t *at)
 {
@@ -441,8 +442,8 @@ is_left_out(struct look *l, const struct ir_op *op, const struct form *f, const 
 	return is_number(value_at(l, &e, 0), 0);
 }
 
-/* Elements outside of the band beside it and farthest from it, in row `r`, with the other indices
- * at an end. */
+/* Elements outside of the band, adjacent to it and farthest from it, in row `r`, with the other
+ * indices at an end. */
 static bool
 check_row(struct look *l, const struct ir_op *op, const struct form *f, int row, int col, int64_t r,
 	bool end)
@@ -486,8 +487,8 @@ check_edges(struct look *l, const struct ir_op *op)
 	return true;
 }
 
-/* Is what is outside of a test's band, in line `i`, the same beside the band as where the program
- * looks, at an end of the line? */
+/* In line `i`, are the elements next to a test's band the same as the element that the program
+ * reads, at an end of the line? */
 static bool
 check_line(struct look *l, const struct ir_value *v, const struct band_test *t, int64_t i)
 {
@@ -496,7 +497,7 @@ check_line(struct look *l, const struct ir_value *v, const struct band_test *t, 
 	const int64_t last = v->type->dim[across] - 1;
 
 	for (int side = 0; side < 2; side++) {
-		/* the limit that this end of the line is outside of, if any */
+		/* the limit beyond which this end of the line lies, if any */
 		const bool upper = t->along_columns ? side == 0 : side == 1;
 		const int64_t limit = upper ? t->band.high + 1 : t->band.low - 1;
 		int64_t beside = t->along_columns ? i - limit : i + limit;

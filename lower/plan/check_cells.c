@@ -1,12 +1,14 @@
 /*
- * Loops with a schedule (ir/memory/cells.h): each device does phases of iterations of its stages in an order of its own,
- * and slots are used in turn. What check_memory.c sees of one iteration holds for all if
+ * Loops with a schedule (ir/memory/cells.h): each device does phases of iterations of its stages in
+ * an order of its own, and slots are used in turn. The proof of check_memory.c for one iteration
+ * holds for all if
  *
- *  - a slot is used again only when the iteration before has done with it: what a phase leaves for another one is read
- *    before its device makes what comes next into that slot; what is received is read before the next post of a message
- *    into it. (What is sent is waited for before its slot is written: step.c. What is received and
- *    sent on has a slot for each iteration.)
- *  - what a phase leaves for another one lives during the whole loop;
+ *   - a slot is reused only when the previous iteration is done with it: a value that a phase
+ *     leaves for another one is read before its device makes the next value in that slot; a
+ *     received value is read before the next post of a message into it. (A sent value is waited
+ *     for before its slot is written: step.c. A value that is received and sent on has a slot for
+ *     each iteration.)
+ *  - a value that a phase leaves for another one is live during the whole loop;
  *  - no device waits for ever: the lines are run on a machine of two queues for each, as in
  *    test/lower/plan/deadlock_test.c.
  */
@@ -23,8 +25,8 @@ struct run {
 	struct cell_message *message;
 	uint32_t n; /* messages */
 	struct cell_lines *lines;
-	uint32_t *cell; /* [stages][CELL_PHASES][turns] number of the item in the line */
-	uint32_t *post; /* [n][turns] of what a message posts at the device that it goes to */
+	uint32_t *cell; /* [stages][CELL_PHASES][turns] index of the item in the line */
+	uint32_t *post; /* [n][turns] index of the message's post on the device that receives it */
 };
 
 static uint32_t
@@ -33,12 +35,12 @@ device_of(const struct run *r, uint32_t stage)
 	return ir_axis_place(&r->c->p->module->axis[r->l->stage_axis], (uint16_t)stage);
 }
 
-/* ---- no device waits for ever ---- */
+/* ---- no deadlock ---- */
 
 struct device {
-	uint32_t next; /* item of its line */
+	uint32_t next; /* index of its next item */
 	uint32_t posted, complete;
-	uint32_t *queue; /* of items that are messages */
+	uint32_t *queue; /* items that are messages */
 };
 
 static const struct cell_item *
@@ -59,7 +61,8 @@ is_complete(const struct run *r, const struct device *s, uint32_t device, uint32
 	return false;
 }
 
-/* May the device do its next cell: is what it receives there, and are the slots that it sends from free? */
+/* Can the device do its next cell: has everything that it receives arrived, and are the slots that
+ * it sends from free? */
 static bool
 may_go_on(const struct run *r, const struct device *s, uint32_t device, const struct cell_item *it)
 {
@@ -70,7 +73,7 @@ may_go_on(const struct run *r, const struct device *s, uint32_t device, const st
 		if (cell_does(&it->cell, m->phase) && m->to == stage &&
 			!is_complete(r, s, device, k, it->cell.turn))
 			return false;
-		/* With one slot, which is the worst. */
+		/* With one slot, which is the worst case. */
 		if (m->from == stage && cell_does(&it->cell, m->phase) && it->cell.turn &&
 			!is_complete(r, s, device, k, it->cell.turn - 1))
 			return false;
@@ -92,7 +95,7 @@ compute(const struct run *r, struct device *s, uint32_t device)
 	return true;
 }
 
-/* The first of its queue, with the device at the other end. */
+/* The first item of its queue, with the device at the other end. */
 static bool
 communicate(const struct run *r, struct device *all, uint32_t device)
 {
@@ -144,7 +147,7 @@ cell_of(const struct run *r, uint32_t stage, uint32_t phase, uint32_t turn)
 	return &r->cell[((size_t)stage * CELL_PHASES + phase) * r->l->turns + turn];
 }
 
-/* Where in the lines everything is. */
+/* The position of each item in the lines. */
 static void
 find_places(struct run *r)
 {
@@ -164,7 +167,8 @@ find_places(struct run *r)
 		}
 }
 
-/* The last item of the line in which a value of that stage, or a view of it, is read in an iteration. */
+/* The last item of the line in which a value of that stage, or a view of it, is read in an
+ * iteration. */
 static uint32_t
 last_reader(const struct run *r, const struct ir_value *v, uint32_t stage, uint32_t turn)
 {

@@ -1,13 +1,14 @@
 /*
- * Collectives and transfers: each field against the types of its op, and that no set of ranks can
- * wait for each other for ever. docs/checking.md has the argument; what it needs is checked here:
+ * Collectives and transfers: each field is compared with the types of the op, and no set of ranks
+ * can wait for each other for ever. docs/checking.md has the argument; this file checks its
+ * premises:
  *
- *  - all ranks run one list of actions, and post collectives in one order, that of the list, loops
- *    unrolled; those that leave out some leave out the same in a whole row (check_actions.c), as
- *    guards say nothing of the axis of the collective;
- *  - a collective is on a device axis, so that the ranks that meet in it are a row of that axis. Of all that
- *    are not complete the first in that order can go on: its row has nothing before it;
- *  - who sends and who receives are ranks of the row, the same for all of it.
+ *   - all ranks run one list of actions, and post collectives in one order, that of the list, loops
+ *     unrolled; those that leave out some leave out the same in a whole row (check_actions.c), as
+ *     guards have no condition on the axis of the collective;
+ *   - a collective is on a device axis, so that the ranks that take part are a row of that axis. Of
+ *     all that are not complete the first in that order can proceed: its row has nothing before it;
+ *   - senders and receivers are ranks of the row, the same for the whole row.
  */
 #include "lower/plan/check.h"
 
@@ -16,7 +17,7 @@
 
 #include <inttypes.h>
 
-/* The collective that leads from one state on the axis to another; -1: there is none. */
+/* The collective that leads from one state on the axis to another; -1: none. */
 static const int kind_of[4][4] = {
 	[IR_COPIED] = {-1, -1, -1, -1},
 	[IR_SPLIT] = {[IR_COPIED] = RT_ALLGATHER,
@@ -39,8 +40,7 @@ single_at(const struct ir_axis *axis, struct ir_state s)
 	return s.kind == IR_SINGLE ? ir_axis_place(axis, s.order) : 0;
 }
 
-/* [outer][n][inner] of a slice along `dim`; without one (-1) all elements, however they are shared
- * out. */
+/* [outer][n][inner] of a slice along `dim`; without one (-1) all elements, divided in any way. */
 static bool
 fits_slice(
 	const struct ir_module *m, const struct ir_type *t, int dim, const struct lower_coll_buf *x)
@@ -54,7 +54,7 @@ fits_slice(
 }
 
 /* [outer][d1][mid][d2][inner] of a tensor that changes from a split of one dim to one of another,
- * both of the size that they have without it. */
+ * both with their size without that split. */
 static bool
 fits_alltoall(const struct ir_module *m, const struct ir_type *from, const struct ir_type *to,
 	int axis, const struct lower_coll_buf *x)
@@ -106,7 +106,7 @@ check_buf(struct check *c, const struct lower_coll *coll, int k)
 			check_op_name(op));
 }
 
-/* Bytes of the message: of every tensor those before or after, whatever is more. */
+/* Bytes of the message: of every tensor before or after, whichever is larger. */
 static uint64_t
 bytes_of(const struct ir_module *m, const struct ir_op *op)
 {
@@ -120,7 +120,7 @@ bytes_of(const struct ir_module *m, const struct ir_op *op)
 	return sum;
 }
 
-/* A message in a row: its buffers are next to each other in the arena, each once. */
+/* A message in a row: its buffers are adjacent in the arena, each once. */
 static void
 check_row(struct check *c, const struct lower_coll *coll, int *rows)
 {
@@ -147,7 +147,7 @@ check_row(struct check *c, const struct lower_coll *coll, int *rows)
 			check_op_name(coll->op), row.bytes, row.offset, bytes);
 }
 
-/* Buffers of a row twice in one message, or of none in a row. */
+/* A buffer occurs twice in one message, or a buffer of no message is in a row. */
 static void
 check_rows(struct check *c)
 {
@@ -233,7 +233,7 @@ check_coll(struct check *c, const struct lower_coll *coll, int row)
 			check_op_name(op));
 }
 
-/* Each is posted by one action. */
+/* Each collective is posted by one action. */
 static void
 check_posts(struct check *c)
 {

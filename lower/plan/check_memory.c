@@ -1,17 +1,16 @@
 /*
- * Runs the actions on a model of the arena (check_model.c). Of every byte the model knows which
- * buffer was written there last, of every buffer which value it holds and which posted collectives
- * still use it.
+ * Runs the actions on a model of the arena (check_model.c). For every byte the model knows its last
+ * writer, for every buffer which value it holds and which posted collectives still use it.
  *
  *     write   takes the bytes away from the buffers that share them; no collective may use these
  *     read    all bytes must still be the buffer's, and hold the value that the op asks for
  *     POST    reads its sources and takes its results, until its WAIT
  *
- * A value is right on all ranks that hold it or on none: check_actions.c has seen that whoever
- * holds it does the action that makes it. So one run stands for all ranks of a home (storage.h), who
- * have the same buffers. Loop bodies run twice:
- * what the first run leaves is what every later one finds, because the last writer of a byte is the
- * same one each time (docs/checking.md). What only the last iteration does is done in the last run.
+ * A value is valid on all ranks that hold it or on none: check_actions.c has verified that each
+ * rank that holds it does the action that makes it. So one run stands for all ranks of a home
+ * (storage.h), which have the same buffers. Loop bodies run twice: the state after the first run is
+ * what every later one finds, because the last writer of a byte is the same each time
+ * (docs/checking.md). Actions of the last iteration alone are done in the last run.
  */
 #include "lower/plan/check_model.h"
 
@@ -51,7 +50,7 @@ run_kernel(struct model *m)
 	}
 }
 
-/* Is the action one of several, an iteration each, that complete its result together? */
+/* Does the action complete its result together with others, one per iteration? */
 static bool
 completes(const struct model *m)
 {
@@ -59,7 +58,7 @@ completes(const struct model *m)
 	       (m->a->kind == LOWER_COPY && m->a->copy.slice_axis >= 0 && !m->a->copy.slice_src);
 }
 
-/* What earlier iterations have put into it must still be there. */
+/* The contributions of earlier iterations must still be in the buffer. */
 static void
 check_kept(struct model *m, int32_t dst)
 {
@@ -91,12 +90,12 @@ run_move(struct model *m)
 	model_read_value(m, a->src);
 	if (part)
 		check_kept(m, a->dst);
-	/* A copy of the whole is what is copied, whatever the name of the buffer. */
+	/* A copy of the whole copies whatever the buffer holds, under any name. */
 	model_write_buffer(m, to, whole ? m->state[from].holds : m->c->root[a->dst]);
 	m->state[to].sums = part;
 }
 
-/* Do the ranks at work send entry `value` to others, or receive it? */
+/* Do the current ranks send entry `value` to others, or receive it? */
 static bool
 takes_part(const struct model *m, int32_t value)
 {
@@ -139,7 +138,7 @@ run_post(struct model *m)
 	m->posted[m->a->coll] = m->loop;
 }
 
-/* In another loop than that of its post, a wait names a row by iterations of its own. */
+/* A wait in another loop than its post numbers a row by the iterations of its own loop. */
 static void
 run_wait(struct model *m)
 {
@@ -173,7 +172,7 @@ run_wait(struct model *m)
 	}
 }
 
-/* Do the ranks at work do the action, as far as their home says? */
+/* Do the current ranks do the action, as far as their home tells? */
 static bool
 is_done_here(const struct model *m)
 {
@@ -204,8 +203,8 @@ run_action(struct model *m, int at)
 	}
 }
 
-/* Messages between stages have left where they were made: a sender waits before it makes the next one
- * there, see check_cells.c. */
+/* Messages between stages have been sent: a sender waits before it makes the next one in the
+ * buffer, see check_cells.c. */
 static void
 release_sent(struct model *m, int at, int end)
 {
@@ -224,7 +223,7 @@ release_sent(struct model *m, int at, int end)
 	}
 }
 
-/* The body of the loop that action `at` begins, twice; returns the number of its end. */
+/* Runs the body of the loop that action `at` begins twice; returns the index of its end. */
 static int
 run_loop(struct model *m, int at)
 {
@@ -269,7 +268,7 @@ expect_at_end(struct model *m, const struct ir_op *op, int32_t buffer, int32_t r
 			model_value_name(m, root));
 }
 
-/* Where the runtime looks for an output: the copy of it, or its value; by op->id. */
+/* The entry that the runtime reads for an output: its copy, or its value; by op->id. */
 static int32_t *
 output_buffers(const struct model *m)
 {
@@ -286,7 +285,7 @@ output_buffers(const struct model *m)
 	return at;
 }
 
-/* What a param holds when the step is over: its next value, if it has one. */
+/* The value of a param after the step: its next value, if it has one. */
 static int32_t
 next_value(const struct model *m, const struct ir_value *param)
 {
@@ -306,7 +305,7 @@ check_end(struct model *m)
 		if (m->posted[i] != NOT_POSTED)
 			FAULT(m->c, NULL, "the step ends without a wait for a posted %s",
 				model_coll_name(m, i));
-	/* Between steps the runtime writes there. */
+	/* Between steps the runtime writes to these bytes. */
 	if (stage >= 0)
 		byte_map_set(m->map, m->state[stage].range, stage);
 	IR_FOR_OPS (op, &p->main->body) {
@@ -383,7 +382,7 @@ run_home(struct check *c, int32_t home)
 	talloc_free(m.scratch);
 }
 
-/* What is wrong in one home is mostly wrong in all. */
+/* A fault in one home mostly occurs in all. */
 void
 check_memory(struct check *c)
 {

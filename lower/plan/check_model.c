@@ -50,7 +50,8 @@ model_check_life(struct model *m, int32_t buffer)
 			m->at, m->a->at, buffer, model_buffer_name(m, buffer), b->first, b->last);
 }
 
-/* What an iteration finds as another one, or the step before the loop, has left it. */
+/* The same for a value that another iteration, or the step before the loop, has left for this
+ * one. */
 void
 model_check_kept_life(struct model *m, int32_t buffer, bool from_first)
 {
@@ -63,7 +64,7 @@ model_check_kept_life(struct model *m, int32_t buffer, bool from_first)
 			buffer, model_buffer_name(m, buffer), b->first, b->last, m->begin, m->end);
 }
 
-/* --- what shares bytes in one action ---------------------------------------------------------- */
+/* --- shared bytes in one action -------------------------------------------------------------- */
 
 void
 model_touch(struct model *m, int32_t buffer, enum model_touch_kind kind, int32_t value, int number)
@@ -86,7 +87,7 @@ by_place(const void *x, const void *y)
 	return (int)b->kind - (int)a->kind;
 }
 
-/* May the action write y where it reads x, one buffer? */
+/* May the action write y over x, which it reads, in one buffer? */
 static bool
 may_share(const struct model *m, const struct model_touch *x, const struct model_touch *y)
 {
@@ -129,11 +130,11 @@ check_group(struct model *m, const struct model_touch *first, int n)
 	return n > 1 && first->kind == TOUCH_WRITE;
 }
 
-/* Touches in the order of their bytes; those of one buffer are next to each other. */
+/* Sorts touches by their bytes; those of one buffer are adjacent. */
 bool
 model_check_touches(struct model *m)
 {
-	const struct model_touch *write = NULL, *any = NULL; /* that reach farthest */
+	const struct model_touch *write = NULL, *any = NULL; /* those that reach farthest */
 	bool in_place = false;
 
 	qsort(m->touch, (size_t)m->ntouches, sizeof *m->touch, by_place);
@@ -157,7 +158,8 @@ model_check_touches(struct model *m)
 
 /* --- reads and writes ------------------------------------------------------------------------- */
 
-/* The collective that uses any of the buffer's bytes: for a read one that writes them. NONE. */
+/* A collective that uses any of the buffer's bytes, through buffer *whose; for a read, one that
+ * writes them. NONE: no collective does. */
 static int32_t
 user_of(const struct model *m, int32_t buffer, bool write, int32_t *whose)
 {
@@ -175,7 +177,7 @@ user_of(const struct model *m, int32_t buffer, bool write, int32_t *whose)
 	return NONE;
 }
 
-/* No collective on its way must notice. */
+/* No collective in flight may use the bytes. */
 static bool
 check_user(struct model *m, int32_t buffer, bool write)
 {
@@ -189,7 +191,7 @@ check_user(struct model *m, int32_t buffer, bool write)
 	return coll == NONE;
 }
 
-/* Does the buffer have one slot for a value that differs from one iteration to the next? */
+/* Does the entry have one slot for a value that differs between iterations? */
 static bool
 is_slice(const struct model *m, int32_t value)
 {
@@ -218,7 +220,7 @@ check_time(struct model *m, int32_t value, int32_t buffer)
 		model_check_kept_life(m, buffer, false);
 }
 
-/* Reads in `buffer` what entry `value` stands for; NONE: whatever is there. */
+/* Reads in `buffer` what entry `value` stands for; NONE: any content is accepted. */
 void
 model_read_buffer(struct model *m, int32_t value, int32_t buffer)
 {

@@ -1,10 +1,10 @@
 /*
- * Every number of the plan is an index of what it numbers, and each action has the fields of its
- * kind and no others. What comes after this may follow all numbers.
+ * Every index of the plan is valid, and each action has exactly the fields of its kind. The other
+ * checks may follow all indices.
  */
 #include "lower/plan/check.h"
 
-/* The fields that actions of a kind have; `guard`: only some ranks may do it. */
+/* The fields that actions of a kind have; `guard`: some ranks may skip the action. */
 static const struct fields {
 	bool op, guard, over, coll, kernel, move, copy;
 } fields_of[] = {
@@ -59,7 +59,7 @@ shape_values(struct check *c)
 		}
 }
 
-/* What outlives the step is in memory. */
+/* Values that outlive the step are in memory. */
 static void
 shape_effects(struct check *c)
 {
@@ -175,7 +175,7 @@ shape_action(struct check *c, int i)
 				check_op_name(a->op));
 }
 
-/* Loops begin and end in turn, over the same time axes; one without an end cannot be run. */
+/* Loops begin and end alternately, over the same time axes; one without an end cannot be run. */
 static void
 shape_loops(struct check *c)
 {

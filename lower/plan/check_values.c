@@ -1,7 +1,7 @@
 /*
  * Buffers and values: each buffer is as large as each value in it, has the role and the use that
- * follow from those who refer to it, lies in the arena, and shares no byte with another one while
- * both live.
+ * follow from its references, lies in the arena, and shares no byte with another one while both are
+ * live.
  */
 #include "lower/plan/check.h"
 
@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-/* What refers to a buffer. */
+/* The references to a buffer. */
 struct user {
 	enum storage_role role;
 	enum storage_use use;
-	const struct ir_op *op;       /* of a scratch or a copy: that makes it */
+	const struct ir_op *op;       /* of a scratch or a copy: the op that makes it */
 	const struct ir_value *value; /* of a copy: what is copied */
 	bool used;
 };
@@ -55,7 +55,7 @@ fits_home(const struct lower_plan *p, const struct storage_buffer *b, const stru
 		       ir_axis_place(&p->module->axis[axis], t->axis[axis].order) == b->home);
 }
 
-/* Do all ranks that do the action that uses what is no value have it? */
+/* Do all ranks that use the buffer have it, if its user is a copy, scratch or the stage? */
 static bool
 fits_user(const struct lower_plan *p, const struct storage_buffer *b, const struct user *u)
 {
@@ -117,7 +117,7 @@ role_of(const struct ir_op *op)
 					     : STORAGE_TEMP;
 }
 
-/* Every entry is of a value, or what an action copies to. */
+/* Every entry is for a value, or the target of a copy. */
 static void
 check_entries(struct check *c)
 {
@@ -151,7 +151,7 @@ find_values(struct check *c, struct user *user)
 	}
 }
 
-/* Of kernels, and of next values and outputs that something else overwrites. */
+/* The scratch of kernels, and copies of next values and outputs that another value overwrites. */
 static void
 find_extras(struct check *c, struct user *user)
 {
@@ -176,7 +176,7 @@ find_extras(struct check *c, struct user *user)
 		use_buffer(c, user, p->storage->stage, (struct user){.use = STORAGE_STAGE});
 }
 
-/* What is reported, and nothing else keeps, is an output's. */
+/* A value that is reported, and kept by nothing else, is an output's. */
 static void
 find_outputs(struct check *c, struct user *user)
 {
@@ -208,7 +208,7 @@ stage_bytes(const struct lower_plan *p)
 	return most;
 }
 
-/* Is the buffer what its users make of it? */
+/* Does the buffer match its references? */
 static void
 check_user(struct check *c, int32_t i, const struct user *u)
 {
@@ -234,7 +234,7 @@ check_user(struct check *c, int32_t i, const struct user *u)
 		FAULT(c, NULL, "the stage between steps has %" PRIu64 " bytes", b->bytes);
 }
 
-/* Kernels keep inside what the target says, no more. */
+/* Kernels have exactly the scratch that the target computes. */
 static void
 check_scratch(struct check *c)
 {
@@ -284,8 +284,8 @@ by_first(const void *x, const void *y)
 	return *a < *b ? -1 : *a > *b;
 }
 
-/* Buffers in the order in which their lives begin: who begins finds nobody alive in its bytes. On ranks
- * of one home. */
+/* Buffers in the order in which their live ranges begin: at that moment no live buffer may share
+ * their bytes. For the ranks of one home. */
 static void
 check_lives(struct check *c, int32_t home)
 {

@@ -1,4 +1,4 @@
-/* lower_plan_create: what can be lowered at all, then storage, actions, waits. */
+/* lower_plan_create: checks that the module can be lowered, then storage, actions, waits. */
 #include "lower/plan/build.h"
 
 #include "ir/base/vec.h"
@@ -56,7 +56,7 @@ lower_is_message(const struct lower_plan *p, const struct lower_coll *c, struct 
 
 _Static_assert((int)RT_MAX_AXES >= (int)IR_MAX_AXES, "a program has all axes of its module");
 
-/* Refuses what a program cannot do, at its op. */
+/* Rejects, at its op, anything that a program cannot do. */
 static bool
 can_lower(const struct ir_module *m, struct ir_func *main)
 {
@@ -71,7 +71,7 @@ can_lower(const struct ir_module *m, struct ir_func *main)
 	return diag_errors(d) == before;
 }
 
-/* Where the storage has put the values of @main: an entry for each of its own. */
+/* Adds the locations that the storage has chosen for the values of @main: an entry for each. */
 static void
 add_values(struct lower_plan *p)
 {
@@ -97,7 +97,7 @@ lower_row_of(const struct lower_plan *p, const struct lower_coll *c)
 	return (struct lower_row){begin, end - begin};
 }
 
-/* What is timed beside kernels has numbers behind theirs. */
+/* Copies and sums that are timed have row numbers after those of the kernels. */
 static void
 number_moves(struct lower_plan *p)
 {

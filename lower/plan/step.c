@@ -127,7 +127,7 @@ write_guard(struct step_writer *w, const struct lower_action *a)
 
 /* ---- loops with a schedule ---- */
 
-/* A loop with a schedule as devices do it. */
+/* A loop with a schedule as devices execute it. */
 struct schedule {
 	const struct lower_action *loop;
 	const struct issue_loop *l;
@@ -154,7 +154,7 @@ schedule_of(const void *owner, const struct lower_plan *p, const struct lower_ac
 	return s;
 }
 
-/* What a message carries is made in a slot that an earlier one must have left. */
+/* The value of a message is made in a slot that an earlier message must have left. */
 static void
 write_source_waits(
 	struct step_writer *w, const struct schedule *s, int stage, enum cell_phase phase)
@@ -181,7 +181,7 @@ write_source_waits(
 
 static void write_action(struct step_writer *w, const struct lower_action *a);
 
-/* The first action of a phase, behind waits: they are for what the phase before has posted. */
+/* The first action of a phase, after its waits: these are for the posts of the previous phase. */
 static const struct lower_action *
 phase_begin(const struct schedule *s, uint32_t phase)
 {
@@ -193,7 +193,7 @@ phase_begin(const struct schedule *s, uint32_t phase)
 	return a;
 }
 
-/* Is the action of that stage? */
+/* Does the action belong to that stage? */
 static bool
 is_of_stage(const struct schedule *s, const struct lower_action *a, int stage)
 {
@@ -201,7 +201,7 @@ is_of_stage(const struct schedule *s, const struct lower_action *a, int stage)
 	       issue_stage(s->l, &a->op->result[0]) == stage;
 }
 
-/* Of a stage; -1: of all, of which each device has one. */
+/* For one stage; -1: for all, if each device has one. */
 static void
 write_phase(struct step_writer *w, const struct schedule *s, int stage, enum cell_phase phase)
 {
@@ -216,8 +216,8 @@ write_phase(struct step_writer *w, const struct schedule *s, int stage, enum cel
 			write_action(w, a);
 }
 
-/* What a cell does, as a number: that of its phase, or of both of the backward pass, for each stage where devices have
- * several; then come messages. */
+/* The action of a cell as a number: that of its phase, or of both phases of the backward pass, for
+ * each stage if devices have several; numbers after those are messages. */
 enum { DOES_BOTH = CELL_PHASES, DOES };
 
 static uint32_t
@@ -235,7 +235,7 @@ number_of(const struct cells *c, const struct cell_item *it)
 	return cells_are_several(c) ? DOES * it->cell.stage + does : does;
 }
 
-/* The cases of those cells that there are. */
+/* The switch cases of the cells that occur. */
 static void
 write_cases(struct step_writer *w, const struct schedule *s)
 {
@@ -284,7 +284,7 @@ write_lines(struct step_writer *w, const struct schedule *s)
 	talloc_free(x);
 }
 
-/* Each device goes along its line: phases of iterations, and posts of messages between them. */
+/* Each device executes its line: phases of iterations, and posts of messages between them. */
 static void
 write_scheduled(struct step_writer *w, const struct lower_action *a)
 {
@@ -310,7 +310,7 @@ write_scheduled(struct step_writer *w, const struct lower_action *a)
 	w->indent--;
 	step_line(w, "}");
 	step_line(w, "c->coord[%d] = %u;", s.time, s.l->turns - 1);
-	/* Only its ends have posted a message. */
+	/* Only the two ranks of a message have posted it. */
 	for (uint32_t k = 0; k < s.n; k++) {
 		const uint32_t *device = s.l->cells->device;
 		step_line(w, "if (c->coord[%d] == %u || c->coord[%d] == %u)", s.l->stage_axis,
@@ -346,7 +346,7 @@ write_end(struct step_writer *w, const struct lower_action *a)
 	while (n-- > 0) {
 		w->indent--;
 		step_line(w, "}");
-		/* What follows the loop is done at the last iteration's place in time. */
+		/* Actions after the loop see the coordinates of the last iteration. */
 		step_line(w, "c->coord[%d] = %d;", last[n], w->p->module->axis[last[n]].size - 1);
 	}
 }

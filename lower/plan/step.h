@@ -15,28 +15,28 @@ struct step_writer {
 	FILE *out;
 	const struct lower_plan *p;
 	const char *prefix; /* of the function */
-	const char *timer;  /* what begins the names of the functions around what is timed */
-	int indent;         /* beyond the function's own */
+	const char *timer;  /* prefix of the functions that begin and end timed sections */
+	int indent;         /* in addition to the function's own */
 	/* Write one action each: LOWER_KERNEL, LOWER_COPY, LOWER_ADD. */
 	void (*kernel)(struct step_writer *w, const struct lower_action *a);
 	void (*copy)(struct step_writer *w, const struct lower_action *a);
 	void (*add)(struct step_writer *w, const struct lower_action *a);
-	void *data; /* the target's own */
+	void *data; /* for the target's functions */
 };
 
-/* printf at the present indentation, with a line end behind it. */
+/* printf at the current indentation, followed by a newline. */
 void step_line(struct step_writer *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* "m + 4096 + 128 * (c->coord[1])": the address of a value in the present iteration; owned by
- * `owner`. */
+/* "m + 4096 + 128 * (c->coord[1])": the address of a value in the current iteration; a talloc child
+ * of `owner`. */
 char *step_address(const void *owner, const struct lower_plan *p, const struct lower_value *v);
 
-/* The addresses of both sides of a copy, slices included; owned by `owner`. */
+/* The addresses of both sides of a copy, slices included; talloc children of `owner`. */
 void step_copy_sides(const void *owner, const struct lower_plan *p, const struct lower_action *a,
 	char **src, char **dst);
 
-/* Condition under which an ADD is the first one: owned by `owner`. */
+/* The condition under which an ADD is the first one; a talloc child of `owner`. */
 char *step_is_first(const void *owner, const struct lower_plan *p, const struct lower_action *a);
 
 /* Writes `static void PREFIXstep(struct rt_ctx *c)`. */

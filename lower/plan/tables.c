@@ -37,8 +37,8 @@ write_string(FILE *out, const char *s)
 	fputc('"', out);
 	for (; *s; s++) {
 		const unsigned char c = (unsigned char)*s;
-		/* Octal takes three digits at most, so that what follows is no part of it; ? for
-		 * trigraphs. */
+		/* Octal escapes take three digits at most, so that a following digit is not part of
+		 * them; ? because of trigraphs. */
 		if (c < ' ' || c > '~' || strchr("\"\\?", c))
 			fprintf(out, "\\%03o", c);
 		else
@@ -57,7 +57,7 @@ write_axes(FILE *out, const struct ir_module *m, const char *prefix)
 	fprintf(out, "\t{0}\n};\n\n");
 }
 
-/* What each rank allocates, by its place on the axis of the stages. */
+/* The bytes that each rank allocates, by its coordinate on the axis of the stages. */
 static void
 write_homes(FILE *out, const struct lower_plan *p, const char *prefix)
 {
@@ -97,7 +97,7 @@ value_offset(const struct lower_plan *p, int32_t value)
 	return p->buffer[p->value[value].buffer].offset;
 }
 
-/* Where an output lies: its value, or the copy that the plan has made of it. */
+/* The location of an output: its value, or the copy that the plan has made of it. */
 static uint64_t
 output_offset(const struct lower_plan *p, const struct ir_op *op)
 {
@@ -170,7 +170,7 @@ write_kernel(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 	talloc_free(text);
 }
 
-/* Kernels, then what else takes time: copies, and sums over time. */
+/* Kernels, then the other timed actions: copies, and sums over time. */
 static void
 write_kernels(FILE *out, const struct lower_plan *p, const char *prefix)
 {
@@ -321,7 +321,7 @@ write_transfers(FILE *out, const struct lower_plan *p, const char *prefix)
 	fprintf(out, "};\n\n");
 }
 
-/* Rows of a step: the first dimension of the inputs; 1 where all are scalars. */
+/* Rows of a step: the first dimension of the inputs; 1 if all are scalars. */
 static int64_t
 batch_of(const struct lower_plan *p)
 {

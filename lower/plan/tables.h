@@ -12,13 +12,15 @@
 
 /*
  * Writes axes, tensors, kernels, collectives and `const struct rt_program NAME`, whose step
- * function is PREFIXstep; the names of all tables begin with `prefix`. Of the options it takes what
- * was predicted.
+ * function is PREFIXstep; the names of all tables begin with `prefix`. Only the predictions are
+ * function is PREFIXstep; the names of all tables begin with `prefix`. From the options it takes
+ * the target, the flag library and the predictions.
  */
 void tables_write(FILE *out, const struct lower_plan *p, const char *name, const char *prefix,
 	const struct lower_options *o);
 
-/* An op as one line of text without what would end a C comment; owned by `owner`. */
+/* An op as one line of text without characters that would end a C comment; a talloc child of
+ * `owner`. */
 char *tables_op_text(const void *owner, const struct lower_plan *p, const struct ir_op *op);
 
 #endif

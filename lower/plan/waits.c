@@ -1,8 +1,8 @@
 /*
- * WAITs. A collective is on its way from its POST on; the first action that reads or writes its
- * results or writes its operands needs a WAIT before it. What a loop posts in every iteration is
- * waited for before the loop ends, so that every iteration starts alike; what is left at the end of
- * the step is waited for there.
+ * WAITs. A collective is in flight from its POST on; the first action that reads or writes its
+ * results or writes its operands needs a WAIT before it. Collectives that a loop posts in every
+ * iteration are waited for before the loop ends, so that every iteration starts in the same state;
+ * those left at the end of the step are waited for there.
  */
 #include "lower/plan/build.h"
 
@@ -14,17 +14,17 @@
 
 struct waiter {
 	struct lower_plan *p;
-	struct lower_action *out; /* actions with WAITs between them */
+	struct lower_action *out; /* actions, with WAITs inserted */
 	int nout;
 	struct lower_access *list, *other;
-	struct awaited awaited;    /* of the operand at hand */
-	int *pending;              /* collectives on their way */
-	struct lower_guard *guard; /* [ncolls] of who waits */
+	struct awaited awaited;    /* collectives that the current operand waits for */
+	int *pending;              /* collectives in flight */
+	struct lower_guard *guard; /* [ncolls] the guard of its WAIT */
 	int npending, loop_start;
-	const struct lower_action *loop; /* the one that is open, or NULL */
+	const struct lower_action *loop; /* the current loop, or NULL */
 };
 
-/* The loop in whose last iteration alone it is posted, where that is open: axes; else 0. */
+/* The axes of the current loop if the collective is posted only in its last iteration; else 0. */
 static uint32_t
 posted_last(const struct waiter *w, const struct lower_coll *c)
 {
@@ -36,7 +36,7 @@ posted_last(const struct waiter *w, const struct lower_coll *c)
 		       : 0;
 }
 
-/* Waits for entry `at` of those that are pending, before the action at a moment. */
+/* Waits for entry `at` of the pending collectives, before the action at a moment. */
 static void
 wait_for(struct waiter *w, int at, int32_t before)
 {
@@ -58,7 +58,7 @@ wait_for(struct waiter *w, int at, int32_t before)
 		w->loop_start--;
 }
 
-/* Do two actions at once harm each other: does one write what the other touches? */
+/* Do two concurrent actions conflict: does one write what the other reads or writes? */
 static bool
 conflict(const struct lower_access *a, int na, const struct lower_access *b, int nb)
 {
@@ -69,8 +69,8 @@ conflict(const struct lower_access *a, int na, const struct lower_access *b, int
 	return false;
 }
 
-/* Does the action wait for a collective because of a barrier? Its op reads a result of one that has
- * a result of the collective among its operands. */
+/* Does the action wait for a collective because of a barrier? Its op reads a result of a barrier
+ * that has a result of the collective among its operands. */
 static bool
 waits_at_barrier(struct waiter *w, const struct lower_action *a, const struct ir_op *collective)
 {
@@ -103,8 +103,8 @@ wait_before(struct waiter *w, const struct lower_action *a)
 	}
 }
 
-/* All that a message in a row waits for is over before the first copy into the row, which may lie
- * in the bytes of a tensor that is free from then on. */
+/* Everything that a message in a row waits for ends before the first copy into the row, since the
+ * row may lie in the bytes of a tensor that is free from then on. */
 static void
 wait_before_row(struct waiter *w, const struct lower_action *pack)
 {
@@ -114,7 +114,8 @@ wait_before_row(struct waiter *w, const struct lower_action *pack)
 		wait_before(w, pack + 1);
 }
 
-/* A stage waits for a message before it goes on, its sender when it makes the next one there (step.c). */
+/* A stage waits for a message before it continues, its sender when it makes the next one there
+ * (step.c). */
 static void
 wait_for_messages(struct waiter *w, const struct lower_action *a)
 {

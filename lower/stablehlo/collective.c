@@ -1,12 +1,12 @@
 /*
  * Parallelization ops as collectives over the replicas. Replica r is at place r of the mesh,
- * row-major over its axes, so a group of an axis is the replicas that differ in that coordinate
- * alone, in its order:
+ * row-major over its axes, so a group of an axis consists of the replicas that differ in that
+ * coordinate alone, in its order:
  *
  *     mesh [dp = 2, tp = 2]      groups of dp: [0, 2], [1, 3]        groups of tp: [0, 1], [2, 3]
  *
- * allreduce, allgather, reducescatter, alltoall have their op. Where only one place is to have the
- * result (reduce, combine) all get it, and the others do not look at it. replicate is a
+ * allreduce, allgather, reducescatter, alltoall map to their ops. If only one place needs the
+ * result (reduce, combine), all receive it, and the others ignore it. replicate is a
  * collective_broadcast whose groups begin with the place that has the value; send is a
  * collective_permute; partition takes a slice at the replica's place.
  */
@@ -19,7 +19,7 @@
 /* --- places -------------------------------------------------------------------------------------
  */
 
-/* Neighbouring places on the axis are so many replicas apart. */
+/* The distance between neighbouring places on the axis, in replicas. */
 static int64_t
 axis_stride(const struct ir_module *m, int axis)
 {
@@ -96,7 +96,7 @@ hlo_held(struct hlo *h, const struct ir_type *t, struct hlo_value x)
 /* --- groups -------------------------------------------------------------------------------------
  */
 
-/* Rows of the replicas of each group, the place `first` in front. */
+/* The rows of the replicas of each group, with the place `first` in front. */
 static const char *
 replica_groups(struct hlo *h, int axis, int first)
 {
@@ -113,7 +113,7 @@ replica_groups(struct hlo *h, int axis, int first)
 	return hlo_text(h, "replica_groups = %s", hlo_matrix(h, list, all / n, n));
 }
 
-/* Pairs of replicas: what `from` has goes to `to`. */
+/* Pairs of replicas: the value of `from` goes to `to`. */
 static const char *
 source_target_pairs(struct hlo *h, int axis, uint16_t from, uint16_t to)
 {
@@ -220,7 +220,7 @@ moved(struct hlo *h, const struct ir_op *op, int i, int axis)
 	return out;
 }
 
-/* Operands of one element type go in one message, as they do in ours. */
+/* Operands of one element type are sent in one message, as in our programs. */
 static bool
 all_reduce_list(struct hlo *h, const struct ir_op *op, int axis)
 {

@@ -8,15 +8,15 @@
  *     conv2d_filter   a is [c,n,.] to it and g [n,o,.]: the batch is what is summed over, g is
  *                     spread by the stride (rhs_dilation), and the result is [o,c,.]
  *
- * Paddings follow from the sizes of the results. Where height or width are split, or channels that
- * are in groups, the op goes by its form.
+ * Paddings follow from the sizes of the results. If height or width are split, or channels in
+ * groups, the op is converted by its form.
  */
 #include "lower/stablehlo/hlo.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* Numbers of height and width. */
+/* Dimension numbers of height and width. */
 struct spatial {
 	int64_t v[2];
 };
@@ -44,7 +44,7 @@ splits(const struct hlo *h, const struct ir_op *op, int from_end)
 	return split;
 }
 
-/* Can each replica do its part as if there were no others? */
+/* Can each replica compute its part independently of the others? */
 static bool
 is_local(const struct hlo *h, const struct ir_op *op)
 {
@@ -135,7 +135,7 @@ hlo_conv2d(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, st
 	return HLO_DONE;
 }
 
-/* Filters [o,c/g,k,l] as [o/g,c,k,l]: each group's own. */
+/* Filters [o,c/g,k,l] as [o/g,c,k,l]: separate for each group. */
 static struct hlo_value
 exchange_groups(struct hlo *h, struct hlo_value f, int64_t groups)
 {
@@ -267,7 +267,7 @@ hlo_avg_pool(
 	return HLO_DONE;
 }
 
-/* A window along one dim, of elements that may be set apart. */
+/* A window along one dim, with dilated elements. */
 enum hlo_done
 hlo_window(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out)
 {

@@ -6,9 +6,9 @@
  *         -> (tensor<f32> {jax.result_info = "loss"}, tensor<4xf32> {jax.result_info = "b"})
  *
  * Arguments are inputs, params and states in the order of the text; results are outputs, and then
- * the next value of each param and state that is updated, in the place of its argument. What an
- * argument is, and where it starts, stands at it as dopt.input, dopt.param or dopt.state; on a mesh
- * dopt.mesh and dopt.type say how the replicas share the tensors.
+ * the next value of each param and state that is updated, aliased with its argument. The kind of an
+ * argument and its initial value are its attributes dopt.input, dopt.param or dopt.state; on a mesh
+ * dopt.mesh and dopt.type describe how the replicas share the tensors.
  */
 #include "ir/base/vec.h"
 #include "lower/stablehlo/hlo.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 #include <talloc.h>
 
-/* --- what cannot be said ------------------------------------------------------------------------
+/* --- unsupported modules ------------------------------------------------------------------------
  */
 
 struct hlo_missing {
@@ -84,8 +84,8 @@ write_fuse(struct hlo *h, const struct ir_op *op)
 	return true;
 }
 
-/* Has an operand a value on some replicas alone, while the result is on others too? It counts as 0
- * there, and the form says so. */
+/* Is an operand held by some replicas alone, while others hold the result, too? It counts as 0
+ * there, and the form contains that. */
 static bool
 reads_absent(const struct ir_module *m, const struct ir_op *op)
 {
@@ -125,13 +125,13 @@ write_op(struct hlo *h, const struct ir_op *op)
 	case OP_update:
 	case OP_output:
 	case OP_release:
-	case OP_yield: return true; /* arguments and results, and what only programs ask for */
+	case OP_yield: return true; /* arguments and results, or ops only for programs */
 	case OP_fuse: return write_fuse(h, op);
 	default: return op_is(op, TRAIT_PARALLEL) ? hlo_parallel(h, op) : write_computation(h, op);
 	}
 }
 
-/* Gives the op that was written last the name of the value that it makes. */
+/* Names the op that was written last after the value that it makes. */
 static void
 name_value(struct hlo *h, const struct ir_value *v)
 {
@@ -146,7 +146,7 @@ name_value(struct hlo *h, const struct ir_value *v)
 	h->last = 0;
 }
 
-/* All ops, for all that is wrong with them; values of those that failed are only typed. */
+/* All ops, to report all errors; values of failed ops only have a type. */
 static bool
 write_block(struct hlo *h, const struct ir_block *b)
 {

@@ -1,15 +1,15 @@
 /*
- * An op by its form: its body as ops over the loops, then a reduction or a scatter. What has no
- * function of its own in rows.c comes out here, and so does a new op of the table.
+ * An op by its form: its body as ops over the loops, then a reduction or a scatter. Ops without a
+ * function of their own in rows.c are converted here, including new ops of the table.
  *
  *     y[..] = a[..] + b      add(a, broadcast_in_dim(b))
  *     y[r] = sum(c) x[r,c]   reduce(x)                           over the loops that are reduced
  *     t[{i},*]               gather                              load.c
  *     sum(k) a[m,k] b[k,n]   dot_general                         product.c
- *     [{i},*] = sum(..) u    scatter into what a sum starts from
+ *     [{i},*] = sum(..) u    scatter into the identity
  *
- * An expression is written over the loops that it depends on and no others, and repeated
- * (broadcast_in_dim) where it meets one that walks more.
+ * An expression is written over exactly the loops that it depends on, and repeated
+ * (broadcast_in_dim) when combined with one over more loops.
  */
 #include "lower/stablehlo/hlo.h"
 
@@ -53,7 +53,7 @@ type_over(const struct hlo_nests *x, enum ir_dtype t, const int8_t *index, int r
 	return v;
 }
 
-/* A number of a constant expression as its element type holds it. */
+/* A number of a constant expression, rounded to its element type. */
 static union cell
 constant_cell(const struct expr *e)
 {
@@ -64,7 +64,7 @@ constant_cell(const struct expr *e)
 	return (union cell){.i = ir_dtype_wrap(t, e->whole)};
 }
 
-/* Position of a loop in the whole tensor, where this replica's range starts at 0. */
+/* Position of a loop in the whole tensor; this replica's range is added to a start of 0. */
 static struct hlo_value
 write_iota(struct hlo_nests *x, struct hlo_value type, int dim)
 {
@@ -187,7 +187,7 @@ eval_call(struct hlo_nests *x, const struct expr *e)
 		same = same && (!first || !memcmp(first->index, arg[i].index, first->v.rank));
 		first = first ? first : &arg[i];
 	}
-	/* where operands have all loops in one order there is nothing to be transposed */
+	/* if operands have all loops in one order, no transpose is needed */
 	int rank = first && same ? first->v.rank : hlo_ordered(x, set, index);
 	if (first && same)
 		memcpy(index, first->index, sizeof index);
@@ -222,7 +222,7 @@ hlo_eval(struct hlo_nests *x, const struct expr *e)
 /* --- reductions ---------------------------------------------------------------------------------
  */
 
-/* What sums are made in: narrow floats are rounded once, when the sum is there. */
+/* The type of the accumulator: sums of narrow floats are rounded once, at the end. */
 static enum ir_dtype
 wide_type(const struct form *f)
 {
@@ -232,7 +232,7 @@ wide_type(const struct form *f)
 	return sums && (t == IR_f16 || t == IR_bf16) ? IR_f32 : t;
 }
 
-/* The body over all that is reduced, and what else it depends on. */
+/* The body over all reduced loops, and the other loops that it depends on. */
 static struct hlo_nest
 eval_body(struct hlo_nests *x, enum ir_dtype wide, uint32_t also)
 {
@@ -248,7 +248,7 @@ eval_body(struct hlo_nests *x, enum ir_dtype wide, uint32_t also)
 	return n;
 }
 
-/* The first place of the largest (smallest) among those reduced; a NaN goes before all others. */
+/* The first position of the largest (smallest) reduced element; a NaN precedes all others. */
 static struct hlo_nest
 eval_place(struct hlo_nests *x)
 {

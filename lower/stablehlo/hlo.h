@@ -1,20 +1,20 @@
 /*
- * A module of ours as StableHLO text: what the files of this folder share.
+ * A module as StableHLO text: shared by the files of this folder.
  *
  *     emit.c         the whole: module, @main, arguments and results, ops one by one
  *     write.c        text: values, types, attributes, ops in generic form
  *     form.c         an op by its form: expressions over the loops, then a reduction or a scatter
  *     load.c         operands at computed positions: pad, slice, reverse, dynamic_slice, gather
  *     product.c      sums of products: dot_general
- *     scalar.c       the scalar functions, a row each
- *     random.c       those that draw random numbers, by integer arithmetic
+ *     scalar.c       the scalar functions, one row each
+ *     random.c       random numbers, by integer arithmetic
  *     rows.c         ops that StableHLO has as they are
  *     conv.c         convolutions and windows
  *     collective.c   parallelization ops as collectives
  *
- * The text is what one replica does: shapes are local, and replica_id tells where a replica stands
- * on the mesh, whose places are numbered row-major over the device axes. With no device axes that
- * is the program itself.
+ * The text is the program of one replica: shapes are local, and replica_id gives the replica's
+ * position on the mesh, whose places are numbered row-major over the device axes. Without device
+ * axes it is the program itself.
  *
  * Source: the StableHLO specification (ops, their attributes and constraints); the generic form of
  * ops is MLIR's language reference.
@@ -32,7 +32,7 @@ enum hlo_limit {
 /* A tensor of the program: an SSA value. */
 struct hlo_value {
 	uint32_t id;
-	int32_t part;  /* of the results of an op that has several; -1: it has one */
+	int32_t part;  /* result number of an op that has several; -1: it has one */
 	bool argument; /* of @main */
 	uint8_t dtype, rank;
 	int64_t dim[HLO_MAX_RANK];
@@ -43,7 +43,7 @@ struct hlo_op {
 	const char *name; /* "stablehlo.add" */
 	const struct hlo_value *in;
 	int nin;
-	const char *attrs;     /* what stands in <{..}>, or NULL */
+	const char *attrs;     /* the content of <{..}>, or NULL */
 	const char *region;    /* text of a region, or NULL */
 	struct hlo_value *out; /* with types; ids are filled in */
 	int nout;
@@ -54,16 +54,16 @@ struct hlo_missing;
 struct hlo {
 	const struct ir_module *m;
 	struct arena *arena; /* expressions */
-	void *scratch;       /* texts of the op at hand */
-	char *text;          /* talloc; `used` bytes of it, the rest is room */
+	void *scratch;       /* texts of the current op */
+	char *text;          /* talloc; `used` bytes of it are filled */
 	size_t used;
-	uint32_t next;           /* id of the next result */
-	size_t last;             /* where the text of the last op ends: a name may follow */
-	uint32_t last_id;        /* what it made */
-	struct hlo_value *value; /* by value->id */
+	uint32_t next;                       /* id of the next result */
+	size_t last;                         /* end of the text of the last op: a name may follow */
+	uint32_t last_id;                    /* id of its result */
+	struct hlo_value *value;             /* by value->id */
 	struct hlo_value coord[IR_MAX_AXES]; /* of this replica, i64 scalars */
-	uint32_t coords;                     /* those that are there */
-	struct hlo_missing *missing;         /* what cannot be said: talloc array */
+	uint32_t coords;                     /* set of the coordinates that have been written */
+	struct hlo_missing *missing;         /* what cannot be expressed: talloc array */
 	int nmissing;
 };
 
@@ -71,7 +71,7 @@ struct hlo {
  */
 
 void hlo_print(struct hlo *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A text that lives as long as the op at hand. */
+/* A text that lives as long as the current op. */
 const char *hlo_text(struct hlo *h, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Prints a string in quotes, escaped as MLIR does. */
 void hlo_print_string(struct hlo *h, const char *s);
@@ -87,7 +87,7 @@ const char *hlo_element(struct hlo *h, enum ir_dtype t, union cell v);
 /* "dense<1.0> : tensor<4xf32>": every element is v. */
 const char *hlo_splat(struct hlo *h, const struct hlo_value *type, union cell v);
 
-/* A type: to be given to what makes values. */
+/* A type, for functions that make values. */
 struct hlo_value hlo_type(enum ir_dtype t, int rank, const int64_t *dim);
 static inline struct hlo_value
 hlo_like(struct hlo_value x, enum ir_dtype t)
@@ -101,7 +101,7 @@ void hlo_write(struct hlo *h, const struct hlo_op *o);
 /* An op with one result. */
 struct hlo_value hlo_make(struct hlo *h, const char *name, const struct hlo_value *in, int n,
 	const char *attrs, struct hlo_value type);
-/* Element by element, with the type of x. */
+/* An elementwise op, with the type of x. */
 struct hlo_value hlo_one(struct hlo *h, const char *name, struct hlo_value x);
 struct hlo_value hlo_two(struct hlo *h, const char *name, struct hlo_value x, struct hlo_value y);
 /* "EQ", "LT" ... */
@@ -109,7 +109,7 @@ struct hlo_value hlo_compare(
 	struct hlo *h, const char *direction, struct hlo_value x, struct hlo_value y);
 struct hlo_value hlo_select(
 	struct hlo *h, struct hlo_value c, struct hlo_value a, struct hlo_value b);
-/* No op where x has that element type. */
+/* Converts to an element type; writes no op if x already has it. */
 struct hlo_value hlo_convert(struct hlo *h, enum ir_dtype t, struct hlo_value x);
 
 /* Constants of that type; a number, an integer. */
@@ -117,7 +117,8 @@ struct hlo_value hlo_constant(struct hlo *h, struct hlo_value type, union cell v
 struct hlo_value hlo_number(struct hlo *h, struct hlo_value type, double v);
 struct hlo_value hlo_integer(struct hlo *h, struct hlo_value type, int64_t v);
 
-/* Shapes. No op where nothing changes. perm[i] is the dim of x that becomes dim i. */
+/* Ops on shapes; no op is written if nothing changes. perm[i] is the dim of x that becomes dim
+ * i. */
 struct hlo_value hlo_reshape(struct hlo *h, struct hlo_value x, int rank, const int64_t *dim);
 struct hlo_value hlo_transpose(struct hlo *h, struct hlo_value x, const int64_t *perm);
 struct hlo_value hlo_slice(struct hlo *h, struct hlo_value x, const int64_t *start,
@@ -126,20 +127,20 @@ struct hlo_value hlo_pad(struct hlo *h, struct hlo_value x, struct hlo_value fil
 	const int64_t *low, const int64_t *high, const int64_t *interior);
 struct hlo_value hlo_concat(struct hlo *h, const struct hlo_value *x, int n, int dim);
 
-/* What two elements become in a reduction: "stablehlo.add"; NULL: the second. */
+/* The op that reduces two elements: "stablehlo.add"; NULL: the second element. */
 const char *hlo_monoid(enum form_reduce how, enum ir_dtype t);
-/* The region that says so, and what a reduction starts from. */
+/* The region with that op, and the initial value of a reduction. */
 const char *hlo_region(struct hlo *h, const char *monoid, enum ir_dtype t);
 union cell hlo_identity(enum form_reduce how, enum ir_dtype t);
-/* Reduces over dims (ascending); sums of 16-bit floats are to be made wider before. */
+/* Reduces over dims (ascending); the caller must widen sums of 16-bit floats first. */
 struct hlo_value hlo_reduce(
 	struct hlo *h, struct hlo_value x, const int64_t *dims, int n, enum form_reduce how);
 
 /* --- emit.c -----------------------------------------------------------------------------------
  */
 
-/* The op, or a case of it, cannot be said: one message for each op and reason, at the end. `why` is
- * a sentence's end. Returns false. */
+/* Records that the op, or a case of it, cannot be expressed: one message for each op and reason, at
+ * the end. `why` ends a sentence. Returns false. */
 bool hlo_unsupported(struct hlo *h, const struct ir_op *op, const char *why);
 /* Local shape of a value. */
 struct hlo_value hlo_local_type(struct hlo *h, const struct ir_type *t);
@@ -152,12 +153,13 @@ hlo_of(struct hlo *h, const struct ir_value *v)
 /* --- the ops ----------------------------------------------------------------------------------
  */
 
-/* Writes an op on `in`; sets the results of hlo_of. HLO_OTHER: not in this case, by the form. */
+/* Writes an op on `in`; sets the results of hlo_of. HLO_OTHER: this case must be converted by the
+ * form. */
 enum hlo_done { HLO_DONE, HLO_FAILED, HLO_OTHER };
 typedef enum hlo_done hlo_row(
 	struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out);
 
-/* rows.c: the op's own function, NULL: it has none. */
+/* rows.c: the op's own function; NULL: none. */
 hlo_row *hlo_find_row(enum op_code code);
 /* conv.c */
 hlo_row hlo_conv2d, hlo_conv2d_data, hlo_conv2d_filter, hlo_max_pool, hlo_avg_pool, hlo_window;
@@ -177,7 +179,7 @@ struct hlo_value hlo_held(struct hlo *h, const struct ir_type *t, struct hlo_val
 /* scalar.c: e->id of arguments of one shape. False: StableHLO has no such function. */
 bool hlo_scalar(
 	struct hlo *h, const struct expr *e, const struct hlo_value *arg, struct hlo_value *out);
-/* Has it a row? For tests. */
+/* Does the function have a row? For tests. */
 bool hlo_scalar_exists(enum scalar_fn fn);
 /* random.c */
 struct hlo_value hlo_random(struct hlo *h, const struct expr *e, const struct hlo_value *arg);
@@ -185,11 +187,11 @@ struct hlo_value hlo_random(struct hlo *h, const struct expr *e, const struct hl
 /* --- form.c, load.c, product.c ----------------------------------------------------------------
  */
 
-/* A tensor whose dims walk indices of a form; no index twice. */
+/* A tensor whose dims correspond to indices of a form; no index occurs twice. */
 struct hlo_nest {
 	struct hlo_value v;
 	int8_t index[HLO_MAX_RANK];
-	const struct expr *lazy; /* a constant or an index, not written yet: its shape is open */
+	const struct expr *lazy; /* constant or index that is not written yet, of any shape */
 };
 
 struct hlo_memo {
@@ -203,9 +205,9 @@ struct hlo_nests {
 	struct form f;
 	struct form_offset offset[FORM_MAX_INDICES];
 	const struct hlo_value *in;
-	int8_t order[FORM_MAX_INDICES]; /* loops: those of the result, then those reduced */
+	int8_t order[FORM_MAX_INDICES]; /* loops: those of the result, then the reduced ones */
 	int norder;
-	int8_t rank[FORM_MAX_INDICES]; /* place of a loop in the order; -1: no loop */
+	int8_t rank[FORM_MAX_INDICES]; /* position of a loop in the order; -1: not a loop */
 	struct hlo_memo *memo;         /* talloc array */
 	int nmemo;
 	bool failed;
@@ -215,12 +217,12 @@ struct hlo_nests {
 struct hlo_nest hlo_eval(struct hlo_nests *x, const struct expr *e);
 /* Operand j, at its positions. */
 struct hlo_nest hlo_load(struct hlo_nests *x, int j);
-/* The loops that a nest walks, as a set. */
+/* The set of loops that a nest runs over. */
 uint32_t hlo_loops(const struct hlo_nest *n);
-/* The nest as a tensor over exactly these loops, in their order; it has no others. */
+/* The nest as a tensor over exactly these loops, in their order; it must have no others. */
 struct hlo_nest hlo_spread(
 	struct hlo_nests *x, const struct hlo_nest *n, const int8_t *index, int rank);
-/* Loops of a set in order; returns how many. */
+/* The loops of a set in order; returns their number. */
 int hlo_ordered(const struct hlo_nests *x, uint32_t set, int8_t *index);
 /* Positions of computed indices as one tensor [loops.., n] of i64. */
 struct hlo_value hlo_positions(
@@ -228,7 +230,8 @@ struct hlo_value hlo_positions(
 /* Sums a nest over the loops in the set. */
 struct hlo_nest hlo_reduce_nest(
 	struct hlo_nests *x, const struct hlo_nest *n, uint32_t set, enum form_reduce how);
-/* Is the body a product that is summed over what factors share? Then its sum, in `wide`. */
+/* Is the body a product that is summed over loops that its factors share? If so, writes its sum, in
+ * `wide`. */
 bool hlo_product(struct hlo_nests *x, enum ir_dtype wide, struct hlo_nest *sum);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * Operands of a form, those at computed positions in the cheapest way that gives them:
+ * Operands of a form; those at computed positions by the cheapest ops that produce them:
  *
- *     c + s * i, constants    pad what is read outside, slice, reverse where s < 0
+ *     c + s * i, constants    pad if read outside, slice, reverse if s < 0
  *     exact(i - c, s)         pad between elements
  *     base + i, always inside dynamic_slice
- *     anything else           gather, and select what is read outside
+ *     anything else           gather, and select the fill value for reads outside
  */
 #include "ir/loops/scheme.h"
 #include "lower/stablehlo/hlo.h"
@@ -79,7 +79,7 @@ hlo_positions(struct hlo_nests *x, const int *computed, int n, const int8_t *loo
 		if (x->failed)
 			return p.v;
 		p = hlo_spread(x, &p, loops, nloops);
-		if (at->type) { /* relative to what this replica has */
+		if (at->type) { /* relative to the range of this replica */
 			struct hlo_nest start = {.v = hlo_slice_number(x->h, at->type, at->dim)};
 			start.v = hlo_two(x->h, "stablehlo.multiply", start.v,
 				hlo_integer(x->h, start.v, x->f.size[i]));
@@ -169,7 +169,7 @@ walk_dim(struct hlo_nests *x, int j, struct hlo_value v, int dim, const struct a
 		hlo_text(x->h, "dimensions = array<i64: %d>", dim), v);
 }
 
-/* A position of constants and one loop, which the nest has nowhere else. */
+/* A position made of constants and one loop that occurs nowhere else in the nest. */
 static bool
 load_affine(struct hlo_nests *x, int j, struct hlo_nest *n, int dim)
 {
@@ -204,7 +204,7 @@ is_inside(const struct hlo_nests *x, int index)
 	return scheme_is_inside(&o, index);
 }
 
-/* minimum(maximum(s, 0), size - n) + i: what a clamped start gives lies inside. */
+/* minimum(maximum(s, 0), size - n) + i: a clamped start, so the positions are inside. */
 static bool
 is_clamped(const struct expr *base, int64_t size, int64_t n)
 {
@@ -248,7 +248,7 @@ load_dynamic(struct hlo_nests *x, struct hlo_nest *n, int dim)
 /* --- by gather ----------------------------------------------------------------------------------
  */
 
-/* What a gather of some computed dims of a nest needs. */
+/* The description of a gather of some computed dims of a nest. */
 struct lookup {
 	int computed[IR_MAX_RANK], n; /* indices, in order of the dims */
 	uint32_t dims;                /* of the nest: those that are looked up */
@@ -256,7 +256,7 @@ struct lookup {
 	int nloops;
 };
 
-/* The first computed dim, and all others whose positions share a loop with its own. */
+/* The first computed dim, and all others whose positions share a loop with it. */
 static struct lookup
 find_lookup(struct hlo_nests *x, const struct hlo_nest *n)
 {
@@ -313,7 +313,7 @@ gather_attrs(struct hlo_nests *x, const struct hlo_nest *n, const struct lookup 
 		s, hlo_list(h, collapsed, ncollapsed), l->nloops, hlo_array(h, size, n->v.rank));
 }
 
-/* Where all of these positions are inside of what this replica has; false: they always are. */
+/* Where all of these positions are inside the range of this replica; false: they always are. */
 static bool
 inside_mask(
 	struct hlo_nests *x, const struct lookup *l, struct hlo_value at, struct hlo_value *mask)
@@ -361,7 +361,7 @@ load_gather(struct hlo_nests *x, int j, struct hlo_nest *n)
 		gather_attrs(x, n, &l), r.v);
 	struct hlo_nest mask = {.v = at};
 	if (inside_mask(x, &l, at, &mask.v)) {
-		/* dims that the nest has are computed ones still, so their sizes are its own */
+		/* dims of the nest have computed positions, so their sizes are its own */
 		int64_t dims[HLO_MAX_RANK];
 		memcpy(mask.index, l.loops, (size_t)l.nloops);
 		for (int d = 0; d < l.nloops; d++)
@@ -403,7 +403,7 @@ hlo_load(struct hlo_nests *x, int j)
 		dim[rank++] = x->in[j].dim[d];
 	}
 	for (int d = 0; d < rank; d++)
-		if (!dim[d] && x->f.at[n.index[d]]) { /* nothing is inside */
+		if (!dim[d] && x->f.at[n.index[d]]) { /* no element is inside */
 			n.v = fill_scalar(x, j);
 			return n;
 		}

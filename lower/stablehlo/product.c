@@ -1,10 +1,10 @@
 /*
- * Sums of products of operands: dot_general, one after the other where there are more than two.
+ * Sums of products of operands: dot_general, one after the other if there are more than two.
  *
  *     sum(k) a[m,k] * b[k,n]     both have k, which is summed:  contracting
  *     [b,m,n] = sum(k) ...       both have b, which is kept:    batching
  *
- * A loop that is summed and that one factor alone has is summed behind the last product.
+ * A loop that is summed and occurs in one factor alone is summed after the last product.
  */
 #include "lower/stablehlo/hlo.h"
 
@@ -13,7 +13,7 @@
 struct factors {
 	const struct expr *load[FORM_MAX_INPUTS];
 	int n;
-	double scale; /* the product of constants among them */
+	double scale; /* the product of their constant factors */
 };
 
 static bool
@@ -101,7 +101,7 @@ shared_loops(const struct hlo_nest *n, int count)
 	return shared;
 }
 
-/* What nothing depends on is there as often as its loop runs. */
+/* A sum over a loop that no factor depends on multiplies by its size. */
 static double
 repeats(const struct form *f, uint32_t walked)
 {

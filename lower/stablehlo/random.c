@@ -1,7 +1,7 @@
 /*
- * Random numbers by position, as runtime/kernel/rng.h draws them: Philox4x32-10, ten rounds of integer
- * arithmetic, here on 64-bit integers that hold 32 bits each. Uniform numbers and bits are the same
- * to the bit.
+ * Random numbers by position, as runtime/kernel/rng.h draws them: Philox4x32-10, ten rounds of
+ * integer arithmetic, here on 64-bit integers that hold 32 bits each. Uniform numbers and bits
+ * agree bit for bit.
  */
 #include "lower/stablehlo/hlo.h"
 #include "runtime/kernel/rng.h"

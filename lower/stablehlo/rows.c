@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum {
-	SHORT_LITERAL = 16 /* elements: what a reader can still take in; bytes are read faster */
+	SHORT_LITERAL = 16 /* elements: short enough to read; bytes are parsed faster */
 };
 
 /* --- shapes -------------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ dynamic_update_slice(
 /* --- constants ----------------------------------------------------------------------------------
  */
 
-/* The elements of a literal: in lists as the dims are nested where that is short, else as bytes. */
+/* The elements of a literal: as nested lists if that is short, else as bytes. */
 static const char *
 elements_text(struct hlo *h, const struct hlo_value *type, const unsigned char *bytes)
 {
@@ -112,7 +112,7 @@ elements_text(struct hlo *h, const struct hlo_value *type, const unsigned char *
 	return hlo_text(h, "dense<%s> : %s", s, hlo_type_text(h, type));
 }
 
-/* Every replica has all of it, and takes its part. */
+/* Every replica has the whole constant, and takes its part. */
 static enum hlo_done
 literal(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out)
 {
@@ -145,8 +145,8 @@ literal(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struc
  */
 
 /*
- * The region of a sort by its first operand. Of floats -0 counts as 0 and every NaN as one that is
- * the largest; then the order is total.
+ * The region of a sort by its first operand. For floats -0 counts as 0 and every NaN as the same
+ * largest value; then the order is total.
  */
 static const char *
 comparator(struct hlo *h, enum ir_dtype t, bool descending)
@@ -192,7 +192,8 @@ comparator(struct hlo *h, enum ir_dtype t, bool descending)
 		s, s, i, i, keys, l, r, descending ? "GT" : "LT", kind, s, s);
 }
 
-/* sort and topk: the elements with their positions; a stable sort leaves equal ones in order. */
+/* sort and topk: sorts the elements with their positions; a stable sort leaves equal ones in
+ * order. */
 static enum hlo_done
 order(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out)
 {

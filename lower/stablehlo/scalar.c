@@ -1,17 +1,17 @@
 /*
- * The scalar functions (ir/ops/scalar.def) as ops of StableHLO. Most have one; the others are written
- * with what there is. Integers divided by 0 are 0 here, which StableHLO leaves open.
+ * The scalar functions (ir/ops/scalar.def) as ops of StableHLO. Most have one; the others are
+ * composed of existing ops. Integers divided by 0 are 0 here, which StableHLO leaves undefined.
  */
 #include "lower/stablehlo/hlo.h"
 
 #include <math.h>
 #include <string.h>
 
-/* The op of a function: of numbers, and of bool where that is another one. */
+/* The op of a function: for numbers, and for bool if that differs. */
 struct scalar_row {
 	const char *number, *boolean;
 	const char *direction; /* of compare */
-	bool special;          /* by hlo_scalar itself */
+	bool special;          /* written by a special case of hlo_scalar */
 };
 
 #define POINT(fn, number, boolean) [FN_##fn] = {number, boolean, NULL, false},
@@ -102,7 +102,7 @@ hlo_scalar_exists(enum scalar_fn fn)
 	return row[fn].number || row[fn].direction || row[fn].special;
 }
 
-/* Integers: x / y, x rem y with a y that is never 0, and what it is where y was. */
+/* Integers: x / y, x rem y with a y that is never 0, and the results for y = 0. */
 static struct hlo_value
 divided(struct hlo *h, const struct expr *e, const char *name, struct hlo_value x,
 	struct hlo_value y, struct hlo_value otherwise)

@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 /*
- * Writes @main of a verified module without calls. On a mesh the text is explicit SPMD: what one of
- * the replicas does, with collectives. Reports what cannot be said, a message for each op, writes
- * nothing and returns false.
+ * Writes @main of a verified module without calls. On a mesh the text is explicit SPMD: the program
+ * of one replica, with collectives. If something cannot be expressed, reports it with one message
+ * per op, writes nothing and returns false.
  */
 bool stablehlo_write(FILE *out, const struct ir_module *m);
 

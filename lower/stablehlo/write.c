@@ -57,7 +57,7 @@ hlo_print(struct hlo *h, const char *format, ...)
 	h->used += (size_t)n;
 }
 
-/* A text as long as needed: one constant may have more than talloc gives out. */
+/* A text of any length: one constant may be larger than talloc's limit. */
 static char *
 text_create(const void *owner, const char *format, va_list args)
 {
@@ -157,7 +157,7 @@ hlo_matrix(struct hlo *h, const int64_t *v, int64_t rows, int64_t columns)
 	return s;
 }
 
-/* The bits of a float that is infinite or no number, as MLIR writes them. */
+/* The bits of a float that is infinite or NaN, as MLIR writes them. */
 static const char *
 special_text(struct hlo *h, enum ir_dtype t, double v)
 {
@@ -174,8 +174,8 @@ special_text(struct hlo *h, enum ir_dtype t, double v)
 	return hlo_text(h, "0x%0*" PRIX64, (int)(2 * ir_dtype_bytes(t)), b);
 }
 
-/* With a point, which MLIR asks for, and all digits of the number: who computes in a wider type
- * than the element's has it unrounded. */
+/* With a decimal point, which MLIR requires, and all digits: a consumer that computes in a wider
+ * type than the element's gets the number unrounded. */
 static const char *
 float_text(struct hlo *h, enum ir_dtype t, double v)
 {

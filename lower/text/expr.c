@@ -34,8 +34,8 @@ is_half(enum ir_dtype t)
 	return t == IR_f16 || t == IR_bf16;
 }
 
-/* An integer as its type, or as what C computes with for it. The lowest of 32 and 64 bits have no
- * number in C. */
+/* An integer as a literal of its type, or of the type that C computes with. The smallest integers
+ * of 32 and 64 bits have no literal in C. */
 static char *
 int_text(struct kernel_text *w, enum ir_dtype t, int64_t v)
 {
@@ -70,7 +70,7 @@ const_text(struct kernel_text *w, enum ir_dtype t, double v)
 	return single ? text_append(text, "f") : text;
 }
 
-/* No minus behind another one. */
+/* A minus sign must not follow another one. */
 static char *
 in_parentheses(struct kernel_text *w, char *text)
 {
@@ -118,7 +118,7 @@ add_term(char *text, int64_t stride, const char *variable)
 			   : text_append(text, "%s * %" PRId64, variable, stride);
 }
 
-/* The loop variable of a class; rows of a block start at b0. */
+/* The loop variable of a class; blocks of rows start at b0. */
 static char *
 class_variable(struct kernel_text *w, int cls, bool in_block)
 {
@@ -147,7 +147,7 @@ memory_index(struct kernel_text *w, const struct scheme_op *o, int j)
 	return *text ? text : text_copy(w->scratch, "0");
 }
 
-/* A row holds the inner classes of its maker, in the order of the loops. */
+/* A row holds the inner classes of the op that makes it, in the order of the loops. */
 static char *
 row_index(struct kernel_text *w, const struct scheme_op *maker)
 {
@@ -179,7 +179,7 @@ kernel_element(struct kernel_text *w, const struct scheme_op *o, int j)
 	return TEXT(w->scratch, "%s[%s]", kernel_memory(w, tensor), memory_index(w, o, j));
 }
 
-/* Is the value of tensor t a local where op o stands? */
+/* Is the value of tensor t a local at op o? */
 static bool
 is_local(const struct kernel_text *w, const struct scheme_op *o, int tensor)
 {
@@ -206,9 +206,9 @@ kernel_position_name(struct kernel_text *w, const struct scheme_op *o, int index
 }
 
 /*
- * Declares the position of a computed index: p<op>_<index>. Where data give it, it is kept inside,
- * so that a read there is safe whether it counts or not, and vector loads can be made of it.
- * Returns the condition under which it is inside, NULL where it always is.
+ * Declares the position of a computed index: p<op>_<index>. A position given by data is clamped, so
+ * that a read there is safe whether it is used or not, and can become a vector load. Returns the
+ * condition under which it is inside, NULL if it always is.
  */
 static char *
 declare_position(struct kernel_text *w, const struct scheme_op *o, int index)
@@ -251,7 +251,7 @@ kernel_positions(struct kernel_text *w, const struct scheme_op *o, const struct 
 	return all;
 }
 
-/* What a read outside gives. */
+/* The value of a read outside. */
 static char *
 fill_text(struct kernel_text *w, const struct scheme_op *o, int j)
 {
@@ -262,7 +262,7 @@ fill_text(struct kernel_text *w, const struct scheme_op *o, int j)
 					    .whole = ir_dtype_fill(t, o->f.fill[j])});
 }
 
-/* Load j as it lies, whether the place holds it or not. */
+/* Load j as it is in memory, whether this rank holds it or not. */
 static char *
 load_text(struct kernel_text *w, const struct scheme_op *o, int j)
 {
@@ -299,8 +299,8 @@ kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value)
 	return text_copy(w->scratch, value);
 }
 
-/* x, y, z of a row's C text replaced by the arguments, w by the bits of the result; `_Generic`
- * macros may name one twice. */
+/* Replaces x, y, z of a row's C text by the arguments, w by the bits of the result; `_Generic`
+ * macros may use one twice. */
 static char *
 fill_in(struct kernel_text *w, const char *text, char *const *arg, enum ir_dtype t)
 {
@@ -329,8 +329,8 @@ convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const 
 
 	if (to == IR_bool)
 		return TEXT(w->scratch, "(%s != 0)", x);
-	/* A number of what data choose: a branch that nobody can predict, unless it is said on
-	 * bits. */
+	/* A number of an unpredictable condition: it would become a branch, unless it is computed
+	 * on bits. */
 	if (from == IR_bool && to == IR_f32)
 		return TEXT(w->scratch, "m_select_f32(%s, 1.0f, 0.0f)", x);
 	if (from_float && ir_dtype_class(to) == IR_FLOAT && from != to)
@@ -344,11 +344,11 @@ convert_text(struct kernel_text *w, enum ir_dtype to, enum ir_dtype from, const 
 
 struct node {
 	const struct expr *e;
-	int uses;   /* places */
+	int uses;   /* number of uses */
 	char *name; /* of the local that holds it; NULL: none yet */
 };
 
-/* Nodes of an expression. */
+/* The nodes of an expression. */
 struct node_list VEC(struct node);
 
 static struct node *
@@ -394,7 +394,7 @@ index_text(struct kernel_text *w, const struct scheme_op *o, int index)
 static char *node_text(struct kernel_text *w, const struct scheme_op *o, struct node_list *l,
 	const struct expr *e);
 
-/* The key of random numbers is an argument, while there is room for others. */
+/* The key of random numbers is an argument, unless there are too many. */
 static char *
 key_text(struct kernel_text *w, const struct expr *key)
 {
@@ -405,7 +405,7 @@ key_text(struct kernel_text *w, const struct expr *key)
 	return TEXT(w->scratch, "s%d", kernel_arg(w, &arg));
 }
 
-/* A value as the bits of its type, an unsigned integer of its width; of an integer the value. */
+/* A value as the bits of its type, an unsigned integer of its width; for an integer its value. */
 static char *
 bits_text(struct kernel_text *w, enum ir_dtype t, const char *x)
 {
@@ -520,7 +520,7 @@ call_text(
 	return text;
 }
 
-/* A constant of an expression, in the type that computes. */
+/* A constant of an expression, in the type of the computation. */
 static char *
 computed_const(struct kernel_text *w, const struct scheme_op *o, const struct expr *e)
 {

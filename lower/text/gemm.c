@@ -28,8 +28,8 @@ is_half(const struct scheme_op *o)
 	return o->f.dtype == IR_f16 || o->f.dtype == IR_bf16;
 }
 
-/* The loops outside of a call. What the library takes over: the last of them as its batch, where
- * none is a sum; for 16-bit floats all sums, which are rounded when they are complete. */
+/* The loops outside of a call. The library handles the last of them as its batch, if none is a sum;
+ * for 16-bit floats it handles all sums, which are rounded when they are complete. */
 static int
 loops_outside(const struct scheme_op *o, const struct scheme_gemm *g)
 {
@@ -56,7 +56,7 @@ write_half(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 		g->band.of ? "band" : "NULL");
 }
 
-/* "low" as C: one that is open is farther than any index. */
+/* "low" as C: an open bound lies beyond any index. */
 static char *
 limit_text(struct kernel_text *w, int64_t limit)
 {
@@ -82,7 +82,7 @@ kernel_gemm_tests(struct kernel_text *w, const struct scheme_segment *s)
 	}
 }
 
-/* What a band moves by where the rows or the columns of its matrix are those of a slab. */
+/* The offset of a band if the rows or the columns of its matrix are those of a slab. */
 static char *
 slab_start(struct kernel_text *w, const struct scheme_segment *s)
 {
@@ -99,7 +99,7 @@ slab_start(struct kernel_text *w, const struct scheme_segment *s)
 	return text;
 }
 
-/* What counts of the product, or of rows b0 ... of it: `band`, a pointer, NULL where a test of the
+/* The band of the product, or of rows b0 ... of it: `band`, a pointer, NULL if a test of the
  * operands fails. Rows of B are not those of the product. */
 static void
 write_band(struct kernel_text *w, const struct scheme_segment *s, bool block)
@@ -117,7 +117,7 @@ write_band(struct kernel_text *w, const struct scheme_segment *s, bool block)
 	kernel_line(w, "const struct rt_gemm_band *const band = %s;", band);
 }
 
-/* One call; the last loop outside the sums is the library's own batch. */
+/* One call; the last loop outside the sums is the library's batch. */
 static void
 write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme_segment *s,
 	bool block)

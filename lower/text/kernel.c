@@ -67,7 +67,7 @@ kernel_open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls)
 	w->indent++;
 }
 
-/* What a reduction starts with. */
+/* The identity of a reduction. */
 char *
 kernel_identity(struct kernel_text *w, const struct scheme_op *o)
 {
@@ -103,7 +103,7 @@ kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a,
 	return TEXT(w->scratch, "M_%s(%s, %s)", o->f.reduce == REDUCE_MAX ? "max" : "min", a, b);
 }
 
-/* Where op o accumulates: f32 beside its result, if that is of 16 bits. */
+/* Where op o accumulates: f32 in a separate buffer if its result has 16 bits. */
 char *
 kernel_accumulator(struct kernel_text *w, const struct scheme_op *o)
 {
@@ -137,7 +137,7 @@ kernel_accumulate(struct kernel_text *w, const struct scheme_op *o, const char *
 	kernel_line(w, "%s = %s;", to, narrow ? kernel_stored(w, t, sum) : sum);
 }
 
-/* Stores value `v<out>` where somebody outside its loop reads it. */
+/* Stores value `v<out>` if it is read outside its loop. */
 void
 kernel_store(struct kernel_text *w, const struct scheme_op *o)
 {
@@ -150,9 +150,9 @@ kernel_store(struct kernel_text *w, const struct scheme_op *o)
 		kernel_line(w, "%s = %s;", kernel_element(w, o, -1), v);
 }
 
-/* Does what op o reduces need a +0 of its own, so that no -0 comes out: a sum that has no loop, and
- * so nothing that it starts with; the largest and the smallest, whose loops may take equals in any
- * order. */
+/* Does op o's reduction need an explicit +0, so that the result is never -0? This holds for a sum
+ * without loops, which has no initial value, and for max and min, whose loops may take equal
+ * elements in any order. */
 static bool
 needs_zero(const struct scheme_op *o)
 {
@@ -162,7 +162,7 @@ needs_zero(const struct scheme_op *o)
 	       (o->f.reduce == REDUCE_SUM && !o->red_set && !o->picks);
 }
 
-/* Does op o reduce several values to one, which is rounded when it is complete? */
+/* Does op o reduce several values to one that is rounded when it is complete? */
 static bool
 accumulates(const struct scheme_op *o)
 {
@@ -188,7 +188,8 @@ accumulates_outside(const struct scheme_segment *g, const struct scheme_op *o)
 	return o->red_set & scheme_outer_set(g) || o->scatter;
 }
 
-/* Fills what the whole segment accumulates into, beside the results where sums are kept there. */
+/* Initializes the accumulators of the whole segment; sums that are kept outside the results,
+ * too. */
 static void
 fill_results(struct kernel_text *w, const struct scheme_segment *g)
 {
@@ -211,7 +212,7 @@ fill_results(struct kernel_text *w, const struct scheme_segment *g)
 	}
 }
 
-/* A mean that underflows to zero is +0, as its sum is. */
+/* A mean that underflows to zero is +0, like its sum. */
 char *
 kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum)
 {
@@ -221,8 +222,8 @@ kernel_divided(struct kernel_text *w, const struct scheme_op *o, const char *sum
 		kernel_const(w, t, 0));
 }
 
-/* What the whole segment summed is divided, if it is a mean; sums that were kept beside the results
- * go there. */
+/* Completes the sums of the whole segment: divides means, and stores sums that were kept outside
+ * the results. */
 static void
 settle_results(struct kernel_text *w, const struct scheme_segment *g)
 {
@@ -263,7 +264,8 @@ open_tile(struct kernel_text *w, const struct scheme_segment *g, int c, bool wit
 	w->indent++;
 }
 
-/* All loops are outer ones: the others, tiles of two classes, what is in a tile. */
+/* All loops are outer ones: first the others, then tiles of two classes, then the loops inside a
+ * tile. */
 static void
 open_tiled(struct kernel_text *w, const struct scheme_segment *g)
 {
@@ -283,7 +285,7 @@ static void
 open_outer(struct kernel_text *w, const struct scheme_segment *g)
 {
 	const struct scheme_op *first = &w->s->op[g->op[0]];
-	const bool scatter = first->scatter; /* it is alone then */
+	const bool scatter = first->scatter; /* it is the only op then */
 
 	if (g->tile >= 0) {
 		open_tiled(w, g);
@@ -416,7 +418,7 @@ write_body(struct kernel_text *w)
 	copy_results(w);
 }
 
-/* `slab`: of the function that computes one. `local`: no other file calls the function. */
+/* `slab`: writes the function for one slab. `local`: no other file calls the function. */
 static void
 write_head(FILE *out, const struct scheme *s, const char *name, bool in_place, int nargs, bool slab,
 	bool local)

@@ -5,8 +5,8 @@
  *     NAME(const float *restrict a0, const int32_t *restrict a1, float *restrict r0,
  *             unsigned char *restrict scratch, int64_t s0, int64_t s1)
  *
- * a: operands, r: results, local tensors row-major. s: what depends on the place, one for each
- * kernel_arg.
+ * a: operands, r: results, local tensors, row-major. s: values that depend on the rank's
+ * coordinates, one for each kernel_arg.
  */
 #ifndef LOWER_KERNEL_H
 #define LOWER_KERNEL_H
@@ -17,8 +17,8 @@
 
 enum kernel_arg_kind {
 	KERNEL_START, /* where the local range of a dimension starts: slice * local size */
-	KERNEL_HELD,  /* 1 at places that hold the operand of this type, 0 elsewhere */
-	KERNEL_KEY, /* a constant that differs between ops of one kind: they share a function so */
+	KERNEL_HELD,  /* 1 on ranks that hold the operand of this type, 0 elsewhere */
+	KERNEL_KEY,   /* differs between ops of one kind, so that they share a function */
 };
 
 struct kernel_arg {
@@ -26,12 +26,13 @@ struct kernel_arg {
 	const struct ir_type *type;
 	int dim; /* KERNEL_START */
 	const struct ir_type
-		*other; /* KERNEL_HELD: the result, where both are single the guard has decided */
+		*other; /* KERNEL_HELD: the result's type; where both are single the guard has
+			 * decided */
 	int64_t key;    /* KERNEL_KEY */
 };
 
-/* A kernel that knows its keys by argument serves all ops that differ in their keys only; with more
- * keys than this no other op has as many, and they are written as numbers. */
+/* A kernel that takes its keys as arguments serves all ops that differ only in their keys; a kernel
+ * with more keys than this is unlikely to be shared, so its keys are written as numbers. */
 enum kernel_limit { KERNEL_MAX_KEYS = 32 };
 
 struct kernel_args {
@@ -43,13 +44,13 @@ bool kernel_arg_equal(const struct kernel_arg *a, const struct kernel_arg *b);
 
 /*
  * Writes the function to `out`, without a comment, and its declaration to `prototype`; if that is
- * NULL, the function is static. `in_place`: operands and results may be the same memory. `args` receives what to pass
- * for s0, s1 ... It lasts as long as the scheme does.
+ * NULL, the function is static. `in_place`: results may be in the memory of operands. `args`
+ * receives the arguments for s0, s1 ... It lives as long as the scheme.
  */
 void kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *name,
 	bool in_place, struct kernel_args *args);
 
-/* The value of an argument as a C expression of `coord`, an array of int64_t. */
+/* The value of an argument as a C expression; `coord` is the name of an array of int64_t. */
 char *kernel_arg_text(const void *owner, const struct ir_module *m, const struct kernel_arg *arg,
 	const char *coord);
 

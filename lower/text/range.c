@@ -1,16 +1,16 @@
 /*
- * Loops over no more than what counts. Where the computed positions of a sum leave their tensor,
- * the sum gets nothing; so the innermost loop that a position depends on goes only over the part in
- * which the position is inside, and needs no test there:
+ * Loops restricted to iterations that have an effect. If the computed positions of a sum leave
+ * their tensor, the sum adds nothing; so the innermost loop that a position depends on runs only
+ * over the part in which the position is inside, and needs no test there:
  *
  *     p = y * 2 + k - 1, 0 <= p < 8         for k from max(0, 1 - y * 2) to min(3, 9 - y * 2)
  *
- * A position that exists only where a division has no rest becomes the loop itself:
+ * A position that exists only if a division has no remainder becomes the loop itself:
  *
  *     p = exact(y + 1 - k, 2), 0 <= p < 4   for p from ceil((k - 1) / 2) ...: y = p * 2 - 1 + k
  *
- * The loop that is made into vectors keeps its length and a test, which costs less than its rests,
- * but for the second kind: three quarters of its iterations would be for nothing.
+ * The vectorized loop keeps its length and a test, which costs less than its remainders, except for
+ * the second kind: three quarters of its iterations would be wasted.
  */
 #include "lower/text/text.h"
 
@@ -54,7 +54,7 @@ add_affine(const struct expr *e, int64_t factor, struct affine *sum)
 	}
 }
 
-/* Is all that op o sums, or looks for the largest of, nothing where computed index i is outside? */
+/* Does the reduction of op o ignore elements whose computed index i is outside? */
 static bool
 vanishes(const struct scheme_op *o, int i)
 {
@@ -76,7 +76,7 @@ vanishes(const struct scheme_op *o, int i)
 	return false;
 }
 
-/* What position i of op o is, times `*divisor`; false where it is no sum of loops. */
+/* Position i of op o, times `*divisor`; false if it is not a sum of loops. */
 static bool
 find_affine(const struct scheme_op *o, int i, struct affine *sum, int64_t *divisor)
 {
@@ -201,8 +201,8 @@ same_positions(const struct scheme_op *o, int i)
 }
 
 /*
- * Sums go backwards over what is subtracted in the position of the vector loop: gcc 12 unrolls that
- * loop into single elements where the place it starts at falls, at a tenth of the speed.
+ * Sums run backwards over an index that is subtracted in the position of the vector loop: gcc 12
+ * unrolls that loop into single elements if its start decreases, at a tenth of the speed.
  */
 static void
 turn_back(struct kernel_text *w, const struct scheme_op *o, const struct affine *sum)
@@ -227,7 +227,8 @@ limit(struct kernel_text *w, const struct scheme_segment *g, const struct scheme
 		return;
 	const int cls = g->order[depth], index = index_of(o, cls);
 	const int64_t a = sum.coef[index];
-	/* Where an accumulator is made and stored inside of the loop, each of its turns counts. */
+	/* If an accumulator is made and stored inside of the loop, each of its iterations is
+	 * costly. */
 	if (!(o->f.reduced >> index & 1) && !in_memory)
 		return;
 	if (s == 1 && depth == nloops - 1 && nloops > 1) {

@@ -1,12 +1,12 @@
 /*
- * Running sums in C. Where the dim is the innermost loop the sum is a local, of floats a double;
- * else it is read back from the result, so that the loops behind it are vectors:
+ * Running sums in C. If the dim is the innermost loop, the sum is a local, for floats a double;
+ * else it is read back from the result, so that the loops inside it can be vectorized:
  *
  *     for r                                        for i
  *       v = 0                                        simd for c
  *       for i   v += a[r,i];  y[r,i] = v               y[i,c] = a[i,c] + (i == 0 ? 0 : y[i-1,c])
  *
- * Sums of 16-bit floats are always of the first kind: what stands in the result is rounded.
+ * Sums of 16-bit floats are always of the first kind, as the values in the result are rounded.
  */
 #include "lower/text/text.h"
 
@@ -27,7 +27,7 @@ open_loop(struct kernel_text *w, const struct scheme_op *o, int64_t n, int cls)
 	w->indent++;
 }
 
-/* The sum before the present element, out of the result. */
+/* The sum before the current element, read from the result. */
 static char *
 sum_before(struct kernel_text *w, const struct scheme_op *o, int64_t n, int cls)
 {

@@ -1,8 +1,8 @@
 /*
- * A select whose arms are there already. What data choose is a branch that nobody can predict, and
- * a compiler makes one where an arm has to be loaded. So arms that are elements of memory are read
- * first, both of them. Loops of a few vectors are taken apart, and what is chosen in their rests is
- * a branch again, unless it is said on bits; in longer ones blending is faster.
+ * A select whose arms are already loaded. A condition given by data cannot be predicted, and
+ * compilers use a branch if an arm must be loaded. So arms that are elements of memory are read
+ * first, both of them. Loops of a few vectors are unrolled, and a select in their remainders
+ * becomes a branch again, unless it is computed on bits; in longer loops blending is faster.
  */
 #include "lower/text/text.h"
 
@@ -30,7 +30,7 @@ is_plain(const struct expr *e)
 	return e->kind == EXPR_LOAD || e->kind == EXPR_CONST;
 }
 
-/* An arm in a local of its own, if it is an element of memory. */
+/* Reads an arm into a local if it is an element of memory. */
 static char *
 read_first(struct kernel_text *w, const struct expr *e, char *text)
 {

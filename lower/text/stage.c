@@ -1,7 +1,7 @@
 /*
- * One stage of a segment: a loop nest, its values scalars. What it reduces over its innermost loops
- * is an accumulator declared where those begin, so that the innermost loop is `omp simd reduction`;
- * what it reduces over loops further out accumulates in memory, which is filled first.
+ * One stage of a segment: a loop nest whose values are scalars. A reduction over its innermost
+ * loops uses an accumulator declared where those begin, so that the innermost loop is `omp simd
+ * reduction`; a reduction over outer loops accumulates in memory, which is initialized first.
  */
 #include "lower/text/text.h"
 
@@ -55,7 +55,7 @@ reduces_inside(const struct stage *st, const struct scheme_op *o)
 	return (o->red_set & ~st->outer) != 0 && !o->scatter;
 }
 
-/* Is the accumulator of op o a sum that is cut? It is added to z<out> behind each chunk then. */
+/* Is the accumulator of op o a sum that is cut? If so it is added to z<out> after each chunk. */
 static bool
 is_cut(const struct stage *st, const struct scheme_op *o)
 {
@@ -70,8 +70,8 @@ is_cut(const struct stage *st, const struct scheme_op *o)
 		for (const struct scheme_op *o = &(w)->s->op[(st)->g->op[k_]]; o; o = NULL)        \
 			if (o->stage == (st)->number)
 
-/* The largest and the smallest of floats in an accumulator: plain comparisons drop a NaN, so u<out>
- * says whether one came. */
+/* Max and min of floats in an accumulator: plain comparisons drop a NaN, so u<out> records whether
+ * one occurred. */
 static bool
 marks_nan(const struct scheme_op *o)
 {
@@ -143,8 +143,8 @@ fill_row(struct kernel_text *w, const struct scheme_op *o)
 		kernel_line(w, "z%d%s = 0;", o->out, strchr(to, '['));
 }
 
-/* The whole sum of a mean is divided; one of 16-bit floats is rounded, and where it was beside its
- * result goes there. */
+/* Divides the whole sum of a mean; one of 16-bit floats is rounded, and stored if it was outside
+ * its result. */
 static void
 settle_row(struct kernel_text *w, const struct scheme_op *o)
 {
@@ -181,7 +181,7 @@ declare_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	}
 }
 
-/* What was summed in single precision becomes a value of its element type; a mean is divided. */
+/* Converts a sum in single precision to its element type; a mean is divided. */
 void
 kernel_settle(struct kernel_text *w, const struct scheme_op *o)
 {
@@ -217,8 +217,7 @@ finish_accumulators(struct kernel_text *w, const struct stage *st, int depth)
 	}
 }
 
-/* Is the innermost loop free of writes to one element by two iterations, but for its accumulators?
- */
+/* Do no two iterations of the innermost loop write the same element, except accumulators? */
 static bool
 is_vector_loop(const struct kernel_text *w, const struct stage *st)
 {
@@ -230,8 +229,8 @@ is_vector_loop(const struct kernel_text *w, const struct stage *st)
 	return true;
 }
 
-/* The operator that lanes of op o's accumulator are reduced by. OpenMP's own sum starts lanes at
- * +0, which is not nothing to -0. */
+/* The operator that reduces the lanes of op o's accumulator. OpenMP's own sum starts lanes at +0,
+ * which is not neutral for -0. */
 static const char *
 lanes_operator(struct kernel_text *w, const struct scheme_op *o)
 {
@@ -269,7 +268,7 @@ write_pragma(struct kernel_text *w, const struct stage *st)
 	kernel_line(w, "%s", text);
 }
 
-/* Where accumulators are cut, if any is: where the shortest blocks are. */
+/* The depth at which accumulators are cut, if any: that of the shortest blocks. */
 static struct scheme_cut
 cut_of(const struct kernel_text *w, const struct stage *st)
 {
@@ -298,9 +297,8 @@ position(const struct stage *st, int depth)
 	return at;
 }
 
-/* Iterations of the loop of a depth at a time, because of accumulators or of sums in memory; 0:
- * all.
- */
+/* Iterations per chunk of the loop of a depth, because of accumulators or of sums in memory; 0:
+ * all. */
 static int64_t
 chunk_of(const struct kernel_text *w, const struct stage *st, int depth)
 {

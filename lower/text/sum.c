@@ -1,5 +1,5 @@
-/* Long sums in C, cut as ir/loops/sum.c says: loops in chunks, and doubles that take what floats
- * in memory have summed in a chunk. */
+/* Long sums in C, cut as ir/loops/sum.c describes: loops in chunks, and doubles to which the float
+ * sums of each chunk are added. */
 #include "lower/text/text.h"
 
 #include "ir/base/alloc.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* The loop over a class goes from here; rows of a block from b0. */
+/* The first iteration of the loop over a class; blocks of rows start at b0. */
 static bool
 is_rows(const struct scheme_segment *g, int cls)
 {
@@ -59,7 +59,7 @@ kernel_open_counted(struct kernel_text *w, const struct scheme_segment *g, int c
 	w->indent++;
 }
 
-/* Is op o, of that stage (-1: of any), cut along loop `at`? */
+/* Is op o, of that stage (-1: any), cut along loop `at`? */
 static bool
 is_cut_at(const struct scheme_op *o, int at, int stage)
 {

@@ -4,14 +4,14 @@
 
 #include "lower/text/kernel.h"
 
-/* A loop of a stage, and the part of it that counts: range.c. */
+/* A loop of a stage, and the part of it that has any effect: range.c. */
 struct kernel_range {
 	int cls;
 	int64_t size, most; /* of the class; of the loop's variable */
-	uint32_t inside;    /* computed indices that are inside in all of it; 0: all counts */
-	bool backwards;     /* all counts, from the last to the first */
+	uint32_t inside;    /* computed indices that are inside in all of it; 0: all of it is run */
+	bool backwards;     /* all of it is run, from the last iteration to the first */
 	char *low, *high;
-	char *value; /* where the loop is over the position: the class's index */
+	char *value; /* in a loop over the position: the class's index */
 };
 
 struct kernel_text {
@@ -21,28 +21,28 @@ struct kernel_text {
 	void *scratch; /* talloc: texts of this kernel */
 	int indent;
 	int ntemps;
-	bool reads_both; /* a select reads both arms before it: a branch costs more */
-	bool wide_sums;  /* sums of 16-bit floats accumulate in f32 beside their results */
-	struct kernel_range range[SCHEME_MAX_CLASSES]; /* of the segment at work, by class */
-	/* For targets that keep values elsewhere: every value of a segment is a local of its
-	 * reader; the text of an element, NULL where it is the usual one. */
+	bool reads_both; /* a select reads both arms before it chooses: a branch costs more */
+	bool wide_sums;  /* sums of 16-bit floats accumulate in f32, outside their results */
+	struct kernel_range range[SCHEME_MAX_CLASSES]; /* of the current segment, by class */
+	/* For targets that keep values elsewhere: every value of a segment is a local in the
+	 * function that reads it; returns the text of an element, NULL for the default. */
 	bool all_local;
 	char *(*element)(struct kernel_text *w, const struct scheme_op *o, int j);
 	void *data; /* of `element` */
 };
 
-/* printf at the present indentation, with a line end behind it. */
+/* printf at the current indentation, followed by a newline. */
 void kernel_line(struct kernel_text *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Opens a block behind `head`, a loop over a class; closes one. */
+/* Opens a block after `head`, or a loop over a class; closes one. */
 void kernel_open(struct kernel_text *w, const char *head);
 void kernel_open_loop(struct kernel_text *w, const struct scheme_segment *g, int cls);
 void kernel_close(struct kernel_text *w);
 
 /*
- * The loop over what counts of a class, cut into chunks where a sum asks for it:
- * sum.c. Chunks are opened first, by themselves, so that accumulators can stand
+ * The loop over the part of a class that has any effect, cut into chunks where a sum needs that:
+ * sum.c. Chunks are opened first, by a separate function, so that accumulators can be declared
  * between the two loops.
  */
 void kernel_open_chunks(
@@ -50,25 +50,25 @@ void kernel_open_chunks(
 void kernel_open_counted(
 	struct kernel_text *w, const struct scheme_segment *g, int cls, int64_t chunk);
 
-/* Iterations of loop g->order[at] at a time because of sums in memory of the ops of a stage (-1: of
+/* Iterations of loop g->order[at] per chunk because of sums in memory of the ops of a stage (-1: of
  * all), at most `chunk`; 0: all. */
 int64_t kernel_chunk(const struct kernel_text *w, const struct scheme_segment *g, int at, int stage,
 	int64_t chunk);
 
-/* Adds what the ops of a stage (-1: of all) summed in memory in a chunk of loop g->order[at] to
- * their doubles. */
+/* Adds the sums that the ops of a stage (-1: of all) made in memory during a chunk of loop
+ * g->order[at] to their doubles. */
 void kernel_flush(struct kernel_text *w, const struct scheme_segment *g, int at, int stage);
 
-/* The sum that op o made in memory, as a float: of its doubles, where it has such. */
+/* The sum that op o made in memory, as a float; from its doubles, if it has any. */
 char *kernel_sum(struct kernel_text *w, const struct scheme_op *o, const char *accumulator);
 
-/* A segment's ops without loops, in front of its nest; stage `number` inside of the outer nest:
- * stage.c. */
+/* Writes a segment's ops without loops, before its nest; writes stage `number` inside the outer
+ * nest: stage.c. */
 void kernel_prologue(struct kernel_text *w, const struct scheme_segment *g);
 void kernel_stage(struct kernel_text *w, const struct scheme_segment *g, int number);
 
-/* Where op o accumulates: f32 beside its result, if that is of 16 bits. Has it the result's own 16
- * bits? */
+/* Where op o accumulates: f32 in a buffer of its own if its result has 16 bits. Does the
+ * accumulator have the 16 bits of the result? */
 char *kernel_accumulator(struct kernel_text *w, const struct scheme_op *o);
 bool kernel_is_narrow(const struct kernel_text *w, const struct scheme_op *o);
 
@@ -82,47 +82,49 @@ const char *kernel_compute_type(enum ir_dtype t);
  */
 char *kernel_element(struct kernel_text *w, const struct scheme_op *o, int j);
 
-/* Select e of op o, whose arguments are these texts. */
+/* Select e of op o, with these texts as its arguments. */
 char *kernel_select(
 	struct kernel_text *w, const struct scheme_op *o, const struct expr *e, char *const *arg);
 
-/* What op o gets as load j: a local or an element, converted to the type it is computed in. */
+/* The value of load j in op o: a local or an element, converted to the type that op o computes
+ * in. */
 char *kernel_load(struct kernel_text *w, const struct scheme_op *o, int j);
 
-/* An assignment target `to` of element type t = `value`, rounded to t. */
+/* `value` converted and rounded for an assignment to an element of type t. */
 char *kernel_stored(struct kernel_text *w, enum ir_dtype t, const char *value);
 
-/* The value of an expression of op o; parts used twice become locals, written first. That of a
- * 16-bit type is computed in f32; rounded to it, as the result of an op is. */
+/* The value of an expression of op o; subexpressions used twice become locals, written first. A
+ * 16-bit expression is computed in f32; the second function rounds it, as for the result of an
+ * op. */
 char *kernel_expr(struct kernel_text *w, const struct scheme_op *o, const struct expr *e);
 char *kernel_rounded(struct kernel_text *w, const struct expr *body, char *value);
 
-/* The value of op o at the present indices; of one that reduces its summand, not rounded. */
+/* The value of op o at the current indices; for one that reduces, its summand, not rounded. */
 char *kernel_value(struct kernel_text *w, const struct scheme_op *o);
 
 /* Declares the positions of an access's computed indices, once each. Returns the condition under
- * which all are inside of what the place has, NULL where they always are. */
+ * which all are inside the range that this rank has, NULL where they always are. */
 char *kernel_positions(
 	struct kernel_text *w, const struct scheme_op *o, const struct form_access *x);
 
 /* The name of the local that holds the position of a computed index. */
 char *kernel_position_name(struct kernel_text *w, const struct scheme_op *o, int index);
 
-/* Declares the elements of the literals that the scheme reads: arrays of their bits, before code.
- */
+/* Declares the elements of the literals that the scheme reads, as arrays of their bits, before the
+ * code of the kernel. */
 void kernel_literals(struct kernel_text *w);
 
-/* Writes value `v<out>` of op o to where somebody outside its loop reads it. */
+/* Stores value `v<out>` of op o if it is read outside its loop. */
 void kernel_store(struct kernel_text *w, const struct scheme_op *o);
 
-/* What a reduction starts with; `a` and `b` reduced (an accumulator: max and min are plain
+/* The identity of a reduction; `a` and `b` reduced (an accumulator: max and min are plain
  * comparisons). */
 char *kernel_identity(struct kernel_text *w, const struct scheme_op *o);
 char *kernel_combined(struct kernel_text *w, const struct scheme_op *o, const char *a,
 	const char *b, bool accumulator);
 
-/* Accumulator v<out> of op o, once it is complete: divided where the op says so, rounded to its
- * element type. */
+/* Accumulator v<out> of op o, once it is complete: divided for a mean, rounded to its element
+ * type. */
 void kernel_settle(struct kernel_text *w, const struct scheme_op *o);
 
 /* The complete sum of a mean, divided. */
@@ -136,16 +138,18 @@ int kernel_result(const struct scheme *s, int r);
 
 /* A constant of that type. */
 char *kernel_const(struct kernel_text *w, enum ir_dtype t, double v);
-/* The same of a node EXPR_CONST, exact for all integers. */
+/* The same for a node EXPR_CONST, exact for all integers. */
 char *kernel_const_expr(struct kernel_text *w, const struct expr *e);
 
-/* The loops over slabs of a kernel that has them, around calls of the function of a slab: slab.c. */
+/* The loops over slabs of a kernel that has them, with calls of the function of one slab:
+ * slab.c. */
 void kernel_slabs(struct kernel_text *w, const char *name);
 
 /* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
 void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
 
-/* What the product leaves out only if operands of the kernel are 0: before its blocks of rows. */
+/* Tests, before the blocks of rows, that operands of the kernel are 0 outside their bands, where
+ * the product relies on it. */
 void kernel_gemm_tests(struct kernel_text *w, const struct scheme_segment *g);
 
 /*
@@ -158,13 +162,13 @@ void kernel_open_range(
 	struct kernel_text *w, const struct kernel_range *r, const char *first, const char *end);
 bool kernel_is_ranged(const struct kernel_text *w, int index, char **value);
 
-/* Is a loop of the segment at work over positions, not over the index that it belongs to? */
+/* Is a loop of the current segment over positions, instead of the index that it belongs to? */
 bool kernel_goes_by_position(const struct kernel_text *w);
 
-/* The running sums of segment `number`. */
+/* Writes the running sums of segment `number`. */
 void kernel_scan(struct kernel_text *w, int number);
 
-/* The convolution of segment `number`. */
+/* Writes the convolution of segment `number`. */
 void kernel_conv(struct kernel_text *w, int number);
 
 /* Name of a tensor's memory. */

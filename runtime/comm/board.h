@@ -1,7 +1,7 @@
-/* What every rank says about itself while it runs: which step, which collective, whether it waits.
- * Written by the rank's own threads with plain stores, so that it costs nothing that can be
- * measured, and read by watchdogs (watchdog.h). Ranks of one machine share a board; what
- * is on it can be read also when the rank that wrote it is stopped. */
+/* What every rank publishes about itself while it runs: its step, its collective, whether it waits.
+ * Written by the rank's own threads with plain stores, so that the cost is not measurable, and read
+ * by watchdogs (watchdog.h). The ranks of one machine share a board; an entry can be read even
+ * while the rank that wrote it is stopped. */
 #ifndef RUNTIME_BOARD_H
 #define RUNTIME_BOARD_H
 
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a rank is about. */
+/* What a rank is doing. */
 enum rt_stage {
 	RT_STAGE_START,
 	RT_STAGE_OPEN,
@@ -23,35 +23,35 @@ enum rt_stage {
 	RT_STAGES
 };
 
-/* Whom it waits for. */
+/* Which ranks it waits for. */
 enum rt_wait {
 	RT_WAIT_NONE,
 	RT_WAIT_COLLECTIVE, /* the others of its group */
-	RT_WAIT_ALL,        /* everybody, outside of a step */
-	RT_WAIT_ONE,        /* one other, outside of a step */
+	RT_WAIT_ALL,        /* all ranks, outside of a step */
+	RT_WAIT_ONE,        /* one other rank, outside of a step */
 	RT_WAIT_DEVICE      /* its own device, where collectives are in a stream with other work */
 };
 
-/* What a device is about while its rank waits for it. */
+/* What a device is doing while its rank waits for it. */
 enum rt_device_work { RT_DEVICE_UNKNOWN, RT_DEVICE_COMPUTES, RT_DEVICE_COLLECTIVE };
 
 /* One rank, on a cache line of its own. */
 struct rt_activity {
 	_Alignas(64) _Atomic int32_t rank; /* of the world */
 	_Atomic int32_t stage, wait;       /* enum rt_stage, enum rt_wait */
-	/* 1 + the rank that it waits for, where it knows; 0: it does not. */
+	/* 1 + the rank that it waits for; 0: unknown. */
 	_Atomic int32_t from;
-	/* The last collective that it began, in rt_program.colls, and how many it has begun: the
-	 * same number is the same collective at all ranks. */
+	/* The last collective that it began, in rt_program.colls, and how many it has begun: equal
+	 * numbers mean the same collective on all ranks. */
 	_Atomic int32_t coll;
 	_Atomic uint32_t collectives;
-	_Atomic uint32_t exchanges; /* with everybody, outside of a step */
+	_Atomic uint32_t exchanges; /* with all ranks, outside of a step */
 	_Atomic uint32_t waits;     /* begun and ended */
 	_Atomic int64_t step;
-	_Atomic int32_t device; /* enum rt_device_work: its watchdog asks */
-	_Atomic bool held;      /* an emulated link is at work, which ends by itself */
-	_Atomic bool ended;     /* its watchdog has ended the run: to be left at once */
-	_Atomic bool reported;  /* the first entry's: a watchdog of this machine has said why */
+	_Atomic int32_t device; /* enum rt_device_work: set when its watchdog asks */
+	_Atomic bool held;      /* it waits for an emulated link, which ends by itself */
+	_Atomic bool ended;     /* its watchdog has ended the run: leave at once */
+	_Atomic bool reported;  /* first entry only: a watchdog of this machine has reported */
 	_Atomic uint32_t beats; /* of the watchdog of its process */
 };
 
@@ -59,10 +59,10 @@ struct rt_activity {
 struct rt_board {
 	struct rt_activity *ranks;
 	int n;
-	int own, nown; /* the first rank of this process, and how many it has */
+	int own, nown; /* the first rank of this process, and the number of its ranks */
 };
 
-/* Only the writer's thread reads what it adds to. */
+/* Adds without an atomic read-modify-write: only the writer's own thread reads the old value. */
 #define RT_PUT(field, value) atomic_store_explicit(&(field), (value), memory_order_relaxed)
 #define RT_GET(field) atomic_load_explicit(&(field), memory_order_relaxed)
 
@@ -82,7 +82,7 @@ rt_activity_step(struct rt_activity *p, enum rt_stage stage, int64_t step)
 	}
 }
 
-/* This rank waits from here on; `from` is the rank, or -1. */
+/* This rank waits from now on; `from` is the rank that it waits for, or -1. */
 static inline void
 rt_activity_wait(struct rt_activity *p, enum rt_wait wait, int from)
 {
@@ -95,7 +95,7 @@ rt_activity_wait(struct rt_activity *p, enum rt_wait wait, int from)
 		RT_PUT(p->exchanges, RT_GET(p->exchanges) + 1);
 }
 
-/* It has got what it waited for. */
+/* It has received what it waited for. */
 static inline void
 rt_activity_go_on(struct rt_activity *p)
 {
@@ -105,7 +105,7 @@ rt_activity_go_on(struct rt_activity *p)
 	}
 }
 
-/* It takes part in a collective from here on. One thread at a time. */
+/* It takes part in a collective from now on. One thread at a time. */
 static inline void
 rt_activity_collective(struct rt_activity *p, int32_t coll)
 {
@@ -116,7 +116,7 @@ rt_activity_collective(struct rt_activity *p, int32_t coll)
 	}
 }
 
-/* Has its watchdog given up? */
+/* Has its watchdog ended the run? */
 static inline bool
 rt_activity_ended(const struct rt_activity *p)
 {

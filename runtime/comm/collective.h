@@ -13,10 +13,10 @@ enum rt_coll_kind {
 	RT_COLL_KINDS
 };
 
-/* Which ranks of the axis give to a collective or get its result. */
+/* Which ranks of the axis contribute to a collective or receive its result. */
 enum rt_coll_ranks { RT_COLL_ALL, RT_COLL_FROM, RT_COLL_TO };
 
-/* The part of the tensor in the buffer of a rank. */
+/* What the buffer of a rank holds: a slice or the whole tensor. */
 enum rt_coll_extent { RT_COLL_SLICE, RT_COLL_WHOLE, RT_COLL_BLOCKS };
 
 struct rt_coll_info {
@@ -48,7 +48,7 @@ rt_coll_name(enum rt_coll_kind kind)
 	return rt_coll_info(kind)->name;
 }
 
-/* The kind with a name of n bytes; RT_COLL_KINDS: there is none. */
+/* The kind with a name of n bytes; RT_COLL_KINDS: unknown name. */
 static inline enum rt_coll_kind
 rt_coll_find(const char *name, size_t n)
 {
@@ -61,8 +61,8 @@ rt_coll_find(const char *name, size_t n)
 	return (enum rt_coll_kind)kind;
 }
 
-/* Does rank p of the axis give something to rank q (which may be p itself)? For sums: do p's
- * numbers go into what q gets? `from`, `to`: the ranks that the collective names. */
+/* Does rank p of the axis send to rank q (which may be p itself)? For sums: are p's values part of
+ * what q receives? `from`, `to`: the ranks that the collective names. */
 static inline bool
 rt_coll_gives(enum rt_coll_kind kind, int64_t from, int64_t to, int64_t p, int64_t q)
 {
@@ -71,7 +71,7 @@ rt_coll_gives(enum rt_coll_kind kind, int64_t from, int64_t to, int64_t p, int64
 	return (i->givers == RT_COLL_ALL || p == from) && (i->getters == RT_COLL_ALL || q == to);
 }
 
-/* Do all ranks give, and all get the result? */
+/* Do all ranks contribute, and all receive the result? */
 static inline bool
 rt_coll_symmetric(enum rt_coll_kind kind)
 {

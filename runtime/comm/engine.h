@@ -1,4 +1,4 @@
-/* Who executes the collectives of a step: on the host a communication thread over a transport
+/* What executes the collectives of a step: on the host a communication thread over a transport
  * (engine_host.c); a device may bring its own (struct rt_device). */
 #ifndef RUNTIME_ENGINE_H
 #define RUNTIME_ENGINE_H
@@ -10,13 +10,13 @@
 
 struct rt_engine;
 
-/* What an engine is made from; all of it outlives the engine. */
+/* The arguments of an engine; all of them outlive it. */
 struct rt_engine_setup {
 	const struct rt_program *prog;
 	struct rt_world *world;
 	const int64_t *coord;
 	unsigned char *arena;
-	void *device;                   /* the backend's own */
+	void *device;                   /* for the device's functions */
 	struct rt_transport *transport; /* NULL for a device that brings its own engine */
 	struct rt_trace *trace;         /* NULL: no trace */
 };
@@ -26,7 +26,7 @@ struct rt_engine_ops {
 	struct rt_engine *(*create)(const struct rt_engine_setup *setup, struct rt_status *st);
 	void (*post)(struct rt_engine *e, int32_t coll);
 	void (*wait)(struct rt_engine *e, int32_t coll);
-	/* Returns when nothing is on its way: at the end of every step. */
+	/* Returns when no collective is in flight: at the end of every step. */
 	void (*drain)(struct rt_engine *e);
 	void (*destroy)(struct rt_engine *e);
 };

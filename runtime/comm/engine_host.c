@@ -1,13 +1,14 @@
-/* Collectives on the host: posted into a ring, executed in that order, one at a time, by whoever
- * holds the transport: a communication thread a rank, so that they overlap with computation, or the
- * computing thread itself while it waits, which saves two changes of thread where nothing overlaps.
+/* Collectives on the host: posted into a ring, executed in that order, one at a time, by the thread
+ * that holds the transport: one communication thread per rank, so that they overlap with
+ * computation, or the computing thread itself while it waits, which saves two thread switches if
+ * nothing overlaps.
  *
  *	compute thread   post -> ring -> bump(work)            wait: owner? run until done
  *	comm. thread     sleeps on work; owner? run until the ring is empty
  *
- * Whoever gives the transport up bumps `news`, for a computing thread that waits and found it
- *taken, and `work` while something is posted, so nothing is left lying. A lazy transport leaves all
- *to the computing thread until another rank wants something. */
+ * A thread that releases the transport bumps `news`, for a computing thread that waits and found it
+ * taken, and `work` while something is posted, so nothing is left unexecuted. A lazy transport
+ * leaves everything to the computing thread until another rank needs something. */
 #include "runtime/trace/clock.h"
 #include "runtime/comm/engine.h"
 #include "runtime/comm/event.h"
@@ -16,7 +17,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* Collectives that may be posted and not yet executed; one more waits for the first of them. */
+/* Most collectives that may be posted and not yet executed; one more waits for the first of
+ * them. */
 #define RING 256u
 
 struct posted {
@@ -28,14 +30,14 @@ struct rt_engine {
 	struct rt_engine_setup setup;
 	pthread_t thread;
 	struct posted ring[RING];
-	uint64_t count;          /* collectives so far: the compute thread's own */
-	_Atomic uint32_t posted; /* the same for everybody, wrapping around like `done` */
+	uint64_t count;          /* collectives so far: used by the compute thread alone */
+	_Atomic uint32_t posted; /* the same for other threads, wrapping around like `done` */
 	_Atomic uint32_t done;   /* how many of them are complete */
-	_Atomic bool owned;      /* somebody executes */
+	_Atomic bool owned;      /* some thread is executing */
 	struct rt_event news;    /* `done` or `owned` have changed */
 	_Atomic bool stop;
 	uint64_t *last;      /* [ncolls]: `count` after its last post, 0: never posted */
-	struct rt_buf *room; /* of the part at work */
+	struct rt_buf *room; /* for the current part */
 };
 
 /* Has collective number n (counted from 1) been completed? Counters wrap around. */
@@ -57,7 +59,7 @@ take(struct rt_engine *e)
 	return !atomic_exchange(&e->owned, true);
 }
 
-/* Is that something for the communication thread? */
+/* Is there work for the communication thread? */
 static bool
 is_due(const struct rt_engine *e)
 {
@@ -91,7 +93,7 @@ run_parts(struct rt_engine *e, const struct rt_coll *c, int64_t posted)
 	t->began = began;
 }
 
-/* Executes the oldest collective that is posted. */
+/* Executes the oldest posted collective. */
 static void
 run_one(struct rt_engine *e)
 {
@@ -139,8 +141,8 @@ communicate(void *arg)
 	}
 }
 
-/* Waits for collective number n, as the executor if nobody else is. The communication thread may be
- * on the same core, which is left to it. */
+/* Waits for collective number n, as the executor if no other thread is. The communication thread
+ * may be on the same core, which is left to it. */
 static void
 wait_for(struct rt_engine *e, uint32_t n)
 {
@@ -151,7 +153,7 @@ wait_for(struct rt_engine *e, uint32_t n)
 	rt_event_bump(&haste->changes);
 	rt_activity_wait(activity, RT_WAIT_COLLECTIVE, -1);
 	for (;;) {
-		/* Before the look at both: what happens after it is not slept over. */
+		/* Read before both checks: a change after it ends the sleep. */
 		const uint32_t seen = rt_event_value(&e->news);
 		if (is_done(e, n))
 			break;
@@ -191,7 +193,7 @@ static void
 host_drain(struct rt_engine *e)
 {
 	wait_for(e, (uint32_t)e->count);
-	/* Of 32 bits each, old numbers would look new some day. */
+	/* With 32 bits, old numbers would eventually look new. */
 	memset(e->last, 0, (size_t)e->setup.prog->ncolls * sizeof *e->last);
 }
 
@@ -215,7 +217,7 @@ host_create(const struct rt_engine_setup *setup, struct rt_status *st)
 		return NULL;
 	}
 	e->setup = *setup;
-	rt_precise_sleep(); /* the thread that computes executes, too */
+	rt_precise_sleep(); /* the computing thread executes, too */
 	e->last = calloc((size_t)setup->prog->ncolls + 1, sizeof *e->last);
 	e->room = calloc((size_t)rt_parts_room(setup->prog) + 1, sizeof *e->room);
 	if (!e->last || !e->room)

@@ -28,7 +28,7 @@ rt_event_bump(struct rt_event *e)
 		syscall(SYS_futex, &e->value, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Looks so often, with a pause between looks; true: the value has changed. */
+/* Polls this often, with a pause between polls; true: the value has changed. */
 static bool
 spin(const struct rt_event *e, uint32_t old, unsigned looks)
 {
@@ -40,7 +40,7 @@ spin(const struct rt_event *e, uint32_t old, unsigned looks)
 	return false;
 }
 
-/* The same while there is haste, offering the core. */
+/* The same while there is haste; yields the core instead. */
 static bool
 yield(const struct rt_event *e, uint32_t old, const struct rt_haste *haste)
 {

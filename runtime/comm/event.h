@@ -1,5 +1,5 @@
 /* A counter that threads wait for: spin briefly, then sleep in the kernel (futex), so that a
- * waiting thread does not take the core that computes. Waking costs a system call only if somebody
+ * waiting thread leaves the core to computation. Waking costs a system call only if a thread
  * sleeps. */
 #ifndef RUNTIME_EVENT_H
 #define RUNTIME_EVENT_H
@@ -8,11 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How often a waiter looks before it sleeps. First with a pause between looks, some 15 ns each: not
- * longer than falling asleep takes. Then, if its rank has nothing else to do, for longer: being
- * woken takes 20 us and more where the core sleeps, too. Where there are more ranks than cores it
- * offers the core to others instead, which is no way to wait elsewhere: Linux takes from who yields
- * what it had of the core, and lets it wait some milliseconds once there is somebody else. */
+/* How often a waiter polls before it sleeps. First with a pause between polls, about 15 ns each: no
+ * longer than falling asleep takes. Then, if its rank has nothing else to do, for longer, since
+ * waking up takes 20 us and more if the core sleeps, too. With more ranks than cores it calls
+ * sched_yield instead, which is not suitable elsewhere: Linux reduces the share of a thread that
+ * yields and lets it wait for some milliseconds once another thread is ready. */
 #define RT_PAUSES 100
 #define RT_SPINS 10000
 #define RT_YIELDS 500
@@ -22,21 +22,21 @@ struct rt_event {
 	_Atomic uint32_t sleepers;
 };
 
-/* The value; what was written before it was reached is visible afterwards. */
+/* The value; memory that was written before it was reached is visible afterwards. */
 static inline uint32_t
 rt_event_value(const struct rt_event *e)
 {
 	return atomic_load_explicit(&e->value, memory_order_acquire);
 }
 
-/* Adds one and wakes everybody who sleeps. */
+/* Adds one and wakes all sleepers. */
 void rt_event_bump(struct rt_event *e);
 
-/* How those who wait for a rank's collective do it. */
+/* How the waiters for a rank's collective wait. */
 struct rt_haste {
-	struct rt_event changes; /* odd: the rank has nothing to do but to wait */
-	int processors;          /* that the ranks of this machine share */
-	bool crowded;            /* these are fewer than the ranks */
+	struct rt_event changes; /* odd: the rank has nothing to do except wait */
+	int processors;          /* shared by the ranks of this machine */
+	bool crowded;            /* there are fewer processors than ranks */
 };
 
 static inline bool
@@ -45,14 +45,14 @@ rt_is_urgent(const struct rt_haste *h)
 	return h && (rt_event_value(&h->changes) & 1);
 }
 
-/* Looks at the value for as long as it is worth while with or without haste; is it no longer `old`?
- */
+/* Polls the value for as long as it is worthwhile, depending on `haste`; has it changed from
+ * `old`? */
 bool rt_event_look(const struct rt_event *e, uint32_t old, const struct rt_haste *haste);
 
-/* Returns once the value is no longer `old`. `haste` may be NULL: there is none. */
+/* Returns once the value differs from `old`. `haste` may be NULL. */
 void rt_event_wait(struct rt_event *e, uint32_t old, const struct rt_haste *haste);
 
-/* The same without haste, but not longer than until the clock shows `at`, ns; false: it does. */
+/* The same without haste, until the clock shows `at`, in ns, at the latest; false: it does. */
 bool rt_event_wait_until(struct rt_event *e, uint32_t old, int64_t at);
 
 /* A barrier of `count` threads that may be passed again and again. */
@@ -64,8 +64,8 @@ struct rt_barrier {
 
 void rt_barrier_wait(struct rt_barrier *b, const struct rt_haste *haste);
 
-/* The same in two halves: says that this thread is there, and returns what it gives to the other
- * half, which returns once all are. */
+/* The same in two halves: the first announces this thread and returns a ticket for the second,
+ * which returns once all threads have arrived. */
 uint32_t rt_barrier_arrive(struct rt_barrier *b);
 void rt_barrier_pass(struct rt_barrier *b, uint32_t phase, const struct rt_haste *haste);
 

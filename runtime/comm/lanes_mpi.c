@@ -1,8 +1,8 @@
-/* A phase of a collective between MPI ranks: lanes in pieces, a few of which are on their way at a
+/* One phase of a collective between MPI ranks: lanes in pieces, a few of which are in flight at a
  * time.
  *
  * Between machines, pieces are short enough for MPI to send them at once. It asks the receiver
- * before it sends longer messages, and over TCP the answer waits behind what the receiver itself
+ * before it sends longer messages, and over TCP the answer queues after what the receiver itself
  * sends: two ranks that do not begin at the same moment then send one after the other, at half of
  * the bandwidth. Nothing needs an answer in the middle of a lane here:
  *
@@ -12,8 +12,8 @@
  * So a receiver that is late has at most a window of pieces to keep for each sender, and a lane of
  * no more than a window does not wait for anything.
  *
- * While the rank computes, messages are looked after every POLL_NS only; MPI makes no progress
- * otherwise, and the core is the computation's. */
+ * While the rank computes, messages are polled every POLL_NS only; MPI makes no progress otherwise,
+ * and the core belongs to the computation. */
 #include "runtime/comm/lanes_mpi.h"
 
 #include "runtime/layout.h"
@@ -21,45 +21,46 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Between two looks while the rank computes: seldom enough to cost it less than a few percent. */
+/* Between two polls while the rank computes: seldom enough to cost it less than a few percent. */
 #define POLL_NS 50000
-/* Before the first such pause: short messages are through by then. In time, as a look may move
- * much. Between machines, where the rank only waits, as long as 16 KB take at 1 Gbit/s. */
+/* Before the first such pause: short messages have arrived by then. In time, as one poll may move
+ * much. Between machines, if the rank only waits, as long as 16 KB take at 1 Gbit/s. */
 #define EAGER_NS 30000
 #define EAGER_REMOTE_NS 200000
-/* Between two looks at messages from other machines when the rank only waits: the system's network
- * code may need the core, or another rank, and who never sleeps lets it wait for the next tick,
- * 4 ms. Arming the timer takes up to 40 us on a virtual machine, and a shorter pause is over before
- * the core is given away. What is on its way lasts longer. */
+/* Between two polls of messages from other machines when the rank only waits: the system's network
+ * code or another rank may need the core, and a thread that never sleeps delays it until the next
+ * tick, 4 ms. Arming the timer takes up to 40 us on a virtual machine, and a shorter pause is over
+ * before the core is given away. Transfers in flight last longer. */
 #define REMOTE_POLL_NS 50000
-/* Looks at messages before the core is offered to another thread at each further one, where there
- * are more ranks than cores. */
+/* Polls before the core is yielded to another thread at each further one, if there are more ranks
+ * than cores. */
 #define LOOKS 200
-/* Who is waited for is noted after so long, for the watchdog, and then at each such distance. */
+/* The rank that is waited for is recorded after this time, for the watchdog, and then again at this
+ * interval. */
 #define NOTE_NS 500000000
 /* Bytes of a piece. On one machine the limit is that MPI counts in int. Between machines it is what
- * Open MPI sends without asking over TCP, btl_tcp_eager_limit, 64 KiB with its header. */
+ * Open MPI sends eagerly over TCP, btl_tcp_eager_limit, 64 KiB with its header. */
 #define PIECE_LOCAL ((size_t)1 << 30)
 #define PIECE_REMOTE ((size_t)63 << 10)
-/* Pieces of a lane on their way. Between machines enough that there is something to send between
- * two looks, 4 ms at 1 Gbit/s or 40 us at 100 Gbit/s. */
+/* Pieces of a lane in flight. Between machines enough to keep the link busy between two polls, 4 ms
+ * at 1 Gbit/s or 40 us at 100 Gbit/s. */
 #define WINDOW_LOCAL 1
 #define WINDOW_REMOTE 8
 
 enum { TAG_PIECE, TAG_READY };
 
-/* Pieces of the first part, then of the second; piece number k has request k % window. */
+/* The pieces of the first part, then of the second; piece number k has request k % window. */
 struct lane {
 	char *at[2];
 	size_t bytes[2];
 	int64_t pieces[2]; /* of either part */
-	int64_t limit;     /* pieces that may be on their way or through */
-	int64_t next;      /* the first one that is neither */
-	int64_t ended;     /* the first one that is not through */
+	int64_t limit;     /* pieces that may be in flight or complete */
+	int64_t next;      /* the first one that is not started */
+	int64_t ended;     /* the first one that is not complete */
 	int partner;
 	bool sends;
 	bool held;  /* its receiver has not said yet that it is ready */
-	bool waits; /* for that word to come or to go */
+	bool waits; /* its ready message is in flight */
 };
 
 struct rt_lanes {
@@ -67,7 +68,7 @@ struct rt_lanes {
 	bool remote;
 	size_t piece;
 	int window;
-	int slots; /* requests of a lane: a window, and the word that its receiver is ready */
+	int slots; /* requests of a lane: a window, and the ready message of its receiver */
 	int n;
 	struct lane *lanes;    /* [2 * places] */
 	MPI_Request *requests; /* [2 * places * slots] */
@@ -169,7 +170,7 @@ has_ended(const struct lane *lane)
 	return !lane->waits && lane->ended == all_pieces(lane);
 }
 
-/* Sends or awaits piece number `next`. */
+/* Sends or receives piece number `next`. */
 static void
 start_piece(struct rt_lanes *l, struct lane *lane, MPI_Request *request, MPI_Comm comm)
 {
@@ -185,7 +186,7 @@ start_piece(struct rt_lanes *l, struct lane *lane, MPI_Request *request, MPI_Com
 	lane->next++;
 }
 
-/* Notes which pieces are through, and starts as many as may be on their way. */
+/* Records completed pieces, and starts as many as may be in flight. */
 static void
 advance(struct rt_lanes *l, struct lane *lane, MPI_Comm comm)
 {
@@ -199,7 +200,7 @@ advance(struct rt_lanes *l, struct lane *lane, MPI_Comm comm)
 		start_piece(l, lane, &request[lane->next % l->window], comm);
 }
 
-/* Starts a lane, and the word that its receiver is ready, where it has more than a window. */
+/* Starts a lane, and its ready message if it has more than a window. */
 static void
 open_lane(struct rt_lanes *l, struct lane *lane, MPI_Comm comm)
 {
@@ -227,7 +228,7 @@ find_lane(const struct rt_lanes *l, int partner, bool sends)
 	return NULL;
 }
 
-/* What has come from everybody, in pieces of the first parts; 0 where nothing is received. */
+/* Bytes of the first parts that have come from all places; 0 if nothing is received. */
 static int64_t
 common_pieces(const struct rt_lanes *l)
 {
@@ -252,7 +253,7 @@ first_pieces(const struct rt_lanes *l)
 	return 0;
 }
 
-/* Lets second parts go on: what is sent as far as it has been made, what is received as far as its
+/* Lets second parts continue: sends as far as the data has been made, receives as far as their
  * memory is no longer sent from. */
 static void
 raise_limits(struct rt_lanes *l, int64_t made)
@@ -266,7 +267,7 @@ raise_limits(struct rt_lanes *l, int64_t made)
 	}
 }
 
-/* Notes the first rank whose part has not come, or that is not ready to take its own. */
+/* Records the first rank whose part has not arrived, or that is not ready to receive. */
 static void
 note_missing(const struct rt_lanes *l, const struct rt_coll *c)
 {
@@ -282,9 +283,9 @@ note_missing(const struct rt_lanes *l, const struct rt_coll *c)
 	RT_PUT(t->activity->from, (int32_t)(RT_GET(t->activity->rank) + steps * stride + 1));
 }
 
-/* Between two looks: nothing has happened at the last one. Pauses begin now, not before that look:
- * over TCP it takes longer than a pause, and a rank that never sleeps keeps another one on its core
- * from it until the next tick. */
+/* Between two polls: the last one found nothing. Pauses begin now, not before that poll: over TCP a
+ * poll takes longer than a pause, and a rank that never sleeps keeps another one off its core until
+ * the next tick. */
 static void
 pause_looking(const struct rt_lanes *l, unsigned looks, bool eager)
 {
@@ -297,14 +298,14 @@ pause_looking(const struct rt_lanes *l, unsigned looks, bool eager)
 		sched_yield();
 }
 
-/* How long to look without a pause at first. */
+/* How long to poll without a pause at first. */
 static int64_t
 eager_ns(const struct rt_lanes *l)
 {
 	return l->remote && rt_is_urgent(&l->owner->haste) ? EAGER_REMOTE_NS : EAGER_NS;
 }
 
-/* Lanes go on after a look; returns whether all have ended. */
+/* Continues the lanes after a poll; returns whether all have ended. */
 static bool
 advance_all(struct rt_lanes *l, MPI_Comm comm)
 {
@@ -316,8 +317,8 @@ advance_all(struct rt_lanes *l, MPI_Comm comm)
 	return all;
 }
 
-/* What has come from everybody is handed over, and second parts go on. Returns whether that was the
- * last of the first parts. */
+/* Hands over the bytes that have come from all places, and continues second parts. Returns whether
+ * the first parts are complete. */
 static bool
 hand_over(struct rt_lanes *l, int64_t *made, void (*came)(void *arg, size_t bytes), void *arg)
 {

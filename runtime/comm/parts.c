@@ -24,7 +24,7 @@ rt_parts_room(const struct rt_program *p)
 	return most;
 }
 
-/* Elements `at` to `at + n` of the slice of a buffer, inside one run or so many whole ones. */
+/* Elements `at` to `at + n` of the slice of a buffer, inside one run or a number of whole runs. */
 static struct rt_buf
 piece(const struct rt_coll *c, const struct rt_buf *b, int places, int64_t at, int64_t n)
 {
@@ -40,7 +40,7 @@ piece(const struct rt_coll *c, const struct rt_buf *b, int places, int64_t at, i
 	return x;
 }
 
-/* The same for any range, as up to three; returns how many. */
+/* The same for any range, as up to three buffers; returns their number. */
 static int
 cut(const struct rt_coll *c, const struct rt_buf *b, int places, int64_t at, int64_t n,
 	struct rt_buf *out)
@@ -67,7 +67,7 @@ rt_part(const struct rt_coll *c, int places, int i, struct rt_buf *room)
 		return part;
 	const int64_t total = rt_coll_part(c, places), begin = total * i / c->parts,
 		      end = total * (i + 1) / c->parts;
-	int64_t first = 0; /* number of a buffer's first element in the message */
+	int64_t first = 0; /* index of a buffer's first element in the message */
 	part.nbufs = 0;
 	part.bufs = room;
 	part.parts = 1;

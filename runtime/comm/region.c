@@ -7,7 +7,7 @@ rt_coll_moves(const struct rt_coll *c, int p, int q)
 	return rt_coll_gives(c->kind, c->from, c->to, p, q);
 }
 
-/* The slice [outer][n][inner] in a row. */
+/* The slice [outer][n][inner], contiguous. */
 static struct rt_region
 slice(const struct rt_buf *b, size_t base)
 {
@@ -48,7 +48,7 @@ rt_coll_source(const struct rt_coll *c, const struct rt_buf *b, int places, int 
 		return slice_of_whole(b, b->src, places, q, bytes);
 	if (c->kind != RT_ALLTOALL)
 		return slice(b, b->src);
-	/* The dimension that will be split is the one to cut. */
+	/* The dimension to cut is the one that will be split. */
 	if (b->first_split)
 		return block(b, b->src, false, b->d1 / places, b->d2, places, q, bytes);
 	return block(b, b->src, true, b->d1, b->d2 / places, places, q, bytes);

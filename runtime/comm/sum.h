@@ -1,7 +1,7 @@
-/* Sums over places, in the order of the places, element by element: every transport calls this one
- * function, so their results agree to the bit. f16 and bf16 are added in f32 and rounded once;
- * integers wrap around; a bool is true if any is. A sum of several starts at
- * +0, so it is never -0. */
+/* Sums over places, in the order of the places, element by element: every transport calls this
+ * function, so their results agree bit for bit. f16 and bf16 are added in f32 and rounded once;
+ * integers wrap around; a bool is true if any is. A sum of several values starts at +0, so it is
+ * never -0. */
 #ifndef RUNTIME_SUM_H
 #define RUNTIME_SUM_H
 

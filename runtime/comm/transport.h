@@ -1,6 +1,7 @@
-/* Who carries a collective: threads of one process, or MPI processes. A transport belongs to one
+/* What carries a collective: threads of one process, or MPI processes. A transport belongs to one
  * rank, works on that rank's arena in host memory, and runs one collective at a time, start to end.
- * All of them give the same bits, but for the collectives of the MPI library (rt_program.library). */
+ * All of them give the same bits, except for the collectives of the MPI library
+ * (rt_program.library). */
 #ifndef RUNTIME_TRANSPORT_H
 #define RUNTIME_TRANSPORT_H
 
@@ -22,16 +23,16 @@ struct rt_transport {
 	const struct rt_program *prog;
 	char *arena;
 	int64_t coord[RT_MAX_AXES];
-	size_t bytes;          /* that it has allocated for what is in messages */
-	struct rt_haste haste; /* for the collective at work */
-	/* There are no cores for communication threads: a collective runs where it is waited for,
-	 * unless another rank waits for this one. */
+	size_t bytes;          /* allocated for staging messages */
+	struct rt_haste haste; /* for the current collective */
+	/* Without cores for communication threads, a collective runs where it is waited for, unless
+	 * another rank waits for this one. */
 	bool lazy;
-	_Atomic bool wanted;  /* it does */
+	_Atomic bool wanted;  /* another rank waits for this one */
 	struct rt_event work; /* wakes the communication thread to look for something to do */
-	struct rt_activity *activity; /* of the rank; NULL: nobody looks */
+	struct rt_activity *activity; /* of the rank; NULL: it is not watched */
 	int64_t finished;             /* ns: when the last collective was complete here */
-	int64_t began, ended; /* ns: of the last collective, as far as its transport knows better */
+	int64_t began, ended; /* ns: of the last collective, if its transport knows better */
 };
 
 /* An emulated link; bandwidth 0: none. */
@@ -40,8 +41,8 @@ struct rt_link {
 };
 
 /* The transports of all ranks of a process: an array from malloc of pointers, in the order of the
- * places. Their arenas are set by their ranks before the first collective, with a barrier between.
- * NULL without memory. Each rank frees its own; the last one frees what they share. */
+ * places. The ranks set their arenas before the first collective, followed by a barrier. NULL
+ * without memory. Each rank frees its own; the last one frees what they share. */
 struct rt_transport **rt_threads_transports(
 	const struct rt_program *prog, int nranks, struct rt_link link);
 

@@ -1,15 +1,15 @@
-/* Collectives between MPI processes, on point-to-point messages and sums of our own, because a sum
- * must run in the order of the places whatever their number is.
+/* Collectives between MPI processes, with point-to-point messages and our own sums, because a sum
+ * must be computed in the order of the places, however many there are.
  *
- *	moves: every place sends each other one its part
- *	sums:  the message is cut into one part a place; everybody sends each place that place's
- *	       part, adds up its own, and sends the result to all that get it
+ *	moves: every place sends each other place its part
+ *	sums:  the message is cut into one part per place; each place gets its part from
+ *	       all others, adds it up, and sends the result to all that need it
  *
  * Every place begins with the place after it and ends with the one before: if all began with place
  * 0, its link would carry all of the first parts while the others had nothing to receive.
  *
  * With rt_program.library an allreduce, an allgather or a reducescatter of a type that MPI knows is
- * the library's own instead; which order it adds in, it decides itself.
+ * the library's own instead, in whose order it adds.
  *
  * Parts go straight from and to the arena where they lie in one piece there, else through staging
  * memory, which is allocated once, for the largest collective. How bytes get from one rank to
@@ -29,19 +29,19 @@ struct mpi {
 	struct rt_transport base;
 	MPI_Comm comms[RT_MAX_AXES]; /* MPI_COMM_NULL for time axes */
 	int places[RT_MAX_AXES], place[RT_MAX_AXES];
-	char *out, *in; /* staging: what is sent, a slot a place of what is received */
+	char *out, *in; /* staging: data to send; one slot per place for received data */
 	struct rt_lanes *lanes;
 	const void **sources; /* [most places of an axis] */
 };
 
-/* One collective on its way. */
+/* One collective in flight. */
 struct job {
 	struct mpi *m;
 	const struct rt_coll *c;
 	MPI_Comm comm;
 	int places, me;
 	size_t bytes;         /* of an element */
-	int64_t total, share; /* of a sum: elements, and how many a place adds */
+	int64_t total, share; /* of a sum: all elements, and those that one place adds */
 };
 
 /* The k-th place that this one sends to; k = 0: itself. */
@@ -51,7 +51,7 @@ receiver(const struct job *j, int k)
 	return (j->me + k) % j->places;
 }
 
-/* The place whose k-th receiver this one is. */
+/* The place that has this one as its k-th receiver. */
 static int
 sender(const struct job *j, int k)
 {
@@ -66,7 +66,7 @@ solid(const struct rt_region *r)
 	       (r->counts[2] == 1 || r->strides[2] == r->run);
 }
 
-/* What this place gives to q, in one piece: in the arena, or packed into `room`. */
+/* The data that this place sends to q, contiguous: in the arena, or packed into `room`. */
 static const char *
 pack(struct job *j, int q, char *room)
 {
@@ -85,7 +85,7 @@ pack(struct job *j, int q, char *room)
 	return room;
 }
 
-/* Where what p gives may be received in one piece: in the arena, or `room`, to be unpacked. */
+/* The contiguous memory that receives p's data: in the arena, or `room`, to be unpacked. */
 static char *
 landing(struct job *j, int p, char *room)
 {
@@ -138,7 +138,7 @@ run_moves(struct job *j)
 			unpack(j, p, landing(j, p, m->in + (size_t)p * part));
 }
 
-/* Do all buffers lie one behind the other, as sources and as results? */
+/* Are all buffers contiguous in order, as sources and as results? */
 static bool
 adjacent(const struct job *j)
 {
@@ -152,12 +152,12 @@ adjacent(const struct job *j)
 	return true;
 }
 
-/* A sum of the parts that come from the others, as far as they have come. */
+/* Adds up the parts of the others, as far as they have arrived. */
 struct addition {
 	struct job *j;
 	const char *own; /* this place's part */
 	char *result;
-	size_t bytes, done; /* of the part; of the result so far */
+	size_t bytes, done; /* of the part; completed bytes of the result */
 };
 
 static void
@@ -177,7 +177,7 @@ static void
 run_addition(struct addition *a)
 {
 	rt_lanes_run(a->j->m->lanes, a->j->c, a->j->comm, add_up, a);
-	if (a->done < a->bytes) /* there are no others */
+	if (a->done < a->bytes) /* this is the only place */
 		add_up(a, a->bytes);
 }
 
@@ -217,8 +217,8 @@ part_bytes(const struct job *j, int p)
 	return (size_t)(part_begin(j, p + 1) - part_begin(j, p)) * j->bytes;
 }
 
-/* A sum, all of whose parts are in `sum` at the end where it is wanted: what this place has for
- * another one and then its own result; its own part from everybody and then theirs. */
+/* A sum whose parts are all in `sum` at the end, where it is wanted: lanes of this place's data for
+ * another place and then its own result; its own part from every place and then their results. */
 static void
 add_sum_lanes(struct job *j, const char *row, char *sum, const struct addition *a)
 {
@@ -259,7 +259,7 @@ run_sums(struct job *j)
 
 /* --- collectives of the library --- */
 
-/* MPI's type of elements that it can add; none of 16-bit floats. */
+/* MPI's type of elements that it can add; it has none for 16-bit floats. */
 static MPI_Datatype
 library_type(enum rt_dtype dtype)
 {
@@ -320,7 +320,7 @@ library_reducescatter(struct job *j, MPI_Datatype type)
 	unpack(j, 0, sum);
 }
 
-/* False, and nothing is done: the library has no such kind or type, or counts no so many. */
+/* False, and nothing is done: the library lacks this kind or type, or its counts are too small. */
 static bool
 run_library(struct job *j)
 {

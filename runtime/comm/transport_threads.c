@@ -1,13 +1,13 @@
-/* Collectives between threads of one process: everybody sees everybody's arena, so a collective is
- * a barrier, work, and a barrier.
+/* Collectives between threads of one process: every thread can access the arenas of all others, so
+ * a collective is a barrier, work, and a barrier.
  *
- *	moves: every place copies what it gets straight out of the others' arenas
+ *	moves: every place copies its data directly from the others' arenas
  *	sums:  every place adds up one part of the message and writes it to all that get it
  *
  * An emulated link lets a collective end no earlier than start + turns * latency + bytes /
- * bandwidth, where start is when the last place had posted and was done with the collective before;
- * turns and bytes are those of the ring algorithms. Every place computes the same moment from the
- * same numbers. */
+ * bandwidth, where start is when the last place had posted and had completed the previous
+ * collective; turns and bytes are those of the ring algorithms. Every place computes the same end
+ * from the same numbers. */
 #include "runtime/bind.h"
 #include "runtime/trace/clock.h"
 #include "runtime/comm/event.h"
@@ -18,15 +18,15 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Bytes that are added before they are handed round: source and result stay in the first-level
+/* Bytes that are added before they are distributed: source and result stay in the first-level
  * cache. */
 #define PIECE_BYTES 8192
 /* Parts of a sum begin at multiples of this many elements: no two threads write one cache line. */
 #define PART_ALIGN 64
-/* The part that one sleep has in the mean of how late sleeps end. */
+/* Weight of one sleep in the running mean of how late sleeps end. */
 #define LATE_SHARE 8
-/* Who waits for others that compute calls them again after so long: they may not have posted yet.
- */
+/* A place that waits for others that compute calls them again after this time: they may not have
+ * posted yet. */
 #define CALL_NS 1000000
 
 /* The places that differ only on one axis. */
@@ -35,7 +35,7 @@ struct group {
 	int places;
 	struct threads **members; /* [places] */
 	int64_t *ready;           /* [places]: posted, and the link free, ns */
-	struct rt_barrier *pair;  /* [places * places] of a send: lower * places + higher */
+	struct rt_barrier *pair;  /* [places * places] for sends: lower * places + higher */
 };
 
 /* What all transports of a process share. */
@@ -43,7 +43,7 @@ struct hub {
 	_Atomic int users;
 	int nranks;
 	struct rt_link link;
-	struct group *groups; /* [naxes * nranks]: only those of a first member are used */
+	struct group *groups; /* [naxes * nranks]: only those of a group's first member are used */
 };
 
 struct threads {
@@ -52,7 +52,7 @@ struct threads {
 	struct group *groups[RT_MAX_AXES];
 	int place[RT_MAX_AXES]; /* in the group */
 	int64_t link_free;      /* ns */
-	int64_t late;           /* ns by which sleeps end too late, lately */
+	int64_t late;           /* ns by which recent sleeps ended late */
 	const void **sources;   /* [most places of an axis]: of a sum */
 };
 
@@ -61,7 +61,7 @@ run_moves(struct threads *t, const struct group *g, const struct rt_coll *c, int
 {
 	const size_t bytes = rt_dtype_bytes(c->dtype);
 	for (int i = 1; i <= g->places; i++) {
-		/* Everybody begins with another neighbour, and ends with its own. */
+		/* Each place begins with a different neighbour, and ends with its own data. */
 		const int p = (me + i) % g->places;
 		if (!rt_coll_moves(c, p, me))
 			continue;
@@ -92,7 +92,7 @@ sum_piece(struct threads *t, const struct group *g, const struct rt_coll *c, siz
 	}
 }
 
-/* The message as one row of elements: this place's share of it, wherever in the buffers it is. */
+/* The message as one row of elements: computes this place's share of it, in any of the buffers. */
 static void
 sum_share(struct threads *t, const struct group *g, const struct rt_coll *c, int me)
 {
@@ -101,7 +101,7 @@ sum_share(struct threads *t, const struct group *g, const struct rt_coll *c, int
 	const int64_t total = rt_coll_part(c, g->places);
 	const int64_t share = (total / g->places + PART_ALIGN) / PART_ALIGN * PART_ALIGN;
 	const int64_t begin = me * share, end = begin + share;
-	int64_t first = 0; /* number of this buffer's first element in the row */
+	int64_t first = 0; /* index of this buffer's first element in the row */
 	for (int b = 0; b < c->nbufs; b++) {
 		const struct rt_buf *buf = &c->bufs[b];
 		const int64_t n = buf->outer * buf->n * buf->inner;
@@ -134,8 +134,8 @@ sum_slice(struct threads *t, const struct group *g, const struct rt_coll *c, int
 	}
 }
 
-/* A sleeper is late by what its timer takes, which is much the same each time, and one that is
- * alone on its core by what the core takes to wake, besides: so it gets up early. */
+/* A sleep ends late by the time of its timer, which is nearly constant, and, if the thread is alone
+ * on its core, by the time that the core takes to wake: so it is ended early. */
 static int64_t
 early(const struct threads *t, bool alone)
 {
@@ -169,7 +169,7 @@ hold(struct threads *t)
 		RT_PUT(activity->held, false);
 }
 
-/* When the emulated link has carried a message that starts now. */
+/* The time at which the emulated link has carried a message that starts now. */
 static int64_t
 carried(const struct threads *t, const struct rt_coll *c, int places, int64_t start)
 {
@@ -179,14 +179,14 @@ carried(const struct threads *t, const struct rt_coll *c, int places, int64_t st
 	return start + (int64_t)(seconds * 1e9);
 }
 
-/* Does everybody that takes part wait for the end, sooner or later at about the same time? */
+/* Do all places that take part wait for the end at about the same time? */
 static bool
 is_alike(const struct rt_coll *c)
 {
 	return rt_coll_symmetric(c->kind);
 }
 
-/* A send is between two places, and others need not know of it. */
+/* Does the place take part? A send involves two places only. */
 static bool
 is_party(const struct rt_coll *c, int place)
 {
@@ -202,7 +202,7 @@ barrier_of(struct group *g, const struct rt_coll *c)
 					: c->to * g->places + c->from];
 }
 
-/* Others compute, and have nobody else to take part for them: their communication threads do. */
+/* Wakes the communication threads of the other places, which compute and do not wait. */
 static void
 call_others(const struct threads *t, const struct group *g, const struct rt_coll *c)
 {
@@ -215,9 +215,9 @@ call_others(const struct threads *t, const struct group *g, const struct rt_coll
 	}
 }
 
-/* All places begin together. Whoever is at work on a lazy transport does it because a rank waits,
- * its own or another, which it may not know and which cannot call those that are missing here: if
- * they do not come by themselves it calls them for it. */
+/* All places begin together. A thread works on a lazy transport because a rank waits, its own or
+ * another, which it may not know and which cannot call the missing places: if they do not come by
+ * themselves, it calls them. */
 static void
 meet(struct threads *t, struct group *g, const struct rt_coll *c)
 {
@@ -246,7 +246,7 @@ threads_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_n
 	struct rt_barrier *barrier = barrier_of(g, c);
 	if (!is_party(c, me))
 		return;
-	if (c->kind == RT_SEND && c->from == c->to) { /* a copy, with nobody to meet */
+	if (c->kind == RT_SEND && c->from == c->to) { /* a copy, without another place */
 		run_moves(t, g, c, me);
 		return;
 	}
@@ -267,7 +267,7 @@ threads_run(struct rt_transport *base, const struct rt_coll *c, int64_t posted_n
 		sum_slice(t, g, c, me);
 	else
 		run_moves(t, g, c, me);
-	/* While the link is at work the others arrive, too, and nobody has to be woken for that. */
+	/* The other places arrive while the link is busy, so none has to be woken for that. */
 	const uint32_t phase = rt_barrier_arrive(barrier);
 	if (slow)
 		hold(t);
@@ -300,7 +300,7 @@ threads_free(struct rt_transport *base)
 
 static const struct rt_transport_ops threads_ops = {threads_run, threads_free};
 
-/* Enters rank r into its group on axis a, which its first member makes. */
+/* Adds rank r to its group on axis a, which its first member creates. */
 static bool
 join(struct hub *hub, struct threads *t, int a, int r)
 {

@@ -30,7 +30,8 @@ rt_meet(struct rt_world *w)
 	free(all);
 }
 
-/* One message between two threads: the sender shows its memory and waits until it was read. */
+/* One message between two threads: the sender publishes its memory and waits until it has been
+ * read. */
 struct mailbox {
 	const void *bytes;
 	bool full;

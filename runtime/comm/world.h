@@ -1,7 +1,7 @@
-/* The ranks of a run as a group: who am I, and small exchanges in host memory outside of a step
- * (agreement on errors, gathering tensors for files, an id for another library). Threads of one
- * process and MPI processes look the same. Calls come from each rank's main thread, while no
- * collective of a step is on its way. */
+/* The ranks of a run as a group: the number of this rank, and small exchanges in host memory
+ * outside of a step (agreement on errors, gathering tensors for files, an id for another library).
+ * Threads of one process and MPI processes look the same. Calls come from each rank's main thread,
+ * while no collective of a step is in flight. */
 #ifndef RUNTIME_WORLD_H
 #define RUNTIME_WORLD_H
 
@@ -13,9 +13,10 @@ struct rt_watchdog;
 struct rt_world;
 
 struct rt_world_ops {
-	/* Everybody's `bytes` bytes, in the order of the ranks, into all[nranks * bytes]. */
+	/* Gathers the `bytes` bytes of every rank, in the order of the ranks, into all[nranks *
+	 * bytes]. */
 	void (*allgather)(struct rt_world *w, const void *mine, void *all, size_t bytes);
-	/* From one rank's memory into another's; both call it, others need not. */
+	/* From one rank's memory into another's; both call it, other ranks need not. */
 	void (*send)(struct rt_world *w, const void *from, size_t bytes, int to);
 	void (*receive)(struct rt_world *w, void *to, size_t bytes, int from);
 };
@@ -28,10 +29,10 @@ struct rt_world {
 	struct rt_activity *activity; /* this rank's, on the board */
 	const struct rt_board *board; /* of the ranks of this process or machine */
 	struct rt_watchdog *watchdog; /* NULL: none */
-	void *shared;                 /* the implementation's */
+	void *shared;                 /* for the implementation */
 };
 
-/* All ranks take over the failure of the lowest rank that has one. Returns true if there is none.
+/* All ranks adopt the failure of the lowest rank that has one. Returns true if no rank has failed.
  * Every rank calls it at the same points. */
 bool rt_agree(struct rt_world *w, struct rt_status *st);
 
@@ -43,16 +44,16 @@ void rt_meet(struct rt_world *w);
 struct rt_world *rt_threads_world(int nranks);
 void rt_threads_world_free(struct rt_world *worlds);
 
-/* Was this process started by mpirun or a like starter? */
+/* Was this process started by mpirun or a similar launcher? */
 bool rt_mpi_started(void);
 
-/* Starts MPI and fills the world; ends MPI, where all ranks have arrived already. If other ranks
- * keep it waiting for `seconds`, which no watchdog can see here, the process ends with a message;
- * 0: never. */
+/* Starts MPI and fills the world; ends MPI, once all ranks have arrived. If other ranks keep it
+ * waiting for `seconds`, which watchdogs cannot see here, the process ends with a message; 0:
+ * never. */
 bool rt_mpi_world(struct rt_world *w, double seconds, struct rt_status *st);
 void rt_mpi_finish(struct rt_world *w, double seconds);
 
-/* Ends all ranks at once with this exit code, also those that wait for this one. */
+/* Ends all ranks at once with this exit code, including those that wait for this one. */
 _Noreturn void rt_abort(const struct rt_world *w, int code);
 
 #endif

@@ -8,12 +8,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* MPI counts in int: longer messages go in pieces of this many bytes. */
+/* MPI counts in int: longer messages are sent in pieces of this many bytes. */
 #define PIECE ((size_t)1 << 30)
-/* Tag of transfers outside of a step, which have MPI_COMM_WORLD to themselves. */
+/* Tag of transfers outside of a step, the only messages on MPI_COMM_WORLD. */
 #define TAG 1
-/* Seconds that MPI may take for its start or its end in any case: they are its own work too, and
- * take seconds on a machine that is loaded. */
+/* Least seconds allowed to MPI for its start or its end: MPI works in them too, which takes seconds
+ * on a loaded machine. */
 #define MPI_SECONDS 20
 
 static void
@@ -49,7 +49,8 @@ static const struct rt_world_ops mpi_ops = {mpi_allgather, mpi_send, mpi_receive
 bool
 rt_mpi_started(void)
 {
-	/* What Open MPI's mpirun, a PMIx starter (srun --mpi=pmix) and a PMI one (Hydra) set. */
+	/* Set by Open MPI's mpirun, by a PMIx launcher (srun --mpi=pmix) and by a PMI one
+	 * (Hydra). */
 	static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_RANK"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (getenv(names[i]))
@@ -57,10 +58,10 @@ rt_mpi_started(void)
 	return false;
 }
 
-/* What belongs to the ranks of one machine: their board, in memory that they share. */
+/* Resources of the ranks of one machine: their board, in shared memory. */
 struct machine {
 	MPI_Comm ranks;
-	MPI_Win window; /* MPI_WIN_NULL: MPI shares no memory, and the board has this rank alone */
+	MPI_Win window; /* MPI_WIN_NULL: no shared memory, a board for this rank alone */
 	void *memory;   /* then */
 	struct rt_board board;
 };
@@ -91,7 +92,7 @@ share_board(struct machine *m, const struct rt_world *w)
 	return true;
 }
 
-/* A board for this rank, clean before anybody looks at it. */
+/* A board for this rank, cleared before any thread reads it. */
 static bool
 make_board(struct machine *m, struct rt_world *w)
 {
@@ -120,7 +121,7 @@ on_alarm(int number)
 	_exit(RT_EXIT_RUN);
 }
 
-/* Ends the process after so many seconds, or MPI_SECONDS if they are more; 0: no longer. */
+/* Ends the process after this many seconds, but at least MPI_SECONDS; 0: cancels that. */
 static void
 set_alarm(double seconds)
 {

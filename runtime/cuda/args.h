@@ -1,11 +1,11 @@
-/* Arguments of the kernels that are in every program (support.h), for both sides. */
+/* Arguments of the kernels that every program contains (support.h), for both sides. */
 #ifndef RUNTIME_CUDA_ARGS_H
 #define RUNTIME_CUDA_ARGS_H
 
 #include <stdint.h>
 
-/* Places of an axis whose devices read each other's memory: pointers of all of them are arguments.
- */
+/* Most places of an axis whose devices read each other's memory: the pointers of all are
+ * arguments. */
 #define RT_CUDA_MAX_PEERS 64
 /* Threads of a block of these kernels. */
 #define RT_CUDA_SUPPORT_BLOCK 256

@@ -1,7 +1,7 @@
-/* Convolutions by cuDNN: one description a row of the program's table, made by its first call. Only
- * algorithms that give the same bits each time are taken, and that need no more workspace than the
- * row has. With TF32 or 16-bit floats those for tensor cores come first and those without them
- * (which need less) where none of these fits. */
+/* Convolutions by cuDNN: one description per row of the program's table, made by its first call.
+ * Only deterministic algorithms are used, and only those that need no more workspace than the row
+ * has. With TF32 or 16-bit floats those for tensor cores come first and those without (which need
+ * less) are used if none of these fits. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Algorithms that cuDNN is asked for, best first: all it has. */
+/* Most algorithms requested from cuDNN, best first: all that it has. */
 #define MOST_ALGORITHMS 16
 
 struct prepared {
@@ -72,14 +72,15 @@ describe(const struct rt_cuda *d, const struct rt_cuda_conv *c, struct prepared 
 	check(d, cudnnSetConvolutionGroupCount(p->conv, (int)s->groups), "groups");
 }
 
-/* An algorithm of the list, whatever its kind. Its workspace is that of this math type: there may be a row for each. */
+/* An algorithm of the list, of any kind. Its workspace depends on the math type: there may be one
+ * row for each. */
 struct algorithm {
 	int algorithm;
 	cudnnMathType_t math;
 	size_t workspace;
 };
 
-/* Those of a list that may be used; the rows of the three kinds have the same members. */
+/* The usable ones of a list; the rows of the three kinds have the same members. */
 #define TAKE(to, nto, list, n)                                                                     \
 	for (int i = 0; i < (n); i++)                                                              \
 		if ((list)[i].status == CUDNN_STATUS_SUCCESS &&                                    \
@@ -87,7 +88,7 @@ struct algorithm {
 			(to)[(nto)++] = (struct algorithm){                                        \
 				(int)(list)[i].algo, (list)[i].mathType, (list)[i].memory};
 
-/* What cuDNN has for the kind, best first, that always gives the same bits. Returns how many. */
+/* cuDNN's deterministic algorithms for the kind, best first. Returns their number. */
 static int
 ask(const struct rt_cuda *d, enum rt_conv_kind kind, cudnnHandle_t l, const struct prepared *p,
 	struct algorithm *to)
@@ -120,7 +121,8 @@ ask(const struct rt_cuda *d, enum rt_conv_kind kind, cudnnHandle_t l, const stru
 	return status == CUDNN_STATUS_SUCCESS ? nto : 0;
 }
 
-/* Ends the program: none fits, of which the one that needs least needs that (0: there is none). */
+/* Ends the program: no algorithm fits; `least` is the smallest workspace that one needs (0: there
+ * is none). */
 static _Noreturn void
 refuse(const struct rt_cuda *d, const struct rt_cuda_conv *c, size_t least)
 {
@@ -135,7 +137,7 @@ refuse(const struct rt_cuda *d, const struct rt_cuda_conv *c, size_t least)
 		",%" PRId64 ",%" PRId64 ",%" PRId64 "], strides %" PRId64 " and %" PRId64,
 		kind[s->kind], rt_dtype_info(c->dtype)->name, s->n, s->c, s->h, s->w, s->o,
 		s->c / s->groups, s->kh, s->kw, s->stride[0], s->stride[1]);
-	/* A larger limit helps only where the limit was what it was given. */
+	/* A larger limit helps only if the limit determined the workspace. */
 	const size_t most = c->most > least ? c->most : least;
 	if (c->workspace < c->most)
 		snprintf(option, sizeof option, "%zu..%zu", least, most);
@@ -151,7 +153,7 @@ refuse(const struct rt_cuda *d, const struct rt_cuda_conv *c, size_t least)
 	rt_cuda_fatal(d, what, why);
 }
 
-/* The first one that fits becomes that of `p`. */
+/* Stores the first algorithm that fits in `p`. */
 static void
 choose(const struct rt_cuda *d, const struct rt_cuda_conv *c, cudnnHandle_t l, struct prepared *p,
 	bool tf32)

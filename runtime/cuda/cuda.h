@@ -10,27 +10,27 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 
-/* Alignment of parts of memory that belongs to messages. */
+/* Alignment of the parts of memory for messages. */
 #define RT_CUDA_ALIGN 256
 
-/* Blocks of a support kernel at most: enough to fill any device, each loops. */
+/* Most blocks of a support kernel: enough to fill any device; each block loops. */
 #define RT_CUDA_SUPPORT_GRID 2048
 
-/* What the program passed to rt_main hangs from rt_program.target. */
+/* Data that the program passed to rt_main in rt_program.target. */
 struct rt_cuda_target {
-	const struct rt_program *prog; /* as generated: its step puts work into streams */
+	const struct rt_program *prog; /* as generated: its step function enqueues work */
 	const struct rt_cuda_program *cuda;
 };
 
-/* What cuBLASLt is told of the matrices of a product, and its algorithm for them. */
+/* The descriptions of a product's matrices for cuBLASLt, and its algorithm. */
 struct rt_cuda_batch {
 	cublasLtMatrixLayout_t a, b, c;
 	cublasLtMatmulAlgo_t algorithm;
-	uint32_t alignment[3]; /* of a, b and c, bytes, that the algorithm relies on */
+	uint32_t alignment[3]; /* of a, b and c: bytes that the algorithm relies on */
 };
 
-/* Operands and a result that a product has had, and where the addresses of their matrices are: for each step of the loops
- * that add, those of b, a and c, in that order. */
+/* Operands and a result of an earlier call of a product, and where the addresses of its matrices
+ * are: for each step of the loops that add, those of b, a and c, in that order. */
 struct rt_cuda_site {
 	const void *a, *b, *c;
 	size_t at; /* bytes from rt_cuda.addresses */
@@ -46,7 +46,7 @@ struct rt_cuda_product {
 	int nsites;
 };
 
-/* Something that was put into a stream between two events. */
+/* A piece of work in a stream between two events. */
 struct rt_cuda_span {
 	cudaEvent_t begin, end;
 	enum rt_track track;
@@ -69,12 +69,12 @@ struct rt_cuda {
 	size_t addressed;
 	void *collectives; /* RT_CUDA_ROOM bytes, where the program has any */
 	struct rt_cuda_product *products;
-	struct rt_cuda_convs *convs; /* of conv.c; NULL: none yet */
+	struct rt_cuda_convs *convs; /* for conv.c; NULL: none yet */
 	const struct rt_cuda_target *target;
 	struct rt_world *world; /* to end all ranks */
-	struct rt_probe *probe; /* of the step at work; NULL: nothing is timed */
+	struct rt_probe *probe; /* of the current step; NULL: it is not timed */
 	struct rt_trace *trace;
-	struct rt_cuda_span *spans; /* their events are used again */
+	struct rt_cuda_span *spans; /* their events are reused */
 	int nspans, room;
 	cudaEvent_t base; /* the first event of a timed step, and the host's clock there */
 	int64_t base_ns;
@@ -82,8 +82,8 @@ struct rt_cuda {
 	bool capturing;
 	cudaGraphExec_t graph; /* the whole step, NULL: not yet */
 	_Atomic int64_t began,
-		longest; /* ns: start of the step at work, 0: none; the longest step so far */
-	int64_t steps;   /* that ran without timing */
+		longest; /* ns: start of the current step, 0: none; the longest step so far */
+	int64_t steps;   /* steps that ran without timing */
 };
 
 static inline struct rt_cuda *
@@ -95,31 +95,32 @@ rt_cuda_of(const struct rt_ctx *ctx)
 /* Ends all ranks with a message if a call has failed. */
 void rt_cuda_check(const struct rt_cuda *d, cudaError_t error, const char *what);
 
-/* The same for a failure with a text of its own. */
+/* The same for a failure with its own message. */
 _Noreturn void rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why);
 
-/* Loads the image and makes what needs the program; the device is current. module.c */
+/* Loads the image and creates what needs the program; the device must be current. module.c */
 bool rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
-/* Before the carrier goes: a communicator waits for the graphs that have captured its collectives. */
+/* Called before the carrier is destroyed: a communicator waits for graphs that captured its
+ * collectives. */
 void rt_cuda_drop_graph(struct rt_cuda *d);
 void rt_cuda_unload(struct rt_cuda *d);
 
-/* Puts a sum or a move into a stream. */
+/* Enqueues a sum or a move in a stream. */
 void rt_cuda_put_sum(
 	const struct rt_cuda *d, cudaStream_t stream, enum rt_dtype t, struct dopt_sum_args *args);
 void rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, const void *from,
 	const struct rt_region *from_region, void *to, const struct rt_region *to_region);
-/* Moves elements `at` to `at + n` of a region of `base` to a row, or from it. */
+/* Moves elements `at` to `at + n` of a region of `base` to a row, or back. */
 void rt_cuda_put_range(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, void *base,
 	const struct rt_region *region, int64_t at, int64_t n, void *row, bool to_row);
 
-/* Frees the memory of addresses of matrices, where nothing that uses it is on its way. gemm.c */
+/* Frees the memory for addresses of matrices; no work that uses it may be in flight. gemm.c */
 void rt_cuda_forget_addresses(struct rt_cuda *d);
 /* Frees what the matrix products of a program hold. gemm.c */
 void rt_cuda_free_products(struct rt_cuda *d);
 
 /* Timing. A span begins and ends in a stream; its times are added to the trace when the streams are
- * idle. Without a probe nothing happens and rt_cuda_span_begin gives -1. timing.c */
+ * idle. Without a probe nothing is recorded and rt_cuda_span_begin returns -1. timing.c */
 int rt_cuda_span_begin(struct rt_cuda *d, cudaStream_t stream, const struct rt_cuda_span *what);
 void rt_cuda_span_end(struct rt_cuda *d, cudaStream_t stream, int span);
 void rt_cuda_resolve_spans(struct rt_cuda *d);
@@ -134,8 +135,8 @@ extern const struct rt_engine_ops rt_cuda_engine;
 /* Transfers: rt_device.transfers. transfers.c */
 extern const struct rt_transfers_ops rt_cuda_transfers;
 
-/* Who carries them: puts one into the communication stream, which waits for the compute stream's
- * part. */
+/* What carries collectives: enqueues one in the communication stream, which waits for the compute
+ * stream. */
 struct rt_cuda_carrier {
 	const struct rt_cuda_carrier_ops *ops;
 	struct rt_cuda *device;
@@ -145,30 +146,30 @@ struct rt_cuda_carrier {
 struct rt_cuda_carrier_ops {
 	void (*run)(struct rt_cuda_carrier *c, const struct rt_coll *coll);
 	void (*free)(struct rt_cuda_carrier *c);
-	/* Ends collectives that are on their way, from another thread; NULL: they end by themselves
-	 * or with the process. */
+	/* Ends collectives in flight, called from another thread; NULL: they end by themselves or
+	 * with the process. */
 	void (*end)(struct rt_cuda_carrier *c);
-	/* Ends the run with the reason if a collective on its way has failed, from another thread;
-	 * NULL: nothing can fail so. */
+	/* Ends the run with the reason if a collective in flight has failed, called from another
+	 * thread; NULL: it cannot fail so. */
 	void (*look)(struct rt_cuda_carrier *c);
 };
 
-/* NCCL, a communicator an axis (one rank a GPU); and ranks of one process that see each other's
+/* NCCL, one communicator per axis (one rank per GPU); ranks of one process that read each other's
  * memory. All ranks call it together. NULL and a status on failure. */
 struct rt_cuda_carrier *rt_cuda_nccl(
 	struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
 struct rt_cuda_carrier *rt_cuda_peers(
 	struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_status *st);
 
-/* The places of this rank's group on an axis: their number, the place of this one, the world's rank
- * of place 0 and the distance of the others. */
+/* The places of this rank's group on an axis: their number, this rank's place, the world's rank of
+ * place 0 and the distance between neighbours. */
 struct rt_cuda_group {
 	int places, me, first, stride;
 };
 
 struct rt_cuda_group rt_cuda_group_of(const struct rt_engine_setup *setup, int axis);
 
-/* A region that is one run of elements? */
+/* Is the region one run of elements? */
 static inline bool
 rt_cuda_is_run(const struct rt_region *r)
 {

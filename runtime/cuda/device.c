@@ -9,7 +9,8 @@
 _Noreturn void
 rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why)
 {
-	/* What its watchdog has ended has failed, too; the reason has been given. */
+	/* After the watchdog has ended a collective, calls fail, too; the reason has been
+	 * reported. */
 	if (!d->world || !rt_activity_ended(d->world->activity))
 		fprintf(stderr, "error: device %d: %s: %s\n", d->number, what, why);
 	if (d->world)
@@ -24,7 +25,7 @@ rt_cuda_check(const struct rt_cuda *d, cudaError_t error, const char *what)
 		rt_cuda_fatal(d, what, cudaGetErrorString(error));
 }
 
-/* The number of devices; fails where there is none that can be used, and says why. */
+/* The number of devices; fails with the reason if no device can be used. */
 static bool
 count_devices(int *count, struct rt_status *st)
 {
@@ -76,7 +77,7 @@ cuda_open(int local, void **dev, struct rt_status *st)
 	*dev = d;
 	d->number = local % count; /* ranks of one process may share a device */
 	bool ok = fail_call(st, "cudaSetDevice", cudaSetDevice(d->number));
-	/* Where blocks of both are ready, those of a message go first: others wait for it. */
+	/* If blocks of both are ready, those of a message run first: other ranks wait for it. */
 	int least = 0, greatest = 0;
 	ok = ok && fail_call(st, "a stream's priority",
 			   cudaDeviceGetStreamPriorityRange(&least, &greatest));
@@ -183,7 +184,8 @@ static const struct rt_device cuda_device = {
 	.transfers = &rt_cuda_transfers,
 };
 
-/* Captures the whole step; what it puts into other streams must have joined the compute stream. */
+/* Captures the whole step; work that it puts into other streams must have joined the compute
+ * stream. */
 static void
 capture(struct rt_cuda *d, struct rt_ctx *ctx)
 {
@@ -198,7 +200,7 @@ capture(struct rt_cuda *d, struct rt_ctx *ctx)
 	rt_cuda_check(d, cudaGraphDestroy(graph), "a graph");
 }
 
-/* One step: as one graph if that is wanted and can be. The first step loads code and chooses
+/* One step: as one graph if that is requested and possible. The first step loads code and chooses
  * algorithms, and steps whose kernels are timed are not captured. */
 static void
 cuda_step(struct rt_ctx *ctx)

@@ -16,8 +16,8 @@
 #endif
 #define RT_INLINE static __host__ __device__ inline
 
-/* Indices are declared where a loop begins, whether or not all of its statements use them; and constants
- * are compared with unsigned values, even where one outcome is certain. */
+/* Indices are declared where a loop begins, even if some of its statements do not use them;
+ * constants are compared with unsigned values, even where the outcome is known. */
 #ifdef __CUDACC__
 #pragma nv_diag_suppress 177
 #pragma nv_diag_suppress 186
@@ -27,7 +27,7 @@
 #include "runtime/kernel/half.h"
 #include "runtime/kernel/rng.h"
 
-/* --- scalar functions: as runtime/kernel/kernel.h has them for the host ------------------------------ */
+/* --- scalar functions: as runtime/kernel/kernel.h has them for the host ------------------- */
 
 #define DEV_FLOATS_1(name, f32, f64)                                                               \
 	DEV float name(float x)                                                                    \
@@ -142,7 +142,8 @@ M_is_inf(double x)
 {
 	return fabs(x) == HUGE_VAL;
 }
-/* Integers are truncated, x / 0 is 0 and leaves x; the smallest by -1 is itself (DEV_SIGNED). */
+/* Integers are truncated, x / 0 is 0 and the remainder x; the smallest by -1 is itself
+ * (DEV_SIGNED). */
 #define DEV_UNSIGNED(type)                                                                         \
 	DEV type M_sign(type x)                                                                    \
 	{                                                                                          \
@@ -176,8 +177,9 @@ M_is_inf(double x)
 DEV_UNSIGNED(uint32_t)
 DEV_UNSIGNED(uint64_t)
 
-/* The same with a sign. Shifts of integers of w bits; y is negative or w at least: nothing but what
- * comes in. What is narrower than 32 bits is an int here, and cut to its type behind. */
+/* The same for signed numbers. Arithmetic shifts of integers of w bits; if y is negative or at
+ * least w, only the filler bits remain. Types narrower than 32 bits are computed as int here, and
+ * truncated afterwards. */
 #define DEV_SIGNED(type, unsigned_type, top)                                                       \
 	DEV type M_sign(type x)                                                                    \
 	{                                                                                          \
@@ -216,7 +218,7 @@ DEV_UNSIGNED(uint64_t)
 DEV_SIGNED(int32_t, uint32_t, 31)
 DEV_SIGNED(int64_t, uint64_t, 63)
 
-/* Counts of bits, upper halves of products, and powers, of types of w bits. */
+/* Counts of bits, upper halves of products, and powers, for types of w bits. */
 #define DEV_BITS(type, sign)                                                                       \
 	DEV type M_popcnt(type x, int w)                                                           \
 	{                                                                                          \
@@ -240,7 +242,7 @@ DEV_BITS(int64_t, i64)
 DEV_BITS(uint32_t, u64)
 DEV_BITS(uint64_t, u64)
 
-/* The quotient of y > 0 where there is no rest, else -1. */
+/* The quotient for y > 0 if the remainder is 0, else -1. */
 DEV int64_t
 M_exact(int64_t x, int64_t y)
 {
@@ -258,14 +260,15 @@ M_exact(int64_t x, int64_t y)
 #define M_draw_normal(key, n, at) rt_draw_normal(key, n, at)
 #define M_draw_bits(key, n, at) rt_draw_bits(key, n, at)
 
-/* A truth value as a number: processors say it on bits (scalar_wide.h), a device has predicates. */
+/* A truth value as a number: processors compute it on bits (scalar_wide.h), a device has
+ * predicates. */
 DEV float
 m_select_f32(int c, float a, float b)
 {
 	return c ? a : b;
 }
 
-/* Floats as integers: truncated, the nearest that the type holds where out of range, NaN is 0. */
+/* Floats to integers: truncated; out of range the nearest representable value; NaN is 0. */
 #define DEV_TO_INT(name, type, bottom, top)                                                        \
 	DEV type name(double x)                                                                    \
 	{                                                                                          \
@@ -289,7 +292,7 @@ m_to_u64(double x)
 	return x >= 18446744073709551616.0 ? ~(uint64_t)0 : x > 0 ? (uint64_t)x : 0;
 }
 
-/* A number as the narrow type would keep it, rounded once. */
+/* A number rounded once to the narrow type. */
 #define DEV_ROUND(half)                                                                            \
 	DEV float m_round_##half(float x)                                                          \
 	{                                                                                          \
@@ -319,7 +322,7 @@ m_to_u64(double x)
 DEV_ROUND(f16)
 DEV_ROUND(bf16)
 
-/* Where a reduction starts. */
+/* The initial value of a reduction. */
 DEV void
 m_lowest(float &x)
 {
@@ -418,7 +421,7 @@ DEV_BLOCK(block_max, warp_max)
 DEV_BLOCK(block_min, warp_min)
 DEV_BLOCK(block_prod, warp_prod)
 
-/* The sum of the lanes up to and with each, in a fixed tree. */
+/* The inclusive prefix sum over the lanes, in a fixed tree. */
 template <typename T>
 DEV T
 warp_scan(T x)
@@ -432,8 +435,8 @@ warp_scan(T x)
 }
 
 /*
- * The same for a group of LANES threads, a warp or a block, behind `carry`, which becomes the sum
- * of them all. Ends with a barrier, so that the room can be used again at once.
+ * The same for a group of LANES threads, a warp or a block, added to `carry`, which becomes the sum
+ * of them all. Ends with a barrier, so that the room can be reused at once.
  */
 template <int LANES, typename T, typename W>
 DEV T
@@ -465,7 +468,7 @@ scan(T x, W &carry, unsigned char *room)
 	return x;
 }
 
-/* Bytes of `room`: a value of 8 bytes from each warp of a block of 1024. */
+/* Bytes of `room`: 8 bytes for each warp of a block of 1024. */
 #define DEV_ROOM 256
 
 /* --- vectors of 16 bytes ------------------------------------------------------------------- */

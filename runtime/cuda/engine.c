@@ -1,7 +1,7 @@
-/* Collectives on a device: each is put into the communication stream behind the event that marks
- * its post in the compute stream; waiting for it makes the compute stream wait for its end. The
- * host waits for neither. NCCL carries where ranks are MPI processes; ranks of one process read
- * each other's memory. */
+/* Collectives on a device: each is put into the communication stream after the event that marks its
+ * post in the compute stream; waiting for it makes the compute stream wait for its end. The host
+ * waits for neither. NCCL is the carrier if ranks are MPI processes; ranks of one process read each
+ * other's memory. */
 #include "runtime/cuda/cuda.h"
 
 #include "runtime/trace/clock.h"
@@ -11,10 +11,11 @@
 
 #include <stdlib.h>
 
-/* Collectives in flight that can be told apart: more than a step has. */
+/* Most collectives in flight that can be distinguished: more than a step has. */
 #define RT_CUDA_ORDER 4096
 
-/* A step that is a graph is taken to compute for so many times the longest step before it; from then on it waits. */
+/* A step that is a graph is assumed to compute for this many times the longest previous step; after
+ * that, to wait. */
 #define LATE 2
 
 struct rt_engine {
@@ -25,7 +26,7 @@ struct rt_engine {
 	/* The first collectives since the device was last idle, for the watchdog. */
 	_Atomic int32_t order[RT_CUDA_ORDER];
 	_Atomic uint32_t nposted, before; /* since then, and before that */
-	struct rt_buf *room;              /* of the part at work */
+	struct rt_buf *room;              /* for the current part */
 };
 
 struct rt_cuda_group
@@ -81,19 +82,17 @@ cuda_destroy(struct rt_engine *e)
 	free(e);
 }
 
-/* What the device is about: the first collective that is not complete runs if it was posted in the
- * stream, else kernels before it do. The host waits for the device meanwhile. */
+/* What the device is doing: the first incomplete collective is running if its post has been reached
+ * in the stream, else earlier kernels are. The host waits for the device meanwhile. */
 static enum rt_device_work
 look(void *arg, struct rt_activity *p)
 {
 	struct rt_engine *e = arg;
 	const uint32_t n = RT_GET(e->nposted);
-	cudaSetDevice(
-		e->device
-			->number); /* the thread is the watchdog's: any other device would get a context */
+	cudaSetDevice(e->device->number); /* the watchdog's thread has no current device */
 	if (e->carrier->ops->look)
 		e->carrier->ops->look(e->carrier);
-	if (e->device->graph) /* which collective runs is not known, but how long a step takes is */
+	if (e->device->graph) /* only the duration of a step is known */
 		return rt_now_ns() - RT_GET(e->device->began) < LATE * RT_GET(e->device->longest)
 			       ? RT_DEVICE_COMPUTES
 			       : RT_DEVICE_UNKNOWN;
@@ -111,7 +110,7 @@ look(void *arg, struct rt_activity *p)
 	return RT_DEVICE_COMPUTES;
 }
 
-/* Ends what the carrier's library waits for. */
+/* Ends the waits of the carrier's library. */
 static void
 end(void *arg)
 {
@@ -133,7 +132,7 @@ cuda_create(const struct rt_engine_setup *setup, struct rt_status *st)
 		if (rt_cuda_load(e->device, setup, st))
 			make_events(e, st);
 	}
-	/* All ranks make their carriers together, so none may be missing. */
+	/* All ranks create their carriers together, so none may be missing. */
 	if (!rt_agree(setup->world, st)) {
 		if (e)
 			cuda_destroy(e);
@@ -152,7 +151,7 @@ cuda_create(const struct rt_engine_setup *setup, struct rt_status *st)
 	return NULL;
 }
 
-/* The parts of a collective, one behind the other in the stream. */
+/* The parts of a collective, one after the other in the stream. */
 static void
 run_parts(struct rt_engine *e, const struct rt_coll *c)
 {

@@ -1,16 +1,16 @@
-/* Matrix products by cuBLASLt. Its matrices are by columns, so C = A B is computed as C^T = B^T
- * A^T: what is row-major here is its own transpose there, and no element moves.
+/* Matrix products by cuBLASLt. Its matrices are column-major, so C = A B is computed as C^T = B^T
+ * A^T: what is row-major here is its own transpose there, and no element is moved.
  *
- * A batch of the library is one loop: matrices at equal distances. Products over two, such as those of the heads of all
- * texts, are one call by the addresses of their matrices, which stay in the device's memory for as long as the program
- * runs: operands have the same ones in each step. */
+ * A batch of the library is one loop: matrices at equal distances. Products over two loops, such as
+ * those of the heads of all texts, are one call with the addresses of their matrices, which stay in
+ * the device's memory for as long as the program runs: operands have the same ones in each step. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What an address is aligned to at most, as far as the library cares. */
+/* The largest alignment of an address that matters to the library. */
 #define MOST_ALIGNED 256u
 
 static void
@@ -200,7 +200,8 @@ prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_pr
 	p->ready = true;
 }
 
-/* Chooses an algorithm the first time, and where an operand is less aligned than ever before. False: there is none. */
+/* Chooses an algorithm the first time, and when an operand is less aligned than before. False: the
+ * library has none. */
 static bool
 adapt(const struct rt_cuda *d, const struct rt_cuda_gemm *g, cublasLtMatmulDesc_t operation,
 	struct rt_cuda_batch *p, const void *a, const void *b, const void *c)
@@ -228,7 +229,7 @@ multiply(const struct rt_cuda *d, const struct rt_cuda_gemm *g, cublasLtMatmulDe
 		"a matrix product");
 }
 
-/* Where the matrices of one product are, in elements from the operands; does it add to C? */
+/* The offsets of one product's matrices, in elements of the operands; does it add to C? */
 struct place {
 	int64_t a, b, c;
 	bool add;
@@ -253,7 +254,7 @@ place_of(const struct rt_cuda_gemm *g, int first, int end, int64_t index, bool s
 	return at;
 }
 
-/* A call for each step of all loops but the library's batch. */
+/* One call for each step of all loops except the library's batch. */
 static void
 multiply_strided(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
 	const void *a, const void *b, void *c)
@@ -290,8 +291,8 @@ fill_addresses(const struct rt_cuda_gemm *g, const struct rt_cuda_site *s, const
 	}
 }
 
-/* Those of these operands, written the first time; NULL: there is no memory left, or a step is being captured, in
- * which nothing may be written. */
+/* The addresses for these operands, written the first time; NULL: no memory is left, or a step is
+ * being captured, during which nothing may be written. */
 static const char *
 addresses_of(struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
 	const void *a, const void *b, const void *c)
@@ -319,7 +320,7 @@ addresses_of(struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_pro
 	return to;
 }
 
-/* All loops that do not add as one call. False: it cannot be. */
+/* All loops that do not add as one call. False: not possible. */
 static bool
 multiply_addressed(struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_product *p,
 	const void *a, const void *b, const void *c)
@@ -344,7 +345,7 @@ rt_cuda_gemm(
 	struct rt_cuda_product *p = &d->products[gemm];
 	if (!p->ready)
 		prepare(d, g, p, bias, ctx->rank->options->tf32);
-	else if (bias) /* it may be elsewhere than the last time */
+	else if (bias) /* its address may differ from the last call */
 		set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
 	if (!multiply_addressed(d, g, p, a, b, c))
 		multiply_strided(d, g, p, a, b, c);

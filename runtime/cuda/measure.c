@@ -1,6 +1,6 @@
-/* The clock of the op profiler on a CUDA device: an event before and one behind each call, read
- * once the stream is idle. What two events with nothing between them take is subtracted by the
- * profiler as on every device. */
+/* The clock of the op profiler on a CUDA device: one event before and one after each call, read
+ * once the stream is idle. The time of two events with nothing between them is subtracted by the
+ * profiler, as on every device. */
 #include "runtime/cuda/measure.h"
 
 #include "runtime/cuda/cuda.h"
@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The program that is run, and the events of its calls; ranks of one process have one each. */
+/* The program that is run, and the events of its calls; each rank of a process has its own. */
 struct cuda_measuring {
 	struct rt_cuda_program cuda; /* first: a call finds the rest from here */
 	struct events {
-		cudaEvent_t *event; /* [2 * room]: before and behind */
+		cudaEvent_t *event; /* [2 * room]: before and after each call */
 		int room;
 	} * events; /* [ranks] */
 };
@@ -87,7 +87,7 @@ cuda_name(char *name, size_t size)
 	snprintf(name, size, "%s", known ? p.name : "CUDA device");
 }
 
-/* Before a device is open; where none can be asked, as much as the largest have. */
+/* Before a device is open; if none can be queried, the largest known size. */
 static int64_t
 cuda_cache(void)
 {
@@ -97,7 +97,8 @@ cuda_cache(void)
 	return bytes;
 }
 
-/* rt_main with a device has no room for the kernels: they come with the first call's program. */
+/* rt_main with a device has no parameter for the kernels: they come with the first call's
+ * program. */
 static int
 cuda_main(const struct rt_program *prog, int argc, char **argv)
 {
@@ -128,7 +129,7 @@ rt_cuda_measure_main(
 		return RT_EXIT_RUN;
 	const int code = measure_main(m, &device, &s.cuda, argc, argv);
 	for (int64_t r = 0; r < ranks; r++)
-		free(s.events[r].event); /* the events themselves went with the device */
+		free(s.events[r].event); /* the events themselves were destroyed with the device */
 	free(s.events);
 	return code;
 }

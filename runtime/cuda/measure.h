@@ -1,4 +1,4 @@
-/* The op profiler on a CUDA device: runtime/measure/measure.h with kernels that are timed by events. */
+/* The op profiler on a CUDA device: as runtime/measure/measure.h, with events as the clock. */
 #ifndef RUNTIME_CUDA_MEASURE_H
 #define RUNTIME_CUDA_MEASURE_H
 

@@ -1,4 +1,4 @@
-/* The program's code on the device, and what launches it. */
+/* The program's code on the device, and its launches. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 
@@ -12,7 +12,7 @@ fail_load(struct rt_status *st, const char *what, cudaError_t error)
 	       rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
 }
 
-/* The kernels that every program has, by their names. */
+/* The kernels that every program contains, by name. */
 static bool
 load_support(struct rt_cuda *d, struct rt_status *st)
 {

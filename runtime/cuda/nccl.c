@@ -1,5 +1,5 @@
-/* Collectives by NCCL: one rank a GPU, a communicator an axis. The id of a group is the one that
- * its place 0 made, handed round by the world (MPI). */
+/* Collectives by NCCL: one rank per GPU, one communicator per axis. The id of a group is created by
+ * its place 0 and distributed by the world (MPI). */
 #include "runtime/cuda/nccl.h"
 
 #include "runtime/comm/parts.h"
@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What NCCL says of a failure, with its last warning where it has one: "unhandled system error" alone names nothing. */
+/* NCCL's description of a failure, with its last warning if it has one: "unhandled system error"
+ * alone is not specific. */
 struct why {
 	char text[512];
 };
@@ -46,8 +47,8 @@ nccl_free(struct rt_cuda_carrier *base)
 	free(n);
 }
 
-/* The communicators cannot be used any more: the rank leaves by MPI_Abort. In a group, as the first abort frees memory
- * and so waits for the device, where the collectives of the others still run. */
+/* Aborts the communicators, since the rank leaves by MPI_Abort. In one NCCL group, as the first
+ * abort frees memory and so waits for the device, where the collectives of the others still run. */
 static void
 nccl_end(struct rt_cuda_carrier *base)
 {
@@ -59,7 +60,7 @@ nccl_end(struct rt_cuda_carrier *base)
 	ncclGroupEnd();
 }
 
-/* A network or a peer that fails leaves kernels that never end; the reason is told to who asks. */
+/* A failing network or peer leaves kernels that never end; returns the reason to the watchdog. */
 static void
 nccl_look(struct rt_cuda_carrier *base)
 {
@@ -74,8 +75,8 @@ nccl_look(struct rt_cuda_carrier *base)
 
 static const struct rt_cuda_carrier_ops nccl_ops = {nccl_run, nccl_free, nccl_end, nccl_look};
 
-/* The communicator of an axis. A group takes the id that its place 0 has made, which opens a socket and a thread: the
- * others make none. */
+/* The communicator of an axis. A group takes the id that its place 0 has created, which opens a
+ * socket and a thread: the other places create none. */
 static bool
 join(struct nccl *n, const struct rt_engine_setup *setup, int axis, struct rt_status *st)
 {
@@ -97,7 +98,7 @@ join(struct nccl *n, const struct rt_engine_setup *setup, int axis, struct rt_st
 	return rt_agree(setup->world, st);
 }
 
-/* Has an axis collectives? All ranks say the same. */
+/* Does an axis have collectives? All ranks agree on that. */
 static bool
 is_used(const struct rt_program *prog, int axis)
 {
@@ -141,7 +142,7 @@ rt_cuda_nccl(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 	}
 	if (rt_agree(setup->world, st))
 		return &n->base;
-	nccl_end(&n->base); /* others may not have joined: an orderly end would wait for them */
+	nccl_end(&n->base); /* an orderly end would wait for ranks that have not joined */
 	free(n->piece);
 	free(n);
 	return NULL;

@@ -1,4 +1,4 @@
-/* NCCL's communicators (nccl.c) and what a collective puts into the stream (rounds.c). */
+/* NCCL's communicators (nccl.c) and the work that a collective enqueues (rounds.c). */
 #ifndef RUNTIME_CUDA_NCCL_H
 #define RUNTIME_CUDA_NCCL_H
 
@@ -6,8 +6,8 @@
 
 #include <nccl.h>
 
-/* The same elements, `at` to `at + n`, of every part of a buffer. In the room they lie in a row for each place, the rows
- * one after the other from byte `room` on. */
+/* Elements `at` to `at + n` of every part of a buffer. In the room each place has a row of them,
+ * one row after the other from byte `room` on. */
 struct nccl_piece {
 	const struct rt_buf *buf;
 	int64_t at, n;
@@ -16,9 +16,9 @@ struct nccl_piece {
 
 struct nccl {
 	struct rt_cuda_carrier base;
-	unsigned char *arena, *room; /* RT_CUDA_ROOM bytes; NULL: no collective needs any */
-	struct nccl_piece *piece;    /* [buffers of any collective] of the round at work */
-	bool own_sums;               /* by NCCL, in its order and in the type of the elements */
+	unsigned char *arena, *room; /* RT_CUDA_ROOM bytes; NULL: no collective needs them */
+	struct nccl_piece *piece;    /* [buffers of any collective] of the current round */
+	bool own_sums;               /* NCCL sums, in its order and in the elements' type */
 	struct rt_cuda_group group[RT_MAX_AXES];
 	ncclComm_t comm[RT_MAX_AXES];
 };
@@ -26,7 +26,7 @@ struct nccl {
 /* Ends all ranks if a call has failed. nccl.c */
 void nccl_check(const struct rt_cuda *d, ncclResult_t result, const char *what);
 
-/* Puts a collective into the communication stream. rounds.c */
+/* Enqueues a collective in the communication stream. rounds.c */
 void nccl_put(const struct nccl *n, const struct rt_coll *c);
 
 #endif

@@ -1,11 +1,11 @@
-/* Rows put in order, for the ops sort and topk: bitonic networks over rows padded to a power of
- * two. A block takes R rows of P entries at a time, in shared memory or, one by one, in scratch. */
+/* Sorting of rows for the ops sort and topk: bitonic networks over rows padded to a power of two. A
+ * block sorts R rows of P entries at a time in shared memory, or one row at a time in scratch. */
 #ifndef RUNTIME_CUDA_ORDER_H
 #define RUNTIME_CUDA_ORDER_H
 
 #include "runtime/cuda/device.h"
 
-/* Unsigned numbers in the order of the elements: zeros are equal, NaN comes last. */
+/* Unsigned numbers that sort like the elements: zeros are equal, NaN comes last. */
 DEV uint64_t
 order_key(double x)
 {
@@ -51,8 +51,7 @@ ORDER_TYPE(u16, uint16_t, int64_t, )
 ORDER_TYPE(u8, uint8_t, int64_t, )
 ORDER_TYPE(bool, uint8_t, int64_t, )
 
-/* in[outer][n][inner] -> values and positions [outer][k][inner]; padding comes behind everything.
- */
+/* in[outer][n][inner] -> values and positions [outer][k][inner]; padding is sorted to the end. */
 template <typename T, int THREADS, int64_t P, int64_t R>
 DEV void
 order_rows(const typename T::type *in, typename T::type *values, int32_t *positions, int64_t outer,

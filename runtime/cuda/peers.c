@@ -1,15 +1,16 @@
 /* Collectives between ranks of one process, on one device or several that read each other's memory.
- * Each rank's share of a collective is put into its own communication stream:
+ * Each rank enqueues its share of a collective in its own communication stream:
  *
- *	post          the event `ready` marks that this rank's sources are there
+ *	post          the event `ready` marks that this rank's sources are complete
  *	barrier       (of the host threads) all have posted
- *	stream        waits for everybody's `ready`; moves or adds what is this rank's; marks `done`
- *	barrier       all have put their share into their streams
- *	stream        waits for everybody's `done`
+ *	stream        waits for every rank's `ready`; moves or adds this rank's share; marks `done`
+ *	barrier       all have enqueued their share
+ *	stream        waits for every rank's `done`
  *
- * A send is between two places, which have a barrier and events of their own: others need not know of it. The host threads wait for each other's posts only, never for the device. A sum over places adds
- * each element in the order of the places and writes it to all that get it, so that results are
- * those of the host's transports, to the bit, as far as both round alike. */
+ * A send is between two places, which have a barrier and events of their own: others do not take
+ * part. The host threads wait for each other's posts only, never for the device. A sum over places
+ * adds each element in the order of the places and writes it to all that receive it, so results
+ * equal those of the host's transports bit for bit, as far as both round alike. */
 #include "runtime/cuda/cuda.h"
 
 #include "runtime/comm/event.h"
@@ -18,7 +19,7 @@
 
 struct peers;
 
-/* What place 0 of a group has for all of it. */
+/* Shared by all places of a group, stored at place 0. */
 struct meeting {
 	struct rt_barrier barrier;
 	struct peers *members[RT_CUDA_MAX_PEERS];
@@ -32,9 +33,9 @@ struct side {
 	struct rt_cuda_group group;
 	struct meeting own, *meeting; /* `meeting` is place 0's own */
 	struct rt_barrier
-		pair[RT_CUDA_MAX_PEERS]; /* with each place; that of the lower place counts */
+		pair[RT_CUDA_MAX_PEERS]; /* with each place; the lower place's barrier is used */
 	struct marks
-		marks[RT_CUDA_MAX_PEERS]; /* for sends, with each place; its own: for all others */
+		marks[RT_CUDA_MAX_PEERS]; /* for sends, with each place; own entry: other kinds */
 };
 
 struct peers {
@@ -43,7 +44,8 @@ struct peers {
 	struct side sides[RT_MAX_AXES]; /* by axis */
 };
 
-/* Parts of a sum begin at multiples of this many elements: a warp's accesses stay whole. */
+/* Parts of a sum begin at multiples of this many elements, so that a warp's accesses are not
+ * split. */
 #define PART_ALIGN 64
 
 static unsigned char *
@@ -58,7 +60,7 @@ put_moves(const struct peers *p, const struct side *s, const struct rt_coll *c)
 	const struct rt_cuda *d = p->base.device;
 	const int places = s->group.places, me = s->group.me;
 	for (int i = 1; i <= places; i++) {
-		/* Everybody begins with another neighbour, and ends with its own. */
+		/* Each place begins with a different neighbour, and ends with its own data. */
 		const int from = (me + i) % places;
 		for (int b = 0; b < c->nbufs && rt_coll_moves(c, from, me); b++) {
 			const struct rt_region source = rt_coll_source(c, &c->bufs[b], places, me);
@@ -70,7 +72,7 @@ put_moves(const struct peers *p, const struct side *s, const struct rt_coll *c)
 	}
 }
 
-/* This place's share of a sum that others get too. */
+/* This place's share of a sum that several places receive. */
 static void
 put_share(const struct peers *p, const struct side *s, const struct rt_coll *c)
 {
@@ -186,7 +188,7 @@ peers_free(struct rt_cuda_carrier *base)
 
 static const struct rt_cuda_carrier_ops peers_ops = {peers_run, peers_free, NULL, NULL};
 
-/* Lets this rank's device read the memory of that one. */
+/* Lets this rank's device read the memory of the other rank's device. */
 static bool
 enable_access(const struct rt_cuda *d, const struct rt_cuda *other, struct rt_status *st)
 {
@@ -203,7 +205,7 @@ enable_access(const struct rt_cuda *d, const struct rt_cuda *other, struct rt_st
 	if (error != cudaSuccess && error != cudaErrorPeerAccessAlreadyEnabled)
 		return rt_fail(st, RT_EXIT_RUN, "devices %d and %d: %s", d->number, other->number,
 			cudaGetErrorString(error));
-	cudaGetLastError(); /* that it was enabled already is no error */
+	cudaGetLastError(); /* already enabled is not an error */
 	return true;
 }
 
@@ -223,7 +225,7 @@ join(struct peers *p, struct peers *const *all, int axis, struct rt_status *st)
 	return ok;
 }
 
-/* Those for sends with a place. */
+/* The barrier and events for sends with a place. */
 static cudaError_t
 create_marks(struct side *s, int place)
 {
@@ -270,7 +272,7 @@ rt_cuda_peers(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_
 		for (int a = 0; a < setup->prog->naxes && !st->code; a++)
 			join(p, all, a, st);
 	}
-	/* Nobody goes on before everybody has joined. */
+	/* No rank continues before all have joined. */
 	const bool ok = rt_agree(setup->world, st);
 	free(all);
 	if (ok)

@@ -1,22 +1,26 @@
-/* What a collective puts into the communication stream under NCCL.
+/* Enqueues a collective in the communication stream, with NCCL.
  *
- * Sums of floating-point numbers are ours, so that they are those of every other transport, to the bit: each place gets
- * its share of all tensors by sends and receives and adds it in the order of places, in f32 where elements have 16 bits,
- * and rounds once. An allreduce ends with an allgather of the shares, a reduce with sends to its target. A ring carries
- * as many bytes. NCCL's own sums have an order that depends on the machine and, by NVLS, on the call, and round
- * 16-bit sums at each hop; programs built with -algorithm=mpi have them. Sums of integers are exact in any order and are NCCL's, where it has
- * their type.
+ * Sums of floating-point numbers are computed by our kernels, so that they equal those of every
+ * other transport bit for bit: each place receives its share of all tensors by sends and receives
+ * and adds it in the order of places, in f32 if elements have 16 bits, and rounds once. An
+ * allreduce ends with an allgather of the shares, a reduce with sends to its target. A ring carries
+ * the same number of bytes. NCCL's own sums have an order that depends on the machine and, with
+ * NVLS, on the call, and round 16-bit sums at each hop; programs built with -algorithm=mpi use
+ * them. Sums of integers are exact in any order and use NCCL's, where it has their type.
  *
- * What is received before it is added, and what NCCL wants in a row and lies in several, goes through a room of a fixed
- * size, so that the memory of a program is known: a collective takes as many rounds as it needs.
+ * Data that is received before it is added, and data that NCCL needs contiguous but is not, goes
+ * through a room of a fixed size, so that the memory of a program is known: a collective takes as
+ * many rounds as it needs.
  *
  *	round  [pack] -> one NCCL group -> [sum -> one NCCL group] or [unpack] */
 #include "runtime/cuda/nccl.h"
 
-/* Elements of a part that is cut, and bytes of a share, are multiples of these: accesses of 16 bytes stay aligned. */
+/* Elements of cut parts, and bytes of shares, are multiples of these, so that 16-byte accesses stay
+ * aligned. */
 #define CUT_ELEMENTS 64
 #define SHARE_BYTES 16
-/* Everybody adds up all of a tensor where all of them together have no more bytes: one call of NCCL instead of two. */
+/* Every place adds up all of a tensor if the data of all places has no more bytes than this: one
+ * call of NCCL instead of two. */
 #define SMALL_SUM (64 << 10)
 
 struct rounds {
@@ -26,8 +30,8 @@ struct rounds {
 	const struct rt_cuda_group *group;
 	ncclComm_t comm;
 	size_t bytes;  /* of an element */
-	bool ordered;  /* a sum that is ours */
-	bool tails;    /* of it what is left of tensors that places share, which all add up */
+	bool ordered;  /* a sum that our kernels compute */
+	bool tails;    /* the remainders of shared tensors, which all places add up */
 	size_t packed; /* where packed sources are in the room; received parts are at its start */
 	int npieces;
 };
@@ -64,7 +68,7 @@ is_sum(const struct rt_coll *c)
 	return c->kind == RT_ALLREDUCE || c->kind == RT_REDUCE || c->kind == RT_REDUCESCATTER;
 }
 
-/* Is the order of the sum ours? */
+/* Must the order of the sum be ours? */
 static bool
 is_ordered(const struct nccl *n, const struct rt_coll *c)
 {
@@ -74,7 +78,7 @@ is_ordered(const struct nccl *n, const struct rt_coll *c)
 	return is_sum(c) && (unknown || (floats && !n->own_sums));
 }
 
-/* The sum of tensors that all places have as a whole, of which each adds up a share. */
+/* Do all places hold the tensors of the sum whole, so that each adds up a share? */
 static bool
 is_shared(const struct rounds *r)
 {
@@ -103,7 +107,7 @@ part_of(const struct rounds *r, const struct rt_buf *b)
 	return rt_region_elements(&region);
 }
 
-/* Bytes from the start of a shared tensor to what place q adds up of a piece. */
+/* Bytes from the start of a shared tensor to place q's share of a piece. */
 static size_t
 shared_at(const struct rounds *r, const struct nccl_piece *p, int q)
 {
@@ -119,7 +123,7 @@ struct range {
 	int64_t at;
 };
 
-/* What this place has to give to place q of a piece. */
+/* The data that this place sends to place q of a piece. */
 static struct range
 source_of(const struct rounds *r, const struct nccl_piece *p, int q)
 {
@@ -134,7 +138,7 @@ target_of(const struct rounds *r, const struct nccl_piece *p, int q)
 	return (struct range){rt_coll_target(r->c, p->buf, r->group->places, q), p->at};
 }
 
-/* Do the parts of a piece follow each other in memory? */
+/* Are the parts of a piece contiguous in memory? */
 static bool
 is_whole(const struct rounds *r, const struct nccl_piece *p, const struct rt_region *first,
 	const struct rt_region *second)
@@ -144,7 +148,8 @@ is_whole(const struct rounds *r, const struct nccl_piece *p, const struct rt_reg
 	       (r->group->places == 1 || second->base == end);
 }
 
-/* Is the source (or target) of a piece packed? NCCL's collectives want all parts in a row, sends and receives each. */
+/* Is the source (or target) of a piece packed? NCCL's collectives need all parts in a row, sends
+ * and receives each part by itself. */
 static bool
 is_packed(const struct rounds *r, const struct nccl_piece *p, bool target)
 {
@@ -162,7 +167,7 @@ row_of(const struct rounds *r, const struct nccl_piece *p, bool target, int q)
 	return r->n->room + (target ? 0 : r->packed) + p->room + (size_t)(p->n * q) * r->bytes;
 }
 
-/* Where a part is: in the arena, or in the room if it is packed. */
+/* The address of a part: in the arena, or in the room if it is packed. */
 static unsigned char *
 address(const struct rounds *r, const struct nccl_piece *p, bool target, int q)
 {
@@ -171,7 +176,7 @@ address(const struct rounds *r, const struct nccl_piece *p, bool target, int q)
 				       : r->n->arena + x.region.base + (size_t)x.at * r->bytes;
 }
 
-/* Packs what this place gives, or unpacks what it gets. */
+/* Packs the data that this place sends, or unpacks received data. */
 static void
 pack(const struct rounds *r, bool target)
 {
@@ -215,16 +220,15 @@ put_allgather(const struct rounds *r, const void *from, void *to, int64_t n)
 		"allgather");
 }
 
-/* The parts of a piece to and from all others. */
+/* Sends and receives the parts of a piece to and from all other places. */
 static void
 put_parts(const struct rounds *r, const struct nccl_piece *p)
 {
 	const int me = r->group->me;
 	for (int q = 0; q < r->group->places; q++) {
 		if (r->ordered && q == me)
-			continue; /* its own part goes there by a copy */
-		if (r->ordered ||
-			rt_coll_moves(r->c, me, q)) /* whoever gets a sum, all add up shares */
+			continue;                             /* its own part is copied there */
+		if (r->ordered || rt_coll_moves(r->c, me, q)) /* all add up shares of a sum */
 			put_send(r, address(r, p, false, q), p->n, q);
 		if (r->ordered || rt_coll_moves(r->c, q, me))
 			put_receive(r, r->ordered ? row_of(r, p, true, q) : address(r, p, true, q),
@@ -249,7 +253,8 @@ put_piece(const struct rounds *r, const struct nccl_piece *p)
 		put_parts(r, p);
 }
 
-/* Where this place has the sum of its share of a piece: only the target of a reduce may write to the result. */
+/* Where this place stores the sum of its share of a piece: only the target of a reduce may write to
+ * the result. */
 static unsigned char *
 sum_at(const struct rounds *r, const struct nccl_piece *p)
 {
@@ -276,7 +281,7 @@ put_sums(const struct rounds *r)
 	}
 }
 
-/* The shares of a sum to those that get all of it. */
+/* Sends the shares of a sum to the places that receive all of it. */
 static void
 put_shares(const struct rounds *r, const struct nccl_piece *p)
 {
@@ -300,7 +305,7 @@ put_group(const struct rounds *r, void (*put)(const struct rounds *, const struc
 	nccl_check(r->device, ncclGroupEnd(), "a collective");
 }
 
-/* This place's own part of what it adds up. */
+/* This place's own part of its share. */
 static void
 put_own(const struct rounds *r)
 {
@@ -330,7 +335,7 @@ put_round(const struct rounds *r)
 		put_group(r, put_shares);
 }
 
-/* Pieces from buffer *b and element *at on, as many as `room` bytes have place for. */
+/* Pieces from buffer *b and element *at on, as many as fit into `room` bytes. */
 static int
 fill(const struct rounds *r, int *b, int64_t *at, size_t room)
 {

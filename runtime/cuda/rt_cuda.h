@@ -1,6 +1,6 @@
-/* What the host side of a generated CUDA program calls, beside runtime/rt_program.h: kernels,
- * matrix products, copies. Everything is put into the stream of computation and returns at once. No
- * CUDA header is needed, so step.c is plain C.
+/* What the host side of a generated CUDA program calls in addition to runtime/rt_program.h:
+ * kernels, matrix products, copies. All work is enqueued in the compute stream and the call returns
+ * at once. No CUDA header is needed, so step.c is plain C.
  *
  *	step.c                      libdopt_rt_cuda                  libdopt_rt
  *	kernels.fatbin, tables      rt_cuda_main: a device           rt_main: options, data, steps
@@ -13,17 +13,19 @@
 #include "runtime/kernel/conv.h"
 #include "runtime/rt_program.h"
 
-/* Exit code where no device can be used: neither the program nor its input is at fault. */
+/* Exit code if no device can be used: the error is neither in the program nor in its input. */
 #define RT_EXIT_DEVICE 3
 /* Bytes that every rank allocates in addition to the arena, as workspace of matrix products and of
- * convolutions that need no more: what NVIDIA recommends for its largest devices. */
+ * convolutions that need no more: NVIDIA's recommendation for its largest devices. */
 #define RT_CUDA_WORKSPACE ((size_t)32 << 20)
 
-/* Bytes that every rank allocates for addresses of matrices: of a product of 12 heads of 32 texts 9 KB, of all products of
- * BERT's attention 663 KB. Where there is no more, a product takes a call for each step of its outer loops. */
+/* Bytes that every rank allocates for addresses of matrices: a product over 12 heads and 32 texts
+ * needs 9 KB, all products of BERT's attention need 663 KB. When they are used up, a product makes
+ * one call for each step of its outer loops. */
 #define RT_CUDA_ADDRESSES ((size_t)4 << 20)
-/* Bytes that every rank allocates in addition to it in programs with collectives, for what is packed and what is received
- * to be added: a collective that needs more takes rounds. Messages of several MB reach the bandwidth of NVLink on 8 GPUs. */
+/* Bytes that every rank of a program with collectives allocates in addition, for packed data and
+ * for received data that is to be added: a collective that needs more takes rounds. Messages of
+ * several MB reach the bandwidth of NVLink on 8 GPUs. */
 #define RT_CUDA_ROOM ((size_t)64 << 20)
 
 /* A kernel of the image: `threads` a block. */
@@ -37,27 +39,27 @@ struct rt_cuda_gemm_loop {
 	int64_t size, a, b, c;
 };
 
-/* C = op(A) op(B) + bias along the rows of C, then not below 0 if `relu`; row-major, op(A) m x k,
- * op(B) k x n. The last `nsum` of the loops add to C; of the others, the last is one call, and all are one
- * if `addresses`. */
+/* C = op(A) op(B) + bias along the rows of C, then max(0, C) if `relu`; row-major, op(A) m x k,
+ * op(B) k x n. The last `nsum` of the loops add to C; of the others, the last is one call, or all
+ * are one if `addresses`. */
 struct rt_cuda_gemm {
 	enum rt_dtype dtype; /* of floating point */
 	bool trans_a, trans_b, relu;
-	bool wide;      /* C is f32, whatever A and B are */
-	bool addresses; /* of all matrices are passed to the library, where it takes them */
+	bool wide;      /* C is f32, whatever the type of A and B */
+	bool addresses; /* the library gets the addresses of all matrices, where it supports that */
 	int64_t m, n, k, lda, ldb, ldc;
 	int32_t nloops, nsum;
 	const struct rt_cuda_gemm_loop *loops;
 };
 
-/* A convolution of the library; all its tensors have one element type, f32, f16 or bf16, and what
- * is summed is kept in f32. Padding is as far as the windows reach, at most as much behind as
- * before. */
+/* A convolution of the library; all its tensors have one element type, f32, f16 or bf16, and sums
+ * are kept in f32. The padding extends as far as the windows reach, and is at most as large after
+ * an image as before it. */
 struct rt_cuda_conv {
 	enum rt_dtype dtype;
 	struct rt_conv_shape shape;
 	size_t workspace; /* bytes that it is given */
-	size_t most;      /* the limit under which it was given them: -workspace of dopt */
+	size_t most;      /* the limit that determined `workspace`: -workspace of dopt */
 };
 
 struct rt_cuda;
@@ -70,8 +72,8 @@ struct rt_cuda_program {
 	const struct rt_cuda_gemm *gemms;
 	int32_t nconvs;
 	const struct rt_cuda_conv *convs;
-	/* rt_cuda_close_convs where there are any: programs without them are linked without cuDNN.
-	 */
+	/* rt_cuda_close_convs if there are any: programs without convolutions are linked without
+	 * cuDNN. */
 	void (*close_convs)(struct rt_cuda *d);
 };
 
@@ -84,8 +86,8 @@ void rt_cuda_gemm(
 	struct rt_ctx *ctx, int32_t gemm, const void *a, const void *b, const void *bias, void *c);
 
 /* Convolution number `conv`: `a` and `b` in the order of rt_conv_f32; `workspace` has the bytes of
- * its row, NULL: that of products, which has RT_CUDA_WORKSPACE, is used. The other function frees
- * what they hold. */
+ * its row; NULL: the workspace of products, of RT_CUDA_WORKSPACE bytes, is used. The other function
+ * frees what the convolutions hold. */
 void rt_cuda_conv(
 	struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out, void *workspace);
 void rt_cuda_close_convs(struct rt_cuda *d);
@@ -101,8 +103,8 @@ void rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const v
 void rt_cuda_add(
 	struct rt_ctx *ctx, enum rt_dtype t, void *sum, const void *x, int64_t n, bool first);
 
-/* Around what belongs to a row of rt_program.kernels: as rt_kernel_begin, with the times of the
- * device. */
+/* Begin and end a kernel, given by its row of rt_program.kernels: as rt_kernel_begin, with the
+ * times of the device. */
 void rt_cuda_kernel_begin(struct rt_ctx *ctx, int32_t kernel);
 void rt_cuda_kernel_end(struct rt_ctx *ctx, int32_t kernel);
 

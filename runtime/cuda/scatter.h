@@ -1,12 +1,12 @@
 /*
  * Sums of rows that have the same number, for lower/cuda/scatter.c. Work and order depend on sizes
- * alone, whether all rows go to one place or each to its own:
+ * alone, not on how the rows are distributed over their targets:
  *
  *     keys       number of the target row, then the position in the source, in one word
  *     sorted     tiles in shared memory, then runs of twice the length by each launch
- *     summed     CHUNK entries a thread and column, in their order. The first and the last number
- *                of a chunk may go on in its neighbours: their sums become the entries of the next
- *                launch, two a chunk; what is between them is stored
+ *     summed     CHUNK entries per thread and column, in order. The first and the last number of
+ *                a chunk may continue in its neighbours: their sums become the entries of the next
+ *                launch, two per chunk; the sums between them are stored
  *
  * So no thread adds more than CHUNK entries in a launch, and a row's sum is a tree.
  */
@@ -15,12 +15,12 @@
 
 #include "runtime/cuda/device.h"
 
-/* Tests count the additions of a thread here. */
+/* Tests count a thread's additions here. */
 #ifndef SCATTER_ADDED
 #define SCATTER_ADDED()
 #endif
 
-/* Puts the P words of a block in order: a bitonic network. */
+/* Sorts the P words of a block: a bitonic network. */
 template <int THREADS, int P>
 DEV void
 scatter_sort(uint64_t *key)
@@ -40,7 +40,7 @@ scatter_sort(uint64_t *key)
 		}
 }
 
-/* Merges runs of `width` sorted words, which are all different, to runs of twice that. */
+/* Merges runs of `width` sorted words, all different, to runs of twice that width. */
 template <int THREADS>
 DEV void
 scatter_merge(const uint64_t *from, uint64_t *to, int64_t n, int64_t width)
@@ -64,8 +64,8 @@ scatter_merge(const uint64_t *from, uint64_t *to, int64_t n, int64_t width)
 
 /*
  * Sums entries [chunk * CHUNK, ...) of n. row(e): the number that entry e goes to; value(e);
- * add(sum, value); store(row, sum): it is whole. keep(slot, row, sum): entry `slot` of the next
- * launch; in the last launch, of one chunk, everything is whole.
+ * add(sum, value); store(row, sum): the sum is complete. keep(slot, row, sum): entry `slot` of the
+ * next launch; in the last launch, of one chunk, every sum is complete.
  */
 template <int CHUNK, bool LAST, typename T, typename ROW, typename VALUE, typename ADD,
 	typename STORE, typename KEEP>

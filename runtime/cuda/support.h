@@ -1,11 +1,11 @@
-/* Kernels that are in every program: sums over places and copies between regions, for collectives.
- * One for each element type and size; the host side finds them by name. */
+/* Kernels that every program contains: sums over places and copies between regions, for
+ * collectives. One for each element type and size; the host side finds them by name. */
 #ifndef RUNTIME_CUDA_SUPPORT_H
 #define RUNTIME_CUDA_SUPPORT_H
 
 #include "runtime/cuda/args.h"
 
-/* Where element i of a region is. */
+/* The address of element i of a region. */
 DEV int64_t
 dopt_region_at(const dopt_region &r, int64_t i)
 {

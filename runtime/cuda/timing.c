@@ -1,6 +1,6 @@
-/* Times of what runs on the device: events around it, read once the streams are idle. The first
- * event of a step is waited for, so that the host's clock and the device's meet there: between two
- * looks at the clock, which bound how wrong a time can be. */
+/* Times of work on the device: events around it, read once the streams are idle. The first event of
+ * a step is waited for, to relate the device's clock to the host's: it lies between two readings of
+ * the host's clock, which bound the error of a time. */
 #include "runtime/cuda/cuda.h"
 
 #include "runtime/trace/clock.h"
@@ -25,7 +25,7 @@ start_step(struct rt_cuda *d)
 		rt_trace_clock_error(d->trace, (after - before) / 2 + EVENT_ERROR_NS);
 }
 
-/* A span with events, new or used before; -1 without memory: then this one is not timed. */
+/* A span with events, new or reused; -1 without memory: then it is not timed. */
 static int
 new_span(struct rt_cuda *d)
 {

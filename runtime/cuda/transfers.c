@@ -102,8 +102,8 @@ cuda_wait(struct rt_transfers *t, int32_t transfer)
 	rt_cuda_wait_event(t->device, t->complete[transfer], RT_EVENT_TRANSFER_WAIT, transfer);
 }
 
-/* The engine's drain has waited for all streams, with the watchdog's knowledge: what is before a
- * copy may wait for other ranks. */
+/* The engine's drain has waited for all streams, with the watchdog informed: work before a copy may
+ * wait for other ranks. */
 static void
 cuda_drain(struct rt_transfers *t)
 {

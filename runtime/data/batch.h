@@ -1,17 +1,17 @@
-/* Which row of the data set is row i of a step's batch. Shared by programs and the interpreter.
+/* Maps row i of a step's batch to a row of the data set. Shared by programs and the interpreter.
  *
  * The rows form one endless stream: every epoch is a permutation of all rows, one epoch follows the
- * other, and a step takes the next `batch` rows. No row is left out where the batch does not divide
+ * other, and a step takes the next `batch` rows. No row is left out if the batch does not divide
  * their number. The permutation is computed and not stored: a Feistel network over the smallest
- * even number of bits that hold the row numbers, walked until it falls inside (Black, Rogaway:
- * Ciphers with arbitrary finite domains, CT-RSA 2002), so any rank finds any row without the
- * others. */
+ * even number of bits that hold the row numbers, iterated until the result is in range (Black,
+ * Rogaway: Ciphers with arbitrary finite domains, CT-RSA 2002), so any rank finds any row without
+ * the others. */
 #ifndef RUNTIME_BATCH_H
 #define RUNTIME_BATCH_H
 
 #include "runtime/kernel/rng.h"
 
-/* Where position `pos` of an epoch of `nrows` rows is: a permutation of 0 .. nrows-1. */
+/* The row at position `pos` of an epoch of `nrows` rows: a permutation of 0 .. nrows-1. */
 static inline uint64_t
 rt_epoch_row(uint64_t seed, uint64_t epoch, uint64_t pos, uint64_t nrows)
 {

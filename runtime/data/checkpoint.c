@@ -1,4 +1,4 @@
-/* The files of a run that saves on its way: see checkpoint.h. */
+/* The files of a run that saves periodically: see checkpoint.h. */
 #include "runtime/data/checkpoint.h"
 #include "runtime/data/params.h"
 #include <dirent.h>
@@ -10,14 +10,14 @@
 
 /* The file's extension, which stays at the end of the name. */
 #define EXTENSION ".safetensors"
-/* Digits of a step's number: as many lines of `ls` are in the order of the steps. */
+/* Digits of a step's number, so that `ls` lists as many files in the order of the steps. */
 #define DIGITS 9
 
-/* "out/w.step-" and ".safetensors": what stands around a step's number. */
+/* "out/w.step-" and ".safetensors": the text around a step's number. */
 struct names {
 	char *folder;      /* "out/" or "", from malloc */
 	char *before;      /* "w.step-", from malloc */
-	const char *after; /* in FILE */
+	const char *after; /* points into FILE */
 };
 
 static bool
@@ -40,7 +40,7 @@ free_names(struct names *n)
 	free(n->before);
 }
 
-/* The step of a file in the folder, or -1 if it is none of these. */
+/* The step of a file in the folder, or -1 if it is not one of these files. */
 static int64_t
 step_of(const struct names *n, const char *name)
 {
@@ -56,7 +56,7 @@ step_of(const struct names *n, const char *name)
 	return errno ? -1 : step;
 }
 
-/* The oldest file, and how many there are, of those up to `step`: later ones are another run's. */
+/* The oldest file, and the number of files, up to `step`: later ones belong to another run. */
 static int64_t
 oldest(const struct names *n, int64_t step, int64_t *count)
 {
@@ -95,7 +95,7 @@ remove_old(const struct names *n, int64_t step, int64_t keep)
 		const bool gone = path && !unlink(path);
 		free(path);
 		if (!gone)
-			return; /* A file too many is no reason to stop training. */
+			return; /* One file too many is no reason to stop training. */
 	}
 }
 

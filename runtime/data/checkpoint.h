@@ -1,17 +1,17 @@
-/* The files of a run that saves on its way: beside -save FILE, which is written when the run ends,
- * FILE with the number of steps in its name, of which the last few are kept.
+/* The files of a run that saves periodically: in addition to -save FILE, which is written when the
+ * run ends, files named FILE with the number of steps inserted, of which the last few are kept.
  *
  *	-save out/w.safetensors    out/w.step-000001200.safetensors   after 1200 steps
  *	-save w                    w.step-000001200
  *
- * Where FILE is written in place (a device, a FIFO), so is each of them: there is only the one. */
+ * If FILE is written in place (a device, a FIFO), each save writes FILE itself. */
 #ifndef RUNTIME_CHECKPOINT_H
 #define RUNTIME_CHECKPOINT_H
 
 #include "runtime/rank.h"
 
-/* Saves after `step` steps and removes what is older than the last -keep. All ranks call it
- * together and agree on the result. With `tell`, rank 0 says on stderr that it did. */
+/* Saves after `step` steps and removes files older than the last -keep. All ranks call it together
+ * and agree on the result. With `tell`, rank 0 reports the save on stderr. */
 bool rt_checkpoint_save(struct rt_rank *r, int64_t step, bool tell);
 
 #endif

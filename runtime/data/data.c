@@ -24,7 +24,7 @@ tensor_name(enum rt_part part, const struct rt_tensor *t)
 	return name;
 }
 
-/* A part is there if the file has any of its tensors. */
+/* A part exists if the file has any of its tensors. */
 static bool
 part_exists(const struct rt_data *d, enum rt_part part)
 {
@@ -37,7 +37,8 @@ part_exists(const struct rt_data *d, enum rt_part part)
 	return false;
 }
 
-/* Of an element of a file, "value 7 in row 3 is outside 0..6". False. */
+/* Fails with the value of an element of a file: "value 7 in row 3 is outside 0..6". Returns
+ * false. */
 static bool
 refuse(const struct rt_data *d, const struct rt_rank *r, const struct rt_tensor *t,
 	const struct rt_st_tensor *from, double value, int64_t row)
@@ -52,7 +53,8 @@ refuse(const struct rt_data *d, const struct rt_rank *r, const struct rt_tensor 
 		d->file.path, from->name, value, row, t->range - 1);
 }
 
-/* Every value of this rank's share of the rows must be of 0 .. range-1, or, converted, of the type of the input. */
+/* Every value of this rank's share of the rows must be in 0 .. range-1, or, if converted,
+ * representable in the type of the input. */
 static bool
 check_range(const struct rt_data *d, const struct rt_rank *r, const struct rt_tensor *t,
 	const struct rt_st_tensor *from)
@@ -78,7 +80,7 @@ check_range(const struct rt_data *d, const struct rt_rank *r, const struct rt_te
 	return true;
 }
 
-/* Floats are never lost. */
+/* No value of a float is lost. */
 static bool
 needs_check(const struct rt_tensor *t, const struct rt_st_tensor *from)
 {
@@ -157,12 +159,12 @@ rt_data_close(struct rt_data *d)
 	rt_st_close(&d->file);
 }
 
-/* Which row of the file goes into a batch. */
+/* The rows of the file that go into a batch. */
 struct order {
 	enum rt_part part;
 	uint64_t seed;
 	int64_t step, rows, batch;
-	int64_t shift; /* rows that were read in addition to `batch` in each step before */
+	int64_t shift; /* rows in addition to `batch` that were read in each previous step */
 	bool in_order; /* -no-shuffle */
 };
 
@@ -186,7 +188,8 @@ is_signed(enum rt_dtype t)
 	return rt_dtype_info(t)->kind == RT_CLASS_INT;
 }
 
-/* Elements of another type, which rt_data_open has checked; at: of the row in the file and in the input. */
+/* Converts elements of another type, which rt_data_open has checked; at: of the row in the file and
+ * in the input. */
 struct converter {
 	struct rt_conversion c;
 	int64_t at, to_at;
@@ -201,7 +204,8 @@ convert_run(void *arg, int64_t global, int64_t local, int64_t n)
 	rt_value_convert(&c->c, c->at + global, c->to, c->to_at + local, n, &lost);
 }
 
-/* The box of `rank` dims of a row that begins at element `at`; to element `to_at` of the input. */
+/* Copies the box of `rank` dims of a row that begins at element `at` to element `to_at` of the
+ * input. */
 static void
 load_box(const struct rt_tensor *t, int rank, const struct rt_box *box,
 	const struct rt_st_tensor *from, int64_t at, void *to, int64_t to_at)
@@ -261,7 +265,7 @@ fill(const struct rt_data *d, struct rt_rank *r, const struct order *o)
 	}
 }
 
-/* What has been read of a file that is shorter now may be zeros: see shrunk.h. */
+/* Data read from a file that has become shorter may be zeros: see shrunk.h. */
 static void
 check_whole(const struct rt_data *d, const struct rt_rank *r)
 {
@@ -275,7 +279,7 @@ check_whole(const struct rt_data *d, const struct rt_rank *r)
 void
 rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step)
 {
-	/* Not 0 where the steps before were of another batch. */
+	/* Not 0 if the previous steps had another batch size. */
 	const uint64_t shift = r->start.row - (uint64_t)r->start.step * (uint64_t)r->prog->batch;
 	const struct order o = {RT_TRAIN, r->start.seed, step, d->rows[RT_TRAIN], r->prog->batch,
 		(int64_t)shift, r->options->no_shuffle};

@@ -11,12 +11,12 @@ enum rt_part { RT_TRAIN, RT_TEST, RT_PARTS };
 
 struct rt_data {
 	struct rt_st_file file;
-	int64_t rows[RT_PARTS];                        /* 0: this part is not there */
-	const struct rt_st_tensor **sources[RT_PARTS]; /* [ntensors], NULL for what is no input */
+	int64_t rows[RT_PARTS];                        /* 0: the data set lacks this part */
+	const struct rt_st_tensor **sources[RT_PARTS]; /* [ntensors], NULL: not an input */
 };
 
 /* Opens -data and checks all of it that the run will use; each rank checks the values of a share of
- * the rows. Without -data (and without inputs) `d` is empty. Close it in any case. */
+ * the rows. Without -data (or without inputs) `d` is empty. Close it in any case. */
 bool rt_data_open(struct rt_data *d, const struct rt_rank *r);
 void rt_data_close(struct rt_data *d);
 
@@ -24,12 +24,12 @@ void rt_data_close(struct rt_data *d);
  * -no-shuffle rows in their order. */
 void rt_data_train(const struct rt_data *d, struct rt_rank *r, int64_t step);
 
-/* Fills the inputs with test rows batch * B and following. Behind the last row come rows of zeros,
- * and of -1 for signed integers: "no label", which a model must count as 0. */
+/* Fills the inputs with the test rows from batch * B on. After the last row the batch is padded
+ * with rows of zeros, and of -1 for signed integers: "no label", which a model must count as 0. */
 void rt_data_test(const struct rt_data *d, struct rt_rank *r, int64_t batch);
 
-/* Without a data set: random numbers once, normal ones for floats, below the range (2 where there
- * is none) for integers and bool. */
+/* Without a data set: fills the inputs with random numbers once: normal ones for floats; for
+ * integers and bool, numbers below the range (2 without a range). */
 void rt_data_random(struct rt_rank *r);
 
 #endif

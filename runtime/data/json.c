@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values inside values: nothing that we read has more than five. */
+/* Most nested values: the files that we read have at most five. */
 #define DEPTH 64
 /* Characters of a number: a double has 24. */
 #define NUMBER_BYTES 64
-/* Below it ten times a number, and a digit, are still of 64 bits. */
+/* Below it ten times a number plus a digit still fits 64 bits. */
 #define FIXED_LIMIT (INT64_MAX / 10 - 1)
 
 static void
@@ -53,7 +53,7 @@ hex4(struct rt_json *j)
 	return x;
 }
 
-/* The character behind "\u", with its second half if it needs one; -1 if it is none, or zero. */
+/* The character after "\u", with its second half if it needs one; -1 if it is invalid, or zero. */
 static int32_t
 unicode(struct rt_json *j)
 {
@@ -90,7 +90,7 @@ put_utf8(char *to, int32_t x)
 	return to;
 }
 
-/* The character that an escape stands for; the cursor is behind the backslash. */
+/* The character that an escape stands for; the cursor is after the backslash. */
 static int32_t
 escape(struct rt_json *j)
 {
@@ -109,7 +109,7 @@ rt_json_string(struct rt_json *j)
 {
 	if (!rt_json_take(j, '"'))
 		return NULL;
-	/* No escape is shorter than what it stands for. */
+	/* No escape is shorter than the character that it stands for. */
 	size_t room = 0;
 	while (j->at + room < j->end && j->at[room] != '"')
 		room += j->at[room] == '\\' ? 2 : 1;
@@ -181,7 +181,7 @@ skip_digits(struct rt_json *j)
 	return j->at > start;
 }
 
-/* A number by the grammar of JSON: where it starts. */
+/* Skips a number in the grammar of JSON; false: it is invalid. */
 static bool
 skip_number(struct rt_json *j)
 {
@@ -225,7 +225,7 @@ rt_json_fixed(struct rt_json *j, int digits, int64_t *out)
 	const char *start = j->at;
 	const bool minus = rt_json_take(j, '-');
 	int64_t x = 0;
-	int behind = -1; /* digits behind the point; -1: there is none yet */
+	int behind = -1; /* digits after the point; -1: no point yet */
 	for (; j->at < j->end && behind < digits; j->at++) {
 		if (*j->at == '.' && behind < 0 && j->at > start + minus)
 			behind = 0;
@@ -242,7 +242,7 @@ rt_json_fixed(struct rt_json *j, int digits, int64_t *out)
 		*out = minus ? -x : x;
 		return behind == digits;
 	}
-	/* Not of our writing: more digits, or an exponent. */
+	/* Not written by us: more digits, or an exponent. */
 	double value, unit = 1;
 	for (int i = 0; i < digits; i++)
 		unit *= 10;
@@ -263,7 +263,7 @@ skip_word(struct rt_json *j, const char *word)
 	return true;
 }
 
-/* A string, without a copy of it. */
+/* Skips a string without copying it. */
 static bool
 skip_string(struct rt_json *j)
 {
@@ -278,7 +278,7 @@ skip_string(struct rt_json *j)
 
 static bool skip_value(struct rt_json *j, int depth);
 
-/* What stands between brackets; the first one is taken. */
+/* Skips the content of brackets, whose first one has been consumed. */
 static bool
 skip_items(struct rt_json *j, char close, int depth)
 {

@@ -1,5 +1,5 @@
-/* JSON as safetensors headers and traces need it: a cursor over text and strict steps over tokens.
- * Where a step fails the cursor is at what is wrong, or a little before it. */
+/* The JSON that safetensors headers and traces need: a cursor over text and strict functions that
+ * each consume one token. If one fails, the cursor is at the error or a little before it. */
 #ifndef RUNTIME_JSON_H
 #define RUNTIME_JSON_H
 
@@ -14,7 +14,7 @@ struct rt_json {
 /* Skips white space, then `c` if it is next. */
 bool rt_json_take(struct rt_json *j, char c);
 
-/* Is `c` next, behind white space? */
+/* Is `c` the next character after white space? */
 bool rt_json_next(struct rt_json *j, char c);
 
 /* A string, its escapes resolved to UTF-8, zero-terminated and from malloc; NULL if there is no
@@ -24,15 +24,15 @@ char *rt_json_string(struct rt_json *j);
 /* A whole number without sign or exponent, below 2^63. */
 bool rt_json_count(struct rt_json *j, int64_t *out);
 
-/* A string in place, where it has no escapes: most have none. False, with the cursor at the escape,
- * at what is wrong or at the end, otherwise. */
+/* A string in place, if it has no escapes: most have none. Otherwise false, with the cursor at the
+ * escape, at the error or at the end. */
 bool rt_json_span(struct rt_json *j, const char **text, size_t *length);
 
 /* A number, finite as a double. */
 bool rt_json_number(struct rt_json *j, double *out);
 
-/* A number times 10^digits, exactly where it has no more digits than that behind the point, else
- * rounded; below 9e17 in size. */
+/* A number times 10^digits, exact if it has no more than `digits` digits after the decimal point,
+ * else rounded; its magnitude is below 9e17. */
 bool rt_json_fixed(struct rt_json *j, int digits, int64_t *out);
 
 bool rt_json_bool(struct rt_json *j, bool *out);

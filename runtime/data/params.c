@@ -21,7 +21,7 @@ init_run(void *arg, int64_t global, int64_t local, int64_t n)
 			rt_init_value(&f->init, (uint64_t)(global + i)));
 }
 
-/* Its initial value on this rank. */
+/* The initial value of a parameter or state on this rank. */
 static void
 init_tensor(struct rt_rank *r, const struct rt_tensor *t)
 {
@@ -41,7 +41,7 @@ rt_params_init(struct rt_rank *r)
 			init_tensor(r, &p->tensors[i]);
 }
 
-/* Elements of a file that have another type than the tensor. */
+/* Converts elements of a file that have another type than the tensor. */
 struct converter {
 	struct rt_conversion c;
 	void *room;
@@ -150,7 +150,7 @@ rt_collect(struct rt_rank *r, const struct rt_tensor *t, void *global)
 	}
 }
 
-/* What goes into a file: which tensors, and memory for the largest whole one. */
+/* The content of a file: its tensors, and memory for the largest whole one. */
 struct output {
 	int count;
 	const struct rt_tensor **tensors; /* [count] */
@@ -188,7 +188,7 @@ prepare(struct output *out, struct rt_rank *r, bool outputs)
 	       rt_fail_memory(r->status, largest, "a tensor to save");
 }
 
-/* Where the run is after so many steps. */
+/* The position of the run after this many steps. */
 static struct rt_position
 position_at(const struct rt_rank *r, int64_t step)
 {
@@ -198,7 +198,7 @@ position_at(const struct rt_rank *r, int64_t step)
 	return p;
 }
 
-/* Everybody hands over its slices, also when rank 0 can no longer write. */
+/* Every rank sends its slices, even when rank 0 can no longer write. */
 static bool
 write_all(struct output *out, struct rt_rank *r, const char *path, const struct rt_position *where)
 {
@@ -214,7 +214,7 @@ write_all(struct output *out, struct rt_rank *r, const char *path, const struct 
 		rt_collect(r, out->tensors[i], out->global);
 		if (!r->world->rank && ok)
 			ok = rt_st_append(&w, out->global, whole_bytes(out->tensors[i]), r->status);
-		/* Ranks that wait meanwhile count the time of a tensor, not of the file. */
+		/* The time that waiting ranks count is that of a tensor, not of the file. */
 		rt_meet(r->world);
 	}
 	if (!r->world->rank)
@@ -222,7 +222,7 @@ write_all(struct output *out, struct rt_rank *r, const char *path, const struct 
 	return ok;
 }
 
-/* Params and states with `where` the run is, or outputs without. */
+/* Params and states with the position `where`, or outputs without. */
 static bool
 write_file(struct rt_rank *r, const char *path, const struct rt_position *where)
 {

@@ -1,4 +1,4 @@
-/* Parameters and states: first values, files; and outputs, which leave the same way. */
+/* Parameters and states: initial values and files; and outputs, which are written the same way. */
 #ifndef RUNTIME_PARAMS_H
 #define RUNTIME_PARAMS_H
 
@@ -10,21 +10,21 @@ rt_is_kept(const struct rt_tensor *t)
 	return t->role == RT_PARAM || t->role == RT_STATE;
 }
 
-/* Initial values of what this rank holds. */
+/* Sets the initial values of the slices that this rank holds. */
 void rt_params_init(struct rt_rank *r);
 
-/* Takes all parameters and states from a file of global tensors; other tensors in it are ignored.
- * Floats of another width are rounded, integers of another width must fit. A file that no program has
- * saved may lack states: these have their initial values, and rank 0 says so. */
+/* Reads all parameters and states from a file of global tensors; other tensors in it are ignored.
+ * Floats of another width are rounded, integers of another width must fit. A file that was not
+ * saved by a program may lack states: these get their initial values, and rank 0 says so. */
 bool rt_params_load(struct rt_rank *r, const char *path);
 
-/* Writes all parameters and states, with what position.h says of `step` steps done, or all
+/* Writes all parameters and states, with the metadata of position.h for `step` steps, or all
  * outputs of the last step, as global tensors: rank 0 collects and writes. All ranks call it
  * together; failures show in the status of rank 0. */
 bool rt_params_save(struct rt_rank *r, const char *path, int64_t step);
 bool rt_outputs_dump(struct rt_rank *r, const char *path);
 
-/* Rank 0 gets the whole tensor into `global` (others may pass NULL), from the places that own its
+/* Rank 0 receives the whole tensor in `global` (others may pass NULL), from the places that own its
  * slices. All ranks call it together. */
 void rt_collect(struct rt_rank *r, const struct rt_tensor *t, void *global);
 

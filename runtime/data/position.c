@@ -1,4 +1,4 @@
-/* How far a training run is: see position.h. */
+/* The progress of a training run: see position.h. */
 #include "runtime/data/position.h"
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
-/* How far a training run is: what a saved file holds beside its tensors, so that -load goes on
- * exactly. In the file it is __metadata__:
+/* The progress of a training run: what a saved file holds in addition to its tensors, so that -load
+ * continues exactly. In the file it is __metadata__:
  *
- *	dopt.step   training steps that are behind the tensors
+ *	dopt.step   training steps done
  *	dopt.seed   -seed
  *	dopt.row    rows of the data set that the steps have read, over all epochs
  *	dopt.rows   rows that the data set has; 0: inputs were random numbers
@@ -12,7 +12,7 @@
 
 #include "runtime/data/safetensors.h"
 
-/* Steps that are counted: what a double still counts exactly. */
+/* The largest number of steps: a double holds it exactly. */
 #define RT_MAX_STEPS ((int64_t)1 << 53)
 
 struct rt_position {
@@ -31,11 +31,11 @@ struct rt_position_text {
 };
 void rt_position_write(const struct rt_position *position, struct rt_position_text *text);
 
-/* Does a file say it? All that programs save do. */
+/* Does a file contain a position? All files that programs save do. */
 bool rt_position_is_in(const struct rt_st_file *f);
 
-/* Reads what a file says. A file without dopt.step is none of ours: `position` stays as it is.
- * Fails with RT_EXIT_USAGE where a value is missing or wrong. */
+/* Reads a file's position. A file without dopt.step was not saved by a program: `position` stays as
+ * it is. Fails with RT_EXIT_USAGE if a value is missing or wrong. */
 bool rt_position_read(
 	struct rt_position *position, const struct rt_st_file *f, struct rt_status *st);
 

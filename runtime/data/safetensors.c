@@ -16,7 +16,7 @@ struct reader {
 	struct rt_json json;
 	const unsigned char *data;
 	uint64_t data_bytes;
-	int room; /* of f->tensors */
+	int room; /* capacity of f->tensors */
 	struct rt_status *st;
 };
 
@@ -28,7 +28,7 @@ bad(struct reader *r, const char *what)
 		r->json.at - r->json.begin);
 }
 
-/* Takes over a pair of strings from malloc; false without memory, or without one of them. */
+/* Takes ownership of a pair of strings from malloc; false without memory, or if one is NULL. */
 static bool
 keep_pair(struct rt_st_file *f, struct rt_st_pair pair)
 {
@@ -105,7 +105,7 @@ read_offsets(struct reader *r, struct rt_st_tensor *t)
 	return true;
 }
 
-/* {"dtype": ..., "shape": ..., "data_offsets": ...}, each once. */
+/* {"dtype": ..., "shape": ..., "data_offsets": ...}, each exactly once. */
 static bool
 read_tensor(struct reader *r, struct rt_st_tensor *t)
 {
@@ -190,7 +190,7 @@ read_header(struct reader *r)
 	return j->at == j->end || bad(r, "text after the header's object");
 }
 
-/* Bytes of a tensor; false if they do not fit 64 bits. Types that we do not know have no size. */
+/* Bytes of a tensor; false if they do not fit 64 bits. Unknown types have no size. */
 static bool
 tensor_bytes(const struct rt_st_tensor *t, uint64_t *out)
 {
@@ -245,7 +245,7 @@ check_tensor(struct reader *r, struct rt_st_tensor *t)
 	return true;
 }
 
-/* Names are different; the tensors follow each other from the first to the last byte. */
+/* Names must be different; the tensors must cover the data from the first to the last byte. */
 static bool
 check_list(struct reader *r, const struct rt_st_tensor **list)
 {

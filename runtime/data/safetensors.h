@@ -1,6 +1,6 @@
 /* safetensors files: eight bytes of header length (little endian), a JSON header, then the tensors'
- * bytes. The reader believes nothing: types, shapes and offsets must fit each other and cover the
- * file's data without a hole or an overlap. */
+ * bytes. The reader trusts nothing: types, shapes and offsets must fit each other and cover the
+ * file's data without gaps or overlaps. */
 #ifndef RUNTIME_SAFETENSORS_H
 #define RUNTIME_SAFETENSORS_H
 
@@ -13,7 +13,7 @@
 
 struct rt_st_tensor {
 	char *name;
-	char dtype[8]; /* as written; a type that we do not know is an error when it is used */
+	char dtype[8]; /* as written; an unknown type is an error only when it is used */
 	int rank;
 	int64_t dims[RT_MAX_RANK];
 	uint64_t begin, end; /* bytes of the data part */
@@ -29,7 +29,7 @@ struct rt_st_file {
 	char *path;
 	void *map;
 	size_t map_bytes;
-	int fd; /* of the map, if there is one */
+	int fd; /* of the mapping, if there is one */
 	int npairs;
 	struct rt_st_pair *pairs;
 	int count;
@@ -37,7 +37,7 @@ struct rt_st_file {
 };
 
 /* Opens and checks a whole file. On failure `f` is empty and the message starts with the path.
- * Close what was opened with rt_st_close. Tensors are in the order of the header. */
+ * Close the file with rt_st_close. Tensors are in the order of the header. */
 bool rt_st_open(struct rt_st_file *f, const char *path, struct rt_status *st);
 
 void rt_st_close(struct rt_st_file *f);
@@ -48,14 +48,14 @@ const struct rt_st_tensor *rt_st_find(const struct rt_st_file *f, const char *na
 /* The value of a key in __metadata__, or NULL. */
 const char *rt_st_metadata(const struct rt_st_file *f, const char *key);
 
-/* Is the file still as long as it was when it was opened? What is read of one that is not is zeros,
- * or SIGBUS: see shrunk.h. */
+/* Is the file still as long as when it was opened? If not, reading returns zeros or raises SIGBUS:
+ * see shrunk.h. */
 bool rt_st_is_whole(const struct rt_st_file *f);
 
-/* The element type of a tensor; RT_DTYPES: none that we know. */
+/* The element type of a tensor; RT_DTYPES: unknown. */
 enum rt_dtype rt_st_dtype(const struct rt_st_tensor *t);
 
-/* Fails unless `t` has the shape; a dimension of -1 is any. */
+/* Fails unless `t` has the shape; a dimension of -1 matches any size. */
 bool rt_st_check_shape(const struct rt_st_file *f, const struct rt_st_tensor *t, int rank,
 	const int64_t *dims, struct rt_status *st);
 
@@ -63,12 +63,12 @@ bool rt_st_check_shape(const struct rt_st_file *f, const struct rt_st_tensor *t,
 bool rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum rt_dtype dtype,
 	int rank, const int64_t *dims, struct rt_status *st);
 
-/* The same, where the element type may also be one that converts (rt_value_converts). */
+/* The same, but the element type may also be one that converts (rt_value_converts). */
 bool rt_st_check_converted(const struct rt_st_file *f, const struct rt_st_tensor *t,
 	enum rt_dtype dtype, int rank, const int64_t *dims, struct rt_status *st);
 
-/* Writing: the tensors that will follow are declared first, then their bytes are appended in that
- * order. How the file comes to its name: write_file.h. */
+/* Writing: all tensors are declared first, then their bytes are appended in that order. How the
+ * file gets its name: write_file.h. */
 struct rt_st_entry {
 	const char *name;
 	enum rt_dtype dtype;
@@ -86,7 +86,7 @@ bool rt_st_create(struct rt_st_writer *w, const char *path, const struct rt_st_e
 	int count, const struct rt_st_pair *pairs, int npairs, struct rt_status *st);
 bool rt_st_append(struct rt_st_writer *w, const void *bytes, size_t n, struct rt_status *st);
 
-/* Puts the file into its place; with `ok` false, drops it. Frees what the writer has. */
+/* Puts the file into its place; with `ok` false, deletes it. Frees the writer's memory. */
 bool rt_st_finish(struct rt_st_writer *w, bool ok, struct rt_status *st);
 
 #endif

@@ -39,7 +39,7 @@ put_metadata(FILE *out, const struct rt_st_pair *pairs, int npairs)
 	fputc('}', out);
 }
 
-/* What stands in the header. */
+/* The content of the header. */
 struct header {
 	const struct rt_st_entry *entries;
 	int count;

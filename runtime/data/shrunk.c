@@ -1,5 +1,5 @@
-/* Files that are cut off while they are mapped: see shrunk.h. What runs in the handler
- * calls nothing that is not safe there (signal-safety(7)). */
+/* Files that are truncated while they are mapped: see shrunk.h. The handler calls only functions
+ * that are safe there (signal-safety(7)). */
 #include "runtime/data/shrunk.h"
 #include "runtime/status.h"
 #include <errno.h>
@@ -25,7 +25,7 @@ say(const char *text)
 	}
 }
 
-/* A hexadecimal number; `at` is moved behind it. */
+/* Reads a hexadecimal number and moves `at` past it. */
 static uintptr_t
 take_hex(const char **at)
 {
@@ -81,7 +81,7 @@ rt_shrunk_report(const void *address)
 		close(fd);
 	if (!path)
 		return false;
-	/* In one piece: other ranks of the process may be here, too. */
+	/* In one write: other ranks of the process may be here, too. */
 	char text[2 * LINE_MAX_BYTES] = "";
 	const char *const part[] = {program_invocation_short_name, ": error: ", path,
 		": the file was truncated while it was being read\n"};
@@ -97,7 +97,7 @@ handle(int signal_number, siginfo_t *info, void *context)
 	(void)context;
 	if (rt_shrunk_report(info->si_addr))
 		_exit(RT_EXIT_RUN);
-	signal(signal_number, SIG_DFL); /* the read is tried again, and kills */
+	signal(signal_number, SIG_DFL); /* the read is repeated, which kills the process */
 }
 
 void

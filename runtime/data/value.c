@@ -27,7 +27,7 @@ rt_value_get(enum rt_dtype t, const void *array, int64_t i)
 	return 0;
 }
 
-/* Negative numbers wrap: made-up data of unsigned types may start from any. */
+/* Negative numbers wrap around: made-up data of unsigned types may start anywhere. */
 static uint64_t
 whole_u64(double x)
 {
@@ -56,7 +56,7 @@ rt_value_set(enum rt_dtype t, void *array, int64_t i, double x)
 	}
 }
 
-/* Is x a value of that integer type? */
+/* Is x representable in that integer type? */
 static bool
 fits(enum rt_dtype t, double x)
 {
@@ -89,7 +89,7 @@ convert_element(const struct rt_conversion *c, uint64_t element, void *to, int64
 	const bool is_whole = is_whole_number(c->to);
 
 	*lost = rt_value_get(c->from, &element, 0);
-	/* i64 and u64: a double does not hold all of their values. */
+	/* i64 and u64: a double cannot hold all of their values. */
 	if (is_whole && rt_dtype_bytes(c->from) == sizeof element &&
 		rt_dtype_bytes(c->to) == sizeof element) {
 		((uint64_t *)to)[i] = element;

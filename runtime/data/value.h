@@ -13,13 +13,14 @@ double rt_value_get(enum rt_dtype t, const void *array, int64_t i);
  * within the range of an integer type. */
 void rt_value_set(enum rt_dtype t, void *array, int64_t i, double x);
 
-/* Are elements of a file of type `from` accepted for a tensor of type `to`? Floats for floats, and integers for
- * integers. `from` may be RT_DTYPES, a type that is not known. */
+/* Can elements of a file of type `from` be read into a tensor of type `to`? Floats into floats, and
+ * integers into integers. `from` may be RT_DTYPES, an unknown type. */
 bool rt_value_converts(enum rt_dtype from, enum rt_dtype to);
 
 /*
- * Stores n elements, from number `at` of `data`, which need not be aligned, as elements first ... of
- * `to`. False: an integer, *lost, is not a value of that type; *lost has no meaning otherwise.
+ * Stores n elements, from index `at` of `data` on, which need not be aligned, as elements `first`
+ * on of `to`. False: an integer, *lost, is not representable in that type; otherwise *lost is
+ * undefined.
  */
 struct rt_conversion {
 	enum rt_dtype from, to;

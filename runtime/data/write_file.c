@@ -10,12 +10,12 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* Symbolic links in a row: as many as Linux follows. */
+/* Symbolic links in a row: the limit of Linux. */
 #define LINKS 40
-/* Names that are tried for a temporary file: those taken are leftovers of processes with our
+/* Names that are tried for a temporary file: existing ones are leftovers of processes with our
  * number, or belong to one on another machine. */
 #define NAMES 1000
-/* Room for "/proc/self/fd/N". */
+/* Size of "/proc/self/fd/N". */
 #define FD_NAME 40
 
 /* The folder of a path, from malloc. */
@@ -26,7 +26,7 @@ folder_of(const char *path)
 	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
 }
 
-/* Is the folder of this link in /proc? Its links name what is open, whatever their text says. */
+/* Is the folder of this link in /proc? Links there name open files, whatever their text says. */
 static bool
 is_magic(const char *link)
 {
@@ -37,7 +37,7 @@ is_magic(const char *link)
 	return magic;
 }
 
-/* What a link with this text in this place names, from malloc. */
+/* The path that a link with this text in this place names, from malloc. */
 static char *
 join(const char *link, const char *text)
 {
@@ -48,7 +48,7 @@ join(const char *link, const char *text)
 	return path;
 }
 
-/* The path after its symbolic links, from malloc; "" if what is there is written in place; NULL
+/* The path after its symbolic links, from malloc; "" if the file there is written in place; NULL
  * with errno. */
 static char *
 resolve(const char *path)
@@ -70,7 +70,7 @@ resolve(const char *path)
 	return at;
 }
 
-/* Lets the new file have the mode and the owner of the one that it replaces. */
+/* Gives the new file the mode and the owner of the one that it replaces. */
 static void
 take_over(int fd, const char *target)
 {
@@ -79,11 +79,11 @@ take_over(int fd, const char *target)
 		return;
 	if ((old.st_uid != new.st_uid || old.st_gid != new.st_gid) &&
 		fchown(fd, old.st_uid, old.st_gid) && fchown(fd, (uid_t)-1, old.st_gid))
-		return; /* Another's file: its mode may say what only its owner may. */
+		return; /* Another user's file: its mode may allow what only its owner may do. */
 	fchmod(fd, old.st_mode & 0777);
 }
 
-/* Gives a file that is open and has no name one. Returns it, or -1 with errno. */
+/* Gives a name to an open file that has none. Returns the file, or -1 with errno. */
 static int
 name_open(int fd, const char *name)
 {
@@ -92,7 +92,7 @@ name_open(int fd, const char *name)
 	return linkat(AT_FDCWD, open_file, AT_FDCWD, name, AT_SYMLINK_FOLLOW) ? -1 : fd;
 }
 
-/* Finds a free name for the temporary file: of the open file `fd`, or of a new one if `fd` is -1.
+/* Finds a free name for the temporary file: for the open file `fd`, or for a new one if `fd` is -1.
  * Returns the open file, or -1 with errno. */
 static int
 make_temporary(struct rt_write *w, int fd)
@@ -115,13 +115,13 @@ make_temporary(struct rt_write *w, int fd)
 	return -1;
 }
 
-/* A new file in the target's folder, without a name where that is possible. */
+/* Creates a file in the target's folder, without a name if that is possible. */
 static int
 open_new(struct rt_write *w)
 {
 	char *folder = folder_of(w->target);
 	int fd = -1;
-	if (folder && !access("/proc/self/fd", X_OK)) /* which gives it a name later */
+	if (folder && !access("/proc/self/fd", X_OK)) /* gives it a name later */
 		fd = open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
 	free(folder);
 	if (fd < 0)
@@ -131,7 +131,7 @@ open_new(struct rt_write *w)
 	return fd;
 }
 
-/* Frees what `w` has, and the temporary file with it; errno stays. */
+/* Frees the memory of `w`, and removes the temporary file; errno is preserved. */
 static bool
 drop(struct rt_write *w)
 {
@@ -167,7 +167,8 @@ rt_write_open(struct rt_write *w, const char *path)
 	return drop(w);
 }
 
-/* A name counts once its folder is on the disk. Some file systems have nothing to do for that. */
+/* A name is durable once its folder is on the disk. Some file systems need not do anything for
+ * that. */
 static bool
 sync_folder(const char *target)
 {
@@ -188,7 +189,7 @@ settle(struct rt_write *w)
 	return !fsync(fd) && (w->temporary || make_temporary(w, fd) >= 0);
 }
 
-/* The new file under its final name. */
+/* Renames the new file to its final name. */
 static bool
 put_in_place(struct rt_write *w)
 {
@@ -213,7 +214,7 @@ rt_write_close(struct rt_write *w, bool ok)
 	return ok;
 }
 
-/* Can what stands there be written in place? */
+/* Can the existing file be written in place? */
 static bool
 is_writable(const char *path)
 {

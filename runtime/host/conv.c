@@ -1,7 +1,7 @@
-/* Convolutions: see runtime/kernel/conv.h. A shape is compiled once (0.2 ms and more); each call then
- * copies into oneDNN's layouts, convolves, and copies back. The copies and what oneDNN needs itself
- * lie in the caller's scratch memory. How much that is only oneDNN knows: where it is more than a
- * caller could guess, the call takes memory of its own. */
+/* Convolutions: see runtime/kernel/conv.h. A shape is compiled once (0.2 ms and more); each call
+ * then copies into oneDNN's layouts, convolves, and copies back. The copies and oneDNN's own
+ * scratch lie in the caller's scratch memory. Only oneDNN knows its size: if it is more than a
+ * caller could assume, the call allocates memory of its own. */
 #include "runtime/kernel/conv.h"
 #include <dnnl.h>
 #include <stdatomic.h>
@@ -12,12 +12,12 @@
 /* Tensors of a convolution, in the order in which rt_conv_kind names them. */
 enum tensor { X, F, Y, TENSORS };
 
-/* Of memory that oneDNN computes in. */
+/* Alignment of memory that oneDNN computes in. */
 #define ALIGN 64
 
 struct rt_conv {
 	dnnl_engine_t engine;
-	dnnl_primitive_t conv, reorder[TENSORS];         /* no reorder: taken as it lies */
+	dnnl_primitive_t conv, reorder[TENSORS];         /* no reorder: used in place */
 	dnnl_memory_desc_t plain[TENSORS], own[TENSORS]; /* layouts: ours, oneDNN's */
 	dnnl_memory_desc_t scratch;
 	enum tensor out;
@@ -29,7 +29,7 @@ check(dnnl_status_t status, const struct rt_conv_shape *s, const char *what)
 {
 	if (status == dnnl_success)
 		return;
-	/* Sizes were checked when the program was compiled: what is left is memory. */
+	/* Sizes were checked when the program was compiled: only memory can be lacking. */
 	fprintf(stderr,
 		"error: %s of a convolution of %lldx%lldx%lldx%lld by "
 		"%lldx%lldx%lld: oneDNN status %d\n",
@@ -38,14 +38,14 @@ check(dnnl_status_t status, const struct rt_conv_shape *s, const char *what)
 	_Exit(1);
 }
 
-/* What lies behind the image, so that the sizes of the result are those of the shape. */
+/* The padding after the image that gives the results the sizes of the shape. */
 static int64_t
 high(int64_t size, int64_t kernel, int64_t out, int64_t stride, int64_t low, int64_t dilation)
 {
 	return (out - 1) * stride + (kernel - 1) * dilation + 1 - size - low;
 }
 
-/* Descriptions of the tensors: ours, or with a layout of oneDNN's choice. */
+/* Descriptions of the tensors: in our layout, or in a layout of oneDNN's choice. */
 static void
 describe(const struct rt_conv_shape *s, bool any, dnnl_memory_desc_t d[TENSORS])
 {
@@ -173,7 +173,7 @@ destroy(struct rt_conv *c)
 	free(c);
 }
 
-/* The prepared convolution; of several threads that make it at once, one's stays. */
+/* The prepared convolution; if several threads create it at once, one of the results is kept. */
 static struct rt_conv *
 find(struct rt_conv *_Atomic *prepared, const struct rt_conv_shape *s)
 {
@@ -188,7 +188,7 @@ find(struct rt_conv *_Atomic *prepared, const struct rt_conv_shape *s)
 	return none;
 }
 
-/* What one call works on. */
+/* The state of one call. */
 struct call {
 	const struct rt_conv *c;
 	const struct rt_conv_shape *s;

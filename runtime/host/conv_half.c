@@ -1,6 +1,6 @@
-/* Convolutions of f16 and bf16: see runtime/kernel/conv.h. Both tensors are widened to f32 whole and
- * convolved there, so sums are in f32, and are rounded once at the end. An element is used for
- * hundreds of products, which hides what widening costs. */
+/* Convolutions of f16 and bf16: see runtime/kernel/conv.h. Both tensors are widened to f32 as a
+ * whole and convolved there, so sums are in f32, and are rounded once at the end. An element is
+ * used for hundreds of products, which hides the cost of widening. */
 #include "runtime/kernel/conv.h"
 #include "runtime/host/half_rows.h"
 

@@ -1,5 +1,6 @@
-/* Matrix products: see runtime/kernel/gemm.h. oneDNN's dnnl_sgemm is row-major and picks the machine's
- * vector unit; it has no double precision, whose only user is checking, so that is a loop here. */
+/* Matrix products: see runtime/kernel/gemm.h. oneDNN's dnnl_sgemm is row-major and selects the
+ * machine's vector unit; it has no double precision, which only checks need, so that is a loop
+ * here. */
 #include "runtime/kernel/gemm.h"
 #include "runtime/comm/threads.h"
 #include <dnnl.h>
@@ -24,15 +25,15 @@ call(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, c
 		alpha, a, lda, b, ldb, beta, c, ldc);
 	if (status == dnnl_success)
 		return;
-	/* Sizes were checked when the program was compiled: what is left is memory. */
+	/* Sizes were checked when the program was compiled: only memory can be lacking. */
 	fprintf(stderr, "error: matrix product of %lldx%lldx%lld: oneDNN status %d\n", (long long)m,
 		(long long)n, (long long)k, (int)status);
 	_Exit(1);
 }
 
-/* oneDNN adds up a product of large matrices by blocks of some hundred, but one whose result is
- * small from one end to the other, which f32 cannot take for long. So products with at most SMALL
- * results are made SUM summands at a time, which doubles add up. */
+/* oneDNN sums a product of large matrices in blocks of some hundred, but one with a small result
+ * from one end to the other, which loses precision in f32. So products with at most SMALL results
+ * are computed SUM summands at a time, and doubles add up these sums. */
 enum { SMALL = 1024, SUM = 8192 };
 
 static void
@@ -55,10 +56,10 @@ call_by_blocks(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, floa
 		}
 }
 
-/* A product of a transposed matrix, as the gradient by weights is, with many summands for each
- * result: oneDNN 2.6 is up to 1.3 times as fast with parts of 512 summands on AVX-512 (512x1536x2048,
- * 2048x512x2048, 1536x512x8192), at most 2 % slower with others, and no faster with parts of 384 or
- * 1024. Products of matrices that are not transposed gain nothing. */
+/* A product with a transposed matrix, as in the gradient of weights, with many summands per result:
+ * oneDNN 2.6 is up to 1.3 times as fast with parts of 512 summands on AVX-512 (512x1536x2048,
+ * 2048x512x2048, 1536x512x8192), at most 2 % slower for other sizes, and not faster with parts of
+ * 384 or 1024. Products of matrices that are not transposed gain nothing. */
 enum { PART = 512 };
 
 static void
@@ -81,7 +82,7 @@ rt_gemm_f32(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float a
 			    : call)(trans_a, trans_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/* Columns of C that a row of a double precision product goes over at a time: 4 KB, in cache. */
+/* Columns of C that a row of a double precision product processes at a time: 4 KB, in cache. */
 #define COLUMNS 512
 
 void

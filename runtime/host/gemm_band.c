@@ -1,9 +1,9 @@
-/* Matrix products of which a band counts: see runtime/kernel/gemm.h. */
+/* Matrix products restricted to a band: see runtime/kernel/gemm.h. */
 #include "runtime/kernel/gemm.h"
 
 #include <string.h>
 
-/* For each element type whether lines are 0: of elements that are kept as `type`. */
+/* For each element type: whether lines are 0, for elements stored as `type`. */
 #define ZERO_OUTSIDE(type, suffix, is_set)                                                         \
 	bool rt_is_zero_outside_##suffix(const type *x, int64_t outer, int64_t rows,               \
 		int64_t columns, int64_t low, int64_t high, bool along_columns)                    \
@@ -33,9 +33,9 @@ ZERO_OUTSIDE(double, f64, IS_SET)
 ZERO_OUTSIDE(uint16_t, f16, IS_SET_16)
 ZERO_OUTSIDE(uint16_t, bf16, IS_SET_16)
 
-/* For each element type one product by blocks, and all of a batch. */
+/* For each element type one product by blocks, and all products of a batch. */
 #define BAND(type, suffix)                                                                         \
-	/* Rows of C are what they are without a product: 0, or what is added to. */               \
+	/* Rows of C without any product: 0 if beta is 0, else unchanged. */                       \
 	static void clear_##suffix(                                                                \
 		type *c, int64_t ldc, int64_t m, int64_t first, int64_t end, type beta)            \
 	{                                                                                          \

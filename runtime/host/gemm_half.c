@@ -1,6 +1,6 @@
-/* Matrix products of f16 and bf16: see runtime/kernel/gemm.h. Blocks of both operands are widened to f32
- * and multiplied there, so sums are in f32, and are rounded once at the end. A block is used for
- * hundreds of products an element, which hides what widening costs. */
+/* Matrix products of f16 and bf16: see runtime/kernel/gemm.h. Blocks of both operands are widened
+ * to f32 and multiplied there, so sums are in f32, and are rounded once at the end. A block is used
+ * for hundreds of products per element, which hides the cost of widening. */
 #include "runtime/kernel/gemm.h"
 #include "runtime/host/half_rows.h"
 
@@ -101,7 +101,7 @@ clear(const struct half_product *p, int64_t row, int64_t rows, int64_t first, in
 		memset(p->c + i * p->ldc + first, 0, (size_t)(end - first) * sizeof *p->c);
 }
 
-/* The same by blocks of what counts: gemm_band.c has it for other types. */
+/* The same by blocks inside the band: gemm_band.c does this for other types. */
 static void
 run_band(const struct half_product *p, const struct rt_gemm_band *band, void *room)
 {

@@ -1,4 +1,4 @@
-/* Rows of 16-bit floats as f32 and back: what products and convolutions of them share. */
+/* Rows of 16-bit floats to f32 and back: shared by products and convolutions. */
 #ifndef RUNTIME_HOST_HALF_ROWS_H
 #define RUNTIME_HOST_HALF_ROWS_H
 
@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* n elements of bf16, or of f16, exactly. */
+/* n elements of bf16, or of f16, converted exactly. */
 static inline void
 rt_widen_row(bool bf16, const uint16_t *from, int64_t n, float *restrict to)
 {
@@ -18,7 +18,7 @@ rt_widen_row(bool bf16, const uint16_t *from, int64_t n, float *restrict to)
 			to[i] = rt_f16_to_f32(from[i]);
 }
 
-/* The same back, rounded to nearest even. */
+/* The reverse, rounded to nearest even. */
 static inline void
 rt_narrow_row(bool bf16, const float *from, int64_t n, uint16_t *restrict to)
 {

@@ -1,13 +1,13 @@
 /* Transfers on the host, where the arena is memory like any other: each direction has a ring of
  * transfers that are posted, a thread that copies in that order, and an emulated link.
  *
- *	compute thread   post -> ring -> bump(work)        wait: owner? copy until done; then the link
+ *	compute thread   post -> ring -> bump(work)        wait: owner? copy until done, then link
  *	copy thread      sleeps on work; owner? copy until the ring is empty
  *
- * Only the owner copies: the thread, or the computing thread while it waits for what nobody has
- * begun, which saves waking the other. An emulated link carries one transfer after another, each
- * for latency + bytes / bandwidth from when it was posted; when it ends follows from the posts
- * alone, so bytes are copied early and only a wait takes as long as the link. */
+ * Only the owner copies: the copy thread, or the computing thread while it waits for a transfer
+ * that no thread has begun, which saves waking the copy thread. An emulated link carries one
+ * transfer after another, each for latency + bytes / bandwidth from its post; the end follows from
+ * the posts alone, so bytes are copied early and only a wait takes as long as the link. */
 #include "runtime/comm/event.h"
 #include "runtime/trace/clock.h"
 #include "runtime/transfer.h"
@@ -15,8 +15,8 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* Transfers of a direction that may be posted and not yet copied; one more waits for the first of
- * them. */
+/* Most transfers of a direction that may be posted and not yet copied; one more waits for the first
+ * of them. */
 #define RING 256u
 
 enum { TO_HOST, TO_DEVICE, DIRECTIONS };
@@ -31,14 +31,14 @@ struct queue {
 	pthread_t thread;
 	bool started;
 	struct posted ring[RING];
-	uint64_t count;          /* transfers so far: the compute thread's own */
+	uint64_t count;          /* transfers so far: used by the compute thread alone */
 	_Atomic uint32_t posted; /* the same for both threads, wrapping around like `done` */
 	_Atomic uint32_t done;   /* how many of them are copied */
 	_Atomic bool owned;      /* one of the threads copies */
 	_Atomic bool stop;
-	struct rt_event work; /* something is posted, or is left by an owner, or the end has come */
+	struct rt_event work; /* a transfer is posted, or left by an owner, or the end has come */
 	struct rt_event news; /* `done` or `owned` have changed */
-	int64_t link_free;    /* ns: the compute thread's own */
+	int64_t link_free;    /* ns: used by the compute thread alone */
 };
 
 /* The last post of a transfer. */
@@ -96,7 +96,7 @@ copy(const struct rt_transfers_setup *s, const struct rt_transfer *x)
 		memcpy(s->arena + x->device, s->host + x->host, x->bytes);
 }
 
-/* Copies the oldest transfer that is posted. */
+/* Copies the oldest posted transfer. */
 static void
 run_one(struct queue *q)
 {
@@ -143,7 +143,7 @@ static void
 wait_for(struct queue *q, uint32_t n)
 {
 	while (!is_done(q, n)) {
-		/* Before the look at both: what happens after it is not slept over. */
+		/* Read before both checks: a change after it ends the sleep. */
 		const uint32_t seen = rt_event_value(&q->news);
 		if (is_done(q, n))
 			return;
@@ -157,7 +157,8 @@ wait_for(struct queue *q, uint32_t n)
 	}
 }
 
-/* Returns when the clock shows `due`: sleeps, and looks at it for as long as waking may take. */
+/* Returns when the clock shows `due`: sleeps, and polls the clock for as long as waking may
+ * take. */
 static void
 wait_for_link(const struct rt_transfers *t, int64_t due)
 {
@@ -169,7 +170,8 @@ wait_for_link(const struct rt_transfers *t, int64_t due)
 			sched_yield();
 }
 
-/* When the emulated link has carried what starts then; at once where there is none. */
+/* The time at which the emulated link has carried a transfer that starts then; without a link, at
+ * once. */
 static int64_t
 carried(const struct rt_link *link, size_t bytes, int64_t start)
 {
@@ -212,7 +214,7 @@ host_drain(struct rt_transfers *t)
 		wait_for(q, (uint32_t)q->count);
 		wait_for_link(t, q->link_free);
 	}
-	/* Of 32 bits each, old numbers would look new some day. */
+	/* With 32 bits, old numbers would eventually look new. */
 	memset(t->last, 0, (size_t)t->setup.prog->ntransfers * sizeof *t->last);
 }
 
@@ -231,7 +233,7 @@ host_destroy(struct rt_transfers *t)
 	free(t);
 }
 
-/* Only directions in which something is copied need a thread. */
+/* Only directions with transfers need a thread. */
 static bool
 start(struct rt_transfers *t, struct rt_status *st)
 {
@@ -261,7 +263,7 @@ host_create(const struct rt_transfers_setup *setup, struct rt_status *st)
 		free(t);
 		return NULL;
 	}
-	rt_precise_sleep(); /* the thread that computes waits for the link */
+	rt_precise_sleep(); /* the computing thread waits for the link */
 	if (start(t, st))
 		return t;
 	host_destroy(t);

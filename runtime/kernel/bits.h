@@ -22,7 +22,7 @@ rt_popcnt(uint64_t x)
 	return (int)(x * 0x0101010101010101u >> 56);
 }
 
-/* Bits above the highest that is set, of the low w; w where none is. */
+/* Number of zero bits above the highest that is set, of the low w bits; w if none is set. */
 RT_INLINE int
 rt_clz(uint64_t x, int w)
 {
@@ -38,7 +38,8 @@ rt_low_bits(uint64_t x, int w)
 	return x & ~(uint64_t)0 >> (64 - w);
 }
 
-/* The upper half of a product of numbers of w bits, 8 to 64; of 64 from four products of 32. */
+/* The upper half of a product of numbers of w bits, 8 to 64; for w = 64 from four products of 32
+ * bits. */
 RT_INLINE uint64_t
 rt_mulhi_u64(uint64_t x, uint64_t y, int w)
 {
@@ -49,7 +50,7 @@ rt_mulhi_u64(uint64_t x, uint64_t y, int w)
 	return w < 64 ? x * y >> w : high;
 }
 
-/* The same with signs. */
+/* The same for signed numbers. */
 RT_INLINE int64_t
 rt_mulhi_i64(int64_t x, int64_t y, int w)
 {
@@ -59,7 +60,7 @@ rt_mulhi_i64(int64_t x, int64_t y, int w)
 	return (int64_t)(high - (x < 0 ? (uint64_t)y : 0) - (y < 0 ? (uint64_t)x : 0));
 }
 
-/* x to the power y of integers, by squaring; it wraps. */
+/* x to the power y for integers, by squaring; it wraps around. */
 RT_INLINE uint64_t
 rt_pow_u64(uint64_t x, uint64_t y)
 {
@@ -71,7 +72,7 @@ rt_pow_u64(uint64_t x, uint64_t y)
 	return r;
 }
 
-/* The same with signs: a negative power of 1 or -1 is one of these, of any other number 0. */
+/* The same for signed numbers: a negative power of 1 or -1 is 1 or -1, of any other number 0. */
 RT_INLINE int64_t
 rt_pow_i64(int64_t x, int64_t y)
 {
@@ -81,10 +82,10 @@ rt_pow_i64(int64_t x, int64_t y)
 }
 
 /*
- * The bits of a float of `e` exponent and `m` mantissa bits, rounded to `to_e` and `to_m` bits of
- * them, to nearest even, in the format it has. What is too large is infinite, what is too small for
- * a normal number a zero, of its sign; a NaN stays as it is, or, without a mantissa, is infinite. A
- * format with as many bits or more changes nothing. to_e is at least 1.
+ * The bits of a float of `e` exponent and `m` mantissa bits, rounded to `to_e` and `to_m` bits, to
+ * nearest even, in its own format. Values that are too large become infinite, values too small for
+ * a normal number become zeros of their sign; a NaN stays as it is, or, without a mantissa, becomes
+ * infinite. A format with at least as many bits changes nothing. to_e is at least 1.
  */
 RT_INLINE uint64_t
 rt_reduce_precision(uint64_t bits, int e, int m, int to_e, int to_m)

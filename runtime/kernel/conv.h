@@ -1,11 +1,11 @@
-/* Convolutions for generated host code, on oneDNN, one thread a rank: images x[n,c,h,w], filters
+/* Convolutions for generated host code, on oneDNN, one thread per rank: images x[n,c,h,w], filters
  * f[o,c/groups,kh,kw], results y[n,o,oh,ow], row-major, single precision:
  *
  *	y[n,o,i,j] = sum(c,k,l) x[n,c, i*stride + k*dilation - low, j*stride + l*dilation - low]
  *f[o,c,k,l]
  *
  * with x 0 outside, and its two gradients. oneDNN works on layouts of its own; tensors are copied
- * into them and back, which is little beside the convolution. */
+ * into them and back, which takes little time compared with the convolution. */
 #ifndef RUNTIME_CONV_H
 #define RUNTIME_CONV_H
 
@@ -33,13 +33,13 @@ struct rt_conv;
  * The convolution of `shape`: `a` and `b` are the two tensors on the left of the arrow above, `out`
  * the one on the right, which need not be initialized. `prepared` is a null pointer before the
  * first call with this shape, and may be used by several threads. `scratch`, of `bytes` and aligned
- * to 64, is for copies of the three tensors with channels in multiples of 16. Ends the program
- * where memory is out.
+ * to 64, is for copies of the three tensors with channels in multiples of 16. Ends the program if
+ * memory runs out.
  */
 void rt_conv_f32(struct rt_conv *_Atomic *prepared, const struct rt_conv_shape *shape,
 	const float *a, const float *b, float *out, void *scratch, size_t bytes);
 
-/* Floats of a tensor of n, up to a multiple of 64 bytes. */
+/* Floats of a tensor of n elements, rounded up to a multiple of 64 bytes. */
 static inline int64_t
 rt_conv_padded(int64_t n)
 {
@@ -55,7 +55,7 @@ rt_conv_half_room(const struct rt_conv_shape *s)
 			   rt_conv_padded(s->n * s->o * s->oh * s->ow));
 }
 
-/* The same of 16-bit floats, summed in f32 and rounded once. `bytes` counts rt_conv_half_room, too,
+/* The same for 16-bit floats, summed in f32 and rounded once. `bytes` includes rt_conv_half_room,
  * and is a multiple of 64. */
 enum rt_conv_half { RT_CONV_F16, RT_CONV_BF16 };
 void rt_conv_half(enum rt_conv_half type, struct rt_conv *_Atomic *prepared,

@@ -11,8 +11,9 @@
 #define RT_INLINE static inline
 #endif
 
-/* Devices that convert in one instruction, with the same results (a NaN becomes the one NaN that they have). That for two
- * numbers at once has the rate of additions, that for one a quarter or less. */
+/* Conversions of devices in one instruction, with the same results (a NaN becomes the device's only
+ * NaN). The instruction for two numbers has the rate of additions, the one for a single number a
+ * quarter or less. */
 #if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
 #define RT_HALF_INSTRUCTIONS
 #endif
@@ -84,9 +85,9 @@ rt_round_bf16(float x)
 #endif
 }
 
-/* Moves the ten mantissa bits and the exponent into a float's place and corrects the bias. A
+/* Moves the ten mantissa bits and the exponent to a float's positions and corrects the bias. A
  * subnormal number gets the exponent of 2^-14 with its leading one, which is subtracted again: no
- * float on the way is subnormal, so none counts as 0. */
+ * intermediate float is subnormal, so none counts as 0. */
 RT_INLINE float
 rt_f16_to_f32(uint16_t h)
 {
@@ -104,8 +105,8 @@ rt_f16_to_f32(uint16_t h)
 #endif
 }
 
-/* Two roundings in one of two ways: numbers below 2^-14 are added to 0.5, whose last place is that
- * of a subnormal f16; others get their bias changed and half a last place added. */
+/* Two roundings in one of two ways: numbers below 2^-14 are added to 0.5, whose last place equals
+ * that of a subnormal f16; others get their bias changed and half a last place added. */
 RT_INLINE uint16_t
 rt_f32_to_f16(float x)
 {
@@ -133,8 +134,8 @@ rt_round_f16(float x)
 }
 
 /*
- * Wider numbers are rounded to odd first: what is not exact gets an odd last place, which marks it
- * as between two values. With two places more than the type behind has, the second rounding is then
+ * Wider numbers are rounded to odd first: an inexact result gets an odd last bit, which marks it as
+ * between two values. With two bits more than the target type has, the second rounding then equals
  * that of the number itself (S. Boldo, G. Melquiond, "Emulation of a FMA and correctly rounded
  * sums", IEEE Transactions on Computers 57(4), 2008).
  */
@@ -149,8 +150,7 @@ rt_f64_to_odd(double x)
 	return rt_bits_float(near > low ? u - even : u + even);
 }
 
-/* The same for 64-bit integers: beyond 53 bits the last ten are one that says whether any is set.
- */
+/* The same for 64-bit integers: beyond 53 bits the last ten become one sticky bit. */
 RT_INLINE double
 rt_i64_to_odd(int64_t x)
 {

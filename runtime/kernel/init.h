@@ -9,17 +9,17 @@
 
 struct rt_initer {
 	enum rt_init kind;
-	double scale, mean; /* of the number, fans included */
+	double scale, mean; /* of the initial values, fans included */
 	uint64_t key;
 };
 
-/* Filters of convolutions, [out,in,height,width], are what has so many dims. */
+/* Tensors with this many dims are filters of convolutions, [out,in,height,width]. */
 enum { RT_FILTER_RANK = 4 };
 
 /*
- * Prepares the initial values of `t` in a program run with `seed`. Numbers that a result is the sum
- * of (fan in) and results that a number goes into (fan out): the rows and columns of matrices, the
- * last two dims; of filters what stands at each position of the window, times its positions.
+ * Prepares the initial values of `t` in a program run with `seed`. Fan in is the number of inputs
+ * of a result, fan out the number of results that use an input: for matrices the rows and columns
+ * (the last two dims), for filters the channels times the positions of the window.
  */
 static inline struct rt_initer
 rt_initer_of(const struct rt_tensor *t, uint64_t seed)
@@ -48,8 +48,8 @@ rt_initer_of(const struct rt_tensor *t, uint64_t seed)
 	return in;
 }
 
-/* The value of the element with the row-major number `index` in the global tensor. It is rounded to
- * the tensor's type afterwards, so all types start from the same double. */
+/* The value of the element with row-major number `index` in the global tensor. It is rounded to the
+ * tensor's type afterwards, so all types start from the same double. */
 static inline double
 rt_init_value(const struct rt_initer *in, uint64_t index)
 {

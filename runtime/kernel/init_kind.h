@@ -28,7 +28,7 @@ rt_init_info(enum rt_init kind)
 	return &table[kind];
 }
 
-/* The kind with that name; RT_INITS: there is none. */
+/* The kind with that name; RT_INITS: unknown name. */
 static inline enum rt_init
 rt_init_find(const char *name)
 {

@@ -28,14 +28,14 @@ m_div_i64(int64_t x, int64_t y)
 	return y == 0 ? 0 : y == -1 ? (int64_t)((uint64_t)0 - (uint64_t)x) : x / y;
 }
 
-/* The quotient of y > 0 where there is no rest, else -1. */
+/* The quotient for y > 0 if the remainder is 0, else -1. */
 static inline int64_t
 m_exact(int64_t x, int64_t y)
 {
 	return x % y ? -1 : x / y;
 }
 
-/* x / y downwards, y > 0; the larger and the smaller: bounds of loops. */
+/* x / y rounded down, y > 0; the larger and the smaller: for bounds of loops. */
 static inline int64_t
 m_floor(int64_t x, int64_t y)
 {
@@ -66,7 +66,7 @@ m_div_f64(double x, double y)
 	return x / y;
 }
 
-/* What that division leaves: x of x / 0. */
+/* The remainder of that division: x for x / 0. */
 static inline int32_t
 m_rem_i32(int32_t x, int32_t y)
 {
@@ -79,8 +79,8 @@ m_rem_i64(int64_t x, int64_t y)
 	return y == 0 ? x : y == -1 ? 0 : x % y;
 }
 
-/* Shifts of integers of w bits; y is negative or w at least: nothing but what comes in. What is
- * narrower than 32 bits is an int here, and cut to its type behind. */
+/* Arithmetic shifts of integers of w bits; if y is negative or at least w, only the filler bits
+ * remain. Types narrower than 32 bits are computed as int here, and truncated afterwards. */
 static inline int32_t
 m_shift_left_i32(int32_t x, int32_t y, int w)
 {
@@ -130,7 +130,7 @@ m_rem_f64(double x, double y)
 	return m_taken_f64(fmod(m_taken_f64(x), m_taken_f64(y)));
 }
 
-/* The same without a sign: an amount of w at least shifts all out. */
+/* The same without a sign: a shift by at least w gives 0. */
 #define M_UNSIGNED_BITS(name, type, top)                                                           \
 	static inline type m_div_##name(type x, type y)                                            \
 	{                                                                                          \
@@ -156,7 +156,7 @@ m_rem_f64(double x, double y)
 M_UNSIGNED_BITS(u32, uint32_t, 31)
 M_UNSIGNED_BITS(u64, uint64_t, 63)
 
-/* Counts of bits, upper halves of products, and powers, of types of w bits. */
+/* Counts of bits, upper halves of products, and powers, for types of w bits. */
 #define M_BITS(name, type, sign)                                                                   \
 	static inline type m_popcnt_##name(type x, int w)                                          \
 	{                                                                                          \
@@ -209,7 +209,7 @@ m_pow_f64(double x, double y)
 #define M_draw_normal(key, n, at) rt_draw_normal(key, n, at)
 #define M_draw_bits(key, n, at) rt_draw_bits(key, n, at)
 
-/* Floats as integers: truncated, the nearest that the type holds where out of range, NaN is 0. */
+/* Floats to integers: truncated; out of range the nearest representable value; NaN is 0. */
 #define M_TO_INT(x, type, bottom, top)                                                             \
 	((x) != (x)               ? (type)0                                                        \
 		: (x) >= (top)    ? (type)((top)-1)                                                \
@@ -243,7 +243,7 @@ m_to_i8(double x)
 static inline uint64_t
 m_to_u64(double x)
 {
-	return x >= 0x1p64 ? UINT64_MAX : x > 0 ? (uint64_t)x : 0; /* NaN is not above 0 */
+	return x >= 0x1p64 ? UINT64_MAX : x > 0 ? (uint64_t)x : 0; /* NaN fails all comparisons */
 }
 
 static inline uint32_t
@@ -264,7 +264,7 @@ m_to_u8(double x)
 	return M_TO_INT(x, uint8_t, 0.0, 256.0);
 }
 
-/* A number as the narrow type would keep it, rounded once. */
+/* A number rounded once to the narrow type. */
 #define M_ROUND(half)                                                                              \
 	static inline float m_round_##half##_f32(float x)                                          \
 	{                                                                                          \

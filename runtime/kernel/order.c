@@ -1,4 +1,4 @@
-/* Rows in order: a merge sort of all, or a heap of the first k. */
+/* Sorting of rows: a merge sort of the whole row, or a heap of the first k. */
 #include "runtime/kernel/order.h"
 
 #include "runtime/kernel/half.h"
@@ -12,7 +12,7 @@ key_of_double(double x)
 	if (x != x)
 		return UINT64_MAX;
 	if (x == 0)
-		x = 0; /* of -0 */
+		x = 0; /* for -0 */
 	memcpy(&bits, &x, sizeof bits);
 	return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
 }
@@ -59,7 +59,7 @@ merge(const struct rt_order_entry *a, struct rt_order_entry *b, int64_t from, in
 		b[i] = y == end || (x < middle && before(a[x], a[y])) ? a[x++] : a[y++];
 }
 
-/* Sorts n entries of a with as many of b behind them; returns where they are then. */
+/* Sorts the n entries of a with the n entries of b as room; returns the one with the result. */
 static const struct rt_order_entry *
 merge_sort(struct rt_order_entry *a, struct rt_order_entry *b, int64_t n)
 {
@@ -76,7 +76,7 @@ merge_sort(struct rt_order_entry *a, struct rt_order_entry *b, int64_t n)
 	return a;
 }
 
-/* Puts entry e where it belongs below `at` of a heap with the last entry on top. */
+/* Inserts entry e at or below `at` into a heap whose top is the last entry. */
 static void
 sift(struct rt_order_entry *heap, int64_t size, int64_t at, struct rt_order_entry e)
 {
@@ -105,7 +105,7 @@ struct rows {
 	enum rt_dtype t;
 	const void *in;
 	int64_t n, inner, k;
-	uint64_t flip; /* all ones where the largest comes first */
+	uint64_t flip; /* all ones if the largest comes first */
 	struct rt_order_entry *scratch;
 };
 

@@ -1,4 +1,4 @@
-/* Rows put in order, for the ops sort and topk: see ir/ops/order.h for which order. */
+/* Sorting of rows for the ops sort and topk: see ir/ops/order.h for the order. */
 #ifndef RUNTIME_ORDER_H
 #define RUNTIME_ORDER_H
 
@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* What is compared: unsigned numbers in the order of the elements. */
+/* Sort keys: unsigned numbers in the order of the elements. */
 struct rt_order_entry {
 	uint64_t key;
 	int64_t at;
@@ -20,8 +20,8 @@ rt_order_scratch(int64_t n, int64_t k)
 }
 
 /*
- * in[outer][n][inner] -> values[outer][k][inner] and positions of the same shape. No malloc; time n
- * log n a row, or n log k.
+ * in[outer][n][inner] -> values[outer][k][inner] and positions of the same shape. Allocates
+ * nothing; time n log n per row, or n log k.
  */
 void rt_order(enum rt_dtype t, const void *in, void *values, int32_t *positions, int64_t outer,
 	int64_t n, int64_t inner, int64_t k, bool descending, void *scratch);

@@ -1,7 +1,7 @@
 /* Random numbers by position: Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers:
  * as easy as 1, 2, 3; SC 2011). The counter is the element's number in the global tensor and the
- * key comes from seeds and a name, so a number depends on neither the layout, nor the target, nor
- * on who asks first. */
+ * key comes from seeds and a name, so a number depends neither on the layout, nor on the target,
+ * nor on the order of the calls. */
 #ifndef RUNTIME_RNG_H
 #define RUNTIME_RNG_H
 
@@ -76,7 +76,8 @@ rt_unit_double(uint32_t hi, uint32_t lo)
 	return (double)(((uint64_t)hi << 32 | lo) >> 11) * 0x1p-53;
 }
 
-/* A uniform number of [0,1). A cast to a narrower float may make 1 of it, but for ops: ir/ops/expr.c. */
+/* A uniform number in [0,1). A cast to a narrower float may round it to 1; the ops avoid that:
+ * ir/ops/expr.c. */
 RT_INLINE double
 rt_uniform(uint64_t key, uint64_t index)
 {
@@ -84,7 +85,7 @@ rt_uniform(uint64_t key, uint64_t index)
 	return rt_unit_double(b.v[0], b.v[1]);
 }
 
-/* A standard normal number of a block (Box-Muller, the cosine half). 1 - u is of (0,1], so it is
+/* A standard normal number of a block (Box-Muller, the cosine half). 1 - u is in (0,1], so it is
  * finite. */
 RT_INLINE double
 rt_block_normal(struct rt_philox b)
@@ -100,8 +101,8 @@ rt_normal(uint64_t key, uint64_t index)
 	return rt_block_normal(rt_random_block(key, index));
 }
 
-/* What the ops random_uniform, random_normal and random_bits give for element `index` at count n.
- * Uniform numbers have 24 bits, so that a float holds them and stays below 1. */
+/* The results of the ops random_uniform, random_normal and random_bits for element `index` at count
+ * n. Uniform numbers have 24 bits, so that a float holds them exactly and stays below 1. */
 RT_INLINE double
 rt_draw_uniform(int64_t key, int64_t n, int64_t index)
 {

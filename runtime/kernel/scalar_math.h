@@ -8,9 +8,9 @@
  *	infinities, NaN and subnormal results as libm has them
  *
  * Selections are written as `c ? a : b` over values that exist already: both sides are computed and
- * blended. M_sqrt, M_rsqrt vectorize with -fno-math-errno only, the roundings and what uses them
- *with -fno-trapping-math (nobody reads errno or the flags of exceptions; both are exact, unlike
- * fast-math). What has libm's name for f32 below is libm's and does not vectorize. The M_ macros
+ * blended. M_sqrt, M_rsqrt vectorize with -fno-math-errno only, the roundings and their users
+ * with -fno-trapping-math (no code reads errno or the flags of exceptions; both are exact, unlike
+ * fast-math). f32 functions with libm's names are libm's and do not vectorize. The M_ macros
  * choose by their arguments' type. */
 #ifndef RUNTIME_SCALAR_MATH_H
 #define RUNTIME_SCALAR_MATH_H
@@ -60,8 +60,8 @@ m_power_f32(float v)
 	return (struct m_power){m_fma_f32(p, r * r, r), rt_float_bits(t) - 0x4B400000u};
 }
 
-/* 2^n is two factors, because the result may be subnormal or n = 128. Below -104 it is 0, and
- * nothing subnormal is computed on the way: masked scores are numbers like -1e30. */
+/* 2^n is two factors, because the result may be subnormal or n = 128. Below -104 the result is 0,
+ * and no intermediate value is subnormal: masked scores are numbers like -1e30. */
 static inline float
 m_exp_f32(float x)
 {
@@ -83,7 +83,7 @@ m_expm1_f32(float x)
 	const struct m_power e = m_power_f32(low > 89.0f ? 89.0f : low);
 	const float half = rt_bits_float((e.n + 126u) << 23);
 	const float r = 2.0f * m_fma_f32(half, e.rest, half - 0.5f);
-	return m_select_f32(fabsf(x) < 0x1p-25f, x, r); /* -0, and what half of is subnormal */
+	return m_select_f32(fabsf(x) < 0x1p-25f, x, r); /* -0, and x with a subnormal half */
 }
 
 /* log(x) = e * ln(2) + log(1 + f), 1 + f in [sqrt(1/2), sqrt(2)). ln(2) is two parts: the first has
@@ -163,8 +163,8 @@ m_erf_f32(float x)
 	return m_with_sign_f32(m_select_f32(a < 0.9f, near, far), x);
 }
 
-/* exp(-a^2) q(t), t = 1 / (1 + a / 2), from 0.5 on. a^2 is `square` and the rest that its rounding leaves, of
- * products of twelve bits, which are exact: exp would magnify it. From 10.1 on erfc is 0. */
+/* exp(-a^2) q(t), t = 1 / (1 + a / 2), from 0.5 on. a^2 is `square` plus its rounding error, from
+ * products of twelve bits, which are exact: exp would magnify the error. From 10.1 on erfc is 0. */
 static inline float
 m_erfc_f32(float x)
 {
@@ -217,8 +217,8 @@ m_softplus_f64(double x)
 	return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
 }
 
-/* x as arithmetic takes it: with its sign, a zero where it is a subnormal number that counts as one. What is
- * chosen by a comparison, and what libm reads the bits of, would not be. */
+/* x as arithmetic reads it: a subnormal number that counts as zero becomes a zero of its sign.
+ * Comparisons, selections and libm, which reads the bits, would not do that. */
 static inline float
 m_taken_f32(float x)
 {
@@ -437,7 +437,7 @@ m_log2_f64(double x)
 #define M_floor(x) M_FLOATS_1(x, floorf, floor)
 #define M_ceil(x) M_FLOATS_1(x, ceilf, ceil)
 #define M_trunc(x) M_FLOATS_1(x, truncf, trunc)
-#define M_round(x) M_FLOATS_1(x, rintf, rint) /* halves to even: nobody changes the mode */
+#define M_round(x) M_FLOATS_1(x, rintf, rint) /* half to even: the mode never changes */
 #define M_round_away(x) M_FLOATS_1(x, roundf, round)
 #define M_is_finite(x) M_FLOATS_1(x, m_is_finite_f32, m_is_finite_f64)
 #define M_is_inf(x) M_FLOATS_1(x, m_is_inf_f32, m_is_inf_f64)

@@ -11,8 +11,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* c ? a : b on bits: where a costs arithmetic the compiler would otherwise compute it in a
- * branch. */
+/* c ? a : b on bits: if computing a is costly, the compiler would otherwise use a branch. */
 static inline float
 m_select_f32(int c, float a, float b)
 {
@@ -41,7 +40,7 @@ m_fma_f64(double a, double b, double c)
 
 /*
  * 2^e * 2/pi modulo 4 in two parts, the first of 29 bits: its product with the 24 bits of a float
- * is exact. So a float x = m * 2^e is m times this in quarter turns, but for whole turns (the idea
+ * is exact. So a float x = m * 2^e is m times this in quarter turns, up to whole turns (the idea
  * is M. Payne's and R. Hanek's, "Radian reduction for trigonometric functions", SIGNUM 18(1),
  * 1983).
  */
@@ -111,7 +110,7 @@ m_angle_f32(float x)
 	memcpy(&bits, &x, sizeof bits);
 	const int32_t over = (int32_t)(bits >> 23 & 255) - (127 + 23);
 	const int32_t positive = over > 0 ? over : 0;
-	const int32_t e = positive < 105 ? positive : 105; /* that of an infinity and of NaN */
+	const int32_t e = positive < 105 ? positive : 105; /* that of infinity and NaN */
 	const double m = (double)x * rt_bits_double((uint64_t)(1023 - e) << 52);
 	const double high = m * m_quarter_turns_high[e];
 	const double t = high + 0x1.8p52; /* rounds; the low bits hold the integer */
@@ -175,7 +174,7 @@ m_tan_f32(float x)
 }
 
 /* log2(x) = e + 2 / ln(2) * atanh(s), s = (m - 1) / (m + 1), x = m * 2^e, m in [sqrt(1/2),
- * sqrt(2)). For positive x that is no subnormal double; NaN below 0. */
+ * sqrt(2)). For positive x that is not a subnormal double; NaN below 0. */
 static inline double
 m_log2_wide(double x)
 {
@@ -199,7 +198,7 @@ m_log2_wide(double x)
 	return m_select_f64(x < 0, (double)NAN, r);
 }
 
-/* 2^t for a single precision result: infinite or 0 beyond what that holds. */
+/* 2^t for a single precision result: infinite or 0 outside its range. */
 static inline double
 m_exp2_wide(double t)
 {
@@ -229,7 +228,7 @@ m_exp2_f32(float x)
 	return (float)m_exp2_wide(x);
 }
 
-/* log(1 + x), with what the sum lost: log(u) + (x - (u - 1)). */
+/* log(1 + x), corrected by the rounding error of the sum: log(u) + (x - (u - 1)). */
 static inline float
 m_log1p_f32(float x)
 {
@@ -241,7 +240,7 @@ m_log1p_f32(float x)
 
 /* |x|^y = 2^(y log2 |x|); for x < 0 odd integer powers are negative, and powers that are not
  * integers are NaN.
- * What C says of infinities and zeros follows but for 1^y and x^0. */
+ * The results that C requires for infinities and zeros follow, except 1^y and x^0. */
 static inline float
 m_pow_f32(float x, float y)
 {

@@ -1,11 +1,11 @@
 /*
  * Subnormal numbers count as 0: floats below 2^-126, doubles below 2^-1022. Processors compute with
- * them in microcode, a hundred times as slowly, and training makes some: gradients through many
- * layers, moments that decay, probabilities of what is masked. So arithmetic reads them as zeros of
- * their sign and gives zeros instead of them. What only moves bits keeps them.
+ * them in microcode, a hundred times as slowly, and training produces some: gradients through many
+ * layers, moments that decay, probabilities of masked positions. So arithmetic reads them as zeros
+ * of their sign and returns zeros instead of them. Operations that only move bits keep them.
  *
- * It is a mode of a thread, which those that it starts inherit: programs, what measures their
- * kernels and the interpreter set it unless they are asked for exact numbers.
+ * This is a mode of a thread, inherited by threads that it starts: programs, the op profiler and
+ * the interpreter set it unless they are asked for exact numbers.
  */
 #ifndef RUNTIME_SUBNORMAL_H
 #define RUNTIME_SUBNORMAL_H
@@ -16,7 +16,7 @@
 #include <xmmintrin.h>
 #endif
 
-/* The bits of the mode: what comes out, and what goes in. */
+/* The bits of the mode: for results, and for operands. */
 #if defined __SSE2__
 #define RT_SUBNORMAL_BITS UINT64_C(0x8040)
 #elif defined __aarch64__
@@ -52,8 +52,8 @@ rt_float_set_mode(uint64_t mode)
 #endif
 }
 
-/* From here on this thread computes with subnormal numbers, or with zeros instead. Returns the mode
- * until then. */
+/* From now on this thread computes with subnormal numbers, or with zeros instead. Returns the
+ * previous mode. */
 static inline uint64_t
 rt_float_keep_subnormals(bool keep)
 {
@@ -63,7 +63,7 @@ rt_float_keep_subnormals(bool keep)
 	return mode;
 }
 
-/* Does this thread compute with them? */
+/* Does this thread compute with subnormal numbers? */
 static inline bool
 rt_float_keeps_subnormals(void)
 {

@@ -1,9 +1,10 @@
 /*
- * What kernels read while they are timed: numbers as training has them, since the time of a kernel
- * depends on them. Branches on a mask can be predicted where it has a pattern, a gather depends on
- * how indices are spread, and exp of zeros is not that of scores. Params and states start from
- * their initial values, inputs from random ones, and what kernels make of them is what others read.
- * What nobody makes, because the time of its kernel is known, gets random numbers.
+ * The values that kernels read while they are timed: numbers as in training, since the time of a
+ * kernel depends on them. Branches on a mask are predictable if it has a pattern, a gather depends
+ * on the distribution of its indices, and exp of zeros differs from exp of scores. Params and
+ * states start from their initial values, inputs from random ones, and other kernels read what
+ * kernels make of them. Results of kernels that do not run, because their time is known, get random
+ * numbers.
  */
 #include "runtime/measure/impl.h"
 #include "runtime/kernel/rng.h"
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers n(0, 1) of a tensor, of mean and spread as given, in `room`. */
+/* Numbers n(0, 1) for a tensor, scaled to the given mean and spread, in `room`. */
 static void
 scale(const struct measure_pattern *p, enum rt_dtype t, double mean, double spread, void *room)
 {
@@ -43,7 +44,7 @@ measure_make_pattern(struct measurer *w)
 	return p != NULL;
 }
 
-/* Integers below the range, drawn by their position; tensors at other offsets and other ranks have
+/* Integers below the range, drawn by position; tensors at other offsets and other ranks have
  * others. */
 static void
 draw(struct measure_pattern *p, const struct rt_measure_tensor *t, uint64_t key, int64_t first,
@@ -54,7 +55,7 @@ draw(struct measure_pattern *p, const struct rt_measure_tensor *t, uint64_t key,
 			floor(rt_uniform(key, (uint64_t)(first + i)) * (double)t->range));
 }
 
-/* Copies of `from`, or integers, in a tensor of the arena. */
+/* Fills a tensor of the arena with copies of `from`, or with integers. */
 static void
 fill(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t, const void *from)
 {
@@ -75,7 +76,7 @@ fill(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t, cons
 	}
 }
 
-/* Elements of a row of `columns` from number `from` on, up to `to`, cut to the row. */
+/* Elements of a row of `columns` from index `from` on, up to `to`, cut to the row. */
 static void
 clear(unsigned char *row, int64_t size, int64_t columns, int64_t from, int64_t to)
 {

@@ -1,18 +1,18 @@
 /* Kernels of the op profiler.
  *
- * In the step: the calls of the step form a ring, of which a window is run again and again until
- * its kernels are known. A window touches several times what the caches hold, or is the whole ring,
- * so that what a call finds in the caches is what it finds in a step.
+ * In the step: the calls of the step form a ring, of which a window is run repeatedly until the
+ * times of its kernels are known. A window accesses several times the size of the caches, or is the
+ * whole ring, so that a call finds the caches as in a step.
  *
- * Alone: each kernel on copies of its operands and results, used in turn, that together are several
- * times larger than the caches that a core has to itself: nothing is found there but what the
- * kernel itself reads twice. */
+ * Alone: each kernel runs on copies of its operands and results, used in turn, that together are
+ * several times larger than the caches that a core has to itself: a call finds nothing in them
+ * except data that the kernel itself reads twice. */
 #include "runtime/trace/clock.h"
 #include "runtime/measure/impl.h"
 
 #include <stdlib.h>
 
-/* Operands and results of a fused optimizer of a large model. */
+/* The number of operands and results of a fused optimizer of a large model. */
 #define POINTERS 4096
 
 static void *
@@ -21,7 +21,7 @@ at(unsigned char *arena, int64_t offset)
 	return offset < 0 ? NULL : arena + offset;
 }
 
-/* Of `bytes` bytes each line of the cache is read, and written as it is where `writes` is set. */
+/* Reads each cache line of `bytes` bytes, and writes it back unchanged if `writes` is set. */
 static void
 touch_bytes(unsigned char *from, int64_t bytes, bool writes)
 {
@@ -39,9 +39,9 @@ tensor_bytes(const struct rt_measure_tensor *t)
 	return t->elements * (int64_t)rt_dtype_bytes(t->dtype);
 }
 
-/* A kernel whose time is known leaves the caches as if it had run, and numbers for its readers. One
- * that reads a part of what it is given, as rows of a table, has fewer bytes than that: of each
- * tensor as large a part. */
+/* A kernel whose time is known leaves the caches as if it had run, and numbers for its readers. If
+ * it reads only part of its operands, such as rows of a table, it has fewer bytes than they do: the
+ * same fraction of each tensor is touched. */
 static void
 touch_call(struct measurer *w, const struct rt_measure_kernel *k, void *const *pointer,
 	const int64_t *offset)
@@ -77,7 +77,7 @@ run_call(struct measurer *w, const struct rt_measure_kernel *k, unsigned char *b
 	d->end(w->ctx, w->round, i);
 }
 
-/* The nanoseconds of the round, less what timing itself takes. */
+/* The nanoseconds of the round, without the cost of timing. */
 static void
 read_round(struct measurer *w, int n)
 {
@@ -99,12 +99,12 @@ measure_round(struct measurer *w, int first, int n)
 	read_round(w, n);
 }
 
-/* Samples of the kernels that a window or a turn is about. */
+/* Samples of the kernels of a window or of a rotation. */
 struct window {
 	int first, n;       /* calls */
-	int64_t **sample;   /* [nkernels]: [MEASURE_RUNS_MAX] of this rank; NULL: not asked for */
+	int64_t **sample;   /* [nkernels]: [MEASURE_RUNS_MAX] of this rank; NULL: not requested */
 	int32_t *count;     /* [nkernels] */
-	int32_t *unsettled; /* kernels that are still open */
+	int32_t *unsettled; /* kernels whose times are not known yet */
 	int nunsettled;
 	int64_t begin, rounds;
 };
@@ -118,7 +118,7 @@ bytes_of(const struct rt_measure_kernel *k)
 	return bytes;
 }
 
-/* Calls from `first` on that touch enough, or all. */
+/* Calls from `first` on that access enough bytes, or all calls. */
 static int
 window_length(const struct measuring *s, int first)
 {
@@ -140,7 +140,7 @@ open_kernel(struct measurer *w, struct window *v, int kernel)
 	v->unsettled[v->nunsettled++] = kernel;
 }
 
-/* Samples of a kernel that this rank may take, so that all ranks together stay below the limit. */
+/* Most samples of a kernel on this rank, so that all ranks together stay below the limit. */
 static int
 samples_most(const struct measurer *w)
 {
@@ -155,8 +155,8 @@ keep(struct measurer *w, struct window *v, int kernel, int64_t ns)
 		v->sample[kernel][v->count[kernel]++] = ns;
 }
 
-/* Writes the kernels that are known well enough, or all if the time is up. All ranks decide alike,
- * from the same numbers. */
+/* Writes the kernels whose times are known well enough, or all if time is up. All ranks decide
+ * alike, from the same numbers. */
 static void
 settle(struct measurer *w, struct window *v, bool time_is_up)
 {
@@ -179,7 +179,7 @@ settle(struct measurer *w, struct window *v, bool time_is_up)
 	v->nunsettled = open;
 }
 
-/* One chunk of rounds; `warm_ns`: what a round takes. */
+/* One chunk of rounds; `warm_ns`: the duration of a round. */
 static int
 chunk_rounds(int64_t warm_ns)
 {
@@ -198,8 +198,8 @@ run_window(struct measurer *w, struct window *v)
 			measure_fill_step(w);
 			since_fill = 0;
 		}
-		/* After a look the caches are not as a step leaves them; where a round is so long
-		 * that this matters not, one such round will do. */
+		/* After a check the caches are not as a step leaves them; for a round so long that
+		 * this does not matter, one such round suffices. */
 		if (warm_ns < MEASURE_CHUNK_NS) {
 			const int64_t now = rt_now_ns();
 			measure_round(w, v->first, v->n);
@@ -270,7 +270,7 @@ measure_kernels_in_step(struct measurer *w)
 	free_window(&v);
 }
 
-/* Copies of all that a kernel reads and writes. */
+/* Copies of all operands and results of a kernel. */
 static int64_t
 copies_of(const struct measuring *s, int64_t bytes)
 {
@@ -281,17 +281,17 @@ copies_of(const struct measuring *s, int64_t bytes)
 static int64_t
 aligned(int64_t bytes)
 {
-	return (bytes + 255) / 256 * 256; /* as rt_cuda_gemm and vectors like it */
+	return (bytes + 255) / 256 * 256; /* alignment that rt_cuda_gemm and vectors prefer */
 }
 
-/* A kernel and its copies. They have one scratch, behind them: so have the kernels of a step. */
+/* A kernel and its copies. They share one scratch, after them, as the kernels of a step do. */
 struct alone {
 	const struct rt_measure_kernel *kernel;
 	const int64_t *offset; /* in a copy */
 	int64_t bytes, copies, *next;
 };
 
-/* Offsets of one copy; returns the bytes that it takes. */
+/* Computes the offsets of one copy; returns its bytes. */
 static int64_t
 lay_out(const struct rt_measure_kernel *k, int64_t *offset)
 {
@@ -319,7 +319,7 @@ measure_alone_bytes(const struct measuring *s)
 	return most;
 }
 
-/* A call on the next copy. */
+/* Runs a call on the next copy. */
 static int64_t
 run_copy(struct measurer *w, const struct alone *a)
 {
@@ -349,12 +349,13 @@ run_alone(struct measurer *w, struct window *v, int number, int64_t *offset)
 	a.copies = copies_of(w->s, a.bytes);
 	for (int64_t c = 0; c < a.copies; c++)
 		fill_copy(w, k, offset, c * a.bytes);
-	/* A turn before it counts, so that each is where the last turn has left it. */
+	/* One rotation is not counted, so that each copy is in the state that the last rotation
+	 * left. */
 	for (int64_t c = 0; c < a.copies; c++)
 		run_copy(w, &a);
 	v->begin = rt_now_ns();
 	for (v->rounds = 0; v->nunsettled; v->rounds++) {
-		/* The first call after a look is not counted. */
+		/* The first call after a check is not counted. */
 		const int64_t warm_ns = measure_most(w, run_copy(w, &a));
 		measure_begin_rounds(w);
 		for (int n = chunk_rounds(warm_ns); n > 0; n--)

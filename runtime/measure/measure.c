@@ -1,6 +1,6 @@
-/* The op profiler as a program: see measure.h. To the runtime it is a step that measures
- * kernels and collectives instead of training: first some warm steps, between which the time that a
- * step takes beside its kernels is seen, then one that does everything else. */
+/* The op profiler as a program: see measure.h. To the runtime it is a step that measures kernels
+ * and collectives instead of training: first some warm steps, which show the time that a step takes
+ * in addition to its kernels, then one that does everything else. */
 #include "runtime/measure/measure.h"
 
 #include "runtime/trace/clock.h"
@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The gap between two steps is the median of so many. */
+/* The gap between two steps is the median of this many. */
 #define WARM_STEPS 32
-/* Timings of nothing whose median is what timing takes. */
+/* Number of empty timings whose median is the cost of timing. */
 #define EMPTY_RUNS 1000
 
 static int
@@ -53,13 +53,13 @@ static void host_step(struct rt_ctx *ctx);
 static const struct measure_device host = {host_main, host_step, host_program, host_begin, host_end,
 	host_read, rt_machine_name, rt_machine_cache, rt_machine_own_cache, "threads", "mpi", true};
 
-/* What a rank keeps from one warm step to the next. */
+/* The state that a rank keeps from one warm step to the next. */
 struct warm {
 	int64_t gap[WARM_STEPS], begin, left;
 	int ngaps;
 };
 
-/* Kernels that take nothing, timed as others are. */
+/* Times empty kernels in the same way as others. */
 static int64_t
 empty_ns(struct measurer *w)
 {
@@ -118,7 +118,7 @@ warm_step(struct measurer *w, struct warm *warm)
 	}
 }
 
-/* One object a rank, made in its first step and freed in its last. */
+/* One object per rank, created in its first step and freed in its last. */
 struct kept {
 	struct measurer w;
 	struct warm warm;
@@ -169,7 +169,7 @@ host_step(struct rt_ctx *ctx)
 	measure_step(&host, ctx);
 }
 
-/* Buffers of a message between `places` places, behind what kernels have. */
+/* Buffers of a message between `places` places, after those of the kernels. */
 static struct rt_buf
 buffer_of(const struct measuring *s, enum rt_coll_kind kind, int64_t elements, int64_t places)
 {
@@ -185,7 +185,7 @@ buffer_of(const struct measuring *s, enum rt_coll_kind kind, int64_t elements, i
 	}
 }
 
-/* Bytes of a message as elements, as many for every place. */
+/* Bytes of a message as elements, the same number for every place. */
 static int64_t
 whole_elements(const struct rt_measure_coll *c, int64_t places)
 {
@@ -260,14 +260,15 @@ prepare(struct measuring *s)
 	return true;
 }
 
-/* What the command line asks for. */
+/* The command line. */
 struct wish {
 	const char *path; /* NULL: standard output */
-	char *args[12];   /* for the runtime: each of its options once, and what is put in front */
+	char *args[12];   /* for the runtime: each of its options once, and those put in front */
 	int nargs;
 };
 
-/* Options of programs that say where kernels and messages are to be measured; the number of words of one, 0: none. */
+/* Program options that say where kernels and messages are measured; the number of words of one, 0:
+ * not such an option. */
 static int
 words_of(const char *option, bool is_host)
 {
@@ -299,11 +300,11 @@ read_arguments(struct wish *w, bool is_host, int argc, char **argv)
 	return true;
 }
 
-/* Where results go: the runtime's own lines must not reach them. */
+/* Opens the file for results: the runtime's own lines must not be mixed with them. */
 static FILE *
 open_results(const char *path)
 {
-	/* Processes that are not the first write nothing: they must not empty the file. */
+	/* Processes other than the first write nothing: they must not truncate the file. */
 	const int out = dup(STDOUT_FILENO);
 	FILE *f = path ? fopen(path, "a") : out >= 0 ? fdopen(out, "w") : NULL;
 	if (!f || !freopen("/dev/null", "w", stdout)) {

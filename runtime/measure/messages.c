@@ -1,4 +1,4 @@
-/* Collectives of the op profiler: what each takes alone, what posting and waiting cost, whether
+/* Collectives of the op profiler: the time of each alone, the cost of posting and waiting, whether
  * computation hides it, and how much each slows down the other. */
 #include "runtime/trace/clock.h"
 #include "runtime/measure/impl.h"
@@ -7,42 +7,43 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Computation beside a short message: longer than those take. */
+/* Computation during a short message: longer than such messages take. */
 #define BUSY_NS 200000
-/* In training ranks do not arrive together: in each round another one is late by this much, longer
- * than the others wait with their eyes open, so that who waits must be woken. */
+/* In training ranks do not arrive together: in each round a different one is late by this much,
+ * longer than the others spin, so that those that wait must be woken. */
 #define LATE_NS 50000
-/* Messages of up to so many bytes are latency; those up to the next fit beside what is computed. */
+/* Messages of up to this many bytes measure latency; those up to the next limit fit into the time
+ * of the computation. */
 #define SHORT_BYTES 4096
 #define LONG_BYTES (4 << 20)
-/* Between machines messages are posted in a row, of up to so many bytes and messages together, as
- * they queue up in a step: what a shaper or a switch lets through or keeps at once, a few hundred KB,
- * makes one message look faster than the link, but not several. */
+/* Between machines messages are posted in a row, up to this many bytes and messages together, as
+ * they queue up in a step: the few hundred KB that a shaper or a switch buffers at once make one
+ * message look faster than the link, but not several. */
 #define ROW_BYTES (1 << 20)
 #define ROW_MOST 16
-/* Calls of the step that run beside a message take twice as long as it, but not more than this: a
- * few rounds must fit into the time that a message has. */
+/* Calls of the step that run during a message take twice as long as it, but not more than this: a
+ * few rounds must fit into the time of a message. */
 #define LOAD_NS 20000000
-/* Computation that makes no progress beside messages would be slowed down without limit. */
+/* Computation that makes no progress during messages would have an infinite slowdown. */
 #define SLOWDOWN_MAX 10.0
 
-/* One round at one rank, ns. */
+/* One round on one rank, ns. */
 struct turn {
 	int64_t begin, posted, end;
-	int64_t computed; /* what runs between post and wait has ended */
-	int64_t arrived;  /* of the message, whether anybody waited or not; 0: unknown */
+	int64_t computed; /* the computation between post and wait has ended */
+	int64_t arrived;  /* time of the message, whether a rank waited for it or not; 0: unknown */
 };
 
 _Static_assert(MEASURE_MESSAGE_RUNS_MAX * sizeof(struct turn) <= MEASURE_RUNS_MAX * sizeof(int64_t),
 	"a rank's turns fit where samples are gathered");
 
-/* What runs between post and wait. */
+/* The computation between post and wait. */
 enum beside { NOTHING, CHAIN, STEP };
 
-/* Ways to time a message, at most. */
+/* Most variants of timing a message. */
 enum { VARIANTS = 3 };
 
-/* Sums over the rows of a fit. */
+/* Sums over the rows of a least-squares fit. */
 struct squares {
 	double u, v, uu, uv, vv;
 	int n;
@@ -50,19 +51,19 @@ struct squares {
 
 struct messages {
 	struct measurer *w;
-	int64_t round; /* so far, the same at all ranks */
-	int64_t busy;  /* turns of the chain that take BUSY_NS */
-	int64_t chain; /* turns of the chain beside the present message */
-	int load;      /* calls of the step beside the present message; 0: the chain instead */
-	int repeat;    /* that often */
-	int row;       /* times that the present message is posted in a row, at least 1 */
+	int64_t round; /* so far, the same on all ranks */
+	int64_t busy;  /* iterations of the chain that take BUSY_NS */
+	int64_t chain; /* iterations of the chain during the current message */
+	int load;      /* calls of the step during the current message; 0: the chain instead */
+	int repeat;    /* number of times that these are run */
+	int row;       /* times that the current message is posted in a row, at least 1 */
 	struct turn *turn[VARIANTS]; /* [MEASURE_MESSAGE_RUNS_MAX] each */
 	int64_t *value;              /* the same: durations over all places */
-	/* What was found, of all messages: */
+	/* Results over all messages: */
 	double *post; /* [ncolls] */
 	int nposts;
-	/* ns, of messages beside computation: what they take alone, what is waited for, how long
-	 * both went on, what computation lost. */
+	/* For messages during computation, ns: their time alone, the time waited, the time that
+	 * both ran, the time that computation lost. */
 	double alone, exposed, both, lost;
 	struct squares beside;
 	int64_t rounds; /* of the last variants */
@@ -83,7 +84,7 @@ measure_meet(struct measurer *w)
 static void
 chain(int64_t turns)
 {
-	volatile double sink = 2; /* no compiler may know where it ends */
+	volatile double sink = 2; /* prevents the compiler from removing the chain */
 	double x = sink;
 	for (int64_t i = 0; i < turns; i++)
 		x = x * 0.999999 + 1e-6;
@@ -105,7 +106,7 @@ turns_of_busy(void)
 	return best > 0 ? turns * BUSY_NS / best : turns;
 }
 
-/* The source of a message as a kernel leaves it: written by the rank that has it. */
+/* Writes the source of a message as a kernel does, on the rank that has it. */
 static void
 write_source(struct measurer *w, int coll)
 {
@@ -143,7 +144,7 @@ time_turn(struct messages *s, int coll, enum beside beside)
 	if (!w->s->device->is_host)
 		w->ctx->rank->device->sync(w->ctx->device);
 	x.end = rt_now_ns();
-	if (!w->s->device->is_host) /* kernels are only queued until then */
+	if (!w->s->device->is_host) /* until then kernels are only queued */
 		x.computed = x.end;
 	const struct rt_transport *t = w->ctx->rank->transport;
 	x.arrived = coll >= 0 && t && w->s->device->is_host ? t->finished : 0;
@@ -152,8 +153,8 @@ time_turn(struct messages *s, int coll, enum beside beside)
 
 /* The group of rank 0 on an axis. */
 struct group {
-	int places, stride; /* distance of the ranks */
-	int nodes;          /* machines over which it spreads */
+	int places, stride; /* distance between neighbouring ranks */
+	int nodes;          /* number of machines that the group spans */
 };
 
 static int
@@ -204,8 +205,8 @@ arrival_of(const struct turn *x)
 	return x->arrived;
 }
 
-/* Durations of n turns over all places of the group: from the last begin to the last end; where
- * machines have clocks of their own, the longest at a place. */
+/* Durations of n rounds over all places of the group: from the last begin to the last end; if
+ * machines have separate clocks, the longest at a place. */
 static int64_t *
 durations(struct messages *s, const struct turn *turn, int64_t n, const struct group *g,
 	int64_t (*ends)(const struct turn *x))
@@ -226,25 +227,25 @@ durations(struct messages *s, const struct turn *turn, int64_t n, const struct g
 	return s->value;
 }
 
-/* What one place of a round does. */
+/* The work of one place in a round. */
 struct variant {
 	int coll; /* -1: none */
 	enum beside beside;
 	struct measure_result result;
 };
 
-/* Rounds of the variants, one after another, until the median of the first is known, or the time is
- * up. That a message follows computation without one is as in training: whoever carries messages
- * has gone to sleep meanwhile, and must wake up. */
+/* Rounds of the variants, one after another, until the median of the first is known, or time is up.
+ * As in training, a message follows a computation without one: its carrier has gone to sleep
+ * meanwhile, and must wake up. */
 static void
 measure_variants(struct messages *s, struct variant *v, int nvariants, const struct group *g)
 {
 	const int64_t begin = rt_now_ns(), limit = measure_limit(s->w, MEASURE_MESSAGE_NS);
 	int64_t n = 0;
 	for (int i = 0; i < nvariants; i++)
-		time_turn(s, v[i].coll, v[i].beside); /* the first may make what is used later */
+		time_turn(s, v[i].coll, v[i].beside); /* the first may create resources */
 	while (n < MEASURE_MESSAGE_RUNS_MAX) {
-		/* Of long messages a few rounds are enough, and each takes long. */
+		/* For long messages a few rounds are enough, and each takes long. */
 		const int64_t so_far = measure_most(s->w, rt_now_ns() - begin);
 		const int chunk = so_far > limit / MEASURE_CHUNK * (n + 1) ? 1 : MEASURE_CHUNK;
 		for (int k = 0; k < chunk && n < MEASURE_MESSAGE_RUNS_MAX; k++) {
@@ -264,7 +265,8 @@ measure_variants(struct messages *s, struct variant *v, int nvariants, const str
 	}
 }
 
-/* As many calls of the step as take about so long, and how often where it is shorter. */
+/* As many calls of the step as take about this long, and the number of repetitions if the step is
+ * shorter. */
 static void
 choose_load(struct messages *s, double ns)
 {
@@ -278,7 +280,7 @@ choose_load(struct messages *s, double ns)
 			sum += w->round[n++];
 		begin = rt_now_ns();
 		measure_round(w, 0, n);
-		begin = rt_now_ns() - begin; /* with what timing takes */
+		begin = rt_now_ns() - begin; /* includes the cost of timing */
 	}
 	s->load = (int)measure_most(w, n);
 	s->repeat = 1 + (int)(ns / (double)(1 + measure_most(w, begin)));
@@ -292,15 +294,15 @@ median_of(struct messages *s, int variant, const struct group *g,
 	return measure_median(durations(s, s->turn[variant], s->rounds, g, ends), s->rounds).median;
 }
 
-/* How long the message of the first variant was under way, ns; 0: unknown. */
+/* How long the message of the first variant was in flight, ns; 0: unknown. */
 static double
 time_under_way(struct messages *s, const struct group *g)
 {
 	return measure_most(s->w, s->turn[0][0].arrived) ? median_of(s, 0, g, arrival_of) : 0;
 }
 
-/* A message that makes so much of its way, as the time that it takes alone, in so long beside
- * computation: a row of the least squares of the relative error of delay + factor way. */
+/* Adds a message that made progress of `way` ns, in its time alone, in `took` ns during
+ * computation: a row of the least squares of the relative error of delay + factor * way. */
 static void
 add_beside(struct messages *s, double way, double took)
 {
@@ -311,7 +313,7 @@ add_beside(struct messages *s, double way, double took)
 	q->uu += u * u, q->uv += u * v, q->vv += v * v;
 }
 
-/* From the squares: ns, and a factor of at least 1. */
+/* From the sums: ns, and a factor of at least 1. */
 static void
 solve_beside(const struct squares *q, double *delay, double *factor)
 {
@@ -323,15 +325,15 @@ solve_beside(const struct squares *q, double *delay, double *factor)
 }
 
 /*
- * A message that takes `alone`, and computation that takes c, beside each other:
+ * A message that takes `alone`, and computation that takes c, at the same time:
  *
  *	computation  |---- c + lost ----|
  *	message      |---- both --------:---- rest ----|
  *
- * Computation has lost what the message cost it while both went on, and the message has made
- * alone - rest of its way meanwhile. Over all sizes sums count, so that long messages decide. The
- * message's time is a delay, until whoever carries it gets a core, and a factor. Kernels of the step
- * are used where there are some, as they share caches and memory with the message.
+ * Computation has lost time to the message while both ran, and the message has made progress of
+ * alone - rest meanwhile. Sums over all sizes are used, so that long messages dominate. The
+ * message's time is a delay, until its carrier gets a core, and a factor. Kernels of the step are
+ * used if there are any, as they share caches and memory with the message.
  */
 static void
 measure_slowdown(
@@ -347,7 +349,7 @@ measure_slowdown(
 	const double arrived = time_under_way(s, g), message = arrived > 0 ? arrived : alone;
 	const double both = message < busy ? message : busy;
 	const double waited = median_of(s, 0, g, end_of) - busy;
-	if (c < alone) /* there is too little to hide all of it */
+	if (c < alone) /* the computation is too short to hide all of it */
 		return;
 	s->alone += alone;
 	s->exposed += waited < alone ? waited : alone;
@@ -407,7 +409,7 @@ write_median(struct messages *s, const char *name, double *v, int n, double unit
 	measure_write_field(s->w, measure_transport(s->w), name, v[n / 2] * unit);
 }
 
-/* What a wait costs that has nothing to wait for. */
+/* The cost of a wait for a message that is complete. */
 static void
 measure_wait(struct messages *s)
 {
@@ -422,7 +424,7 @@ measure_wait(struct messages *s)
 	measure_write_field(w, measure_transport(w), "wait", r.median > 0 ? r.median * 1e-9 : 0);
 }
 
-/* What messages and computation do to each other. */
+/* How messages and computation slow down each other. */
 static void
 write_beside(struct messages *s)
 {

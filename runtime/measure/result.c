@@ -1,4 +1,4 @@
-/* Results of the op profiler: medians, the rule by which measuring stops, and the lines. */
+/* Results of the op profiler: medians, the stopping rule, and the lines. */
 #include "runtime/measure/impl.h"
 #include "runtime/trace/clock.h"
 
@@ -14,8 +14,8 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The interval between the order statistics n/2 -+ 0.98 sqrt(n) holds the median of the
- * distribution with 95 %, whatever the distribution (a sum of n coins). */
+/* The interval between the order statistics n/2 -+ 0.98 sqrt(n) contains the median of the
+ * distribution with a probability of 95 %, whatever the distribution (a binomial argument). */
 static bool
 is_settled(const int64_t *sorted, int64_t n, double median)
 {
@@ -68,7 +68,8 @@ measure_transport(const struct measurer *w)
 	return rt_mpi_started() ? d->mpi : d->threads;
 }
 
-/* Ends a line with the time, and sees to it that it is out. Whoever reads may be gone. */
+/* Ends a line with the time and flushes it; fails if it cannot be written, since the reader may
+ * have exited. */
 static void
 end_line(struct measurer *w)
 {
@@ -92,7 +93,7 @@ write_time(FILE *f)
 	fprintf(f, " time=%s", text);
 }
 
-/* What takes less than the clock can tell has still taken some time. */
+/* A kernel that is shorter than the clock's resolution has still taken some time. */
 static double
 seconds(double ns)
 {
@@ -197,7 +198,7 @@ measure_write_device(struct measurer *w)
 	if (w->world->rank)
 		return;
 	w->s->device->name(name, sizeof name);
-	/* Another device to a profile: its products have other times and results. */
+	/* A different device in a profile: its products have other times and results. */
 	fprintf(w->s->out, "dopt-profile 2\ndevice \"%s%s\" backend \"%s\"", name,
 		w->ctx->rank->options->tf32 ? ", TF32" : "", w->s->m->backend);
 	end_line(w);

@@ -1,6 +1,7 @@
-/* The link between a device and host memory: what a small and a large transfer take in each
- * direction, alone, while all ranks do the same; latency and bandwidth that explain both. Directions
- * are measured one after the other, since a link carries both at once, and their mean counts. */
+/* The link between a device and host memory: the times of a small and a large transfer in each
+ * direction, alone, while all ranks do the same; latency and bandwidth that explain both.
+ * Directions are measured one after the other, since a link carries both at once, and their mean is
+ * used. */
 #include "runtime/measure/impl.h"
 
 enum { SMALL, LARGE, SIZES, DIRECTIONS = 2 };

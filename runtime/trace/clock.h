@@ -5,21 +5,21 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Now. */
+/* The current time. */
 int64_t rt_now_ns(void);
 
-/* That moment as the system wants it. */
+/* A time as a timespec. */
 struct timespec rt_timespec(int64_t at);
 
-/* Sleeps until the clock shows `at`; returns at once if it is past. */
+/* Sleeps until the clock shows `at`; returns at once if that is past. */
 void rt_sleep_until_ns(int64_t at);
 
-/* A thread that sleeps on an idle core runs again so much too late, or later: the core itself must
- * wake (20 to 45 us, measured on a virtual machine). Who must not be late looks at the clock for
- * the rest. */
+/* A thread that sleeps on an idle core may wake this late, or later: the core itself must wake (20
+ * to 45 us, measured on a virtual machine). A thread that must not be late polls the clock for the
+ * rest. */
 #define RT_WAKE_NS 60000
 
-/* Lets this thread's sleeps end when they should and not up to 50 us later (Linux' timer slack). */
+/* Lets this thread's sleeps end on time and not up to 50 us later (Linux' timer slack). */
 void rt_precise_sleep(void);
 
 #endif

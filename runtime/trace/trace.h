@@ -1,19 +1,19 @@
-/* What a rank did when: kernels, waits, collectives and steps, in memory until the end and then a
- * Chrome trace file; docs/traces.md has its fields. Each track is written by one thread at a time.
- * When a track is full its oldest events go. */
+/* A record of a rank's kernels, waits, collectives and steps, kept in memory until the end and then
+ * written as a Chrome trace file; docs/traces.md has its fields. Each track is written by one
+ * thread at a time. When a track is full, its oldest events are dropped. */
 #ifndef RUNTIME_TRACE_H
 #define RUNTIME_TRACE_H
 
 #include "runtime/rt_program.h"
 #include "runtime/status.h"
 
-/* Raised whenever a field of the file changes its meaning: dopt-trace reads no other. */
+/* Raised whenever a field of the file changes its meaning: dopt-trace rejects other versions. */
 #define RT_TRACE_VERSION 1
 
 enum rt_track {
 	RT_TRACK_COMPUTE,
 	RT_TRACK_COMMUNICATION,
-	RT_TRACK_TO_HOST, /* transfers; the last two exist where the program has some */
+	RT_TRACK_TO_HOST, /* transfers; the last two exist only if the program has some */
 	RT_TRACK_TO_DEVICE,
 	RT_TRACKS
 };
@@ -46,31 +46,31 @@ struct rt_trace *rt_trace_new(
 	const struct rt_program *prog, int rank, const int64_t *coord, size_t events);
 void rt_trace_free(struct rt_trace *t);
 
-/* The number of the run that this rank would give, and the one that all have agreed on. */
+/* The run number that this rank proposes, and the one that all have agreed on. */
 int64_t rt_trace_run(const struct rt_trace *t);
 void rt_trace_set_run(struct rt_trace *t, int64_t run);
 
-/* Events from here on are of that training step; what comes behind its end is not recorded. `t` may
+/* Events from now on belong to that training step; events after its end are not recorded. `t` may
  * be NULL. */
 void rt_trace_step(struct rt_trace *t, int64_t step);
 void rt_trace_step_end(struct rt_trace *t, int64_t begin, int64_t end);
 
-/* Is a step being recorded? Not where `t` is NULL. */
+/* Is a step being recorded? False if `t` is NULL. */
 bool rt_trace_active(const struct rt_trace *t);
 
 /* The number of the next collective on the communicator (the axis) of this one. Called once for
- * each, in the order in which they are posted. */
+ * each, in the order of their posts. */
 uint32_t rt_trace_sequence(struct rt_trace *t, int32_t coll);
 
 void rt_trace_add(struct rt_trace *t, enum rt_track track, const struct rt_trace_event *e);
 
-/* Times of a device's own clock may be wrong by that much: the file has the largest. */
+/* Times of a device's own clock may be wrong by this much: the file contains the largest error. */
 void rt_trace_clock_error(struct rt_trace *t, int64_t ns);
 
 /* The processors that the ranks of this machine share. */
 void rt_trace_processors(struct rt_trace *t, int n);
 
-/* Writes DIR/rank-N.json, under another name until it is whole. */
+/* Writes DIR/rank-N.json, atomically (temporary file, then rename). */
 bool rt_trace_write(const struct rt_trace *t, const char *dir, struct rt_status *st);
 
 #endif

@@ -1,5 +1,6 @@
 /* A trace as a file: docs/traces.md. The format is that of Chrome's trace viewer: complete events
- * ("ph":"X") with times in microseconds, process = rank, thread = track (enum rt_track); what is the same for all events stands before them in "otherData". */
+ * ("ph":"X") with times in microseconds, process = rank, thread = track (enum rt_track); fields
+ * that are the same for all events precede them in "otherData". */
 #include "runtime/layout.h"
 #include "runtime/trace/impl.h"
 #include "runtime/data/write_file.h"
@@ -39,7 +40,7 @@ put_us(FILE *out, const char *key, int64_t ns)
 	fprintf(out, "\"%s\":%" PRId64 ".%03d", key, ns / 1000, (int)(ns % 1000));
 }
 
-/* Ranks whose clocks are one and the same: those of one boot of one machine. */
+/* A name shared by ranks whose clocks are the same: those of one boot of one machine. */
 static void
 put_clock(FILE *out, const struct rt_trace *t)
 {
@@ -109,7 +110,7 @@ put_collectives(FILE *out, const struct rt_program *p)
 	fputc(']', out);
 }
 
-/* Of a program that has none, nothing is written. */
+/* Written only if the program has some. */
 static void
 put_transfers(FILE *out, const struct rt_program *p)
 {
@@ -208,7 +209,7 @@ put_transfer_args(FILE *out, const struct rt_trace *t, const struct rt_trace_eve
 	put_us(out, "posted", e->posted);
 }
 
-/* What an event is called in the file, and what it says of itself. */
+/* The name of an event in the file, and its arguments. */
 static const struct {
 	const char *category;
 	void (*args)(FILE *out, const struct rt_trace *t, const struct rt_trace_event *e);

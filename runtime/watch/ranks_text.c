@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What one more run takes at most: " and 2147483646-2147483647", and " ...". */
+/* Longest text of one more run: " and 2147483646-2147483647", and " ...". */
 #define RUN_TEXT 32
-/* Members that are written as "0-2". */
+/* Least members that are written as "0-2". */
 #define SHORTEST_RUN 3
 
-/* The end of the run of members that starts at r: shorter ones are written one by one. */
+/* The end of the run of members that starts at r: shorter runs are written one by one. */
 static int
 run_end(const bool *in, int n, int r)
 {

@@ -1,14 +1,14 @@
-/* Sets of ranks as messages name them: "rank 3", "ranks 0-2 and 7". */
+/* Text for sets of ranks in messages: "rank 3", "ranks 0-2 and 7". */
 #ifndef RUNTIME_WATCH_RANKS_TEXT_H
 #define RUNTIME_WATCH_RANKS_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room for a set in a message; a longer one ends with "...". */
+/* Size of the text of a set; a longer one ends with "...". */
 #define RT_RANKS_TEXT 120
 
-/* Writes the ranks r of 0 .. n-1 with in[r]. Returns how many there are. */
+/* Writes the ranks r of 0 .. n-1 with in[r]. Returns their number. */
 int rt_ranks_text(char text[RT_RANKS_TEXT], const bool *in, int n);
 
 #endif

@@ -1,5 +1,5 @@
-/* Comparing what ranks have: see same.h. Digests go round first; the texts follow only
- * where those differ, so that the usual case costs one small message. */
+/* Compares items between ranks: see same.h. Digests are exchanged first; the texts follow only if
+ * those differ, so that the usual case costs one small message. */
 #include "runtime/watch/same.h"
 #include "runtime/data/digest.h"
 #include "runtime/watch/ranks_text.h"
@@ -7,17 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Values of one thing that are told apart in a message. */
+/* Most values of one item that a message distinguishes. */
 #define VALUES 3
 /* Longest text of one value in a message. */
 #define VALUE_TEXT 200
-/* Of a longer one, what is shown before the first difference. */
+/* Characters of a longer one that are shown before the first difference. */
 #define SHOWN_BEFORE 40
-/* Kept free in a status for how many differences are left out. */
+/* Kept free in a status for the number of differences that are left out. */
 #define REST_TEXT 40
 
-/* What ranks send first: of one size for all versions, so that ranks of different ones understand
- * it. */
+/* The first message of ranks: its size is the same in all versions, so that ranks of different ones
+ * understand it. */
 struct hello {
 	char magic[8];
 	uint64_t digest, bytes;
@@ -37,7 +37,7 @@ rt_fact(struct rt_facts *f, const char *name)
 	return f->out;
 }
 
-/* The text of a thing that a rank has. */
+/* A rank's text of an item. */
 static const char *
 find(const char *bytes, const char *end, const char *name)
 {
@@ -50,7 +50,7 @@ find(const char *bytes, const char *end, const char *name)
 	return "unknown";
 }
 
-/* Appends as far as there is room; false: there was none, and nothing was appended. */
+/* Appends if there is room; false: no room, and nothing was appended. */
 static bool
 append(struct rt_status *st, const char *line)
 {
@@ -61,7 +61,8 @@ append(struct rt_status *st, const char *line)
 	return true;
 }
 
-/* Where texts that are too long for a message are shown from: a little before they differ. */
+/* The start of the excerpt of texts that are too long for a message: a little before they
+ * differ. */
 static size_t
 first_shown(const char *const *said, int n)
 {
@@ -76,8 +77,8 @@ first_shown(const char *const *said, int n)
 	return longest > VALUE_TEXT && same > SHOWN_BEFORE ? same - SHOWN_BEFORE : 0;
 }
 
-/* What the ranks say of one thing, as a line: each value with the ranks that have it. False: they
- * all say the same. */
+/* A line with the values of one item: each with the ranks that have it. False: all ranks have the
+ * same. */
 static bool
 difference(const char *name, const char *const *said, int n, bool *in, char *line, size_t size)
 {
@@ -105,7 +106,7 @@ difference(const char *name, const char *const *said, int n, bool *in, char *lin
 	return true;
 }
 
-/* Names every difference, in rank 0's order. `all` has `each` bytes a rank. */
+/* Lists every difference, in rank 0's order. `all` has `each` bytes per rank. */
 static void
 name_differences(struct rt_world *w, const char *all, const struct hello *hellos, size_t each,
 	const char **said, bool *in, struct rt_status *st)
@@ -126,7 +127,7 @@ name_differences(struct rt_world *w, const char *all, const struct hello *hellos
 		sprintf(st->text + strlen(st->text), "\n  and %d more", left);
 }
 
-/* The texts of all ranks, which are not all the same. */
+/* Compares the texts of all ranks, which are not all the same. */
 static bool
 compare_texts(struct rt_facts *f, struct rt_world *w, const struct hello *hellos,
 	const char *heading, struct rt_status *st)
@@ -151,7 +152,7 @@ compare_texts(struct rt_facts *f, struct rt_world *w, const struct hello *hellos
 	return false;
 }
 
-/* Does every rank greet like this one? Sets whether they are programs of the same make. */
+/* Are the first messages of all ranks equal? *known: all ranks are programs of this version. */
 static bool
 is_same(const struct hello *hellos, int n, bool *known)
 {

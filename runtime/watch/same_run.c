@@ -1,13 +1,13 @@
 /* What is compared, and how each thing is written: one table. Options have a column of their own
  * table that says how far they must agree (runtime/options.c).
  *
- * Files are compared by what is in them, not by name: every machine may have a copy in a place of
- * its own. A file of up to WHOLE_BYTES is read whole, by each rank: at some GB/s that is less than
- * a second, and ranks of one machine share the system's cache of it. Of a longer one SAMPLES
- * pieces of SAMPLE_BYTES are read, the first, the last and others at equal distances, since
- * reading hundreds of GB before the first step would take minutes. Another data set, another order
- * of rows or another number of them shows in nearly every piece; a few rows that were changed in
- * so large a file may not. */
+ * Files are compared by content, not by name: every machine may have a copy in a different place. A
+ * file of up to WHOLE_BYTES is read whole, by each rank: at some GB/s that takes less than a
+ * second, and ranks of one machine share the system's cache of it. For a longer file SAMPLES pieces
+ * of SAMPLE_BYTES are read, the first, the last and others at equal distances, since reading
+ * hundreds of GB before the first step would take minutes. Another data set, another order of rows
+ * or another number of them shows in nearly every piece; a few changed rows in such a large file
+ * may not. */
 #include "runtime/data/digest.h"
 #include "runtime/watch/same.h"
 #include <errno.h>
@@ -36,7 +36,7 @@ digest_text(const char *text, uint64_t h)
 	return text ? rt_digest(text, strlen(text), h) : h;
 }
 
-/* Field by field: what lies between them is not the program's. */
+/* Field by field: the padding between them is not part of the program. */
 #define ADD(h, field) rt_digest(&(field), sizeof(field), h)
 
 static uint64_t
@@ -161,7 +161,7 @@ put_test(FILE *out, const struct subject *s)
 	put_part(out, s, RT_TEST);
 }
 
-/* Adds the bytes of a file from `at` on; fewer if it ends before. */
+/* Adds the bytes of a file from `at` on to the digest; fewer if it ends before. */
 static bool
 digest_piece(int file, int64_t at, char *room, uint64_t *h)
 {
@@ -173,7 +173,7 @@ digest_piece(int file, int64_t at, char *room, uint64_t *h)
 	return n >= 0;
 }
 
-/* A file's size and a digest of what is in it. */
+/* A file's size and a digest of its content. */
 static bool
 digest_file(int file, int64_t *bytes, uint64_t *h)
 {
@@ -191,7 +191,7 @@ digest_file(int file, int64_t *bytes, uint64_t *h)
 	return ok;
 }
 
-/* Ranks of one process read one file, through one cache: nothing to compare. */
+/* Ranks of one process read one file, through one cache: no comparison is needed. */
 static void
 put_file(FILE *out, const char *path)
 {
@@ -273,7 +273,7 @@ put_options(struct rt_facts *f, const struct rt_options *o)
 	}
 }
 
-/* Options that not all ranks could read: who could not, unless all say the same. */
+/* Options that not all ranks could read: which ranks could not, unless all have the same text. */
 static bool
 agree_on_failure(struct rt_world *w, struct rt_status *st)
 {

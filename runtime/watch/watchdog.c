@@ -1,6 +1,6 @@
-/* The thread that looks: see watchdog.h. Times are its own: sums of what passed between
- * looks, as far as it was not itself kept from looking, so that a process that was stopped for an
- * hour and goes on does not take the others for late. */
+/* The watchdog thread: see watchdog.h. Its times are sums of the intervals between checks, except
+ * those in which it was itself delayed, so that a process that was stopped for an hour and
+ * continues does not consider the others late. */
 #include "runtime/watch/watchdog.h"
 #include "runtime/trace/clock.h"
 #include <pthread.h>
@@ -9,22 +9,22 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Looks within the time that a rank may wait, and the time between two: often enough to be exact
- * to a few percent, and never so often that it takes anything from those that compute. */
+/* Checks within the time that a rank may wait, and the interval between two: often enough to be
+ * exact to a few percent, and never so often that it costs computation. */
 #define LOOKS 20
 #define MIN_LOOK_NS 10000000
 #define MAX_LOOK_NS 1000000000
-/* A look may come late by so many times the distance between two before the time counts as lost. */
+/* A check may come late by this many intervals before the time counts as lost. */
 #define LATE_LOOKS 2
-/* A process that has given no sign for this part of the time does not respond. */
+/* A process without a sign of life for this part of the time does not respond. */
 #define QUIET_SHARE 2
-/* From the report until ranks leave, so that the watchdogs of other machines write theirs. */
+/* From the report until ranks exit, so that the watchdogs of other machines write theirs. */
 #define SETTLE_NS 500000000
-/* Then until the watchdog does itself what the ranks' threads should have done. */
+/* After that, until the watchdog itself does what the ranks' threads should have done. */
 #define GRACE_NS 2000000000
-/* And until a signal ends what even MPI_Abort and NCCL could not, in seconds. */
+/* After that, until a signal ends what even MPI_Abort and NCCL could not, in seconds. */
 #define LAST_SECONDS 10
-/* More seconds than a clock in nanoseconds counts are for ever. */
+/* More seconds than a clock in nanoseconds can count mean for ever. */
 #define MAX_SECONDS 9e9
 
 struct rt_watchdog {
@@ -36,12 +36,12 @@ struct rt_watchdog {
 	struct rt_seen *seen;       /* [board->n] */
 	struct rt_watched *watched; /* [board->nown] */
 	pthread_t thread;
-	pthread_mutex_t lock; /* of all below, and of `watched` */
+	pthread_mutex_t lock; /* of all fields below, and of `watched` */
 	pthread_cond_t changed;
 	bool stop;
 };
 
-/* What a rank waits for, with a device's work taken for its own. */
+/* What a rank waits for; for a rank that waits for its device, what the device waits for. */
 static enum rt_wait
 wait_of(const struct rt_activity *p)
 {
@@ -51,7 +51,7 @@ wait_of(const struct rt_activity *p)
 	return RT_GET(p->device) == RT_DEVICE_COMPUTES ? RT_WAIT_NONE : RT_WAIT_COLLECTIVE;
 }
 
-/* Takes over what a rank says; `passed` ns have passed since the last time. */
+/* Updates a rank's entry; `passed` ns have passed since the last time. */
 static void
 look_at(struct rt_seen *s, const struct rt_activity *p, int64_t passed)
 {
@@ -87,8 +87,8 @@ ask_devices(struct rt_watchdog *d)
 }
 
 /* Does a rank wait too long, and not because others are slow? If all ranks are on this board,
- * somebody must have stood still as long as the one that waits, and not for others; or all of them
- * wait. */
+ * another rank must have made no progress for as long as the one that waits, without waiting for
+ * others; or all of them wait. */
 static bool
 is_over(const struct rt_watchdog *d)
 {
@@ -122,7 +122,7 @@ look(struct rt_watchdog *d, int64_t passed)
 	return is_over(d);
 }
 
-/* Says why, once a machine, and ends the job: see watchdog.h. */
+/* Reports the reason, once per machine, and ends the job: see watchdog.h. */
 static void
 end_run(struct rt_watchdog *d)
 {
@@ -145,7 +145,7 @@ end_run(struct rt_watchdog *d)
 	rt_abort(d->world, RT_EXIT_RUN);
 }
 
-/* Sleeps until the next look; false: it is to stop. The lock is held. */
+/* Sleeps until the next check; false: the watchdog must stop. The lock is held. */
 static bool
 sleep_until_look(struct rt_watchdog *d, int64_t at)
 {
@@ -185,7 +185,7 @@ rt_watchdog_watch(struct rt_watchdog *d, int rank, struct rt_watched w)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* With all signals blocked: they are for the threads that compute. */
+/* With all signals blocked: the computing threads handle them. */
 static bool
 start_thread(struct rt_watchdog *d)
 {

@@ -1,4 +1,4 @@
-/* What a watchdog says when it ends a run: first the ranks that others wait for, then those that
+/* The report of a watchdog that ends a run: first the ranks that others wait for, then those that
  * wait. One write, so that the reports of several machines do not mix. */
 #include "runtime/layout.h"
 #include "runtime/watch/ranks_text.h"
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Ranks of each sort that are described one by one. */
+/* Ranks of each sort that are described individually. */
 #define MOST 8
 
 struct report {
@@ -17,10 +17,10 @@ struct report {
 	int n, nranks;
 	double seconds;
 	const struct rt_seen **of; /* [nranks]: NULL for a rank on another machine */
-	bool *in;                  /* [nranks]: a set to write */
+	bool *in;                  /* [nranks]: scratch for a set to write */
 };
 
-/* Where a rank is; a step has its number as the program prints it. */
+/* The position of a rank; a step has the number that the program prints. */
 static const struct {
 	const char *text;
 	bool has_step;
@@ -59,7 +59,7 @@ has_collective(const struct report *r, const struct rt_seen *s)
 	return s->collectives && s->coll >= 0 && s->coll < r->prog->ncolls;
 }
 
-/* Has this rank not begun what s waits for? */
+/* Has this rank not begun the operation that s waits for? */
 static bool
 is_behind(const struct rt_seen *other, const struct rt_seen *s)
 {
@@ -68,7 +68,7 @@ is_behind(const struct rt_seen *other, const struct rt_seen *s)
 	return (int32_t)lead > 0;
 }
 
-/* Do these two take part in what s waits for? */
+/* Do these two take part in the operation that s waits for? */
 static bool
 is_partner(const struct report *r, const struct rt_seen *s, int rank)
 {
@@ -80,16 +80,16 @@ is_partner(const struct report *r, const struct rt_seen *s, int rank)
 	return rank != s->rank && rank - its * stride == s->rank - mine * stride;
 }
 
-/* Ranks that s may wait for, those that explain it best first. */
+/* Ranks that s may wait for, the best explanation first. */
 enum pick {
-	BEHIND,    /* they have not begun what s is in */
+	BEHIND,    /* they have not begun the operation of s */
 	STANDING,  /* they are in it, and do not respond, or do not wait */
-	NOTED,     /* the one whose part of it has not come */
-	ELSEWHERE, /* what they do is not known here */
+	NOTED,     /* the rank whose part has not arrived */
+	ELSEWHERE, /* their state is not known here */
 	ANY
 };
 
-/* Picks them into r->in; how many they are. */
+/* Selects them into r->in; returns their number. */
 
 static int
 pick(const struct report *r, const struct rt_seen *s, enum pick what)
@@ -112,7 +112,7 @@ pick(const struct report *r, const struct rt_seen *s, enum pick what)
 	return count;
 }
 
-/* Whom a rank waits for, as exactly as it is known. */
+/* The ranks that a rank waits for, as exactly as they are known. */
 static void
 put_missing(const struct report *r, const struct rt_seen *s)
 {
@@ -158,7 +158,7 @@ put_standing(const struct report *r, const struct rt_seen *s)
 	fputc('\n', r->out);
 }
 
-/* All ranks of one sort, the first of them one by one. */
+/* All ranks of one sort, the first of them individually. */
 static void
 put_sort(const struct report *r, bool waiting)
 {

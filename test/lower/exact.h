@@ -1,6 +1,7 @@
 /*
- * Ops on given values against correctly rounded results (MPFR), in a program and in the interpreter, with subnormal
- * numbers and with zeros instead of them. A test of such ops has a table of cases.
+ * Ops on given values compared with correctly rounded results (MPFR), in a program and in the
+ * interpreter, with subnormal numbers and with zeros instead of them. A test of such ops has a
+ * table of cases.
  */
 #ifndef TEST_LOWER_EXACT_H
 #define TEST_LOWER_EXACT_H
@@ -14,10 +15,10 @@
 enum {
 	EXACT_VALUES = 2048, /* of each operand and type */
 	EXACT_BITS =
-		200, /* of results that are taken for exact: those of an f64 and as many of rest */
+		200, /* bits of results that count as exact: those of an f64 and as many more */
 };
 
-/* The exact result for elements i of operands x and y; NaN where it is one. */
+/* The exact result for elements i of operands x and y; NaN if it is one. */
 typedef void (*exact_value)(mpfr_t r, const double *x, const double *y, int i);
 
 struct exact_case {
@@ -25,17 +26,17 @@ struct exact_case {
 	const char
 		*text; /* ops that make %r of %x and %y, EXACT_VALUES elements; N is their number */
 	exact_value value;
-	/* Results less than this many times the least normal number come of a subnormal factor: their last
-	 * place is that of such a number times this. */
+	/* Results below this many times the smallest normal number come from a subnormal factor:
+	 * their last place is that of such a number times this. */
 	double subnormal_factor;
-	bool moves_bits; /* subnormal numbers stay what they are */
+	bool moves_bits; /* subnormal numbers are preserved */
 };
 
 /* Significant bits, least exponent of a normal number (0.5 <= m < 1), largest number. */
 static const struct exact_format {
 	int bits, least;
 	double largest;
-	bool flushed; /* smaller ones count as 0, but in programs that compute with them */
+	bool flushed; /* smaller ones count as 0, except in programs that compute with them */
 } exact_format[] = {[IR_f64] = {53, -1021, 0x1.fffffffffffffp1023, true},
 	[IR_f32] = {24, -125, 0x1.fffffep127, true},
 	[IR_f16] = {11, -13, 65504, false},
@@ -43,7 +44,7 @@ static const struct exact_format {
 
 static const enum ir_dtype exact_types[] = {IR_f64, IR_f32, IR_f16, IR_bf16};
 
-/* v as type t has it: of wide types what is nearest to a double. */
+/* v rounded to type t: of wide types the nearest double. */
 static inline double
 exact_rounded(enum ir_dtype t, double v)
 {
@@ -55,7 +56,7 @@ exact_rounded(enum ir_dtype t, double v)
 	}
 }
 
-/* Element i of operand `which` in type t: usual sizes, all bit patterns, what is special. */
+/* Element i of operand `which` in type t: usual sizes, all bit patterns, special values. */
 static inline double
 exact_element(enum ir_dtype t, int which, int i)
 {
@@ -75,7 +76,7 @@ exact_element(enum ir_dtype t, int which, int i)
 	}
 }
 
-/* What arithmetic of type t takes a value as. */
+/* The value that arithmetic of type t reads. */
 static inline double
 exact_taken(enum ir_dtype t, double v, bool keeps)
 {
@@ -95,12 +96,12 @@ exact_unit(enum ir_dtype t, double v)
 				exact_format[t].bits);
 }
 
-/* Is `have` what case c may give for the exact result? Sets *units: the error in those of the case. */
+/* May case c give `have` for the exact result? Sets *units: the error in units of the case. */
 static inline bool
 exact_agrees(const struct exact_case *c, enum ir_dtype t, mpfr_t exact, double operand, double have,
 	bool keeps, double *units)
 {
-	/* Of an op that sums, which has none: here of two products. */
+	/* For an op that sums and is given one product: here a sum of two products. */
 	static const struct op_error products = {true, ERROR_OF_RESULT, 1.5, 1.5};
 	const struct op_error stated = op_error(c->op), e = stated.stated ? stated : products;
 	const struct exact_format *f = &exact_format[t];
@@ -222,8 +223,8 @@ exact_interpreter(struct batch *b, struct ir_module *m, bool keeps)
 	return it;
 }
 
-/* The elements of one case and type, of the program and of the interpreter. Says where the first one is
- * that is wrong; is any? */
+/* Compares the elements of one case and type, of the program and of the interpreter. Reports the
+ * first wrong one; returns whether there is one. */
 static inline bool
 exact_differs(const struct exact_case *c, enum ir_dtype t, const struct rt_st_tensor *program,
 	const struct tensor *interp, bool keeps)
@@ -264,7 +265,8 @@ exact_differs(const struct exact_case *c, enum ir_dtype t, const struct rt_st_te
 	return false;
 }
 
-/* All cases, in all types of floats, where subnormal numbers are kept or count as 0. Returns how many differ. */
+/* All cases, in all types of floats, with subnormal numbers kept or counting as 0. Returns the
+ * number of failures. */
 static inline int
 exact_run(struct batch *b, const struct exact_case *c, int n, const char *values, bool keeps)
 {

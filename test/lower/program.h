@@ -1,7 +1,7 @@
 /*
  * Programs of many modules in one compile: each module becomes sources with an entry of its own,
- * all are one translation unit or a few, linked as a library, loaded, and run with rt_main in a
- * child process. What a program dumps and saves is compared with the interpreter.
+ * all in one translation unit or a few, linked as a library, loaded, and run with rt_main in a
+ * child process. The values that a program dumps and saves are compared with the interpreter.
  */
 #ifndef TEST_LOWER_PROGRAM_H
 #define TEST_LOWER_PROGRAM_H
@@ -29,18 +29,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Tests of another target include the test of the host behind a definition of this: lower/cuda/. */
+/* Tests of another target include the test of the host after a definition of this: lower/cuda/. */
 #ifndef BATCH_TARGET
 #define BATCH_TARGET LOWER_HOST
 #endif
 
 enum {
 	PROGRAM_SECONDS =
-		60, /* a program of a test runs for milliseconds; a deadlock would run for ever */
-	PROGRAM_FILES = 2,  /* translation units of a batch: a compiler each, on two cores */
-	BATCH_DEVICES = 16, /* a pass may ask for hundreds, which no test machine runs as threads */
-	BATCH_PROCESSES =
-		4, /* ranks under mpirun, which take a second to start where there are two cores */
+		60, /* a program of a test runs for milliseconds; a deadlock would last for ever */
+	PROGRAM_FILES = 2,   /* translation units of a batch: one compiler each, on two cores */
+	BATCH_DEVICES = 16,  /* a pass may ask for hundreds, too many threads for a test machine */
+	BATCH_PROCESSES = 4, /* ranks under mpirun, which take a second to start on two cores */
 };
 
 struct program {
@@ -52,12 +51,12 @@ struct batch {
 	char *folder;
 	struct ir_context *ctx;
 	struct program *program;
-	int n, steps;  /* programs; steps of each: 3, so that states and params move on */
+	int n, steps;  /* programs; steps of each: 3, so that states and params change */
 	char *message; /* the last error, "" before one */
 	void *library;
-	const char *
-		launch; /* a program that is run as `LAUNCH -rank LIBRARY PROGRAM [option ...]` by mpirun; NULL: ranks
-			     * are threads of a child of this process */
+	const char
+		*launch; /* mpirun runs `LAUNCH -rank LIBRARY PROGRAM [option ...]`; NULL: ranks are
+			 * threads of a child of this process */
 };
 
 static inline void
@@ -95,7 +94,7 @@ module_of(struct batch *b, const char *what, const char *text)
 	return m;
 }
 
-/* Adds a module; its sources are written at once. False, with b->message, where it cannot be
+/* Adds a module; its sources are written at once. False, with b->message, if it cannot be
  * lowered. */
 static inline bool
 batch_try_module(struct batch *b, const char *what, struct ir_module *m)
@@ -154,7 +153,7 @@ write_unit(struct batch *b, int first)
 	fclose(f);
 }
 
-/* Are programs compiled with sanitizers, which makes compilers take many times as long? */
+/* Are programs compiled with sanitizers, which makes compilers many times slower? */
 static inline bool
 is_sanitized(void)
 {
@@ -164,7 +163,7 @@ is_sanitized(void)
 	return sanitized;
 }
 
-/* Compiles and loads all programs. False: the compiler fails, which is on stderr. */
+/* Compiles and loads all programs. False: the compiler failed; its messages are on stderr. */
 static inline bool
 batch_try_build(struct batch *b, const char *level)
 {
@@ -194,8 +193,8 @@ batch_try_build(struct batch *b, const char *level)
 	return true;
 }
 
-/* Does the output of a program say that it has allocated what was predicted? Of nothing it says
- * nothing. */
+/* Does the output of a program say that it has allocated what was predicted? A prediction of 0
+ * prints nothing. */
 static inline void
 check_memory(const char *path, const struct rt_program *p)
 {
@@ -253,8 +252,8 @@ start_processes(const struct batch *b, int i, int argc, char **argv)
 	execvp(*command, command);
 }
 
-/* Runs program i in a child process with the outputs of the last step dumped, and a further option.
- * Returns its status, 0 where all went well. */
+/* Runs program i in a child process that dumps the outputs of the last step, with a further option.
+ * Returns its status, 0 on success. */
 static inline int
 run_with(struct batch *b, int i, const char *dump, const char *option, const char *file)
 {
@@ -286,7 +285,7 @@ run_with(struct batch *b, int i, const char *dump, const char *option, const cha
 	return status;
 }
 
-/* Its dump and its params are in files behind. */
+/* Afterwards its dump and its params are in files. */
 static inline int
 run_program(struct batch *b, int i, const char *dump, const char *save)
 {
@@ -326,7 +325,7 @@ element(const struct rt_st_tensor *t, enum ir_dtype type, int64_t i)
 	}
 }
 
-/* A tensor of a file as the interpreter has them. */
+/* A tensor of a file in the interpreter's representation. */
 static inline struct tensor *
 from_file(const void *owner, const struct rt_st_tensor *t, const struct tensor *like)
 {
@@ -341,11 +340,12 @@ from_file(const void *owner, const struct rt_st_tensor *t, const struct tensor *
 	return r;
 }
 
-/* Sums in another order, polynomials of another degree: what a program may differ by, over the
- * interpreter's own. */
+/* The differences due to another order of sums and polynomials of another degree that a program may
+ * have in addition to the interpreter's own. */
 #define PROGRAM_TOLERANCE 8
 
-/* The narrowest floats in the module: a rounding of theirs shows in all that is computed from it. */
+/* The narrowest floats in the module: their rounding affects everything that is computed from
+ * them. */
 static inline enum ir_dtype
 narrowest_float(const struct ir_module *m)
 {
@@ -366,25 +366,25 @@ tolerance_of(const struct ir_module *m)
 	return tensor_tolerance(narrowest_float(m), false) * PROGRAM_TOLERANCE;
 }
 
-/* So many times a step is computed from other values, where the first comparison fails. */
+/* Number of times that a step is computed from perturbed values, if the first comparison fails. */
 #define SHAKEN 6
-/* In roundings of the narrowest type: a param's own, and those of some ops behind it. */
+/* In roundings of the narrowest type: a param's own, and those of some ops that follow it. */
 #define SHAKEN_BY 4
 
-/* What a program computes, as the interpreter sees it. */
+/* The results of a program according to the interpreter. */
 struct reference {
 	struct interp *it;   /* in the element types of the module */
-	struct interp *fine; /* in double precision: what it differs by is rounding */
-	struct interp *laid; /* as `it`, by layout; NULL: not asked for, or one place */
+	struct interp *fine; /* in double precision: its difference from `it` is rounding */
+	struct interp *laid; /* as `it`, by layout; NULL: not requested, or one place */
 	struct interp *shaken
-		[SHAKEN]; /* as `it`, from params that are off by some roundings; NULL: not asked
-					* for. What they differ by is what rounding may make. */
+		[SHAKEN]; /* as `it`, from params perturbed by some roundings; NULL: not requested.
+			   * Their differences are what rounding may cause. */
 };
 
 /* A tensor of an interpreter by its name: interp_output or interp_persistent. */
 typedef const struct tensor *(*tensor_named)(const struct interp *, const char *);
 
-/* The most that any element differs by. */
+/* The largest difference of an element. */
 static inline double
 most_off(const struct tensor *want, const struct tensor *other)
 {
@@ -398,7 +398,7 @@ most_off(const struct tensor *want, const struct tensor *other)
 	return most;
 }
 
-/* The most that the interpreter's own rounding has made of an element. */
+/* The largest rounding error of the interpreter in an element. */
 static inline double
 rounding_of(const struct reference *r, tensor_named find, const char *name)
 {
@@ -411,9 +411,10 @@ rounding_of(const struct reference *r, tensor_named find, const char *name)
 }
 
 /*
- * Params and states by a few roundings off, up or down at random: relative to each element, `unit`. What a
- * step makes of that shows how much it makes of roundings in other places: an optimizer that divides by the
- * size of the gradient takes a whole step for a gradient that is nothing but rounding.
+ * Perturbs params and states by a few roundings, up or down at random: relative to each element,
+ * `unit`. The effect on a step shows how much it magnifies roundings in other places: an optimizer
+ * that divides by the size of the gradient takes a whole step for a gradient that is only rounding
+ * error.
  */
 static inline void
 shake(struct interp *it, double unit, uint64_t seed)
@@ -432,8 +433,9 @@ shake(struct interp *it, double unit, uint64_t seed)
 }
 
 /*
- * Of an element: `tolerance` relative to the largest, and a multiple of what the interpreter's own
- * rounding made of it. A chain of ops and a long sum that make much of a rounding do so here, too.
+ * The tolerance of an element: `tolerance` relative to the largest, plus a multiple of the
+ * interpreter's own rounding error. A chain of ops or a long sum that magnifies a rounding does so
+ * here, too.
  */
 static inline double
 allowed_error(const struct tensor *want, double rounding, double tolerance)
@@ -462,8 +464,8 @@ is_from_narrow(const struct ir_value *v)
 	return any;
 }
 
-/* For test/gpu/compare, which has no interpreter: what its rounding has made of each tensor of
- * program i, in addition to its dump and its params. */
+/* For test/gpu/compare, which has no interpreter: writes the interpreter's rounding error of each
+ * tensor of program i, in addition to its dump and its params. */
 static inline void
 keep_roundings(const struct batch *b, int i, const struct reference *r)
 {
@@ -482,8 +484,8 @@ keep_roundings(const struct batch *b, int i, const struct reference *r)
 }
 
 /*
- * The first zero whose sign is another one; -1: none. Where the interpreter's own rounding makes
- * the zero, or its sign, the sign may go by the order of sums as well, and is not compared.
+ * The first zero with a different sign; -1: none. If the interpreter's own rounding determines the
+ * zero, or its sign, the sign may depend on the order of sums as well, and is not compared.
  */
 static inline int64_t
 wrong_sign(const struct tensor *want, const struct tensor *fine, const struct tensor *have)
@@ -500,9 +502,9 @@ wrong_sign(const struct tensor *want, const struct tensor *fine, const struct te
 }
 
 /*
- * What has overflowed a narrow type and become NaN has an unbounded rounding error: whether an infinite
- * element meets the zeros of a padding, and in which order it is added to others, is up to the library. Such elements of
- * `have` become those of `want`.
+ * A value that has overflowed a narrow type and become NaN has an unbounded rounding error: whether
+ * an infinite element meets the zeros of a padding, and in which order it is added to others,
+ * depends on the library. Such elements of `have` are replaced by those of `want`.
  */
 static inline void
 excuse_overflows(const struct tensor *want, const struct tensor *fine, struct tensor *have)
@@ -514,7 +516,7 @@ excuse_overflows(const struct tensor *want, const struct tensor *fine, struct te
 			have->data[i] = want->data[i];
 }
 
-/* NULL where they agree, else what differs. */
+/* NULL if they agree, else the difference. */
 static inline const char *
 difference_from_file(const char *name, const struct rt_st_file *f, const struct reference *r,
 	tensor_named find, double tolerance)
@@ -574,7 +576,7 @@ difference_of_params(
 	return wrong;
 }
 
-/* How a program ended that did not end well. */
+/* Describes how a failed program ended. */
 static inline const char *
 ending(const struct batch *b, int status)
 {
@@ -586,7 +588,7 @@ ending(const struct batch *b, int status)
 		strsignal(WTERMSIG(status)));
 }
 
-/* What the files of a run have and the interpreter has not; NULL where they agree. */
+/* The differences between the files of a run and the interpreter; NULL if they agree. */
 static inline const char *
 difference_of_files(const struct batch *b, const struct reference *r, const char *dump,
 	const char *save, double tolerance)
@@ -606,8 +608,8 @@ run_interpreter(struct interp *it, int steps)
 	return it != NULL;
 }
 
-/* Runs what `r` lacks: the same steps by layout, and from values that are off by some roundings of the module's narrowest
- * type. */
+/* Runs the missing interpreters of `r`: the same steps by layout, and from values perturbed by some
+ * roundings of the module's narrowest type. */
 static inline bool
 run_shaken(struct batch *b, int i, struct reference *r)
 {
@@ -630,9 +632,10 @@ run_shaken(struct batch *b, int i, struct reference *r)
 }
 
 /*
- * As difference_of_files; where they differ from the meaning of a step in narrow floats, from what it computes by layout,
- * in all that it gives. By meaning a sum is rounded, by layout each of its terms, so that one of them may overflow where
- * the other does not: a gradient, and with it whether an optimizer with a dynamic loss scale leaves the step out.
+ * As difference_of_files; if the files differ from the step by meaning in narrow floats, compares
+ * all of them with the step by layout. By meaning a sum is rounded, by layout each of its terms, so
+ * that one of them may overflow when the other does not: a gradient, and with it whether an
+ * optimizer with a dynamic loss scale skips the step.
  */
 static inline const char *
 difference_by_layout(
@@ -649,8 +652,8 @@ difference_by_layout(
 }
 
 /*
- * Runs program i and the interpreter, by meaning, on the same random inputs, and compares all they
- * give. Returns NULL where all agrees, else what is wrong.
+ * Runs program i and the interpreter, by meaning, on the same random inputs, and compares all their
+ * results. Returns NULL if all agree, else the difference.
  */
 static inline const char *
 program_difference(struct batch *b, int i)
@@ -683,8 +686,8 @@ program_difference(struct batch *b, int i)
 	return wrong;
 }
 
-/* Removes the files of the batch and the batch; or moves them to the folder BATCH_KEEP, and where
- * that is there to one with more underlines, for machines that test/gpu/run is for. */
+/* Removes the batch and its files; or moves them to the folder BATCH_KEEP, with underscores
+ * appended if that exists, for machines that test/gpu/run is for. */
 static inline void
 batch_end(struct batch *b)
 {
@@ -693,7 +696,7 @@ batch_end(struct batch *b)
 	char *command = talloc_asprintf(b, "rm -rf %s", b->folder);
 	if (getenv("BATCH_KEEP")) {
 		FILE *names = fopen(talloc_asprintf(b, "%s/names", b->folder), "w");
-		for (int i = 0; names && i < b->n; i++) { /* a line each */
+		for (int i = 0; names && i < b->n; i++) { /* one line each */
 			for (const char *c = b->program[i].what; *c; c++)
 				fputc(*c == '\n' ? ' ' : *c, names);
 			fputc('\n', names);
@@ -710,8 +713,8 @@ batch_end(struct batch *b)
 	talloc_free(b);
 }
 
-/* All of it: compiles, runs, compares. -O1: it is about values; the same loops are vectorized at
- * -O3 elsewhere. */
+/* Compiles, runs and compares everything. -O1, since only values are tested; the same loops are
+ * vectorized at -O3 elsewhere. */
 static inline void
 batch_check(struct batch *b, const char *level)
 {

@@ -1,15 +1,15 @@
 /*
- * agree [-emit | -mpi] FILE...: compiles the modules in the files as programs, all at once, runs each on as
- * many ranks as its mesh has devices, if these are few, and prints a line for each that is refused, or whose results
- * are not those of the interpreter; and how many ran. Ranks are threads; with -mpi they are processes of mpirun, and
- * programs for one device are not run. With -emit the sources are written, which proves that they have
- * no races (lower/plan/check.h), and neither compiled nor run. Exit status 0: all agree; 1: some do
- * not.
+ * agree [-emit | -mpi] FILE...: compiles the modules in the files as programs, all at once, runs
+ * each on as many ranks as its mesh has devices, if these are few, and prints a line for each that
+ * is refused, or whose results differ from the interpreter's; then the number that ran. Ranks are
+ * threads; with -mpi they are processes of mpirun, and programs for one device are not run. With
+ * -emit the sources are written, which proves that they have no races (lower/plan/check.h), and
+ * neither compiled nor run. Exit status 0: all agree; 1: some do not.
  */
 #include "test/file.h"
 #include "test/lower/program.h"
 
-/* The sources of those for more devices are written with -emit alone. */
+/* The sources of programs for more devices are written only with -emit. */
 static bool
 is_run(const struct batch *b, const struct ir_module *m)
 {

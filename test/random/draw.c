@@ -1,7 +1,7 @@
 /*
- * draw FIRST COUNT FOLDER [sharded]: for each seed from FIRST on FOLDER gets SEED.dir, a random program, and
- * SEED.pipeline, a random pipeline, which need not fit each other. What pipelines.py tries. With `sharded`, pipelines
- * of sharded training, and no programs.
+ * draw FIRST COUNT FOLDER [sharded]: for each seed from FIRST on, writes to FOLDER SEED.dir, a
+ * random program, and SEED.pipeline, a random pipeline, which need not fit each other. Input of
+ * pipelines.py. With `sharded`, pipelines of sharded training, and no programs.
  */
 #include "test/random/check.h"
 

@@ -1,7 +1,8 @@
 /*
- * Random sets of ops of random programs: what fuse_check lets be one kernel verifies as a fuse,
- * means what the ops did, is compiled, and computes what the interpreter says; taken apart again it
- * means the same. test/lower/cuda/random_fuse_test.c is the same for kernels of the cuda target.
+ * Random sets of ops of random programs: a set that fuse_check accepts as one kernel verifies as a
+ * fuse, means the same as the ops, is compiled, and computes the interpreter's results; split into
+ * ops again it means the same. test/lower/cuda/random_fuse_test.c is the same for kernels of the
+ * cuda target.
  */
 #include "ir/numbering.h"
 #include "ir/ops/alike.h"
@@ -12,7 +13,7 @@
 
 enum {
 	COUNT = 400,
-	SANITIZED_COUNT = 20, /* compilers take many times as long there */
+	SANITIZED_COUNT = 20, /* compilers are many times slower there */
 	STEPS = 30,
 	AT_ONCE = 50,
 	SETS = 6,     /* drawn in each program, one after the other */
@@ -36,7 +37,7 @@ struct draw {
 	struct ir_numbering *ops;
 	struct ir_op **op; /* by number */
 	uint32_t nops;
-	bool *behind; /* by number: reads from the set, through others too, and is not in it */
+	bool *behind; /* by number: reads from the set, perhaps indirectly, and is not in it */
 	struct fuse_table *table;
 	uint32_t set[MOST_OPS], n; /* ascending */
 };
@@ -57,8 +58,8 @@ has(const struct draw *d, uint32_t op)
 	return false;
 }
 
-/* Marks ops outside of the set that read from it, through others too; false: one goes back into it.
- */
+/* Marks ops outside of the set that read from it, perhaps indirectly; false: one of them is read by
+ * the set. */
 static bool
 mark_behind(struct draw *d)
 {
@@ -115,7 +116,8 @@ draw_set(struct draw *d)
 	}
 }
 
-/* The set becomes a fuse where its last op stands; what reads from it goes behind. */
+/* Replaces the set by a fuse at the position of its last op; ops that read from it move after the
+ * fuse. */
 static void
 fuse_set(struct draw *d, struct ir_module *m)
 {
@@ -146,7 +148,7 @@ fuse_set(struct draw *d, struct ir_module *m)
 		ir_op_erase(op[i]);
 }
 
-/* Fuses random sets of m; returns how many. */
+/* Fuses random sets of m; returns their number. */
 static int
 fuse_some(struct trial *t, struct ir_module *m, uint64_t seed)
 {
@@ -176,7 +178,7 @@ undo_all(struct ir_module *m)
 			assert_true(fuse_undo(m, op) > 0);
 }
 
-/* The fused program, or NULL: it is wrong, and t->text says how. */
+/* The fused program, or NULL: it is wrong, as described in t->text. */
 static struct ir_module *
 fused(struct trial *t, uint64_t seed, int *made)
 {

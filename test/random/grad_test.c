@@ -1,7 +1,8 @@
 /*
- * grad of random programs against central finite differences, in double precision: along a random
- * direction of all params at once the loss changes by the sum of gradient times direction. Programs
- * are smooth where a param reaches: shared_rows.c keeps ops with kinks away from it.
+ * grad of random programs compared with central finite differences, in double precision: along a
+ * random direction of all params at once the loss changes by the sum of gradient times direction.
+ * Programs are smooth in everything that depends on a param: shared_rows.c does not apply ops with
+ * kinks there.
  */
 #include "ir/interp/interp.h"
 #include "runtime/kernel/rng.h"
@@ -16,10 +17,11 @@ enum {
 	STEPS = 25,
 };
 
-/* The step of the difference quotient: what is left out is of order h^2, rounding of 1e-16 / h. */
+/* The step of the difference quotient: its truncation error is of order h^2, its rounding error of
+ * 1e-16 / h. */
 static const double difference_step = 1e-4;
-/* Allowed error relative to the loss and its slope. Two quotients that differ by a tenth of it say
- * that the loss bends too much for either to be the slope. */
+/* Allowed error relative to the loss and its slope. If two quotients differ by a tenth of it, the
+ * loss bends too much for either to be the slope. */
 static const double tolerance = 1e-6;
 
 static void
@@ -30,7 +32,7 @@ options(uint64_t seed, struct random_options *o)
 	o->loss = true;
 }
 
-/* A value and where it goes. */
+/* A param: its value and its direction. */
 struct direction {
 	const char *name;
 	struct tensor *at, *way;
@@ -42,7 +44,7 @@ signed_random(uint64_t *random)
 	return (double)(rt_mix64(++*random) >> 11) * 0x1p-52 - 1;
 }
 
-/* Directions of all params that are floats; returns how many. */
+/* Directions of all params that are floats; returns their number. */
 static int
 directions(const void *owner, struct interp *it, uint64_t seed, struct direction **out)
 {
@@ -63,7 +65,7 @@ directions(const void *owner, struct interp *it, uint64_t seed, struct direction
 	return n;
 }
 
-/* The loss so far along the directions; NAN where it cannot be had. */
+/* The loss at a distance along the directions; NAN if it cannot be computed. */
 static double
 loss_at(struct interp *it, const struct direction *d, int n, double far)
 {
@@ -85,7 +87,7 @@ quotient(struct interp *it, const struct direction *d, int n, double h)
 	return (loss_at(it, d, n, h) - loss_at(it, d, n, -h)) / (2 * h);
 }
 
-/* The sum of gradient times direction over what has a gradient; NAN where a gradient has another
+/* The sum of gradient times direction over params with a gradient; NAN if a gradient has another
  * shape than its param. */
 static double
 slope(const void *owner, const struct interp *grad, const struct direction *d, int n)
@@ -102,7 +104,7 @@ slope(const void *owner, const struct interp *grad, const struct direction *d, i
 	return sum;
 }
 
-/* Without the ops whose gradient is meant to be another. */
+/* Without the ops whose gradient differs from the slope on purpose. */
 static struct ir_module *
 without_stops(struct trial *t, const struct ir_module *m)
 {
@@ -115,7 +117,7 @@ without_stops(struct trial *t, const struct ir_module *m)
 	return r;
 }
 
-/* Has the program ops like cbrt, whose slope is infinite somewhere? */
+/* Does the program have ops like cbrt, whose slope is infinite at some point? */
 static bool
 has_poles(const struct trial *t, const struct ir_module *m)
 {
@@ -146,7 +148,7 @@ check_gradient(struct trial *t, const struct ir_module *made, uint64_t seed)
 		fabs(is - finer) <= tolerance * scale)
 		return true;
 	if (!isfinite(is) && has_poles(t, m))
-		return true; /* and a program can meet one: acos(cos(0)) */
+		return true; /* and a program can hit one: acos(cos(0)) */
 	t->text = talloc_asprintf_append(
 		t->text, "the slope is %.12g, the quotient %.12g\n", is, finer);
 	return false;

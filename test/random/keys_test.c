@@ -1,6 +1,6 @@
 /*
  * Keys of a profile: ops with one key have one kernel, up to names, so that a time that was
- * measured for one holds for the other; and what does not change the kernel does not change the
+ * measured for one holds for the other; and changes that do not affect the kernel do not affect the
  * key: names, positions, the order of the operands of a fuse and of attributes.
  */
 #include "ir/base/mix.h"
@@ -22,7 +22,7 @@
 
 enum {
 	COUNT = 600,  /* programs: some thousand kernels, most keys several times */
-	ENOUGH = 500, /* kernels: of so many some share a key */
+	ENOUGH = 500, /* of this many kernels some share a key */
 	STEPS = 20,
 	NAMES = 4096, /* identifiers with a number in one kernel */
 };
@@ -35,9 +35,9 @@ struct entry {
 struct table {
 	struct entry *entry; /* talloc array */
 	int n;
-	int made;          /* fuses of those that were asked about before they were there */
-	int banded;        /* kernels with a product that leaves something out */
-	int alike, unlike; /* ops that are like one before; and yet have another kernel, or key */
+	int made;          /* fuses that were asked about before they were created */
+	int banded;        /* kernels with a product that is restricted to a band */
+	int alike, unlike; /* ops like a previous one; those with another kernel or key */
 };
 
 /* The number of a name, counted from its first use on. */
@@ -52,7 +52,7 @@ number_of(char (*names)[16], int *n, const char *name)
 	return (*n)++;
 }
 
-/* Is p at the seed of a random number? Seeds are part of the code and change no time. */
+/* Is p at the seed of a random number? Seeds are part of the code and do not affect its time. */
 static size_t
 seed_at(const char *p, const char *begin)
 {
@@ -65,7 +65,7 @@ seed_at(const char *p, const char *begin)
 	return 0;
 }
 
-/* The body of the kernel with names such as v12 numbered anew, in the order of their use. */
+/* The body of the kernel with names such as v12 renumbered in the order of their use. */
 static char *
 normalized(const void *owner, const char *source)
 {
@@ -121,7 +121,7 @@ add_kernels(struct table *t, uint64_t seed, struct ir_module *m)
 			continue;
 		char *key = cost_kernel_key(t, m, op, p->bands),
 		     *code = code_of(t, m, op, p->bands);
-		if (!code || !key) /* a constant that must lie in memory costs nothing */
+		if (!code || !key) /* a constant that must be in memory costs nothing */
 			continue;
 		t->entry = talloc_realloc(t, t->entry, struct entry, t->n + 1);
 		t->entry[t->n++] = (struct entry){key, code, seed};
@@ -203,7 +203,7 @@ random_kernels(void)
 
 enum { MASKED = 150 /* programs of a few products */ };
 
-/* One of the texts, by some bits of the seed that nothing else takes. */
+/* One of the texts, chosen by bits of the seed that are not used otherwise. */
 static const char *
 drawn(uint64_t *seed, const char *const *text, uint64_t n)
 {
@@ -263,8 +263,8 @@ is_yielded(const struct ir_op *fuse, const struct ir_value *v)
 	return false;
 }
 
-/* A kernel of these ops of the module that a fuse of another was made of: the key that it has before
- * it is in its place. */
+/* A kernel of these ops of the module from which a fuse of another module was made: the key that it
+ * has before it is inserted. */
 static char *
 key_before(const void *owner, struct ir_module *apart, const struct ir_op *fuse)
 {
@@ -287,7 +287,7 @@ key_before(const void *owner, struct ir_module *apart, const struct ir_op *fuse)
 	return key;
 }
 
-/* Searches ask for kernels that they have not made yet. */
+/* Searches ask for kernels that they have not created yet. */
 static void
 compare_made(struct table *t, uint64_t seed, struct ir_module *apart, struct ir_module *m)
 {
@@ -306,7 +306,7 @@ compare_made(struct table *t, uint64_t seed, struct ir_module *apart, struct ir_
 	talloc_free(bands);
 }
 
-/* Kernels with the same key are the same code whatever mask is around their products. */
+/* Kernels with the same key are the same code, whatever masks surround their products. */
 static struct table *
 masked_kernels(void)
 {
@@ -388,7 +388,7 @@ keys_of(const void *owner, const char *text, char **key, int most)
 	return n;
 }
 
-/* Two modules that do the same in other words. */
+/* Two modules that do the same in different notation. */
 static void
 what_changes_no_kernel_changes_no_key(void **state)
 {
@@ -409,7 +409,8 @@ what_changes_no_kernel_changes_no_key(void **state)
 		a, 16);
 	assert_int_equal(n, 4);
 	/* Other names, other places, other axes, the whole tensor half as large, the operands of
-	   the fuse and the attributes the other way round, a default written, ops in between. */
+	 * the fuse and the attributes in reverse order, a default written explicitly, ops in
+	 * between. */
 	assert_int_equal(
 		keys_of(owner,
 			"module @m\nfunc @main() {\n"
@@ -425,8 +426,8 @@ what_changes_no_kernel_changes_no_key(void **state)
 		n);
 	for (int i = 0; i < n; i++)
 		assert_string_equal(a[i], b[i]);
-	/* And what changes one: the other operand broadcast, another constant, a slice of a whole.
-	 */
+	/* Changes that affect the key: the other operand broadcast, another constant, a slice of a
+	 * whole. */
 	n = keys_of(owner,
 		"module @m\nmesh [dp = 2]\n"
 		"func @main() {\n"

@@ -1,5 +1,5 @@
 /*
- * Random programs: by layout they are what they mean, and so are they with the parallelization ops
+ * Random programs: the results by layout equal those by meaning, also with the parallelization ops
  * erased; printed and parsed they are the same text.
  */
 #include "ir/interp/interp.h"
@@ -8,7 +8,7 @@
 
 enum {
 	COUNT = 1000, /* programs: seconds, also under sanitizers */
-	STEPS = 30,   /* tries of a program: about twenty ops */
+	STEPS = 30,   /* attempts per program: about twenty ops */
 };
 
 static void

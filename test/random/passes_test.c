@@ -1,8 +1,8 @@
 /*
- * Passes on random programs: a pass that is no training pass keeps the meaning of every output and
- * update, to the bit where it says that it keeps bits; grad after a plan is grad before it, and
- * where there is none it names an op of the plan; what a pass leaves is printed and parsed to
- * the same text and can be erased; and cse lets no more bytes live at once.
+ * Passes on random programs: a pass that is not a training pass keeps the meaning of every output
+ * and update, bit for bit if it claims to keep bits; grad after a plan equals grad before it, and
+ * if there is no gradient it names an op of the plan; the result of a pass is printed and parsed to
+ * the same text and can be erased; and cse does not increase the bytes that are live at once.
  */
 #include "ir/interp/interp.h"
 #include "passes/analysis/cost/memory.h"
@@ -68,7 +68,8 @@ try_pipeline(struct trial *t, const struct ir_module *m, const char *text)
 	return false;
 }
 
-/* Every pass of the table that trains nothing, and some together. `fused`: m has fuses already. */
+/* Every pass of the table that is not a training pass, and some combinations. `fused`: m has fuses
+ * already. */
 static bool
 all_keep_meaning(struct trial *t, const struct ir_module *m, bool fused, bool rules)
 {
@@ -132,8 +133,7 @@ training_options(uint64_t seed, struct random_options *o)
 	o->loss = true;
 }
 
-/* Is what was reported since `before` about an op of the program, and not about one that grad made?
- */
+/* Is the message since `before` about an op of the program, and not about one that grad made? */
 static bool
 is_refusal(const struct trial *t, const char *before)
 {
@@ -141,7 +141,7 @@ is_refusal(const struct trial *t, const char *before)
 	return strncmp(t->text + strlen(before), said, strlen(said)) == 0;
 }
 
-/* What has no gradient has none in any layout; then grad says which op of the program it is. */
+/* An op without a gradient has none in any layout; then grad names the op of the program. */
 static bool
 check_training(struct trial *t, const struct ir_module *m, uint64_t seed)
 {
@@ -170,7 +170,7 @@ grad_of_a_plan_is_the_grad_of_its_meaning(void **state)
 	assert_int_equal(trial_run(&test), 0);
 }
 
-/* Few ops each: layouts meet more often right at the loss and at the params. */
+/* Few ops each: layouts meet more often near the loss and the params. */
 static void
 grad_of_a_small_plan_is_the_grad_of_its_meaning(void **state)
 {

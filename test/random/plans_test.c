@@ -1,7 +1,7 @@
 /*
- * Random programs in random layouts, and what passes make of them: every plan for either target is
- * one that the checker proves. Nothing is compiled or run, so that there are many of them: what
- * programs compute is the matter of programs_test.c.
+ * Random programs in random layouts, and the results of passes on them: the checker accepts every
+ * plan for either target. Nothing is compiled or run, so that many can be tested: programs_test.c
+ * tests what programs compute.
  */
 #include "lower/cuda/cuda.h"
 #include "test/random/check.h"
@@ -11,8 +11,8 @@
 
 enum {
 	COUNT = 1000,          /* programs, each planned eight times: some seconds */
-	SANITIZED_COUNT = 100, /* where sanitizers make that take many times as long */
-	STEPS = 30,            /* tries of a program: about twenty ops */
+	SANITIZED_COUNT = 100, /* sanitizers make that many times slower */
+	STEPS = 30,            /* attempts per program: about twenty ops */
 };
 
 static bool
@@ -48,7 +48,7 @@ is_sound(struct trial *t, const char *after, struct ir_module *m)
 	return true;
 }
 
-/* Not every pass takes every program; what passes do is the matter of other tests. */
+/* Not every pass accepts every program; other tests cover what passes do. */
 static bool
 is_sound_after(struct trial *t, const struct ir_module *m, const char *passes)
 {

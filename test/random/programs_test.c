@@ -1,7 +1,7 @@
 /*
- * Random programs through everything: the program of a seed and what a random pipeline makes of it,
- * for one device and in random layouts for several, compiled and run, are what the interpreter says
- * it means. test/lower/cuda/random_test.c is the same for kernels of the cuda target.
+ * Random programs end to end: the program of a seed and the result of a random pipeline on it, for
+ * one device and in random layouts for several, compiled and run, equal the interpreter's results
+ * by meaning. test/lower/cuda/random_test.c is the same for kernels of the cuda target.
  *
  *     program of the seed ──interpreter: layout = meaning ──────────────> compiled, 4 or 6 devices
  *       │ random passes ──interpreter: after each as before it ─────────> compiled, 4 or 6 devices
@@ -15,10 +15,10 @@
 
 enum {
 	COUNT = 1000,         /* programs */
-	SANITIZED_COUNT = 50, /* where sanitizers make compilers take many times as long */
-	STEPS = 18,           /* tries of a program: about twelve ops */
+	SANITIZED_COUNT = 50, /* sanitizers make compilers many times slower */
+	STEPS = 18,           /* attempts per program: about twelve ops */
 	AT_ONCE = 50,         /* programs in a library */
-	PROGRAM_STEPS = 2,    /* so that states and params move on */
+	PROGRAM_STEPS = 2,    /* so that states and params change */
 };
 
 static bool
@@ -37,12 +37,12 @@ options(uint64_t seed, struct random_options *o)
 	o->loss = trains(seed);
 }
 
-/* A program and what came of it. */
+/* A program and its test results. */
 struct subject {
 	uint64_t seed;
 	struct trial *t;
 	const struct ir_module *m;
-	int first, end; /* what is compiled of it in the batch */
+	int first, end; /* its compiled modules in the batch */
 	bool right;
 };
 
@@ -66,7 +66,7 @@ lowered(struct batch *b, struct trial *t, const char *what, const char *text, st
 	return false;
 }
 
-/* The interpreter's part of the work, and what is to be compiled. */
+/* The interpreter's part of the work; collects the modules to compile. */
 static bool
 prepare(struct batch *b, struct subject *s)
 {
@@ -126,7 +126,7 @@ check_alone(struct trial *t, const struct ir_module *m, uint64_t seed)
 static const struct trial_test test = {
 	.count = COUNT, .steps = STEPS, .options = options, .check = check_alone};
 
-/* Checks count programs from the seed on; returns how many were wrong. */
+/* Checks count programs from the seed on; returns the number of failures. */
 static int
 check_range(const struct gen_table *table, uint64_t first, int count)
 {
@@ -148,7 +148,7 @@ check_range(const struct gen_table *table, uint64_t first, int count)
 	return wrong;
 }
 
-/* The fixed seeds together meet every op of the table. */
+/* The fixed seeds together contain every op of the table. */
 static void
 programs_hold_every_op(void **state)
 {

@@ -1,16 +1,17 @@
 /*
- * Which seeds a random test tries: the first quarter of its fixed ones, so that a run of the tests
- * fails only where the tree has changed. Fresh seeds, that no run has had before, are for fuzz.py.
- * Both are drawn from the same space and printed, as what repeats them. The environment may ask for
- * others:
+ * The seeds of a random test: the first quarter of its fixed ones, so that a run of the tests fails
+ * only if the tree has changed. Fresh seeds, which no run has had before, are for fuzz.py. Both are
+ * drawn from the same space and printed, so that a failure can be repeated. The environment may
+ * select others:
  *
  *     DOPT_RANDOM_SEED=S DOPT_RANDOM_COUNT=N   N seeds from S on (by default one), and no others
  *     DOPT_RANDOM_FRESH=N                      N fresh seeds in each test, in addition
- *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; all: all
- *                                              fixed seeds
+ *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; `all`:
+ *                                              all fixed seeds
  *
- * Where a seed takes several times as long, under sanitizers and for the cuda target, a run has half
- * of another quarter: but for tests of few seeds, none that the host's run without sanitizers has.
+ * If a seed takes several times as long, under sanitizers and for the cuda target, a run has half
+ * of another quarter: except for tests of few seeds, none that the host's run without sanitizers
+ * has.
  */
 #ifndef TEST_RANDOM_SEEDS_H
 #define TEST_RANDOM_SEEDS_H
@@ -32,7 +33,8 @@ struct random_seeds {
 	int count;
 };
 
-/* Of the slice that is so many slices on, a run has one of so many parts; a test may have defined them. */
+/* A run uses the slice that is this many slices further on, and one of this many parts of it; a
+ * test may have defined both. */
 #ifndef RANDOM_PARTS
 #ifdef __SANITIZE_ADDRESS__
 #define RANDOM_PARTS 2
@@ -44,10 +46,10 @@ struct random_seeds {
 #endif
 
 enum {
-	RANDOM_SLICES = 4, /* of the fixed seeds, of which a run has one, or one of its parts ... */
-	RANDOM_FEW = 20,   /* ... or as many seeds as this, where a slice has fewer */
-	RANDOM_RANGES = 2, /* the fixed seeds, and the fresh ones */
-	RANDOM_FRAMES = 40, /* of a crash, printed: where it was and in which pass */
+	RANDOM_SLICES = 4,  /* of the fixed seeds; a run uses one, or one of its parts ... */
+	RANDOM_FEW = 20,    /* ... or this many seeds, if a slice has fewer */
+	RANDOM_RANGES = 2,  /* the fixed seeds, and the fresh ones */
+	RANDOM_FRAMES = 40, /* of a crash, printed: its location and the pass */
 };
 
 static inline uint64_t
@@ -57,7 +59,7 @@ random_number_of(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-/* A seed that is another one in every run: a number of twelve digits, which can be typed. */
+/* A seed that differs in every run: a number of twelve digits, which can be typed. */
 static inline uint64_t
 random_fresh_seed(void)
 {
@@ -74,7 +76,7 @@ random_print(const char *what, const struct random_seeds *range)
 		(unsigned long long)range->first, range->count);
 }
 
-/* The slice of the fixed seeds 0 to count - 1 that this run has. */
+/* The slice of the fixed seeds 0 to count - 1 that this run uses. */
 static inline struct random_seeds
 random_slice(int count)
 {
@@ -111,7 +113,7 @@ random_seeds(int count, struct random_seeds range[RANDOM_RANGES])
 	fflush(stdout);
 }
 
-/* How many those are, and the k-th of them from 0 on. */
+/* The number of those seeds, and the k-th of them from 0 on. */
 static inline int
 random_count(const struct random_seeds range[RANDOM_RANGES])
 {
@@ -125,7 +127,7 @@ random_nth(const struct random_seeds range[RANDOM_RANGES], int k)
 				  : range[1].first + (uint64_t)(k - range[0].count);
 }
 
-/* The first of the seeds that are being tried and how many those are, for a crash. */
+/* The first of the seeds that are being tried, and their number, for a crash. */
 struct random_trying {
 	unsigned long long first;
 	int count;
@@ -148,8 +150,7 @@ random_crashed(int signal)
 	_exit(1);
 }
 
-/* From here on seeds first to first + count - 1 are tried: a crash names them and says where it
- * was. */
+/* From now on seeds first to first + count - 1 are tried: a crash names them and its location. */
 static inline void
 random_try(uint64_t first, int count)
 {

@@ -30,8 +30,8 @@ trial_create(const void *owner, const struct gen_table *table)
 	return t;
 }
 
-/* What stands for result i of a parallelization op where there are no places: its operand; behind a
- * sum no -0 of it. */
+/* The replacement of result i of a parallelization op without places: its operand; for a sum with
+ * -0 replaced by +0. */
 static struct ir_value *
 erased(struct ir_module *m, struct ir_op *op, int i)
 {
@@ -132,7 +132,7 @@ nth_op(const struct ir_module *m, int n)
 	return op;
 }
 
-/* Erases what nothing uses any more. */
+/* Erases unused ops. */
 static void
 sweep(struct ir_module *m)
 {
@@ -146,7 +146,7 @@ sweep(struct ir_module *m)
 	}
 }
 
-/* Takes an op out: one that has no result, or whose operand can stand for its result. */
+/* Removes an op without results, or whose operand can replace its result. */
 static bool
 take_out(struct ir_op *op)
 {
@@ -169,7 +169,8 @@ is_wrong(struct trial *t, const struct trial_test *test, struct ir_module *m, ui
 	return !test->check(t, m, seed);
 }
 
-/* The module with as many ops left out as it stays wrong without; returns how many those are. */
+/* The module with as many ops removed as possible so that it still fails; returns the number of ops
+ * removed. */
 static int
 shrink(struct trial *t, const struct trial_test *test, struct ir_module **m, uint64_t seed)
 {
@@ -197,7 +198,7 @@ trial_report(const struct trial_test *test, const struct gen_table *table, uint6
 	struct trial *t = NULL;
 	struct ir_module *m = NULL;
 	int steps = 0;
-	/* First of all: what was wrong once may be right from now on, or end the test. */
+	/* First of all, as a failing seed may pass from now on, or end the test. */
 	fprintf(stderr, "seed %llu is wrong: %s", (unsigned long long)seed, found);
 	fflush(stderr);
 	do {
@@ -218,7 +219,7 @@ trial_report(const struct trial_test *test, const struct gen_table *table, uint6
 	talloc_free(t);
 }
 
-/* Checks some seeds; returns how many are wrong, MOST_REPORTS at most. */
+/* Checks some seeds; returns the number of failures, at most MOST_REPORTS. */
 static int
 run_seeds(const struct trial_test *test, const struct gen_table *table, struct random_seeds range)
 {

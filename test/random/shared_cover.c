@@ -1,4 +1,4 @@
-/* Random programs: what they hold. See check.h. */
+/* Random programs: statistics of their content. See check.h. */
 #include "test/random/check.h"
 
 #include <stdio.h>
@@ -40,7 +40,7 @@ trial_count(struct trial_cover *c, const struct ir_module *m)
 	count_block(c, m, &ir_func_find(m, "main")->body);
 }
 
-/* Ops that the generator does not make. */
+/* Ops that the generator does not create. */
 static const struct {
 	enum op_code code;
 	const char *why;

@@ -10,7 +10,7 @@ may_fuse(const struct ir_op *op)
 	       op->noperands > 0;
 }
 
-/* A run of ops that is to become a fuse: first to last, neighbours. */
+/* A run of adjacent ops, first to last, that will become a fuse. */
 struct run {
 	struct ir_op *op[MAX_RUN];
 	int n;
@@ -49,7 +49,7 @@ find_borders(struct run *r)
 	}
 }
 
-/* What a value is inside the body: an argument, or the result of the copy of its op. */
+/* A value's counterpart inside the body: an argument, or the result of the copy of its op. */
 static struct ir_value *
 inner_value(const struct run *r, const struct ir_block *body, struct ir_op *const *copy,
 	struct ir_value *v)

@@ -123,8 +123,8 @@ literal_values(struct gen *g, const struct ir_type *t)
 }
 
 /*
- * Numbers at which folding goes wrong when it does not round as the element type does: 0, decimals,
- * numbers next to 1, and halfway between two numbers of the type or just beside it.
+ * Numbers for which folding fails if it does not round like the element type: 0, decimals, numbers
+ * close to 1, and numbers halfway between two numbers of the type or slightly off.
  */
 static double
 float_constant(struct gen *g, enum ir_dtype t)
@@ -144,7 +144,7 @@ float_constant(struct gen *g, enum ir_dtype t)
 	}
 }
 
-/* Small numbers, at times an end of the type: what is added to it wraps. */
+/* Small numbers, sometimes the limit of the type: adding to it wraps around. */
 static int64_t
 int_constant(struct gen *g, enum ir_dtype t)
 {
@@ -167,7 +167,7 @@ constant_value(struct gen *g, enum ir_dtype t, double *bound)
 	return value;
 }
 
-/* Which op makes it, with what attributes, and how large its elements are. */
+/* The op of the source, its attributes, and the bound of its elements. */
 static enum op_code
 choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattrs, double *bound)
 {
@@ -302,7 +302,7 @@ gen_is_partial(const struct gen *g, const struct ir_value *v)
 struct pooled
 gen_operand(struct gen *g, char letter)
 {
-	const bool partial = gen_chance(g, 25); /* the state that fewest ops take */
+	const bool partial = gen_chance(g, 25); /* the state that the fewest ops accept */
 	for (int i = g->npool - 1; i >= 0 && partial; i--)
 		if (gen_is_partial(g, g->pool[i].v) &&
 			letter_fits(letter, (enum ir_dtype)g->pool[i].v->type->dtype) &&
@@ -410,7 +410,8 @@ copied_mean(struct gen *g, const struct pooled *p)
 	struct ir_value *v = p->v;
 	if (ir_dtype_class((enum ir_dtype)v->type->dtype) != IR_FLOAT || p->bound > 100)
 		return NULL;
-	/* What follows from sums over all micro-batches has a gradient only when they are done. */
+	/* Ops that depend on sums over all micro-batches have a gradient only when these are
+	 * complete. */
 	if (gen_chance(g, 50) && (v = gen_settle(g, v)))
 		v = gen_build(g, OP_tanh, 1, &v, 0, NULL);
 	if (!v)

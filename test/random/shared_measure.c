@@ -1,7 +1,7 @@
 /*
  * Random programs: how large the results of an op are, where it is defined, whether it has steps or
- * kinks. Nothing of this is written down for any op: each is run by the interpreter, alone, on
- * numbers that show it. See generate.h.
+ * kinks. None of this is written down for any op: each is run by the interpreter, alone, on numbers
+ * that show it. See generate.h.
  */
 #include "ir/interp/interp.h"
 #include "ir/ops/row.h"
@@ -32,7 +32,7 @@ numbered(struct ir_context *ctx, char letter, int i)
 	return ir_name(ctx, text);
 }
 
-/* The op on inputs of those types; NULL where inference or the interpreter refuses it. */
+/* The op on inputs of those types; NULL if inference or the interpreter refuses it. */
 static struct bench *
 bench_create(struct ir_context *ctx, enum op_code code, const struct ir_type *const *type, int n,
 	const struct ir_attr *attr, int nattrs, int nresults)
@@ -123,7 +123,7 @@ largest_result(const struct bench *b)
 	return most;
 }
 
-/* All at the bound; signs that alternate from operand to operand; random. */
+/* Operands all at the bound; with alternating signs; random. */
 enum { SAMPLES = 4 };
 
 static double
@@ -177,8 +177,8 @@ gen_has_kink(struct ir_context *ctx, const struct ir_op *op)
 		op->nattrs, op->nresults);
 	if (!b)
 		return true;
-	/* Where all are equal, those that choose among elements change their minds: what a step
-	 * forward and one back add up to is of first order, not of second. */
+	/* If all are equal, ops that select elements switch between them: the second difference is
+	 * then of first order, not of second. */
 	double *sum = NULL;
 	int64_t n = 0;
 	for (int way = -1; way <= 1; way += 2) {
@@ -211,7 +211,7 @@ gen_has_kink(struct ir_context *ctx, const struct ir_op *op)
  */
 
 enum {
-	LINE = 256,      /* points at which an op is looked at */
+	LINE = 256,      /* points at which an op is evaluated */
 	BISECTIONS = 26, /* from 16 / LINE down to 1e-9 */
 };
 
@@ -231,7 +231,7 @@ point(struct bench *b, enum gen_range r, int i)
 	return ranges[r].low + (ranges[r].high - ranges[r].low) * u;
 }
 
-/* Sets operands at the points and the results there into y. */
+/* Sets operands at the points and stores the results there in y. */
 static bool
 line(struct bench *b, double x[][LINE], double *y)
 {
@@ -247,7 +247,7 @@ line(struct bench *b, double x[][LINE], double *y)
 	return true;
 }
 
-/* Bounded, no steep places: does it fit any values, or only small ones? */
+/* Bounded and without steep places: does the op fit any values, or only small ones? */
 static bool
 is_tame(struct bench *b, const enum gen_range *range)
 {
@@ -281,7 +281,7 @@ is_tame(struct bench *b, const enum gen_range *range)
 	return true;
 }
 
-/* A jump between two points next to each other that does not get smaller as they come closer. */
+/* A jump between two adjacent points that does not get smaller as they approach each other. */
 static bool
 has_jump(struct bench *b, const enum gen_range *range, int operand)
 {
@@ -346,8 +346,8 @@ has_bend(struct bench *b, const enum gen_range *range, int operand)
 	return false;
 }
 
-/* Is there a place, in the range or outside, where a small step is a large one, or leads out of the
- * domain? Those are at quarters: 0, 1, -1. */
+/* Is there a place, in the range or outside, at which a small step has a large effect, or leaves
+ * the domain? Those are at quarters: 0, 1, -1. */
 static bool
 is_steep(struct bench *b)
 {
@@ -366,7 +366,7 @@ is_steep(struct bench *b)
 	return false;
 }
 
-/* Operand ranges, tried in this order: the first that is tame. */
+/* Finds the ranges of operands, tried in this order: the first in which the op is tame. */
 static const enum gen_range choices[][3] = {
 	{GEN_ANY, GEN_ANY, GEN_ANY},
 	{GEN_UNIT, GEN_UNIT, GEN_UNIT},

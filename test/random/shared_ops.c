@@ -1,4 +1,4 @@
-/* Random programs: ops whose operands must fit together in ways that guesses seldom meet. See
+/* Random programs: ops whose operands must fit together in ways that random guesses seldom do. See
  * generate.h. */
 #include "test/random/generate.h"
 
@@ -13,7 +13,7 @@ try_convert(struct gen *g)
 	if (g->wide && ir_dtype_class(to) == IR_FLOAT && to != IR_f32)
 		return;
 	const struct ir_attr attr = ir_make_dtype(g->ctx, "to", to);
-	if (p.bound <= 100) /* integers that do not fit are not the same in every layout */
+	if (p.bound <= 100) /* integers that do not fit differ between layouts */
 		gen_finish(g, gen_build(g, OP_convert, 1, &p.v, 1, &attr), &p);
 }
 
@@ -49,7 +49,7 @@ append(char *s, char c)
 	s[n + 1] = '\0';
 }
 
-/* Letters of the first operand in order; of the second some of those and a new one, shuffled; of
+/* Letters: of the first operand in order; of the second some of those and a new one, shuffled; of
  * the result some of all. */
 static void
 try_contract(struct gen *g)
@@ -143,7 +143,7 @@ try_lookup(struct gen *g, enum op_code code)
 	gen_finish(g, gen_build(g, code, 2, v, 0, NULL), in);
 }
 
-/* sort, topk: their values. Positions change where two elements are equal but for a rounding. */
+/* sort, topk: their values. Positions change if two elements are equal up to rounding. */
 static void
 try_order(struct gen *g, enum op_code code)
 {
@@ -176,7 +176,7 @@ try_spread(struct gen *g, enum op_code code)
 		gen_finish(g, gen_build(g, code, 2, v, 1, attr), in);
 }
 
-/* Some values, the same again behind it. */
+/* Some values, followed by the same again. */
 static void
 try_barrier(struct gen *g)
 {
@@ -225,20 +225,20 @@ void
 gen_op(struct gen *g)
 {
 	enum op_code code = (enum op_code)gen_below(g, OP_NCODES);
-	/* what makes partial values, and what every model has */
+	/* ops that make partial values, and ops that every model has */
 	static const enum op_code frequent[] = {OP_matmul, OP_matmul, OP_contract, OP_contract,
 		OP_sum, OP_sum, OP_mean, OP_reshape, OP_add, OP_mul, OP_convert, OP_div};
 	enum { FREQUENT = sizeof frequent / sizeof *frequent };
 	const int how = gen_below(g, 100);
 	if (how < 35)
 		code = frequent[gen_below(g, FREQUENT)];
-	/* most tries are refused: layouts do not fit */
+	/* most attempts are refused: layouts do not fit */
 	int tries = 6;
 	if (how >= 90) {
 		code = g->favourite;
 		tries = 40;
 	}
-	/* The favourite is tried on, with the sources that were made for it, until it is there. */
+	/* The favourite is tried, with the sources that were made for it, until it is accepted. */
 	enum { INSISTED = 8 };
 	const struct ir_op *before = g->b.block->last;
 	for (int i = 0, n = g->npool; i < tries; i++) {

@@ -12,7 +12,7 @@
 
 enum {
 	MOST_PASSES = 4,  /* of a pipeline: their pairs meet soon enough */
-	EVALUATIONS = 40, /* of a search: what makes it right, not what makes it good */
+	EVALUATIONS = 40, /* of a search: enough for correctness, not for quality */
 	VALUES = 9,       /* of an option, at most */
 };
 
@@ -73,8 +73,8 @@ draw_word(uint64_t *random, const char *const *word, int n)
 	draw_word(random, (const char *const[]){__VA_ARGS__},                                      \
 		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
 
-/* Options whose help says in prose what may stand there, or of whose values most would be refused;
- * other texts keep their defaults. */
+/* Options whose help describes the values in prose, or most of whose values would be refused; other
+ * texts keep their defaults. */
 static const struct {
 	const char *pass, *option, *value[VALUES]; /* NULL after the last */
 } texts[] = {
@@ -118,17 +118,17 @@ within(const struct pass_option *o, double x)
 	return x < o->min ? o->min : x > o->max ? o->max : x;
 }
 
-/* Twice the default, or halfway to the largest: Adam with its largest beta divides by 1e-7 in the first step, and what
- * two orders of a sum round differently is 1e7 times as large then. */
+/* Twice the default, or halfway to the largest: Adam with its largest beta divides by 1e-7 in the
+ * first step, which magnifies the difference of two orders of a sum 1e7 times. */
 static double
 larger(const struct pass_option *o, double x)
 {
 	return o->max > 0 && 2 * x > o->max ? (x + o->max) / 2 : 2 * x;
 }
 
-/* Near the default: a large learning rate is no test of anything. 0, too, but for what is added to a divisor:
- * gradients that are nothing but rounding would be divided by their sizes, which are 0 in one order of
- * summation and not in another. */
+/* Near the default: a large learning rate tests nothing. Also 0, except for numbers that are added
+ * to a divisor: gradients that are only rounding error would be divided by their sizes, which are 0
+ * in one order of summation and not in another. */
 static const char *
 float_value(const void *owner, const struct pass_option *o, uint64_t *random)
 {
@@ -158,7 +158,7 @@ enum_value(const void *owner, const struct pass_option *o, uint64_t *random)
 	return chosen;
 }
 
-/* A value for the option, or NULL. Where *random is 0, the first that comes to mind. */
+/* A value for the option, or NULL. If *random is 0, the first candidate. */
 static const char *
 option_value(const void *owner, const struct pass *p, const struct pass_option *o, uint64_t *random)
 {
@@ -211,8 +211,8 @@ text_of(const void *owner, const char *name, uint64_t *random)
 }
 
 /*
- * How often a pass is drawn beside others. A row for each pass of passes.def, or this does not
- * compile: WEIGHT_name.
+ * Relative frequency of each pass. One row for each pass of passes.def, or this does not compile:
+ * WEIGHT_name.
  */
 enum {
 	WEIGHT_inline = 1,
@@ -222,7 +222,7 @@ enum {
 	WEIGHT_cse = 3,
 	WEIGHT_dce = 2,
 	WEIGHT_amp = 2,
-	WEIGHT_grad = 12, /* what most others need */
+	WEIGHT_grad = 12, /* most others need it */
 	WEIGHT_recompute = 4,
 	WEIGHT_sgd = 2,
 	WEIGHT_momentum = 1,
@@ -275,7 +275,7 @@ any_pass(uint64_t *random)
 	return weights[i].pass;
 }
 
-/* The facts that hold as far as the passes drawn so far say: words, each with commas around. */
+/* The facts that hold after the passes drawn so far: words, each with commas around it. */
 struct facts {
 	char *held;
 };
@@ -287,7 +287,8 @@ holds(const struct facts *f, const char *word, size_t length)
 	return strstr(f->held, comma) != NULL;
 }
 
-/* May the pass run, as far as its facts go? What another pass is inserted for is no obstacle. */
+/* May the pass run, given the facts? A fact for which another pass is inserted is not an
+ * obstacle. */
 static bool
 may_run(const struct facts *f, const struct pass *p)
 {
@@ -314,9 +315,9 @@ note_facts(struct facts *f, const struct pass *p)
 			f->held = talloc_asprintf_append(f->held, "%.*s,", (int)length, word);
 }
 
-/* A place in a pipeline as people write them: one of these passes, or none. */
+/* A position in a realistic pipeline: one of these passes, or none. */
 static const struct stage {
-	int percent; /* how often it is there */
+	int percent; /* probability that it occurs */
 	const char *pass[8];
 } sensible[] = {
 	{30, {"inline"}},
@@ -341,7 +342,7 @@ static const struct stage {
 	{30, {"canonicalize", "cse", "dce", "opfuse"}},
 };
 
-/* The same of sharded training: what is named `dp` is the axis of the batch. */
+/* The same for sharded training: the axis named `dp` is that of the batch. */
 static const struct stage sharded[] = {
 	{30, {"accumulate"}},
 	{25, {"amp"}},
@@ -391,7 +392,7 @@ staged_pipeline(const void *owner, const struct stage *stage, size_t stages, uin
 	return text;
 }
 
-/* Passes in any order: where `legal`, one that their facts allow. */
+/* Passes in any order; if `legal`, only those that the facts allow. */
 static char *
 unordered_pipeline(const void *owner, bool legal, uint64_t *random)
 {
@@ -435,7 +436,7 @@ trial_sharded_text(const void *owner, uint64_t seed)
 /* --- pipelines in a process ---------------------------------------------------------------------
  */
 
-/* Runs one pass on *m, which stays where the pass refuses it, and checks what it did. */
+/* Runs one pass on *m, which is unchanged if the pass refuses it, and checks the result. */
 static bool
 checked_pass(struct trial *t, struct ir_module **m, const char *pass, const char **text)
 {
@@ -449,7 +450,7 @@ checked_pass(struct trial *t, struct ir_module **m, const char *pass, const char
 			*m = after;
 			*text = with;
 		}
-		t->text = said; /* without why a pass refused */
+		t->text = said; /* without the reason for a pass's refusal */
 		return true;
 	}
 	t->text = talloc_asprintf_append(t->text, "after %s\n", with);
@@ -462,7 +463,7 @@ is_of_family(const struct pass *p, const char *family)
 	return strcmp(p->family, family) == 0;
 }
 
-/* A pass of the table, of the family or, where that is NULL, one that trains nothing. */
+/* A pass of the table, of the family; if that is NULL, one that is not a training pass. */
 static const char *
 drawn_pass(struct trial *t, const char *family, uint64_t *random)
 {
@@ -486,7 +487,7 @@ trial_pipeline(struct trial *t, struct ir_module **m, uint64_t seed, bool train,
 		return false;
 	if (train && draw(&random, 3) && !checked_pass(t, m, drawn_pass(t, "train", &random), text))
 		return false;
-	/* No budget is met: all that may be computed again is. */
+	/* The budget cannot be met: everything that may be recomputed is. */
 	if (train && draw(&random, 2) &&
 		!checked_pass(t, m, "recompute{policy=budget,budget=64}", text))
 		return false;

@@ -7,7 +7,7 @@ dim_of(struct gen *g, const struct ir_value *v)
 	return v->type->rank ? gen_below(g, v->type->rank) : 0;
 }
 
-/* An op from the state on the axis, and its attributes besides the axis. */
+/* An op on a state on the axis, and its attributes in addition to the axis. */
 static enum op_code
 choose_move(struct gen *g, const struct ir_value *v, int axis, struct ir_attr *attr, int *nattrs)
 {
@@ -92,7 +92,7 @@ build_two(struct gen *g, enum op_code code, struct pooled *p, struct pooled *q, 
 	return true;
 }
 
-/* Now and then the message goes in parts, where it may; returns how many attributes there are. */
+/* Sometimes sends the message in chunks, if it may; returns the number of attributes. */
 static int
 add_parts(struct gen *g, enum op_code code, int axis, struct ir_attr *attr, int n)
 {
@@ -144,7 +144,7 @@ unsplit(struct gen *g, struct ir_value *v, int dim)
 	return move(g, g->m->axis[axis].time ? OP_combine : OP_allgather, v, axis, -1);
 }
 
-/* The sum of a partial value, in place of which it may be split. */
+/* The sum of a partial value, which may be split instead. */
 static struct ir_value *
 summed(struct gen *g, struct ir_value *v, int axis)
 {

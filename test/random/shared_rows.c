@@ -1,6 +1,6 @@
 /*
- * Random programs: ops by what their rows in the table say. Operands and attributes are guessed by
- * their types and names, and inference refuses what does not fit; a new row needs nothing here
+ * Random programs: ops according to their rows in the table. Operands and attributes are guessed by
+ * their types and names, and inference refuses those that do not fit; a new row needs nothing here
  * unless guesses of its kind never fit. See generate.h.
  */
 #include "test/random/generate.h"
@@ -16,7 +16,7 @@ is_float(const struct ir_value *v)
 	return ir_dtype_class((enum ir_dtype)v->type->dtype) == IR_FLOAT;
 }
 
-/* No element grows beyond: of a sum of such f64 leaves ten digits, f32 five. */
+/* No element may exceed this: a sum of such f64 keeps ten digits, of f32 five. */
 static double
 largest(const struct gen *g, const struct ir_value *v)
 {
@@ -33,7 +33,7 @@ constant_like(struct gen *g, const struct ir_value *v, double x)
 		ir_build_scalar(&g->b, (enum ir_dtype)v->type->dtype, x), x, x, true};
 }
 
-/* The value of a scalar function of p: NULL where inference does not allow it. */
+/* The value of a scalar function of p: NULL if inference does not accept it. */
 static struct pooled
 mapped(struct gen *g, enum op_code code, struct pooled p, const double *with, double low,
 	double high)
@@ -44,7 +44,7 @@ mapped(struct gen *g, enum op_code code, struct pooled p, const double *with, do
 	return (struct pooled){gen_build(g, code, with ? 2 : 1, v, 0, NULL), high, low, p.exact};
 }
 
-/* A float made to lie in the range. */
+/* A float mapped into the range. */
 static struct pooled
 in_range(struct gen *g, struct pooled p, enum gen_range range)
 {
@@ -96,7 +96,7 @@ has_operand(const struct pattern *p, const struct term *e)
 	return false;
 }
 
-/* Are elements compared anywhere in it? */
+/* Are elements compared in any part of it? */
 static bool
 compares(const struct pattern *p, const struct term *e)
 {
@@ -110,7 +110,7 @@ compares(const struct pattern *p, const struct term *e)
 	return false;
 }
 
-/* Does it turn floats into integers or truth, or jump otherwise? */
+/* Does it turn floats into integers or bools, or jump otherwise? */
 static bool
 has_steps(const struct gen *g, const struct ir_op *op)
 {
@@ -132,7 +132,7 @@ bends(const struct gen *g, const struct ir_op *op)
 							: gen_has_kink(g->ctx, op);
 }
 
-/* Sums round: what a float is summed over is not the same to the bit in every layout. */
+/* Sums round: if a float is summed over an axis, its bits depend on the layout. */
 static bool
 sums(struct gen *g, const struct ir_value *r)
 {
@@ -188,7 +188,7 @@ gen_is_pointwise(const struct ir_row *row)
 	return only_dots(&row->pattern->out);
 }
 
-/* A shape that broadcasts with another: leading dims gone, some dims 1. */
+/* A shape that broadcasts with another: without some leading dims, some dims 1. */
 static int
 broadcasting_shape(struct gen *g, const struct ir_type *t, int64_t *dim)
 {
@@ -223,8 +223,8 @@ partner(struct gen *g, char letter, const struct ir_value *first)
 }
 
 /*
- * The first operand with the letter of another has its type: select's third has the second's and
- * not the condition's.
+ * The first operand with the same letter has the same type: select's third operand has the type of
+ * the second, not of the condition.
  */
 static const struct ir_value *
 model_of(const struct ir_row *row, const struct pooled *in, int j)
@@ -235,14 +235,14 @@ model_of(const struct ir_row *row, const struct pooled *in, int j)
 	return in[j - 1].v;
 }
 
-/* Has it a gradient that is not its slope? Finite differences see the slope. */
+/* Does its gradient differ from its slope? Finite differences see the slope. */
 static bool
 passes_through(enum op_code code)
 {
 	return code == OP_reduce_precision;
 }
 
-/* A constant of the type of `model` without its layout: what has such operands alone is folded. */
+/* A constant of the type of `model` without its layout: ops with only such operands are folded. */
 static struct pooled
 folded_like(struct gen *g, const struct ir_value *model)
 {
@@ -320,7 +320,7 @@ random_int(struct gen *g, const struct row_attr *a, const struct ir_type *t)
 	return gen_below(g, 4);
 }
 
-/* What lists of an op have in common: they are about the same dims. */
+/* Lists of one op are about the same dims. */
 struct dims {
 	int n;
 	int64_t dim[IR_MAX_RANK];
@@ -387,7 +387,7 @@ random_float(struct gen *g)
 	return list[gen_below(g, 6)];
 }
 
-/* Floats that may be low and high are in this order. */
+/* Floats named low and high are in this order. */
 static double
 random_bound(struct gen *g, const struct row_attr *a)
 {
@@ -402,7 +402,7 @@ random_sizes(struct gen *g, const struct row_attr *a)
 	return ir_make_ints(g->m, a->key, v, gen_chance(g, 70) ? 1 : 2);
 }
 
-/* How a scatter_nd joins what goes to one place. */
+/* How a scatter_nd combines values for one position. */
 static const char *
 random_word(struct gen *g)
 {
@@ -425,7 +425,7 @@ gen_attrs(struct gen *g, const struct ir_row *row, const struct ir_type *t,
 	for (int i = 0; i < row->nattrs; i++) {
 		const struct row_attr *a = &row->attr[i];
 		const bool dims = is_key(a, "dims");
-		/* lists of other dims than all make no sense without them */
+		/* lists of fewer dims make no sense without them */
 		if (dims ? all : (a->optional || a->has_default) && gen_chance(g, 40))
 			continue;
 		switch (a->type) {
@@ -460,9 +460,9 @@ gen_attrs(struct gen *g, const struct ir_row *row, const struct ir_type *t,
 
 enum { MOST_VARIADIC = 4 };
 
-/* --- operands that the notation tells the shapes of */
+/* --- operands whose shapes the notation gives */
 
-/* Which item stands for any number of dims; -1: none. */
+/* The item that stands for any number of dims; -1: none. */
 static int
 group_of(const struct pattern_side *s)
 {
@@ -480,7 +480,7 @@ dim_of_item(const struct pattern_side *s, int rank, int i)
 	return group >= 0 && i > group ? rank - (s->nitems - i) : i;
 }
 
-/* The size that an index has in the operands before j; 0: none has it. */
+/* The size of an index in the operands before j; 0: it is in none. */
 static int64_t
 bound_size(const struct pattern *p, const struct pooled *in, int j, char letter)
 {
@@ -504,7 +504,7 @@ item_size(struct gen *g, const struct ir_type *first, int dim, int groups)
 	return (dim == 0 ? groups : 1) * (1 + gen_below(g, 3));
 }
 
-/* The shape of operand j > 0 as the notation has it; -1 where it does not say. */
+/* The shape of operand j > 0 according to the notation; -1 if that does not say. */
 static int
 noted_shape(struct gen *g, const struct pattern *p, const struct pooled *in, int j, int groups,
 	int64_t *dim, int *of)
@@ -537,7 +537,7 @@ noted_shape(struct gen *g, const struct pattern *p, const struct pooled *in, int
 	return rank;
 }
 
-/* An operand of at least so many dims, or of just as many. */
+/* An operand of at least, or of exactly, this many dims. */
 static struct pooled
 ranked(struct gen *g, char letter, int rank, bool just)
 {

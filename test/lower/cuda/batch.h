@@ -1,7 +1,7 @@
 /*
- * The tests of the host target (test/lower/host/) for the cuda target: the same modules, lowered to
- * CUDA, their kernels run on this processor by test/lower/cuda/shim/. What such a test includes is the
- * host's test itself.
+ * Runs the tests of the host target (test/lower/host/) for the cuda target: the same modules,
+ * lowered to CUDA, with their kernels run on this processor by test/lower/cuda/shim/. Such a test
+ * includes the host's test.
  */
 #ifndef TEST_LOWER_CUDA_BATCH_H
 #define TEST_LOWER_CUDA_BATCH_H
@@ -17,12 +17,13 @@
 #define BATCH_TARGET LOWER_CUDA
 #define BATCH_MORE(batch, level) shim_build(batch, (batch)->folder, (batch)->n, level)
 
-/* Programs of a batch whose kernels the real compiler must take: all, where a test says nothing. */
+/* Programs of a batch whose kernels the real compiler must accept: all, unless a test defines
+ * it. */
 #ifndef BATCH_REAL
 #define BATCH_REAL (1 << 20)
 #endif
 
-enum { SHIM_FILES = 2 }; /* C++ files with the kernels of a batch: a compiler each */
+enum { SHIM_FILES = 2 }; /* C++ files with the kernels of a batch: one compiler each */
 
 /* Every step-th of n programs, from `first` on. */
 static inline void
@@ -37,9 +38,9 @@ write_list(const char *path, int first, int step, int n)
 
 /*
  * Compiles the kernels of programs p0.src ... in a folder for the shim (libcuda_shim.a), which is
- * linked instead of the real CUDA libraries; returns what to link. The real compiler must
- * take the kernels of the first BATCH_REAL programs, too, without a warning: all in one file, since
- * it takes seconds to start. Where a compiler fails, linking fails.
+ * linked instead of the real CUDA libraries; returns the files to link. The real compiler must also
+ * accept the kernels of the first BATCH_REAL programs without a warning: all in one file, since it
+ * takes seconds to start. If a compiler fails, linking fails.
  */
 static inline const char *
 shim_build(const void *owner, const char *folder, int n, const char *level)
@@ -67,7 +68,7 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 	command = talloc_asprintf_append(command, " wait $real; }");
 	if (system(command) != 0) {
 		fprintf(stderr, "the compiler failed: %s\n", command);
-		return "compiler-failed.o"; /* which is not there: linking fails */
+		return "compiler-failed.o"; /* does not exist, so linking fails */
 	}
 	return talloc_asprintf(owner,
 		"%s -L%s -Wl,--whole-archive -lcuda_shim -Wl,--no-whole-archive -ldopt_rt_cuda "

@@ -1,7 +1,7 @@
 /*
- * Every shape that the cuda target writes kernels in, at sizes that make it choose that shape,
- * against the interpreter. What a case is about is in the text of its kernels, so that a change of
- * a limit in lower/cuda/text.h does not leave a shape without a test: `kernels` must be there.
+ * Every shape of kernels of the cuda target, at sizes that make it choose that shape, compared with
+ * the interpreter. The text of a case's kernels must contain `kernels`, so that a change of a limit
+ * in lower/cuda/text.h does not leave a shape untested.
  */
 #include "test/lower/cuda/batch.h"
 #include "test/file.h"
@@ -10,7 +10,7 @@
 struct kernel_case {
 	int outputs; /* of r, s, t */
 	const char *what, *body;
-	const char *kernels; /* words that kernels.cu must hold, "|" between them */
+	const char *kernels; /* words that kernels.cu must contain, separated by "|" */
 };
 
 #define SOFTMAX(shape)                                                                             \
@@ -234,7 +234,7 @@ text_of(const void *owner, const struct kernel_case *c)
 	return talloc_strdup_append(text, "}\n");
 }
 
-/* Do the kernels of program i have the shape that the case is about? */
+/* Do the kernels of program i have the shape of the case? */
 static void
 check_shape(const struct batch *b, int i, const struct kernel_case *c)
 {

@@ -1,16 +1,16 @@
 /*
- * Sums at places that data give, for indices that are skewed as much as they can be: as the
- * interpreter has them, the same bits in every run, and no more additions one after another than
- * for indices that are spread evenly. The shim counts what each thread adds.
+ * Scatters that sum, for indices with the greatest possible skew: equal to the interpreter, the
+ * same bits in every run, and no longer chains of additions than for evenly spread indices. The
+ * shim counts the additions of each thread.
  */
 #define BATCH_REAL 6 /* one of each shape */
 #include "test/lower/cuda/batch.h"
 #include "test/lower/program.h"
 
-/* How often an index repeats. Exponentials of normal numbers are small as a rule and seldom large,
- * as words of a text; what is too large is dropped. */
+/* How often an index repeats. Exponentials of normal numbers are mostly small and seldom large,
+ * like words of a text; indices that are too large are dropped. */
 static const struct distribution {
-	const char *name, *index; /* its text, with the type of the source's indices for %s */
+	const char *name, *index; /* its text, with %s for the type of the source's indices */
 } distribution[] = {
 	{"all equal", "%%i = input(\"i\") {range = 1} : i32%s\n"},
 	{"two", "%%i = input(\"i\") {range = 2} : i32%s\n"},
@@ -22,8 +22,7 @@ enum { DISTRIBUTIONS = sizeof distribution / sizeof *distribution };
 
 static const struct shape {
 	const char *name, *index, *body;
-	unsigned long most; /* additions of a thread, all launches together; a thread alone would
-			       have 4000 */
+	unsigned long most; /* additions of a thread over all launches; one thread alone: 4000 */
 } shape[] = {
 	{"rows", "[4000]",
 		"%u = input(\"u\") : f32[4000,8]\n%r = scatter_add(%u, %i) {size = 4500}\n", 64},
@@ -59,8 +58,8 @@ add_program(struct batch *b, const struct shape *s, const struct distribution *d
 	batch_add(b, talloc_asprintf(b, "%s, %s", s->name, d->name), text);
 }
 
-/* The longest chain of additions of a program in a step: the most of a thread of each kernel, one
- * kernel after another. */
+/* The longest chain of additions of a program in a step: the maximum over the threads of each
+ * kernel, summed over kernels. */
 static unsigned long
 longest_chain(const struct batch *b, const char *path)
 {
@@ -75,7 +74,7 @@ longest_chain(const struct batch *b, const char *path)
 	return sum / (unsigned long)b->steps;
 }
 
-/* The outputs of a second run are those of the first, bit by bit. */
+/* Are the outputs of a second run those of the first, bit by bit? */
 static void
 check_same_again(struct batch *b, int i)
 {

@@ -1,8 +1,8 @@
 /*
- * The workspace of convolutions beside what cuDNN asks for: for every row of
- * Inputs/cudnn_algorithms.txt (ResNet-50's and VGG-19's shapes, cuDNN on an H100), what a shape is
- * given is enough for one of its deterministic algorithms, and the runtime takes the first of those
- * that fit. The library is the shim, which answers with these rows and computes nothing.
+ * The workspace of convolutions compared with cuDNN's requirements: for every row of
+ * Inputs/cudnn_algorithms.txt (ResNet-50's and VGG-19's shapes, cuDNN on an H100), the workspace of
+ * a shape is enough for one of its deterministic algorithms, and the runtime uses the first of
+ * those that fit. The library is the shim, which answers with these rows and computes nothing.
  */
 #include "test/unit.h"
 
@@ -35,7 +35,7 @@ shim_put(cudaStream_t stream, shim_work *work, const void *data, size_t bytes)
 	return cudaErrorUnknown;
 }
 
-/* A convolution of a row, with its kind still to be set; padding as these networks have it. */
+/* A convolution of a row; its kind is not set yet; padding as in these networks. */
 struct row_shape {
 	struct rt_cuda_conv conv;
 	bool tf32;
@@ -70,7 +70,7 @@ read_shape(const char *line, struct row_shape *r)
 	return true;
 }
 
-/* Calls the convolution once; false with `message` where the program would end. */
+/* Calls the convolution once; false with `message` if the program would end. */
 static bool
 convolve_once(const struct row_shape *r, struct prepared *chosen)
 {
@@ -95,7 +95,7 @@ convolve_once(const struct row_shape *r, struct prepared *chosen)
 	return ok;
 }
 
-/* What each kind of each row is given and takes. */
+/* The workspace and the algorithm of each kind of each row. */
 static int
 for_each(const struct storage_workspace *limits,
 	void (*test)(const struct row_shape *r, const struct row *row, int n))
@@ -144,8 +144,8 @@ takes_the_first_that_fits(const struct row_shape *r, const struct row *row, int 
 	assert_true(chosen.workspace <= r->conv.workspace);
 }
 
-/* Without a limit, gradients by 3 x 3 filters have what Winograd's algorithm needs, as cuDNN counts
- * it, but for the file's rounding. */
+/* Without a limit, gradients of 3 x 3 filters have what Winograd's algorithm needs, as cuDNN
+ * reports it, except for the file's rounding. */
 static void
 winograd_is_known(const struct row_shape *r, const struct row *row, int n)
 {
@@ -170,7 +170,7 @@ resnet_and_vgg_go_on(void **state)
 	for_each(&limits, winograd_is_known);
 }
 
-/* The least that a deterministic algorithm of that convolution needs, in either arithmetic. */
+/* The smallest workspace of a deterministic algorithm of that convolution, in either arithmetic. */
 static size_t
 least_in_file(const struct row_shape *r)
 {
@@ -197,8 +197,8 @@ least_in_file(const struct row_shape *r)
 	return least;
 }
 
-/* With nothing at all those go on that have an algorithm without a workspace; the others say what
- * they need, and have it with the option that they name. */
+/* Without workspace, convolutions run that have an algorithm without one; the others report what
+ * they need, and have it with the option that the message names. */
 static void
 ends_or_goes_on_without(const struct row_shape *r, const struct row *row, int n)
 {
@@ -229,7 +229,7 @@ without_workspace(void **state)
 	for_each(&none, ends_or_goes_on_without);
 }
 
-/* Where the limit leaves room and the shape was given too little, a larger limit would not help. */
+/* If a shape was given too little although the limit allows more, a larger limit would not help. */
 static void
 message_names_a_least(void **state)
 {
@@ -249,7 +249,7 @@ message_names_a_least(void **state)
 		"-workspace=60800000..60800000");
 }
 
-/* Limits hold for every shape: no more than the limit, no less than the least. */
+/* Limits hold for every shape: at most the limit, at least the minimum. */
 static void
 limits_hold(void **state)
 {

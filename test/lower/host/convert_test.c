@@ -1,7 +1,7 @@
 /*
- * convert between all pairs of element types, in a program and in the interpreter, on values where
- * roundings and ranges end. What is expected is computed here from the definition, in long double,
- * which holds every value of every type.
+ * convert between all pairs of element types, in a program and in the interpreter, on values at the
+ * limits of roundings and ranges. The expected values are computed here from the definition, in
+ * long double, which holds every value of every type.
  */
 #include "test/lower/program.h"
 
@@ -23,11 +23,11 @@ static const double floats[] = {0, -0.0, 1, -1, 0.5, -0.5, 0.9999999, -0.9999999
 	/* the smallest numbers, and halves of them */
 	0x1p-24, 0x1p-25, -0x1p-25, 0x1.000001p-25, 0x1.8p-24, 0x1p-133, 0x1p-134, 0x1.0001p-134,
 	0x1p-149, 0x1p-150, 0x1.0000001p-150, 0x1p-1074, -0x1p-1074, 0x1.ffcp-15, 0x1.ffep-15,
-	/* in the middle between two f16, two bf16, two f32; and a little beside */
+	/* in the middle between two f16, two bf16, two f32; and slightly off */
 	1 + 0x1p-11, 1 + 0x1p-11 + 0x1p-40, 1 + 0x3p-11, 1 + 0x3p-11 - 0x1p-40, 1 + 0x1p-8,
 	1 + 0x1p-8 + 0x1p-40, 1 + 0x1p-8 - 0x1p-40, 1 + 0x3p-8, 1 + 0x3p-8 - 0x1p-40, 1 + 0x1p-24,
 	1 + 0x1p-24 + 0x1p-50, 1 + 0x3p-24, -1 - 0x1p-8 - 0x1p-40,
-	/* the largest of f16, bf16, f32, and where they become infinite */
+	/* the largest of f16, bf16, f32, and the values at which they become infinite */
 	65504, 65519, 65520, -65520, 65519.999999, 0x1.FEp127, 0x1.FFp127, 0x1.FEFFFFFFp127,
 	-0x1.FFp127, FLT_MAX, 0x1.FFFFFFp127, 0x1.FFFFFEFFFFp127, DBL_MAX, -DBL_MAX, INFINITY,
 	-INFINITY, NAN,
@@ -42,13 +42,13 @@ static const int64_t integers[] = {0, 1, -1, 2, 127, 128, -127, -128, -129, 254,
 	-256, 257, 259, 300, -300, 2049, 2051, 65504, 65519, 65520, -65520, 65535, 65536, 16777217,
 	16777219, INT32_MAX, INT32_MIN, (int64_t)INT32_MAX + 1, (int64_t)INT32_MIN - 1, 0x100000000,
 	(1LL << 53) + 1, (1LL << 53) + 3, -(1LL << 53) - 1, INT64_MAX, INT64_MIN, INT64_MIN + 1,
-	/* in the middle between two f32, two bf16, and beside: beyond what a float, a double holds
-	 */
+	/* in the middle between two f32, two bf16, and slightly off: beyond the precision of a
+	 * float, a double */
 	(1LL << 40) + (1LL << 16), (1LL << 40) + (1LL << 16) + 1, (1LL << 62) + (1LL << 38),
 	(1LL << 62) + (1LL << 38) + 1, -(1LL << 62) - (1LL << 38) - 1,
 	(1LL << 62) + (3LL << 38) - 1, (1LL << 40) + (1LL << 32), (1LL << 40) + (1LL << 32) + 1,
 	(1LL << 62) + (1LL << 54) + 1, -(1LL << 62) - (1LL << 54) - 1,
-	/* the ends of 16 bits; of u64 what is beyond an i64, in the middle and beside */
+	/* the ends of 16 bits; for u64 values above i64, in the middle and slightly off */
 	32767, 32768, -32768, -32769, UINT32_MAX, INT64_MIN + 1024, INT64_MIN + 1025,
 	INT64_MIN + (1LL << 39), INT64_MIN + (1LL << 39) + 1, INT64_MIN + (1LL << 55) + 1, -1024,
 	-1025, (1LL << 30) + (1LL << 22) + 1, (3LL << 29) - (1LL << 22) - 1};
@@ -93,7 +93,8 @@ as_integer(enum ir_dtype t, bool from_float, long double v)
 	return low >= top ? low - ldexpl(1, bits) : low;
 }
 
-/* What arithmetic takes a number of that type as, where subnormal numbers count as zeros. */
+/* The value that arithmetic reads for a number of that type, if subnormal numbers count as
+ * zeros. */
 static long double
 taken(enum ir_dtype t, long double v)
 {
@@ -104,7 +105,7 @@ static long double
 converted(enum ir_dtype to, enum ir_dtype from, long double v, bool keeps)
 {
 	if (from == to)
-		return v; /* bits that stay what they are */
+		return v; /* bits are preserved */
 	if (is_float(from) && !keeps)
 		v = taken(from, v);
 	if (to == IR_bool)
@@ -114,7 +115,7 @@ converted(enum ir_dtype to, enum ir_dtype from, long double v, bool keeps)
 	return as_integer(to, is_float(from), v);
 }
 
-/* The values of type t: those of the lists as near as it has them. Returns how many. */
+/* The values of type t: those of the lists, rounded to it. Returns their number. */
 static int
 values_of(enum ir_dtype t, long double *v)
 {
@@ -140,7 +141,7 @@ half_of(enum ir_dtype t, double v)
 	return 0;
 }
 
-/* What the interpreter's cell of an integer holds. */
+/* The content of the interpreter's cell for an integer. */
 static int64_t
 cell_of(enum ir_dtype t, long double v)
 {
@@ -214,7 +215,7 @@ write_values(struct batch *b, const char *path)
 	assert_true(rt_st_finish(&w, ok, &st) && ok);
 }
 
-/* The interpreter adds up what its places have, so that zeros have no sign there. */
+/* The interpreter adds up the values of its places, so that zeros have no sign there. */
 static void
 check(const char *who, bool signs, bool keeps, enum ir_dtype to, enum ir_dtype from, long double v,
 	long double have)

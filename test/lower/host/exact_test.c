@@ -1,13 +1,14 @@
 /*
- * Ops of floating-point numbers against correctly rounded results, in all floating-point types: they keep to the errors
- * of ir/ops/error.def. A row of ir/ops/ops.def fails that computes its elements and has none, or by more than one
- * function and has no case here.
+ * Floating-point ops compared with correctly rounded results, in all floating-point types: they
+ * stay within the errors of ir/ops/error.def. The test fails for a row of ir/ops/ops.def that
+ * computes its elements by a function and has no error there, or by several functions and has no
+ * case here.
  */
 #include "test/lower/exact.h"
 
 #include "ir/ops/row.h"
 
-/* Functions that MPFR has, of one operand and of two. */
+/* Functions of MPFR with one operand and with two. */
 #define ONE(name)                                                                                  \
 	static void one_##name(mpfr_t r, const double *x, const double *y, int i)                  \
 	{                                                                                          \
@@ -299,7 +300,7 @@ reads_operand(const struct pattern *p, const struct term *t)
 	return reads;
 }
 
-/* Functions of operands that give another number. */
+/* Functions whose result is a number of another type. */
 static int
 functions_of(const struct pattern *p, const struct term *t)
 {
@@ -316,7 +317,7 @@ functions_of(const struct pattern *p, const struct term *t)
 	return n;
 }
 
-/* Computes the row of an op a number of its operands' type, element by element? */
+/* Does the row compute, element by element, a number of its operands' type? */
 static bool
 computes_elements(const struct ir_row *row)
 {

@@ -1,7 +1,8 @@
 /*
- * Ops whose results are exact: comparisons, selections, integers at the limits of their types, the largest and the first of
- * equal elements, floats with fewer bits, random numbers. In every element type that they take, in a program and in
- * the interpreter; what is expected is computed here from the definition, in 128-bit integers and doubles.
+ * Ops whose results are exact: comparisons, selections, integers at the limits of their types, the
+ * largest and the first of equal elements, floats with fewer bits, random numbers. In every element
+ * type that they accept, in a program and in the interpreter; the expected values are computed here
+ * from the definition, in 128-bit integers and doubles.
  */
 #include "test/lower/program.h"
 
@@ -9,12 +10,12 @@
 
 enum {
 	N = 1024,
-	ROW = 8, /* elements that a reduction takes */
+	ROW = 8, /* elements of one reduction */
 };
 
 typedef __int128 whole;
 
-/* An element: f of a float, else i. */
+/* An element: f for a float, else i. */
 struct number {
 	double f;
 	whole i;
@@ -27,7 +28,7 @@ struct limit_case {
 		*text; /* ops that make %r of %x and %y; %m: x in rows; TYPE is the element type */
 	const char *types; /* F: floats, Z: integers, B: bool */
 	enum result result;
-	int row; /* elements of x that it takes */
+	int row; /* elements of x for one result */
 	struct number (*value)(enum ir_dtype t, const struct number *x, const struct number *y);
 };
 
@@ -49,7 +50,7 @@ is_signed(enum ir_dtype t)
 	return ir_dtype_class(t) == IR_INT;
 }
 
-/* What type t holds of an integer: its low bits. */
+/* An integer truncated to type t: its low bits. */
 static struct number
 wrapped(enum ir_dtype t, whole v)
 {
@@ -194,7 +195,8 @@ CASE(leading)
 	return wrapped(t, n);
 }
 
-/* Rounded to m bits behind the first, ties to even; exponents below `least` give 0, from `most` on infinity. */
+/* Rounded to m bits after the first, ties to even; exponents below `least` give 0, from `most` on
+ * infinity. */
 static struct number
 reduced(double v, int m, int least, int most)
 {
@@ -214,7 +216,7 @@ CASE(exponent3)
 	UNUSED;
 	return reduced(x->f, 2, -1, 4);
 }
-/* f16 has 5 bits itself, so its subnormal numbers stay, with 3 bits behind the place of the first. */
+/* f16 has 5 bits itself, so its subnormal numbers stay, with 3 bits after the first one. */
 CASE(exponent5)
 {
 	(void)y;
@@ -248,7 +250,7 @@ CASE(least_at)
 	return wrapped(IR_i32, best_of(t, x, -1));
 }
 
-/* Of zeros +0: never -0. */
+/* A zero becomes +0: never -0. */
 CASE(most)
 {
 	(void)y;
@@ -354,7 +356,8 @@ rounded(enum ir_dtype t, double v)
 	return t == IR_f64 ? v : t == IR_f32 ? (float)v : ir_dtype_round(t, v);
 }
 
-/* Element i of x (0) or y (1): each special one with each other, then few values, so that many are equal, then all sizes. */
+/* Element i of x (0) or y (1): all pairs of special ones, then few values, so that many are equal,
+ * then all sizes. */
 static struct number
 made(enum ir_dtype t, int which, int i)
 {
@@ -507,7 +510,7 @@ same(enum ir_dtype t, struct number want, struct number have)
 	return want.f == have.f && !signbit(want.f) == !signbit(have.f);
 }
 
-/* What arithmetic takes a number as: a subnormal one may count as 0, but for those of f16. */
+/* The value that arithmetic reads: a subnormal number may count as 0, except in f16. */
 static struct number
 taken(enum ir_dtype t, struct number v, bool keeps)
 {
@@ -518,7 +521,7 @@ taken(enum ir_dtype t, struct number v, bool keeps)
 	return v;
 }
 
-/* One case in one type; says where the first element is that is wrong. */
+/* One case in one type; reports the first wrong element. */
 static bool
 differs(const struct limit_case *c, enum ir_dtype t, const struct rt_st_tensor *program,
 	const struct tensor *interp, bool keeps)
@@ -565,7 +568,7 @@ run_all(struct batch *b, const char *load, bool keeps)
 		for (int i = 0; i < NCASES; i++) {
 			const char *name =
 				talloc_asprintf(b, "r%d.%s", i, ir_dtype_name((enum ir_dtype)t));
-			/* whether a result that is only moved stays subnormal is up to the target */
+			/* it depends on the target whether a moved result stays subnormal */
 			if (takes(&cases[i], (enum ir_dtype)t) &&
 				(keeps || !is_float((enum ir_dtype)t) || cases[i].result != SAME))
 				wrong += differs(&cases[i], (enum ir_dtype)t,
@@ -601,7 +604,8 @@ static const char *const random_ops[] = {"uniform() {seed = 3} : %s[%d]",
 	"random_normal(\"n\", %%n, %%x) {to = %s}"};
 enum { NRANDOM = sizeof random_ops / sizeof *random_ops, UNIFORM = 2 };
 
-/* Numbers of [0,1) are below 1 in every type, and all are the same in a program and in the interpreter. */
+/* Numbers in [0,1) are below 1 in every type, and all are the same in a program and in the
+ * interpreter. */
 static void
 random_numbers_are_the_same(void **state)
 {
@@ -657,7 +661,7 @@ random_numbers_are_the_same(void **state)
 	assert_int_equal(wrong, 0);
 }
 
-/* Rows that give truth values, and those of integers and truth values alone. */
+/* Rows that return truth values, and rows for integers and truth values alone. */
 static void
 every_such_row_has_a_case(void **state)
 {

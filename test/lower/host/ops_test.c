@@ -1,10 +1,10 @@
 /*
- * Every op of the table in a program, against the interpreter. A row of ir/ops/ops.def without a case
- * here fails. All programs are one compile.
+ * Every op of the table in a program, compared with the interpreter. The test fails for a row of
+ * ir/ops/ops.def without a case here. All programs are one compile.
  */
 #include "test/lower/program.h"
 
-/* `body` is what stands in @main behind the inputs; what is called r, s or t is put out. */
+/* `body` follows the inputs in @main; values named r, s or t are outputs. */
 struct op_case {
 	enum op_code op;
 	const char *body;
@@ -44,7 +44,7 @@ struct op_case {
 		OP_##name, "%q = tanh(%a)\n%r = " #name                                            \
 			   "(%q)\n%d = convert(%q) {to = f64}\n%s = " #name "(%d)\n"               \
 	}
-/* Of bools, and of integers of three widths; amounts of shifts from below 0 to beyond the width. */
+/* Bools, and integers of three widths; shifts by amounts from below 0 to beyond the width. */
 #define BITS(name)                                                                                 \
 	"%k8 = mul(%k, %many)\n%k1 = convert(%k8) {to = i8}\n%j1 = sub(%j, %one)\n%j8 = "          \
 	"convert(%j1) {to = i8}\n%r = " #name                                                      \
@@ -56,7 +56,7 @@ struct op_case {
 	{                                                                                          \
 		OP_##name, BITS(name)                                                              \
 	}
-/* Of all integers but i8 and u8, which BITS has: 0 and both signs. */
+/* All integer types except i8 and u8, which BITS has: 0 and both signs. */
 #define COUNT(name)                                                                                \
 	{                                                                                          \
 		OP_##name,                                                                         \
@@ -72,7 +72,7 @@ struct op_case {
 		OP_##name, "%x = lt(%a, %b)\n%y = gt(%a, %v)\n%p = " #name                         \
 			   "(%x, %y)\noutput(\"p\", %p)\n" BITS(name)                              \
 	}
-/* Of zero, infinities and NaN too. */
+/* Also zero, infinities and NaN. */
 #define CLASS(name)                                                                                \
 	{                                                                                          \
 		OP_##name, "%zs = reshape(%zeros) {shape = [6,1]}\n%p = div(%a, %zs)\n%q = "       \
@@ -86,7 +86,7 @@ struct op_case {
 			   "(%x) {dims = [0, 2], keep = true}\n%t = " #name "(%x)\n%y = lt(%a, "   \
 			   "%hundred)\n%q = " #name "(%y) {dims = [0]}\noutput(\"q\", %q)\n"       \
 	}
-/* Of equals, of NaN, of narrow and of truth; along inner, outer and all dims. */
+/* Equal elements, NaN, narrow types and bools; along inner, outer and all dims. */
 #define PLACE(name)                                                                                \
 	{                                                                                          \
 		OP_##name,                                                                         \
@@ -131,7 +131,8 @@ static const struct op_case cases[] = {
 		 "%bd = convert(%b) {to = f64}\n%q = rem(%zd, %bd)\noutput(\"q\", %q)\n"},
 	POSITIVE(log1p), UNARY(expm1), POSITIVE(log2), UNARY(exp2), UNARY(tan), BELOW_1(asin),
 	BELOW_1(acos), UNARY(atan), UNARY(sinh), UNARY(cosh), UNARY(asinh),
-	/* Near 1 it makes much of its operand's last place, so that of f64 is not from f32. */
+	/* Near 1 it magnifies its operand's last place, so the operand of f64 is not converted from
+	 * f32. */
 	{OP_acosh,
 		"%q = cosh(%a)\n%r = acosh(%q)\n%d = convert(%a) {to = f64}\n%e = cosh(%d)\n%s = "
 		"acosh(%e)\n"},
@@ -365,15 +366,16 @@ static const struct op_case cases[] = {
 	{OP_scatter_add, "%r = scatter_add(%u, %i) {size = 6}\n%big = mul(%i, %seven)\n%s = "
 			 "scatter_add(%u, %big) {size = 4}\n"},
 	{OP_pick, "%r = pick(%a, %i)\n"}, {OP_put, "%r = put(%w, %i) {size = 9}\n"},
-	/* values that are there from the start, that are computed, of several types */
+	/* values that exist from the start, computed ones, of several types */
 	{OP_barrier,
 		"%e = exp(%a)\n%r, %s, %t = barrier(%e, %a, %k)\n%sum = add(%e, %r)\n%again = barrier(%sum)\n"
 		"output(\"again\", %again)\n"},
-	/* of values that are computed and of several types; a copy of a copy */
+	/* computed values and of several types; a copy of a copy */
 	{OP_offload, "%e = exp(%a)\n%he, %hk = offload(%e, %k)\n%r, %s = reload(%he, %hk)\n"
 		     "%ha = offload(%r)\n%t = reload(%ha)\n"},
 	{OP_reload, "%ha = offload(%a)\n%r = reload(%ha)\n%s = reload(%ha)\n%t = add(%r, %s)\n"},
-	/* few values, so that equals are common; no power of two, rows within, long rows */
+	/* few values, so that equals are common; sizes that are not powers of two, rows within,
+	 * long rows */
 	{OP_sort,
 		"%r, %p1 = sort(%a)\n%s, %p2 = sort(%k) {dim = 0, descending = true}\n%t, %p3 = "
 		"sort(%c) {dim = 1}\noutput(\"p1\", %p1)\noutput(\"p2\", %p2)\noutput(\"p3\", "
@@ -414,7 +416,7 @@ static const struct op_case cases[] = {
 	{OP_send, NULL}, /* layout_test.c */
 	{OP_fuse, "%r = fuse(%a, %b) {\n %x = add(%a, %b)\n %y = exp(%x)\n yield(%y)\n}\n"},
 	{OP_yield, "%r, %s = fuse(%a) {\n %x = exp(%a)\n yield(%x, %a)\n}\n"}, {OP_call, NULL},
-	{OP_return, NULL}, /* inlined before; host_errors.dir has what is said otherwise */
+	{OP_return, NULL}, /* inlined before; host_errors.dir tests the messages otherwise */
 };
 
 static const char head[] =

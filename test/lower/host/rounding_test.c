@@ -1,6 +1,6 @@
 /*
- * What a kept batch says of the interpreter's rounding, by which test/gpu/compare judges a GPU: an
- * output in f64 that comes from f32 differs by as much as f32 allows, another one does not.
+ * The interpreter's rounding error as recorded in a kept batch, by which test/gpu/compare judges a
+ * GPU: an output in f64 that comes from f32 differs by as much as f32 allows, another one does not.
  */
 #include "test/lower/program.h"
 
@@ -11,7 +11,7 @@ static const char text[] = "module @roundings\nfunc @main() {\n%a = input(\"a\")
 			   "%g = asin(%f)\noutput(\"from f64\", %g)\n%n = mul(%p, %q)\n"
 			   "update(%p, %n)\n}\n";
 
-/* The size in the line of the file; negative: there is none. */
+/* The size in the line of the file; negative: not found. */
 static double
 size_of(const char *path, const char *kind, const char *name)
 {

@@ -1,7 +1,7 @@
 /*
- * The sign of a zero: what sums is never -0, nor are a mean, the largest and the smallest; what
- * moves elements keeps the sign. Programs, the interpreter by meaning and the interpreter by layout
- * agree. %x is -0 everywhere.
+ * The sign of a zero: sums are never -0, nor are means, max and min; ops that move elements keep
+ * the sign. Programs, the interpreter by meaning and the interpreter by layout agree. %x is -0
+ * everywhere.
  */
 #include "test/lower/program.h"
 
@@ -10,7 +10,7 @@ enum sign { PLUS, MINUS };
 struct zero_case {
 	enum sign sign;           /* of all elements of r, which are zeros */
 	const char *mesh, *shape; /* of %x */
-	const char *body;         /* an op after the other, with ';' between them */
+	const char *body;         /* ops, separated by ';' */
 };
 
 #define NONE ""
@@ -18,7 +18,7 @@ struct zero_case {
 #define COPY "mesh [dp = 2]\n"
 #define TIME "steps [mb = 2]\n"
 
-/* clang-format off: a row a line */
+/* clang-format off: one row per line */
 static const struct zero_case cases[] = {
 	/* sums with loops and without */
 	{PLUS, NONE, "[5,4]", "%r = sum(%x) {dims = [0]}"},
@@ -86,7 +86,7 @@ static const struct zero_case cases[] = {
 	{PLUS, NONE, "[1,4]",
 		"%i = input(\"i\") {range = 5} : i32[1]; %r = scatter_add(%x, %i) {size = 5}"},
 	{PLUS, NONE, "[9,4]", "%k = iota() : i32[9]; %r = scatter_add(%x, %k) {size = 9}"},
-	/* places: partial sums, of which one may be all there is */
+	/* places: partial sums, possibly of a single place */
 	{PLUS, COPY, "[6/dp,4]", "%s = sum(%x) {dims = [0]}; %r = allreduce(%s) {axis = dp}"},
 	{PLUS, COPY, "[2/dp,4]", "%s = sum(%x) {dims = [0]}; %r = allreduce(%s) {axis = dp}"},
 	{PLUS, COPY, "[6/dp,4]",
@@ -99,7 +99,7 @@ static const struct zero_case cases[] = {
 		"%p = reduce(%h) {axis = dp, to = 1}; %r = replicate(%p) {axis = dp}"},
 	{PLUS, TIME, "[6/mb,4]",
 		"%s = sum(%x) {dims = [0]}; %n = neg(%s); %r = reduce(%n) {axis = mb}"},
-	/* what moves elements, and a sum of one place */
+	/* ops that move elements, and a sum of one place */
 	{MINUS, COPY, "[6/dp,4]", "%r = allgather(%x) {axis = dp}"},
 	{MINUS, COPY, "[6/dp,4]",
 		"%a = alltoall(%x) {from = 0, to = 1, axis = dp}; %r = allgather(%a) {axis = dp}"},
@@ -124,7 +124,7 @@ static const struct zero_case cases[] = {
 		"%r = fuse(%x, %i) { %h = convert(%x) {to = bf16}; %c = ceil(%h); "
 		"%p = pick(%c, %i); yield(%p) }"},
 	{MINUS, NONE, "[6,3]", "%r = prod(%x) {dims = [1]}"},
-	/* of equals the second one; the angle of a point goes by both signs */
+	/* of equals the second one; the angle of a point depends on both signs */
 	{PLUS, NONE, "[6,4]", "%a = abs(%x); %r = maximum(%x, %a)"},
 	{MINUS, NONE, "[6,4]", "%a = abs(%x); %r = maximum(%a, %x)"},
 	{PLUS, NONE, "[6,4]", "%a = abs(%x); %r = minimum(%x, %a)"},
@@ -154,7 +154,7 @@ add(struct batch *b, const struct zero_case *c)
 			c->mesh, c->shape, body));
 }
 
-/* Says where a result is something else than a zero of the sign. Returns whether it is. */
+/* Reports where a result is not a zero of that sign. Returns whether there is one. */
 static bool
 is_wrong(const struct zero_case *c, const char *who, double is, int64_t i)
 {

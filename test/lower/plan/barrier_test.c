@@ -1,7 +1,8 @@
-/* A barrier in a plan: neither an action nor a buffer; who reads a result waits for all operands. */
+/* A barrier in a plan: neither an action nor a buffer; a reader of a result waits for all
+ * operands. */
 #include "test/lower/plan/fixture.h"
 
-/* The first action of that kind that is about an op of that code. */
+/* The first action of that kind whose op has that code. */
 static int
 find(const struct lower_plan *p, enum lower_action_kind kind, enum op_code code)
 {
@@ -69,8 +70,8 @@ it_takes_no_memory_and_no_action(void **state)
 }
 
 /*
- * In a loop over micro-batches a param goes through a barrier with a value of the iteration: who reads
- * it in the loop stays there, and the step has one loop.
+ * In a loop over micro-batches a param goes through a barrier with a value of the iteration: its
+ * readers stay in the loop, and the step has one loop.
  */
 static void
 a_loop_goes_on_behind_it(void **state)
@@ -90,7 +91,7 @@ a_loop_goes_on_behind_it(void **state)
 	talloc_free(x);
 }
 
-/* Outside of the loop the param is there when all iterations have made the other operand. */
+/* Outside of the loop the param is available once all iterations have made the other operand. */
 static void
 who_is_outside_comes_after_the_loop(void **state)
 {

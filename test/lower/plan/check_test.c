@@ -1,4 +1,4 @@
-/* The checker finds what a planner could get wrong: sound plans are broken in one place each. */
+/* The checker finds faults that a planner could make: sound plans are broken in one place each. */
 #include "test/lower/plan/fixture.h"
 
 /* The checker must refuse the plan and say `why`. */
@@ -53,7 +53,7 @@ swap(struct lower_plan *p, int i, int k)
 	p->action[k] = a;
 }
 
-/* Takes action i out; lives stay as they are. */
+/* Removes action i; live ranges stay as they are. */
 static void
 drop(struct lower_plan *p, int i)
 {
@@ -111,7 +111,7 @@ two_lives_in_one_place(void **state)
 	refused(x, "share bytes while both are live");
 }
 
-/* The lives say that all is well, but they are wrong. */
+/* The live ranges say that all is well, but they are wrong. */
 static void
 a_life_that_ends_too_early(void **state)
 {
@@ -215,8 +215,8 @@ a_loop_without_end(void **state)
 	refused(x, "a loop without its end");
 }
 
-/* %3 is on its way, its operand free when it is waited for: the row of the message that carries %3
- * lies there, so that %h may be copied into it only after that. */
+/* %3 is in flight, and its operand is free when it is waited for: the row of the message that
+ * carries %3 lies there, so that %h may be copied into it only after that. */
 static void
 a_row_in_bytes_that_a_message_frees(void **state)
 {
@@ -233,8 +233,8 @@ a_row_in_bytes_that_a_message_frees(void **state)
 			   "%7 = allreduce(%4) {axis = tp}\noutput(\"c\", %7)\n}\n"));
 }
 
-/* --- fields that lives and writes do not show ---------------------------------------------------
- */
+/* --- fields that live ranges and writes do not show
+ * -------------------------------------------- */
 
 static void
 a_buffer_smaller_than_its_value(void **state)
@@ -275,7 +275,7 @@ a_kernel_on_ranks_without_its_operands(void **state)
 	refused(x, "exp is executed on ranks that do not hold its result");
 }
 
-/* One field of the first collective. */
+/* Changes one field of the first collective. */
 #define A_COLLECTIVE(name, change, why)                                                            \
 	static void name(void **state)                                                             \
 	{                                                                                          \
@@ -296,7 +296,7 @@ A_COLLECTIVE(a_collective_to_another_rank, c->to = 1, "changes its layout in a d
 A_COLLECTIVE(a_collective_of_another_tensor, c->buf[0].src = c->buf[0].dst + 1,
 	"belongs to another tensor")
 
-/* All ranks post both in one order, so that nobody waits for ever; but %l is not there yet. */
+/* All ranks post both in one order, so there is no deadlock; but %l has not been computed yet. */
 static void
 two_posts_in_the_other_order(void **state)
 {
@@ -306,7 +306,7 @@ two_posts_in_the_other_order(void **state)
 	refused(x, "which was never written");
 }
 
-/* The buffer of %w holds its next value by then, and it is a whole one. */
+/* By then the buffer of %w holds its next value, which is a whole one. */
 static void
 a_read_of_the_next_value(void **state)
 {
@@ -405,7 +405,7 @@ what_a_product_leaves_out_is_proven(void **state)
 			g->band.high = n == 2 ? -wrong[i][0] : wrong[i][1];
 			refused(x, why);
 		}
-	/* Without the test %e is not known to be 0, and a test of another band says nothing. */
+	/* Without the test %e is not known to be 0, and a test of another band proves nothing. */
 	for (int i = 0; i < 5; i++) {
 		struct fixture *x = fixture_of(masked);
 		struct scheme_gemm *g = product(x->plan, 1);
@@ -422,7 +422,7 @@ what_a_product_leaves_out_is_proven(void **state)
 			g->test[0].band.low = -20;
 		refused(x, why);
 	}
-	/* Of more that is computed nothing is wrong. */
+	/* Computing more than necessary is not an error. */
 	struct fixture *x = fixture_of(masked);
 	product(x->plan, 0)->band.high = 5;
 	assert_true(lower_check(x->plan));

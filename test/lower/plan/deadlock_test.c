@@ -1,9 +1,9 @@
 /*
- * The argument that no set of ranks waits for ever, against a machine that knows nothing of it:
+ * Tests the argument that no set of ranks waits for ever, on a machine that is independent of it:
  * every rank of a small mesh executes the plan, guards of POSTs included, with a communication
- * queue of its own, until nobody can go on. Plans that the checker takes end on every rank; plans
- * in which some ranks post something else, or in another order, hang there, and the checker refuses
- * them.
+ * queue of its own, until no rank can continue. Plans that the checker accepts end on every rank;
+ * plans in which some ranks post something else, or in another order, hang there, and the checker
+ * refuses them.
  */
 #include "test/lower/plan/fixture.h"
 
@@ -14,8 +14,8 @@ enum {
 
 struct rank {
 	int coord[IR_MAX_AXES];
-	int next;             /* action */
-	int iteration;        /* of the loop it is in */
+	int next;             /* index of the next action */
+	int iteration;        /* of the current loop */
 	int queue[4 * QUEUE]; /* collectives in the order of their POSTs */
 	int posted, complete; /* so far */
 	int last[QUEUE];      /* by collective: `posted` after its last POST, 0: none */
@@ -25,7 +25,7 @@ struct machine {
 	const struct lower_plan *p;
 	struct rank rank[MOST_RANKS];
 	int nranks;
-	bool mismatch; /* a group met with two different collectives */
+	bool mismatch; /* ranks of a group posted different collectives */
 };
 
 static bool
@@ -37,7 +37,7 @@ meets_guard(const struct rank *r, const struct lower_guard *g)
 	return true;
 }
 
-/* Where the loop begins that ends at action `end`. */
+/* The begin of the loop that ends at action `end`. */
 static int
 loop_begin(const struct lower_plan *p, int end)
 {
@@ -46,7 +46,7 @@ loop_begin(const struct lower_plan *p, int end)
 	return end;
 }
 
-/* One action of the compute queue; false: it is blocked, or the step is over. */
+/* Runs one action of the compute queue; false: it is blocked, or the step is over. */
 static bool
 compute(const struct machine *m, struct rank *r)
 {
@@ -79,8 +79,8 @@ same_group(const struct machine *m, const struct rank *x, const struct rank *y, 
 	return true;
 }
 
-/* The collective at the head of the queue completes once all of its group are at one on its axis.
- */
+/* The collective at the head of the queue completes once all of its group have it at the head,
+ * too. */
 static bool
 communicate(struct machine *m, const struct rank *r)
 {
@@ -102,7 +102,7 @@ communicate(struct machine *m, const struct rank *r)
 	return true;
 }
 
-/* Does every rank get to the end of the step? */
+/* Does every rank reach the end of the step? */
 static bool
 ends(const struct lower_plan *p)
 {
@@ -172,8 +172,8 @@ plans_end_on_every_rank(void **state)
 	}
 }
 
-/* Along the axis of a collective others wait for ever. Along another axis whole groups stay away,
- * which does no harm; but these hold the result, so that it is refused, too. */
+/* Along the axis of a collective other ranks wait for ever. Along another axis whole groups are
+ * absent, which is harmless for waits; but these hold the result, so it is refused, too. */
 static void
 guards_of_posts(void **state)
 {
@@ -203,7 +203,7 @@ guards_of_posts(void **state)
 }
 
 /*
- * Two collectives on two axes, each right for itself: ranks on the diagonal of the mesh post one
+ * Two collectives on two axes, each valid by itself: ranks on the diagonal of the mesh post one
  * first, the others the other.
  *
  *     (0,0) dp, tp   waits along dp for (1,0) tp, dp, which waits along tp for (1,1) dp, tp,

@@ -1,4 +1,4 @@
-/* The plan of a step for the host, and what is said about it: for tests that look into plans or break them. */
+/* The plan of a step for the host, and its messages: for tests that inspect plans or break them. */
 #ifndef TEST_LOWER_PLAN_FIXTURE_H
 #define TEST_LOWER_PLAN_FIXTURE_H
 
@@ -7,7 +7,7 @@
 struct fixture {
 	struct ir_context *ctx;
 	struct lower_plan *plan;
-	char *messages; /* all, a line each */
+	char *messages; /* all, one per line */
 };
 
 static inline void

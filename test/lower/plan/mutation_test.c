@@ -1,8 +1,8 @@
 /*
- * Every field of a plan matters, and the checker sees it: in the plans of several programs each
+ * Every field of a plan matters, and the checker reads it: in the plans of several programs each
  * field of each struct of lower/plan/plan.h, and of struct storage_buffer, is changed, one at a
  * time. Either the checker refuses the plan, or the table below says why the change is harmless:
- * the sources of the program are the same to the byte, or the program is another right one.
+ * the sources of the program are the same to the byte, or the program is another valid one.
  *
  * A field without a row in the lists below does not compile: each list is also the initializer of
  * its struct.
@@ -91,7 +91,8 @@ enum how {
 	F(coll, time, 0, AXES)                                                                     \
 	F(coll, row, 0, NUMBER)
 
-/* FIXED are what the plan is compared with, and where its arrays are: their lengths are changed. */
+/* FIXED are the inputs of the check, and the addresses of arrays: the lengths of arrays are
+ * changed. */
 #define PLAN_FIELDS(F)                                                                             \
 	F(plan, module, 0, FIXED)                                                                  \
 	F(plan, main, 0, FIXED)                                                                    \
@@ -131,7 +132,7 @@ enum how {
 	F(buffer, row, 0, NUMBER)                                                                  \
 	F(buffer, home, 0, NUMBER)
 
-/* struct lower_access and struct lower_row are what functions make of a plan, no part of it. */
+/* struct lower_access and struct lower_row are computed from a plan and are not part of it. */
 typedef struct lower_guard guard_t;
 typedef struct lower_value value_t;
 typedef struct lower_copy copy_t;
@@ -162,8 +163,8 @@ const buffer_t all_buffer = {BUFFER_FIELDS(ZERO)};
 
 struct field {
 	const char *name;
-	size_t offset, bytes; /* of all of it */
-	size_t each;          /* of an element, where it is an array */
+	size_t offset, bytes; /* of the whole field */
+	size_t each;          /* of an element, if it is an array */
 	enum how how;
 };
 
@@ -183,11 +184,12 @@ static const struct field guard_fields[] = {GUARD_FIELDS(ROW)},
 			  coll_fields[] = {COLL_FIELDS(ROW)}, plan_fields[] = {PLAN_FIELDS(ROW)},
 			  buffer_fields[] = {BUFFER_FIELDS(ROW)};
 
-/* Changes that the checker may let pass. No program shows them, or it is another right one. */
+/* Changes that the checker may accept. No program shows them, or the result is another valid
+ * program. */
 static const struct {
 	const char *field, *why;
 	bool shown;
-	const char *program; /* only there; NULL: anywhere */
+	const char *program; /* only in this program; NULL: in any */
 } harmless[] = {
 	{"buffer.offset", "a buffer may be wherever nobody else is while it lives", true, NULL},
 	{"buffer.first", "a longer life keeps others out, who are not there", false, NULL},
@@ -203,7 +205,7 @@ enum { NHARMLESS = sizeof harmless / sizeof *harmless };
 
 struct mutant {
 	struct lower_plan *p;
-	const char *sources; /* of the plan as it was made */
+	const char *sources; /* of the unchanged plan */
 	const char *folder, *program;
 	int tried, let_pass;
 	bool *seen; /* [NHARMLESS] */
@@ -215,7 +217,7 @@ be_silent(void *data, const struct diag_message *m)
 	(void)data, (void)m;
 }
 
-/* Appends a file of the folder; "" where there is none. */
+/* Appends a file of the folder; "" if it does not exist. */
 static char *
 with_file(char *text, const char *folder, const char *name)
 {
@@ -223,7 +225,7 @@ with_file(char *text, const char *folder, const char *name)
 	return file ? talloc_strdup_append_buffer(text, file) : text;
 }
 
-/* All that a program is made of. */
+/* All sources of a program. */
 static char *
 sources_of(const struct mutant *m)
 {
@@ -243,7 +245,7 @@ sources_of(const struct mutant *m)
 	return text;
 }
 
-/* The plan has one change. */
+/* The plan contains one change. */
 static void
 judge(struct mutant *m, const struct field *f, int instance)
 {
@@ -289,7 +291,7 @@ try_number(struct mutant *m, const struct field *f, int instance, void *at)
 		try_bytes(m, f, instance, at, &values[i], f->each);
 }
 
-/* Of the arrays of a guard: what is in use, and the first that is not. */
+/* For the arrays of a guard: the used entries, and the first unused one. */
 static void
 try_conditions(struct mutant *m, const struct field *f, int instance, struct lower_guard *g)
 {
@@ -332,7 +334,7 @@ try_pointer(struct mutant *m, const struct field *f, int instance, void *at)
 		try_bytes(m, f, instance, at, &with[i], sizeof with[i]);
 }
 
-/* An array with an entry more, of zeros. */
+/* An array with one more entry, of zeros. */
 static void *
 longer(struct mutant *m, const void *array, int n, size_t each)
 {
@@ -413,11 +415,11 @@ try_everything(struct mutant *m)
 	}
 }
 
-/* Programs: what there is to get wrong is in at least one of them. */
+/* Programs: every possible fault occurs in at least one of them. */
 /* clang-format off: whole ops on a line */
 static const struct {
 	const char *name, *axes;
-	const char *body; /* an op after the other, with ';' between them */
+	const char *body; /* ops, separated by ';' */
 } programs[] = {
 	{"gradients over devices and micro-batches", "mesh [dp = 2]; steps [mb = 2]",
 		"%x = input(\"x\") : f32[16/dp/mb,4]; "
@@ -565,7 +567,7 @@ try_program(int i, const struct storage_target *target, bool *seen, int *tried, 
 	x.sources = sources_of(&x);
 	diag_set_handler(ctx->diag, be_silent, NULL);
 	try_everything(&x);
-	assert_true(lower_check(x.p)); /* every change was taken back */
+	assert_true(lower_check(x.p)); /* every change was undone */
 	*tried += x.tried;
 	*let_pass += x.let_pass;
 	char *command = talloc_asprintf(owner, "rm -rf %s", folder);

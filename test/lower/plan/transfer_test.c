@@ -1,8 +1,8 @@
-/* Plans with copies to host memory and back: sound as they are made, refused once a wait is taken
- * out, a copy is posted too early, or bytes are used again while a copy reads or writes them. */
+/* Plans with copies to host memory and back: sound as planned, refused once a wait is removed, a
+ * copy is posted too early, or bytes are reused while a copy reads or writes them. */
 #include "test/lower/plan/fixture.h"
 
-/* Values on their way out and back, a state that stays there, bytes that are used again. */
+/* Values on their way out and back, a state that stays there, bytes that are reused. */
 static const char step[] =
 	"module @t\nmesh [dp = 2]\nfunc @main() {\n%x = input(\"x\") : f32[8/dp,4]\n"
 	"%m = state(\"m\") : f32[4,4]@host\n%a = exp(%x)\n%h = offload(%a)\n%b = neg(%a)\n"
@@ -39,7 +39,7 @@ find(const struct lower_plan *p, enum lower_action_kind kind, const char *result
 	return -1;
 }
 
-/* Takes action i out and puts it in again before action k of the others, at the right moment. */
+/* Removes action i and inserts it before action k of the others, at the right moment. */
 static void
 move(struct lower_plan *p, int i, int k)
 {
@@ -133,7 +133,7 @@ a_copy_back_of_what_is_on_its_way(void **state)
 	refused(x, "while a posted offload uses %h");
 }
 
-/* A kernel writes into the bytes of %a, as its life were over when the copy is posted. */
+/* A kernel writes into the bytes of %a, as if its live range ended when the copy is posted. */
 static void
 bytes_that_a_copy_still_reads(void **state)
 {
@@ -164,7 +164,7 @@ beyond_host_memory(void **state)
 	refused(x, "outside the arena or not aligned");
 }
 
-/* Offsets in the two memories have nothing to do with each other. */
+/* Offsets in the two memories are independent. */
 static void
 equal_offsets_in_two_memories(void **state)
 {

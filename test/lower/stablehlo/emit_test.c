@@ -1,9 +1,9 @@
-/* What -emit=stablehlo needs of every scalar function. */
+/* Tests that -emit=stablehlo has every scalar function. */
 
 #include "lower/stablehlo/hlo.h"
 #include "test/unit.h"
 
-/* An op of the table is written without code of its own if its functions are known. */
+/* An op of the table needs no code of its own if its functions are supported. */
 static void
 every_scalar_function_has_a_row(void **state)
 {

@@ -1,5 +1,6 @@
-/* The part of cuBLASLt that libdopt_rt_cuda calls, on a processor: a product is three loops. With SHIM_STRIDED it has no
- * batches by addresses; with SHIM_COUNT it says at the end how many products were asked for. */
+/* The part of cuBLASLt that libdopt_rt_cuda calls, on a processor: a product is three loops. With
+ * SHIM_STRIDED it lacks batches by addresses; with SHIM_COUNT it prints at the end how many
+ * products were requested. */
 #include "../../../../runtime/kernel/half.h"
 #include "streams.h"
 
@@ -32,10 +33,10 @@ struct preference {
 
 struct algorithm {
 	uint32_t align[4];
-	int64_t part; /* summands that are added up before they are rounded to the type of the result */
+	int64_t part; /* summands that are added up before they are rounded to the result's type */
 };
 
-/* As few as show in a result of 16 bits. */
+/* The fewest whose rounding is visible in a 16-bit result. */
 enum { PART = 32 };
 
 cublasStatus_t
@@ -204,13 +205,13 @@ put(cudaDataType type, void *data, int64_t at, double x)
 static double
 rounded(cudaDataType type, double x)
 {
-	double element; /* at least as large as any */
+	double element; /* at least as large as any element */
 
 	put(type, &element, 0, x);
 	return get(type, &element, 0);
 }
 
-/* Element (i, j) of op(matrix) of batch k, from where matrix_of says. */
+/* Element (i, j) of op(matrix) of batch k, from the address given by matrix_of. */
 static int64_t
 element(const struct layout *l, cublasOperation_t op, uint64_t i, uint64_t j, int32_t k)
 {
@@ -245,7 +246,7 @@ is_aligned(const void *p, uint32_t bytes)
 	return bytes && (uintptr_t)p % bytes == 0;
 }
 
-/* Are all matrices of an operand? */
+/* Are all matrices of an operand aligned? */
 static bool
 are_aligned(const struct layout *l, const void *operand, uint32_t bytes)
 {
@@ -255,7 +256,7 @@ are_aligned(const struct layout *l, const void *operand, uint32_t bytes)
 	return aligned;
 }
 
-/* A product that is still to be done. */
+/* A product that has not been computed yet. */
 struct product {
 	struct operation o;
 	struct layout a, b, c, d;

@@ -1,5 +1,6 @@
-/* The part of the CUDA runtime that libdopt_rt_cuda calls, on a processor: memory, copies and kernels. Streams, events
- * and graphs are in streams.c. Two devices that see each other. */
+/* The part of the CUDA runtime that libdopt_rt_cuda calls, on a processor: memory, copies and
+ * kernels. Streams, events and graphs are in streams.c. Two devices that can access each other's
+ * memory. */
 #include "fibers.h"
 #include "streams.h"
 
@@ -18,7 +19,7 @@ cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 	return cudaSuccess;
 }
 
-/* The one that is asked for: bytes of the second-level cache. */
+/* The only attribute that is queried: bytes of the second-level cache. */
 cudaError_t
 cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
@@ -52,11 +53,11 @@ cudaDeviceEnablePeerAccess(int peer, unsigned flags)
 	return peer < SHIM_DEVICES && !flags ? cudaSuccess : cudaErrorInvalidDevice;
 }
 
-/* --- memory: filled with what shows where nobody wrote
+/* --- memory: filled with a pattern that reveals unwritten bytes
  * -------------------------------------------- */
 
-/* Of an allocation: programs of tests are small, and a library's workspace would take longer to
- * fill than they take to run. */
+/* Bytes of an allocation that are filled: tests' programs are small, and filling a library's
+ * workspace would take longer than running them. */
 enum { FILLED_BYTES = 1 << 20 };
 
 cudaError_t
@@ -148,7 +149,7 @@ cudaMemcpyAsync(
 	return cudaMemcpy2DAsync(to, bytes, from, bytes, bytes, 1, kind, stream);
 }
 
-/* --- code: kernels that are linked in, by their names
+/* --- code: linked kernels, by name
  * --------------------------------------------- */
 
 cudaError_t
@@ -177,7 +178,7 @@ cudaLibraryUnload(cudaLibrary_t library)
 	return cudaSuccess;
 }
 
-/* A launch: what runs, then from ARGS on its arguments. */
+/* A launch: the kernel, followed from ARGS on by its arguments. */
 struct launch {
 	shim_kernel *run;
 	unsigned grid, block;

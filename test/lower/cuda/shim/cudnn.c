@@ -1,11 +1,11 @@
-/* The part of cuDNN that libdopt_rt_cuda calls, as loops; nothing where cuDNN's headers are not. A
- * program that relies on more than it asked for fails: sizes must agree, and the workspace is
- * overwritten. Each kind has an algorithm that is faster and not deterministic, which must not be
- * taken, and one that needs a workspace: a little with FMA_MATH, copies of the three tensors with TENSOR_OP_MATH, which
- * is what DEFAULT_MATH becomes; a run has the math type of its row.
+/* The part of cuDNN that libdopt_rt_cuda calls, as loops; empty without cuDNN's headers. A program
+ * that relies on more than it requested fails: sizes must agree, and the workspace is overwritten.
+ * Each kind has an algorithm that is faster and not deterministic, which must not be used, and one
+ * that needs a workspace: a little with FMA_MATH, copies of the three tensors with TENSOR_OP_MATH,
+ * which is what DEFAULT_MATH becomes; a run has the math type of its row.
  *
- * With SHIM_CUDNN_ALGORITHMS=FILE, convolutions that a real cuDNN was asked about have the algorithms
- * that it has named (test/lower/cuda/Inputs/cudnn_algorithms.txt), and are not computed. */
+ * With SHIM_CUDNN_ALGORITHMS=FILE, convolutions that were queried from a real cuDNN have its
+ * algorithms (test/lower/cuda/Inputs/cudnn_algorithms.txt), and are not computed. */
 #if __has_include(<cudnn.h>)
 #include "runtime/kernel/half.h"
 #include "streams.h"
@@ -197,7 +197,7 @@ read_rows(const char *line, struct row *row)
 	return n;
 }
 
-/* What the file says of a convolution of that kind; 0 rows: nothing. */
+/* The file's entry for a convolution of that kind; 0 rows: none. */
 static int
 known_rows(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDescriptor_t c,
 	int kind, struct row *row)
@@ -231,7 +231,7 @@ rows_of(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDe
 			      bytes_of(x->type, (int64_t)f->o * f->c * f->h * f->w);
 
 	for (int i = 0; i < n; i++)
-		row[i].math = c->math; /* the file does not say */
+		row[i].math = c->math; /* not in the file */
 	if (n)
 		return n;
 	row[0] = (struct row){FAST, CUDNN_STATUS_SUCCESS, false, 0, c->math};
@@ -303,8 +303,8 @@ put(cudnnDataType_t type, void *p, int64_t i, float v)
 		((uint16_t *)p)[i] = type == CUDNN_DATA_HALF ? rt_f32_to_f16(v) : rt_f32_to_bf16(v);
 }
 
-/* The three tensors, and the sums of the one that is computed; with what. The descriptors are copies: the call is
- * carried out later. */
+/* The three tensors, and the accumulator of the computed one, with the parameters. The descriptors
+ * are copies: the call is executed later. */
 struct tensors {
 	const void *x, *f, *y;
 	struct cudnnTensorStruct dx, dy;
@@ -319,7 +319,7 @@ struct tensors {
 	size_t bytes;
 };
 
-/* Does the call have the workspace that its algorithm was said to need? */
+/* Does the call have the workspace that its algorithm was reported to need? */
 static bool
 has_space(const struct tensors *t, cudnnConvolutionDescriptor_t c, const struct row *row, int n)
 {
@@ -342,7 +342,7 @@ add_one(struct tensors *t, cudnnDataType_t type, int64_t x, int64_t f, int64_t y
 		t->sum[y] += get(type, t->x, x) * get(type, t->f, f);
 }
 
-/* All products of one image, result channel and place of a filter. */
+/* All products of one image, result channel and position of a filter. */
 static void
 add_plane(struct tensors *t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f,
 	cudnnConvolutionDescriptor_t c, cudnnTensorDescriptor_t y, const int at[5])

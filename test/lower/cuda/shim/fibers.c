@@ -1,8 +1,8 @@
-/* See fibers.h. The threads of a block take turns; a thread gives way where it waits. Every second
- * block runs them in reverse, so that a missing barrier shows one way or the other. A fiber is
- * entered by ucontext and left and continued by jumps, which make no system calls. It goes on with
- * the next thread when one has ended, so that a kernel without barriers needs one fiber; fibers and
- * their stacks are kept for the next kernel. */
+/* See fibers.h. The threads of a block take turns; a thread yields when it waits. Every second
+ * block runs them in reverse, so that a missing barrier shows in one of the two orders. A fiber is
+ * entered by ucontext and left and continued by jumps, which make no system calls. It continues
+ * with the next thread when one has ended, so that a kernel without barriers needs one fiber;
+ * fibers and their stacks are kept for the next kernel. */
 #include "fibers.h"
 
 #include <setjmp.h>
@@ -26,7 +26,7 @@ struct warp {
 struct fiber {
 	ucontext_t context;
 	jmp_buf place;
-	struct thread *thread; /* what it runs */
+	struct thread *thread; /* the one that it runs */
 	char *stack;           /* NULL: never entered */
 };
 
@@ -46,8 +46,8 @@ struct block {
 	struct warp warp[MOST_THREADS / 32];
 	unsigned arrived, phase, size, progress;
 	unsigned nidle, nfibers;
-	unsigned begun, left; /* threads that were begun; that have not ended */
-	unsigned long added;  /* most of a thread of this kernel */
+	unsigned begun, left; /* threads that were begun; begun threads that have not ended */
+	unsigned long added;  /* most additions of a thread of this kernel */
 	bool reverse;
 	struct fiber *now;
 	shim_kernel *kernel;
@@ -130,7 +130,7 @@ shim_warp_exchange(uint64_t mine)
 	return w->slot[phase & 1];
 }
 
-/* The next thread in the block's order goes to a fiber; false: all have begun. */
+/* Assigns the next thread in the block's order to a fiber; false: all have begun. */
 static bool
 begin_thread(struct block *b, struct fiber *f)
 {
@@ -159,7 +159,7 @@ start(void)
 	}
 }
 
-/* Continues a fiber until it gives way. */
+/* Continues a fiber until it yields. */
 static void
 turn(struct block *b, struct fiber *f)
 {

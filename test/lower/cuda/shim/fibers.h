@@ -16,13 +16,14 @@ struct shim_thread {
 	struct shim_dim thread, block, grid;
 };
 
-/* The CUDA thread that runs. */
+/* The current CUDA thread. */
 const struct shim_thread *shim_self(void);
 
 /* Waits for all threads of the block. */
 void shim_block_barrier(void);
 
-/* Waits for all 32 lanes of the warp; what each of them gave. Valid until the lane's next call. */
+/* Waits for all 32 lanes of the warp; returns the values of all lanes. Valid until the lane's next
+ * call. */
 const uint64_t *shim_warp_exchange(uint64_t mine);
 
 /* A kernel by name, with the bytes of its arguments, and the kernel of that name (NULL: none). */
@@ -38,8 +39,8 @@ const struct shim_code *shim_find(const char *name);
 /* Runs all threads of a grid to their ends. */
 void shim_run(shim_kernel *kernel, const void *args, unsigned grid, unsigned block);
 
-/* The CUDA thread that runs has added a value to a sum. With SHIM_ADDED=FILE each kernel that does so
- * adds a line to the file: its name, and what the thread with the most has added. */
+/* The current CUDA thread has added a value to a sum. With SHIM_ADDED=FILE each kernel that does so
+ * adds a line to the file: its name, and the most additions of one of its threads. */
 void shim_added(void);
 
 #ifdef __cplusplus

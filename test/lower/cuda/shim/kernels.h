@@ -1,5 +1,5 @@
-/* Runs generated CUDA kernels on a processor: kernels.cu is compiled as C++ with this in front of
- * it. The threads of a block are fibers of one thread (fibers.c), so barriers and shuffles work
+/* Runs generated CUDA kernels on a processor: kernels.cu is compiled as C++ with this header in
+ * front. The threads of a block are fibers of one thread (fibers.c), so barriers and shuffles work
  * as on a device; a barrier that not all threads reach is reported and ends the program. */
 #ifndef TEST_LOWER_CUDA_SHIM_KERNELS_H
 #define TEST_LOWER_CUDA_SHIM_KERNELS_H

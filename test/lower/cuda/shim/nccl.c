@@ -1,8 +1,8 @@
-/* The part of NCCL that libdopt_rt_cuda calls, over MPI: a group is put into its stream at its end. A
- * communicator's ranks are those that were given one id, in which the rank that made it has written
- * its number; an id that no communicator needs is an error. Sums of 16-bit floats are rounded at each hop.
- * With SHIM_NCCL_FAIL=N the N-th group of this process fails, as a network does: it never ends, and the
- * communicator has an error when it is asked. */
+/* The part of NCCL that libdopt_rt_cuda calls, over MPI: a group is put into its stream at its end.
+ * A communicator's ranks are those that were given one id, in which the rank that created it has
+ * written its number; an unused id is an error. Sums of 16-bit floats are rounded at each hop. With
+ * SHIM_NCCL_FAIL=N the N-th group of this process fails, as a network does: it never ends, and the
+ * communicator reports an error when asked. */
 #include "runtime/kernel/half.h"
 #include "streams.h"
 
@@ -39,9 +39,9 @@ struct call {
 
 static _Thread_local struct call calls[MOST_CALLS];
 static _Thread_local int ncalls;
-static _Atomic bool aborted, failed; /* by any thread */
-static int nids, nfirst; /* ids made by this process; communicators whose place 0 it is */
-static int ngroups;      /* that this process has begun */
+static _Atomic bool aborted, failed; /* set by any thread */
+static int nids, nfirst; /* ids created by this process; communicators in which it is place 0 */
+static int ngroups;      /* begun by this process */
 
 const char *
 ncclGetErrorString(ncclResult_t result)
@@ -75,7 +75,7 @@ ncclCommInitRank(ncclComm_t *comm, int nranks, ncclUniqueId id, int rank)
 	return size == nranks && low == high && nids == nfirst ? ncclSuccess : ncclInvalidArgument;
 }
 
-/* NCCL waits for ever until the graphs that have captured a communicator are gone. */
+/* NCCL waits for ever until the graphs that have captured a communicator are destroyed. */
 ncclResult_t
 ncclCommDestroy(ncclComm_t comm)
 {

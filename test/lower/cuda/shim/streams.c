@@ -1,5 +1,5 @@
-/* See streams.h. One lock is held by whoever looks at queues, and by nobody while work is done, so that ranks of one
- * process compute at the same time. */
+/* See streams.h. One lock is held while queues are examined, and released while work is executed,
+ * so that ranks of one process compute at the same time. */
 #include "streams.h"
 
 #include <pthread.h>
@@ -11,32 +11,32 @@ enum { MOST_STREAMS = 4096, RANK_STREAMS = 4 };
 
 enum kind { WORK, RECORD, WAIT, LAUNCH };
 
-/* An event: how often it was recorded, and the last time that is done. It lives as long as the process: what
- * waits in a queue may name it after it is destroyed. */
+/* An event: how often it was recorded, and its last completed record. It lives as long as the
+ * process: entries of a queue may refer to it after it is destroyed. */
 struct event {
 	unsigned long recorded, done;
 	struct stream *stream;  /* of the last record */
 	unsigned long position; /* of it in the stream */
 	int device;
 	struct timespec time;
-	struct graph *graph; /* the last record was captured: of this graph, that node */
+	struct graph *graph; /* if the last record was captured: its graph and node */
 	int node;
 };
 
-/* What was put into a stream, or a node of a graph. */
+/* An entry of a stream, or a node of a graph. */
 struct entry {
 	struct entry *next;
 	enum kind kind;
 	shim_work *work;
 	void *data;
 	struct event *event;    /* RECORD, WAIT */
-	unsigned long number;   /* which record of it */
+	unsigned long number;   /* number of the event's record */
 	struct stream *from;    /* WAIT: the stream of that record, */
-	unsigned long position; /* and its place there */
+	unsigned long position; /* and its position there */
 	struct graph *graph;    /* LAUNCH */
 	/* of a node: */
 	int stream;           /* by the order in which streams joined the capture */
-	int before, recorded; /* nodes that come first; -1: none */
+	int before, recorded; /* preceding nodes; -1: none */
 	bool ran;
 };
 
@@ -44,17 +44,17 @@ struct graph {
 	int references;
 	struct entry *node;
 	int n, room;
-	struct stream **stream; /* those of the capture; the first began it */
+	struct stream **stream; /* streams of the capture; the first began it */
 	int *last;              /* node of each */
 	int nstreams;
 	int **held; /* see shim_hold */
 	int nheld;
-	unsigned long eager; /* a bit a stream */
+	unsigned long eager; /* one bit per stream */
 };
 
 struct stream {
 	struct entry *head, *tail;
-	unsigned long put, done; /* entries */
+	unsigned long put, done; /* number of entries */
 	bool busy, eager;
 	int device;
 	struct graph *capture; /* NULL: none */
@@ -76,7 +76,7 @@ of(cudaStream_t stream)
 	return (struct stream *)stream;
 }
 
-/* --- running: with the lock, but for the work itself -------------------------------------------- */
+/* --- running: with the lock, except for the work itself --------------------------------------- */
 
 static void run_graph(struct graph *g);
 
@@ -95,7 +95,7 @@ mark(struct event *e, unsigned long number)
 
 static void drop_graph(struct graph *g);
 
-/* Does the first entry of a stream that nobody works on. False: there is none, or it waits. */
+/* Executes the first entry of an idle stream. False: there is none, or it waits. */
 static bool
 step(struct stream *s)
 {
@@ -126,7 +126,7 @@ step(struct stream *s)
 	return true;
 }
 
-/* Eager streams go as far as they can. */
+/* Runs eager streams as far as possible. */
 static void
 hurry(void)
 {
@@ -140,7 +140,7 @@ hurry(void)
 	}
 }
 
-/* Does what a stream has up to an entry, and of others only what it waits for. */
+/* Executes a stream up to an entry, and of other streams only what that waits for. */
 static void
 finish(struct stream *s, unsigned long until)
 {
@@ -185,7 +185,7 @@ copy(const void *data, size_t bytes)
 	return to;
 }
 
-/* --- graphs ------------------------------------------------------------------------------------- */
+/* --- graphs ---------------------------------------------------------------------------------- */
 
 static struct entry *
 add_node(struct graph *g, struct stream *s, enum kind kind)
@@ -218,7 +218,7 @@ join(struct graph *g, struct stream *s)
 	g->eager |= (unsigned long)s->eager << (n - 1);
 }
 
-/* Do all nodes come before the last one of the stream that began the capture? */
+/* Do all nodes precede the last one of the stream that began the capture? */
 static bool
 is_joined(const struct graph *g)
 {
@@ -250,7 +250,7 @@ can_run(const struct graph *g, int node)
 	       (e->recorded < 0 || g->node[e->recorded].ran);
 }
 
-/* The node that is next in a stream's part; -1: none. */
+/* The next node in a stream's part; -1: none. */
 static int
 next_of(const struct graph *g, int stream)
 {
@@ -260,7 +260,7 @@ next_of(const struct graph *g, int stream)
 	return -1;
 }
 
-/* The next node: of an eager stream, else of the first stream, or what that waits for. */
+/* The next node: of an eager stream, else of the first stream, or the node that it waits for. */
 static int
 choose(const struct graph *g)
 {
@@ -277,7 +277,7 @@ choose(const struct graph *g)
 	return node;
 }
 
-/* Of one launch at a time: a graph's launches are in one stream. */
+/* State of one launch at a time: a graph's launches are in one stream. */
 static void
 run_graph(struct graph *g)
 {
@@ -397,7 +397,7 @@ cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 	return cudaSuccess;
 }
 
-/* --- devices and streams ------------------------------------------------------------------------ */
+/* --- devices and streams --------------------------------------------------------------------- */
 
 cudaError_t
 cudaGetDeviceCount(int *count)
@@ -418,7 +418,7 @@ cudaSetDevice(int device)
 cudaError_t
 cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
-	static _Thread_local int own, rank; /* streams of this thread, and which rank it is */
+	static _Thread_local int own, rank; /* streams of this thread, and its rank */
 	struct stream *s = calloc(1, sizeof *s);
 	const char *eager = getenv("SHIM_STREAMS");
 
@@ -458,7 +458,7 @@ cudaStreamDestroy(cudaStream_t stream)
 		if (streams[i] == s)
 			streams[i] = NULL;
 	pthread_mutex_unlock(&lock);
-	return cudaSuccess; /* not freed: events name it */
+	return cudaSuccess; /* not freed: events refer to it */
 }
 
 cudaError_t
@@ -516,7 +516,7 @@ shim_put(cudaStream_t stream, shim_work *work, const void *data, size_t bytes)
 	return cudaSuccess;
 }
 
-/* --- events ------------------------------------------------------------------------------------- */
+/* --- events ---------------------------------------------------------------------------------- */
 
 cudaError_t
 cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
@@ -587,7 +587,8 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 	cudaError_t error = cudaSuccess;
 
 	(void)flags;
-	/* CUDA takes an event that was never recorded; that our programs wait for one is a fault. */
+	/* CUDA accepts an event that was never recorded; in our programs waiting for one is a
+	 * bug. */
 	if (!s || !e || !e->stream)
 		return cudaErrorInvalidValue;
 	pthread_mutex_lock(&lock);
@@ -607,7 +608,7 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 	return error;
 }
 
-/* An event is asked for by threads whose device is its own: another device would get a context. */
+/* Events are queried by threads whose device is the event's: another device would get a context. */
 cudaError_t
 cudaEventQuery(cudaEvent_t event)
 {
