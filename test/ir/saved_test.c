@@ -47,6 +47,7 @@ describe(const void *owner, struct ir_module *m)
 	fflush(out);
 	char *copy = text_copy(owner, printed);
 	text_stream_close(out);
+	free(printed);
 	return copy;
 }
 
