@@ -35,15 +35,6 @@ dim_of(const struct ir_op *op, const struct ir_type *t)
 	return dim < 0 ? dim + t->rank : dim;
 }
 
-static bool
-is_split_dim(const struct ir_module *m, const struct ir_type *t, int dim)
-{
-	for (int a = 0; a < m->naxes; a++)
-		if (t->axis[a].kind == IR_SPLIT && t->axis[a].dim == dim)
-			return true;
-	return false;
-}
-
 /* The position that operand i says, moved into [0, most]. False: no constant says it. */
 static bool
 position_of(const struct ir_op *op, int i, int64_t most, int64_t *start)
@@ -64,14 +55,14 @@ position_of(const struct ir_op *op, int i, int64_t most, int64_t *start)
 
 /* Is it an update at a known position of a dim that no axis splits? */
 static bool
-is_update(const struct ir_module *m, const struct ir_op *op, struct range *r)
+is_update(const struct ir_op *op, struct range *r)
 {
 	if (!op || op->code != OP_dynamic_update_slice)
 		return false;
 	const struct ir_type *t = op->result[0].type, *u = ir_operand_type(op, 1);
 	r->dim = dim_of(op, t);
 	r->size = u->dim[r->dim];
-	return !is_split_dim(m, t, r->dim) &&
+	return !ir_type_split_depth(t, r->dim) &&
 	       position_of(op, 2, t->dim[r->dim] - r->size, &r->start);
 }
 
@@ -99,7 +90,7 @@ static_slice(struct canon *c, struct ir_op *op)
 	struct range r = {.dim = dim_of(op, t)};
 
 	r.size = op->result[0].type->dim[r.dim];
-	if (is_split_dim(c->m, t, r.dim) || !position_of(op, 1, t->dim[r.dim] - r.size, &r.start))
+	if (ir_type_split_depth(t, r.dim) || !position_of(op, 1, t->dim[r.dim] - r.size, &r.start))
 		return NULL;
 	return build_slice(c, ir_operand(op, 0), r);
 }
@@ -112,7 +103,7 @@ static_pad(struct canon *c, struct ir_op *op)
 	const int dim = dim_of(op, t);
 	const int64_t rest = t->dim[dim] - x->dim[dim];
 
-	if (is_split_dim(c->m, t, dim) || !position_of(op, 1, rest, &low[dim]))
+	if (ir_type_split_depth(t, dim) || !position_of(op, 1, rest, &low[dim]))
 		return NULL;
 	high[dim] = rest - low[dim];
 	const struct ir_attr attr[] = {
@@ -153,7 +144,7 @@ slice_of_update(struct canon *c, struct ir_op *op)
 
 	if (!is_range(op, &want))
 		return NULL;
-	for (int i = 0; i < UPDATES_BEFORE && is_update(c->m, x->op, &written); i++) {
+	for (int i = 0; i < UPDATES_BEFORE && is_update(x->op, &written); i++) {
 		if (written.dim != want.dim)
 			break;
 		const int64_t end = want.start + want.size, last = written.start + written.size;
@@ -178,7 +169,7 @@ slice_of_concat(struct canon *c, struct ir_op *op)
 	if (!is_range(op, &want))
 		return NULL;
 	while (x->op && x->op->code == OP_concat && dim_of(x->op, x->type) == want.dim &&
-		!is_split_dim(c->m, x->type, want.dim)) {
+		!ir_type_split_depth(x->type, want.dim)) {
 		struct ir_value *part = NULL;
 		int64_t from = want.start;
 		for (int i = 0; i < x->op->noperands && !part && from >= 0; i++) {
@@ -199,12 +190,12 @@ slice_of_concat(struct canon *c, struct ir_op *op)
 
 /* Is the value read by nothing but one more update of the same dim, which replaces a part of it? */
 static bool
-is_updated_only(const struct ir_module *m, const struct ir_value *v, int dim)
+is_updated_only(const struct ir_value *v, int dim)
 {
 	const struct ir_use *u = v->uses;
 	struct range r;
 
-	return u && !u->next && ir_operand(u->op, 0) == v && is_update(m, u->op, &r) &&
+	return u && !u->next && ir_operand(u->op, 0) == v && is_update(u->op, &r) &&
 	       ir_operand(u->op, 1) != v && r.dim == dim;
 }
 
@@ -235,41 +226,37 @@ static struct ir_value *
 join_updates(struct canon *c, struct ir_op *op)
 {
 	struct ir_value *base = &op->result[0], *part[UPDATES_MOST];
-	struct range r, at[UPDATES_MOST];
+	struct range r;
 	int n = 0, nparts = 0;
 
-	if (!is_update(c->m, op, &r) || is_updated_only(c->m, base, r.dim) ||
+	if (!is_update(op, &r) || is_updated_only(base, r.dim) ||
 		op->result[0].type->dim[r.dim] > UPDATES_SIZE)
 		return NULL;
 	const int dim = r.dim;
 	const int64_t extent = op->result[0].type->dim[dim];
-	int16_t *owner = ARRAY_ZERO(c->run->scratch, int16_t, extent); /* 1 + its update; 0: none */
-	while (n < UPDATES_MOST && is_update(c->m, base->op, &r) && r.dim == dim &&
-		(n == 0 || is_updated_only(c->m, base, dim))) {
+	/* By position, the update that wrote it; NULL: none. */
+	struct ir_op **owner = ARRAY_ZERO(c->run->scratch, struct ir_op *, extent);
+	while (n < UPDATES_MOST && is_update(base->op, &r) && r.dim == dim &&
+		(n == 0 || is_updated_only(base, dim))) {
 		int64_t free = 0;
 		for (int64_t k = r.start; k < r.start + r.size; k++)
 			free += !owner[k];
 		if (free && free != r.size)
 			break; /* partly written over later */
 		for (int64_t k = r.start; free && k < r.start + r.size; k++)
-			owner[k] = (int16_t)(n + 1);
-		at[n++] = r;
+			owner[k] = base->op;
+		n++;
 		base = ir_operand(base->op, 0);
 	}
 	if (n < 2)
 		return NULL;
-	struct ir_op *update[UPDATES_MOST];
-	update[0] = op;
-	for (int i = 1; i < n; i++)
-		update[i] = ir_operand(update[i - 1], 0)->op;
 	for (int64_t k = 0; k < extent;) {
 		struct range gap = {dim, k, 1};
 		if (nparts == UPDATES_MOST)
 			return NULL;
 		if (owner[k]) {
-			const int i = owner[k] - 1;
-			part[nparts++] = ir_operand(update[i], 1);
-			k += at[i].size;
+			part[nparts] = ir_operand(owner[k], 1);
+			k += part[nparts++]->type->dim[dim];
 			continue;
 		}
 		while (k + gap.size < extent && !owner[k + gap.size])

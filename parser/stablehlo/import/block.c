@@ -192,6 +192,15 @@ makes_nothing(const struct import_row *row, const struct mlir_op *op)
 	return empty;
 }
 
+bool
+import_by_row(struct import *im, const struct import_row *row, const struct mlir_op *op,
+	const struct import_value *in, struct import_value *out)
+{
+	return row->function   ? row->function(im, op, in, out)
+	       : row->template ? import_template(im, row, op, in, out)
+			       : import_point(im, row, op, in, out);
+}
+
 static bool
 dispatch(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out)
@@ -211,9 +220,7 @@ dispatch(struct import *im, const struct import_row *row, const struct mlir_op *
 	}
 	if (im->pointwise && row->pointwise != POINTWISE_YES)
 		return import_unsupported(im, op, "in a region that is applied to each element");
-	return row->function   ? row->function(im, op, in, out)
-	       : row->template ? import_template(im, row, op, in, out)
-			       : import_point(im, row, op, in, out);
+	return import_by_row(im, row, op, in, out);
 }
 
 static bool

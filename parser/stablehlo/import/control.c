@@ -2,9 +2,7 @@
  * Calls in place; loops unrolled while constants decide their condition; branches: the one that a
  * constant picks, else all of them and a select; tuples and tokens.
  */
-#include "ir/base/number.h"
 #include "parser/stablehlo/import/ops.h"
-#include "parser/stablehlo/spmd/spmd.h"
 
 #include <inttypes.h>
 #include <string.h>

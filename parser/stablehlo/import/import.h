@@ -98,6 +98,10 @@ void import_sweep(struct ir_block *b, const struct ir_op *after);
 bool import_point(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);
 
+/* As the row says, without checks of operands and results. */
+bool import_by_row(struct import *im, const struct import_row *row, const struct mlir_op *op,
+	const struct import_value *in, struct import_value *out);
+
 /* Element by element, by a function of templates.dir: rows of TEMPLATE. */
 bool import_template(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);

@@ -183,7 +183,5 @@ import_broadcasting(struct import *im, const struct mlir_op *op, const struct im
 		if (!v[i].value)
 			return false;
 	}
-	return row->function   ? row->function(im, op, v, out)
-	       : row->template ? import_template(im, row, op, v, out)
-			       : import_point(im, row, op, v, out);
+	return import_by_row(im, row, op, v, out);
 }

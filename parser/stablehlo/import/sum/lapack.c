@@ -110,30 +110,32 @@ diagonal_of(const struct mlir_type *t)
 	return m < n ? m : n;
 }
 
+/* The factors of a matrix and a number for each diagonal element. */
+static bool
+give_factors(struct import *im, const struct mlir_op *op, const char *function,
+	const struct import_value *in, struct import_value *out)
+{
+	struct ir_value *made[2];
+
+	if (!factorize(im, op, function, &in[0].value, 1, diagonal_of(in[0].type), made, 2))
+		return false;
+	for (int i = 0; i < 2; i++)
+		out[i] = import_result(op, i, made[i], in[0].varies);
+	return true;
+}
+
 bool
 import_lapack_lu(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)
 {
-	struct ir_value *lu[2];
-
-	if (!factorize(im, op, "lu", &in[0].value, 1, diagonal_of(in[0].type), lu, 2))
-		return false;
-	for (int i = 0; i < 2; i++)
-		out[i] = import_result(op, i, lu[i], in[0].varies);
-	return give_info(im, op, 2, in, NULL, out);
+	return give_factors(im, op, "lu", in, out) && give_info(im, op, 2, in, NULL, out);
 }
 
 bool
 import_lapack_qr(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)
 {
-	struct ir_value *qr[2];
-
-	if (!factorize(im, op, "qr", &in[0].value, 1, diagonal_of(in[0].type), qr, 2))
-		return false;
-	for (int i = 0; i < 2; i++)
-		out[i] = import_result(op, i, qr[i], in[0].varies);
-	return true;
+	return give_factors(im, op, "qr", in, out);
 }
 
 bool
