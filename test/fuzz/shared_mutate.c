@@ -76,11 +76,8 @@ add_folder(struct fuzz *f, const char *folder, const char *suffix)
 void
 fuzz_add_folder(struct fuzz *f, const char *folder, const char *suffix)
 {
-	char *path = talloc_strdup(NULL, __FILE__); /* .../test/fuzz/shared_mutate.c */
+	char *path = talloc_asprintf(NULL, TEST_SOURCE_DIR "/%s", folder);
 
-	*strrchr(path, '/') = 0;
-	*strrchr(path, '/') = 0;
-	path = talloc_asprintf_append(path, "/%s", folder);
 	add_folder(f, path, suffix);
 	talloc_free(path);
 }

@@ -26,7 +26,7 @@ read_model(const void *owner, struct ir_context *ctx, const char *name, int devi
 	struct parse_define define[6] = {{"N", devices}};
 	struct parse_options o = {.define = define, .ndefines = 1, .inline_calls = true};
 	size_t n = 0;
-	char *path = talloc_asprintf(owner, "%s/%s", MODELS, name);
+	char *path = talloc_asprintf(owner, TEST_SOURCE_DIR "/models/%s", name);
 	const char *text = read_file(owner, path, &n);
 
 	assert_non_null(text);
@@ -100,7 +100,7 @@ static void
 no_policy_is_faster_than_the_search(void **state)
 {
 	const uint64_t first = random_number_of("DOPT_RANDOM_SLICE", 0);
-	DIR *folder = opendir(MODELS);
+	DIR *folder = opendir(TEST_SOURCE_DIR "/models");
 	uint64_t models = 0;
 
 	(void)state;

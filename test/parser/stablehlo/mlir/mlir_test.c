@@ -642,11 +642,7 @@ read_programs(const char *path)
 static int
 read_folder(const char *name)
 {
-	char *folder = talloc_strdup(NULL, __FILE__);
-
-	*strrchr(folder, '/') = '\0'; /* .../test/parser/stablehlo/mlir */
-	*strrchr(folder, '/') = '\0';
-	folder = talloc_asprintf_append(folder, "/Inputs/%s", name);
+	char *folder = talloc_asprintf(NULL, TEST_SOURCE_DIR "/parser/stablehlo/Inputs/%s", name);
 	DIR *d = opendir(folder);
 	assert_non_null(d);
 	int programs = 0;

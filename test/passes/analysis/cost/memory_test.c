@@ -893,7 +893,7 @@ training_steps_need_the_same(void **state)
 	struct fixture *f = *state;
 	static const char *const pipelines[] = {"grad,sgd", "grad,adam", "grad,sgd,dp{axis=dp}",
 		"grad,adam,dp{axis=dp},opfuse,tensorfuse"};
-	const char *text = read_file(f, DIGITS, NULL);
+	const char *text = read_file(f, TEST_SOURCE_DIR "/models/digits_plain.dir", NULL);
 	assert_non_null(text);
 	for (size_t i = 0; i < sizeof pipelines / sizeof *pipelines; i++) {
 		struct ir_module *m = module(f, text);
