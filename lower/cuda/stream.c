@@ -26,7 +26,13 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { FINAL = -1 }; /* instead of a level: at the end of a pass */
+enum {
+	FINAL = -1,                  /* instead of a level: at the end of a pass */
+	STREAM_FMA_THREADS = 256,    /* as in runtime/cuda/tile.h */
+	STREAM_TENSOR_THREADS = 128, /* the same */
+	STREAM_KEPT = 4, /* blocks of 64 x 64 16-bit elements that stay in shared memory: with one
+			    that is streamed they fit 48 KB, which need no opt-in */
+};
 
 /* What is decided of an op. */
 struct plan {
@@ -39,6 +45,7 @@ struct stream {
 	struct cuda_text *t;
 	const struct scheme_stream *x;
 	struct plan *plan; /* by op */
+	bool tensor, kept; /* tensor cores; the operands of rows stay in shared memory */
 	int nends, npasses;
 	int nlevels[STREAM_MAX_ENDS]; /* by pass */
 };
@@ -285,6 +292,61 @@ reader_of(const struct scheme_op *o)
 	return ir_dtype_name((enum ir_dtype)o->f.dtype);
 }
 
+/* Can 16 bytes of load j be read at a time along class `inner`? */
+static bool
+is_vector(const struct stream *m, const struct scheme_op *o, int j, int inner)
+{
+	const struct scheme_tensor *x = &m->t->s->tensor[o->in[j]];
+	const int64_t group = CUDA_VECTOR / (int64_t)ir_dtype_bytes(x->dtype);
+	bool whole = m->t->aligned && scheme_stride(m->t->s, o, j, inner) == 1 &&
+		     size_of(m, inner) % group == 0;
+
+	for (int d = 0; d < x->rank; d++) {
+		const int index = o->f.in[j].index[d];
+		if (index >= 0 && o->cls[index] >= 0 && o->cls[index] != inner)
+			whole = whole && scheme_dim_stride(x, d) % group == 0;
+	}
+	return whole;
+}
+
+/* ", true": the argument of a template for load j; "" if there is none. */
+static const char *
+vector_text(const struct stream *m, const struct scheme_op *o, int j, int inner)
+{
+	return !m->tensor ? "" : is_vector(m, o, j, inner) ? ", true" : ", false";
+}
+
+/* Does what is streamed besides columns leave the operand of rows as it is? */
+static bool
+is_fixed(const struct stream *m, int i)
+{
+	for (int k = 0; k < m->x->nover; k++)
+		if (scheme_stride(m->t->s, op_of(m, i), m->x->op[i].of_rows, m->x->over[k]))
+			return false;
+	return true;
+}
+
+/* Tensor cores take products of 16-bit floats. Their operands of rows stay in shared memory if
+ * there is room for all of them and for one tile that is streamed. */
+static void
+choose_unit(struct stream *m)
+{
+	int64_t kept = 0;
+
+	m->tensor = m->kept = true;
+	for (int i = 0; i < m->t->s->nops; i++) {
+		const enum stream_kind kind = m->x->op[i].kind;
+		if (kind != STREAM_TILE_OF && kind != STREAM_PRODUCT)
+			continue;
+		m->tensor = m->tensor && op_of(m, i)->f.dtype != IR_f32;
+		if (kind == STREAM_TILE_OF) {
+			kept += chunks_of(m, i);
+			m->kept = m->kept && is_fixed(m, i);
+		}
+	}
+	m->kept = m->kept && m->tensor && kept <= STREAM_KEPT;
+}
+
 /* The loop over the rows of a thread: their index, that of the last row where there is none, and
  * the values of rows. */
 static void
@@ -294,9 +356,9 @@ open_rows(const struct stream *m)
 	const int64_t n = size_of(m, m->x->rows);
 
 	kernel_line(&t->w, "#pragma unroll");
-	cuda_block(t, "for (int y = 0; y < tile_fma::Y; y++)");
-	kernel_line(&t->w, "const bool row_in = tile_fma::row(y) < rows;");
-	kernel_line(&t->w, "const int64_t i%d = row_in ? row0 + tile_fma::row(y) : %" PRId64 ";",
+	cuda_block(t, "for (int y = 0; y < tile::Y; y++)");
+	kernel_line(&t->w, "const bool row_in = tile::row(y) < rows;");
+	kernel_line(&t->w, "const int64_t i%d = row_in ? row0 + tile::row(y) : %" PRId64 ";",
 		m->x->rows, n - 1);
 }
 
@@ -318,19 +380,56 @@ declare(const struct stream *m)
 		const struct scheme_op *o = op_of(m, i);
 		switch (m->x->op[i].kind) {
 		case STREAM_FOLD:
-			kernel_line(&t->w, "float run%d[tile_fma::Y], now%d[tile_fma::Y];", o->out,
-				o->out);
+			kernel_line(&t->w, "float run%d[tile::Y], now%d[tile::Y];", o->out, o->out);
 			break;
 		case STREAM_NARROW:
-			kernel_line(&t->w, "%s now%d[tile_fma::Y];", cuda_type(o), o->out);
+			kernel_line(&t->w, "%s now%d[tile::Y];", cuda_type(o), o->out);
 			break;
 		case STREAM_PRODUCT:
-			kernel_line(&t->w,
-				"float sum%d[%" PRId64 "][tile_fma::Y][tile_fma::X] = {};", o->out,
-				chunks_of(m, i));
+			kernel_line(&t->w, "float sum%d[%" PRId64 "][tile::Y][tile::X] = {};",
+				o->out, chunks_of(m, i));
 			break;
 		default: break;
 		}
+	}
+}
+
+static void
+declare_shared(const struct stream *m)
+{
+	struct cuda_text *t = m->t;
+
+	kernel_line(&t->w, "alignas(16) __shared__ tile::shared room[%d * tile::ROOM];",
+		m->kept ? 1 : 2);
+	for (int i = 0; i < t->s->nops && m->kept; i++)
+		if (m->x->op[i].kind == STREAM_TILE_OF)
+			kernel_line(&t->w,
+				"alignas(16) __shared__ tile::shared keep%d[%" PRId64
+				" * tile::ROOM];",
+				op_of(m, i)->out, chunks_of(m, i));
+}
+
+/* Reads the operands of rows that stay. */
+static void
+write_kept(const struct stream *m)
+{
+	struct cuda_text *t = m->t;
+
+	kernel_line(&t->w, "__syncthreads();");
+	for (int i = 0; i < t->s->nops; i++) {
+		const struct scheme_op *o = op_of(m, i);
+		const struct stream_op *k = &m->x->op[i];
+		if (k->kind != STREAM_TILE_OF)
+			continue;
+		cuda_block(t, "%s", "");
+		kernel_line(&t->w, "const int64_t i%d = row0, i%d = 0;", m->x->rows, k->inner);
+		kernel_line(&t->w,
+			"tile::keep<%" PRId64 "%s>(keep%d, &%s, %" PRId64 ", %" PRId64 ", rows);",
+			size_of(m, k->inner), vector_text(m, o, k->of_rows, k->inner), o->out,
+			kernel_element(&t->w, o, k->of_rows),
+			scheme_stride(t->s, o, k->of_rows, m->x->rows),
+			scheme_stride(t->s, o, k->of_rows, k->inner));
+		cuda_end(t);
 	}
 }
 
@@ -394,14 +493,18 @@ write_tiles(const struct stream *m, int pass)
 		const struct stream_op *k = &x->op[i];
 		if (k->kind != STREAM_TILE_OF || !need[i])
 			continue;
-		kernel_line(&t->w, "float tile%d[tile_fma::Y][tile_fma::X];", o->out);
+		kernel_line(&t->w, "float tile%d[tile::Y][tile::X];", o->out);
 		cuda_block(t, "%s", "");
 		kernel_line(&t->w, "const int64_t i%d = row0, i%d = column0, i%d = 0;", x->rows,
 			x->columns, k->inner);
+		const char *kept = !m->tensor ? ""
+				   : m->kept  ? cuda_printf(t, "keep%d, ", o->out)
+					      : "nullptr, ";
 		kernel_line(&t->w,
-			"tile_wide<%" PRId64 ", tile_%s>(tile%d, room, &%s, %" PRId64 ", %" PRId64
-			", rows, &%s, %" PRId64 ", %" PRId64 ", columns);",
-			size_of(m, k->inner), reader_of(o), o->out,
+			"tile::wide<%" PRId64 ", tile_%s%s%s>(tile%d, room, %s&%s, %" PRId64
+			", %" PRId64 ", rows, &%s, %" PRId64 ", %" PRId64 ", columns);",
+			size_of(m, k->inner), reader_of(o), vector_text(m, o, k->of_rows, k->inner),
+			vector_text(m, o, k->of_columns, k->inner), o->out, kept,
 			kernel_element(&t->w, o, k->of_rows),
 			scheme_stride(t->s, o, k->of_rows, x->rows),
 			scheme_stride(t->s, o, k->of_rows, k->inner),
@@ -445,8 +548,8 @@ write_elements(const struct stream *m, int pass, int level)
 			continue;
 		mark(m, need, i);
 		kernel_line(&t->w,
-			m->x->op[i].kind == STREAM_FOLD ? "float part%d[tile_fma::Y];"
-							: "float put%d[tile_fma::Y][tile_fma::X];",
+			m->x->op[i].kind == STREAM_FOLD ? "float part%d[tile::Y];"
+							: "float put%d[tile::Y][tile::X];",
 			op_of(m, i)->out);
 	}
 	open_rows(m);
@@ -456,10 +559,10 @@ write_elements(const struct stream *m, int pass, int level)
 			kernel_line(&t->w, "part%d[y] = %s;", op_of(m, i)->out,
 				kernel_identity(&t->w, op_of(m, i)));
 	kernel_line(&t->w, "#pragma unroll");
-	cuda_block(t, "for (int x = 0; x < tile_fma::X; x++)");
-	kernel_line(&t->w, "const bool in = row_in && tile_fma::column(x) < columns;");
+	cuda_block(t, "for (int x = 0; x < tile::X; x++)");
+	kernel_line(&t->w, "const bool in = row_in && tile::column(x) < columns;");
 	kernel_line(&t->w,
-		"const int64_t i%d = tile_fma::column(x) < columns ? column0 + tile_fma::column(x) : "
+		"const int64_t i%d = tile::column(x) < columns ? column0 + tile::column(x) : "
 		"%" PRId64 ";",
 		columns, size_of(m, columns) - 1);
 	write_values(m, need);
@@ -497,10 +600,10 @@ write_ends(const struct stream *m, int pass, int level)
 			continue;
 		if (k->kind == STREAM_FOLD) {
 			const char *run = cuda_printf(t, "run%d[y]", o->out),
-				   *all = cuda_printf(t, "tile_%s<tile_fma::LANES>(part%d[y])",
+				   *all = cuda_printf(t, "tile_%s<tile::LANES>(part%d[y])",
 					   name[o->f.reduce], o->out);
 			kernel_line(&t->w, "#pragma unroll");
-			kernel_line(&t->w, "for (int y = 0; y < tile_fma::Y; y++)");
+			kernel_line(&t->w, "for (int y = 0; y < tile::Y; y++)");
 			kernel_line(&t->w, "\t%s = %s;", run,
 				kernel_combined(&t->w, o, run, all, false));
 			continue;
@@ -508,9 +611,10 @@ write_ends(const struct stream *m, int pass, int level)
 		cuda_block(t, "%s", "");
 		kernel_line(&t->w, "const int64_t i%d = column0, i%d = 0;", x->columns, k->inner);
 		kernel_line(&t->w,
-			"tile_narrow<%" PRId64 ", tile_%s>(sum%d, put%d, room, &%s, %" PRId64
+			"tile::narrow<%" PRId64 ", tile_%s%s>(sum%d, put%d, room, &%s, %" PRId64
 			", %" PRId64 ", columns);",
-			size_of(m, k->inner), reader_of(o), o->out, o->out,
+			size_of(m, k->inner), reader_of(o),
+			vector_text(m, o, k->of_columns, k->inner), o->out, o->out,
 			kernel_element(&t->w, o, k->of_columns),
 			scheme_stride(t->s, o, k->of_columns, x->columns),
 			scheme_stride(t->s, o, k->of_columns, k->inner));
@@ -535,7 +639,7 @@ write_scaled(const struct stream *m, int i, uint32_t changing)
 	kernel_line(&t->w, "#pragma unroll");
 	kernel_line(&t->w, "for (int c = 0; c < %" PRId64 "; c++)", chunks_of(m, i));
 	kernel_line(&t->w, "#pragma unroll");
-	kernel_line(&t->w, "\tfor (int x = 0; x < tile_fma::X; x++)");
+	kernel_line(&t->w, "\tfor (int x = 0; x < tile::X; x++)");
 	kernel_line(&t->w, "\t\tsum%d[c][y][x] = tile_scaled(sum%d[c][y][x], by);", o->out, o->out);
 	cuda_end(t);
 }
@@ -650,7 +754,7 @@ write_results(const struct stream *m)
 		need[i] = is_row_value(m, i) && t->s->tensor[op_of(m, i)->out].result >= 0;
 	open_rows(m);
 	load_rows(m, need);
-	cuda_block(t, "if (row_in && tile_fma::column(0) == 0)");
+	cuda_block(t, "if (row_in && tile::column(0) == 0)");
 	for (int i = 0; i < t->s->nops; i++)
 		if (need[i])
 			kernel_store(&t->w, op_of(m, i));
@@ -661,14 +765,14 @@ write_results(const struct stream *m)
 		if (m->x->op[i].kind != STREAM_PRODUCT)
 			continue;
 		kernel_line(&t->w, "#pragma unroll");
-		cuda_block(t, "for (int at = 0; at < %" PRId64 " * tile_fma::X; at++)",
-			chunks_of(m, i));
+		cuda_block(
+			t, "for (int at = 0; at < %" PRId64 " * tile::X; at++)", chunks_of(m, i));
 		kernel_line(&t->w,
-			"const int64_t i%d = at / tile_fma::X * %d + tile_fma::column(at %% "
-			"tile_fma::X);",
+			"const int64_t i%d = at / tile::X * %d + tile::column(at %% "
+			"tile::X);",
 			inner, STREAM_TILE);
-		kernel_line(&t->w, "float v%d = sum%d[at / tile_fma::X][y][at %% tile_fma::X];",
-			o->out, o->out);
+		kernel_line(&t->w, "float v%d = sum%d[at / tile::X][y][at %% tile::X];", o->out,
+			o->out);
 		kernel_settle(&t->w, o);
 		cuda_block(t, "if (row_in && i%d < %" PRId64 ")", inner, size_of(m, inner));
 		kernel_store(&t->w, o);
@@ -707,15 +811,19 @@ cuda_stream(struct cuda_text *t)
 	for (int k = 0; k < m.x->nouter; k++)
 		units *= size_of(&m, m.x->outer[k]);
 	make_plan(&m);
+	choose_unit(&m);
 	cuda_open(t);
-	kernel_line(&t->w, "alignas(16) __shared__ float room[2 * tile_fma::ROOM];");
+	kernel_line(&t->w, "typedef tile_%s tile;", m.tensor ? "tensor" : "fma");
+	declare_shared(&m);
 	cuda_block(t, "for (%s unit = blockIdx.x; unit < %" PRId64 "; unit += gridDim.x)",
 		cuda_index_type(units + CUDA_GRID), units);
 	unflatten(&m, tiles);
+	if (m.kept)
+		write_kept(&m);
 	begin(&m);
 	for (int pass = 0; pass < m.npasses; pass++)
 		write_pass(&m, pass);
 	write_results(&m);
 	cuda_end(t);
-	cuda_close(t, CUDA_BLOCK, units);
+	cuda_close(t, m.tensor ? STREAM_TENSOR_THREADS : STREAM_FMA_THREADS, units);
 }
