@@ -272,6 +272,107 @@ make_plan(struct stream *m)
 	}
 }
 
+static bool
+in_pass(const struct stream *m, int i, int pass, int level)
+{
+	return is_end(m, i) && m->plan[i].pass == pass &&
+	       (level == FINAL || m->plan[i].level == level);
+}
+
+/* --- what a mask leaves out ------------------------------------------------------------------ */
+
+/* A condition; products whose value is read only where it is `keeps` are made only for tiles where
+ * it is somewhere. */
+struct mask {
+	int op; /* -1: none */
+	bool keeps;
+};
+
+/* The loads of an expression that are read also where the mask leaves out. */
+static uint32_t
+loads_outside(const struct stream *m, int i, const struct expr *e, struct mask mask)
+{
+	uint32_t set = e->kind == EXPR_LOAD ? 1u << e->id : 0;
+	const bool chooses = e->kind == EXPR_CALL && e->id == FN_select &&
+			     e->arg[0]->kind == EXPR_LOAD &&
+			     maker_of(m, i, e->arg[0]->id) == mask.op && mask.op >= 0;
+
+	if (chooses)
+		return loads_outside(m, i, e->arg[mask.keeps ? 2 : 1], mask);
+	for (int k = 0; k < e->nargs; k++)
+		set |= loads_outside(m, i, e->arg[k], mask);
+	return set;
+}
+
+/* Marks what op i needs where the mask leaves out; with mask.op -1, what it needs. */
+static void
+mark_outside(const struct stream *m, bool *need, int i, struct mask mask)
+{
+	const struct form *f = &op_of(m, i)->f;
+	uint32_t loads = loads_outside(m, i, f->body, mask);
+
+	for (int k = 0; k < f->nindices; k++)
+		loads |= f->at[k] ? scheme_loads(f->at[k]) : 0;
+	for (int j = 0; j < f->ninputs; j++) {
+		const int maker = loads >> j & 1 ? maker_of(m, i, j) : -1;
+		if (maker < 0 || need[maker])
+			continue;
+		need[maker] = true;
+		if (m->x->op[maker].kind == STREAM_WIDE)
+			mark_outside(m, need, maker, mask);
+	}
+}
+
+static void
+mark_pass(const struct stream *m, bool *need, int pass, int level, struct mask mask)
+{
+	for (int i = 0; i < m->t->s->nops; i++)
+		if (in_pass(m, i, pass, level))
+			mark_outside(m, need, i, mask);
+}
+
+/* Is a condition made of positions and values in memory, without random numbers, which would cost
+ * as much as what it saves? */
+static bool
+is_cheap(const struct stream *m, int i)
+{
+	if (m->x->op[i].kind == STREAM_NARROW)
+		return m->plan[i].of == 0;
+	if (m->x->op[i].kind != STREAM_WIDE || !expr_is_cheap(op_of(m, i)->f.body))
+		return false;
+	for (int j = 0; j < op_of(m, i)->f.ninputs; j++)
+		if (maker_of(m, i, j) >= 0 && !is_cheap(m, maker_of(m, i, j)))
+			return false;
+	return true;
+}
+
+/* A mask outside of which the ends of a pass need fewer products; `outside`: the ops that they need
+ * there. */
+static struct mask
+find_mask(const struct stream *m, int pass, bool *outside)
+{
+	const int nops = m->t->s->nops;
+	bool *all = cuda_need_none(m->t);
+	struct mask mask = {.op = -1};
+
+	mark_pass(m, all, pass, FINAL, mask);
+	for (int i = 0; i < 2 * nops; i++) {
+		const struct mask x = {i / 2, i % 2 == 0};
+		bool leaves_out = false;
+		if (op_of(m, x.op)->f.dtype != IR_bool || !all[x.op] ||
+			m->x->op[x.op].kind != STREAM_WIDE || !is_cheap(m, x.op))
+			continue;
+		memset(outside, 0, (size_t)nops * sizeof *outside);
+		mark_pass(m, outside, pass, FINAL, x);
+		for (int k = 0; k < nops; k++)
+			leaves_out |= m->x->op[k].kind == STREAM_TILE_OF && all[k] && !outside[k];
+		if (leaves_out)
+			return x;
+	}
+	memcpy(outside, all, (size_t)nops * sizeof *outside);
+	return mask;
+}
+
 /* --- text ------------------------------------------------------------------------------------ */
 
 static int64_t
@@ -456,65 +557,6 @@ begin(const struct stream *m)
 	cuda_end(t);
 }
 
-/* Marks the ops that end i needs, from what its wide value reads on. */
-static void
-mark(const struct stream *m, bool *need, int i)
-{
-	for (int j = 0; j < op_of(m, i)->f.ninputs; j++) {
-		const int maker = maker_of(m, i, j);
-		if (maker < 0 || need[maker])
-			continue;
-		need[maker] = true;
-		if (m->x->op[maker].kind == STREAM_WIDE)
-			mark(m, need, maker);
-	}
-}
-
-static bool
-in_pass(const struct stream *m, int i, int pass, int level)
-{
-	return is_end(m, i) && m->plan[i].pass == pass &&
-	       (level == FINAL || m->plan[i].level == level);
-}
-
-/* The products of operands that the ends of a pass need. */
-static void
-write_tiles(const struct stream *m, int pass)
-{
-	struct cuda_text *t = m->t;
-	const struct scheme_stream *x = m->x;
-	bool *need = cuda_need_none(t);
-
-	for (int i = 0; i < t->s->nops; i++)
-		if (in_pass(m, i, pass, FINAL))
-			mark(m, need, i);
-	for (int i = 0; i < t->s->nops; i++) {
-		const struct scheme_op *o = op_of(m, i);
-		const struct stream_op *k = &x->op[i];
-		if (k->kind != STREAM_TILE_OF || !need[i])
-			continue;
-		kernel_line(&t->w, "float tile%d[tile::Y][tile::X];", o->out);
-		cuda_block(t, "%s", "");
-		kernel_line(&t->w, "const int64_t i%d = row0, i%d = column0, i%d = 0;", x->rows,
-			x->columns, k->inner);
-		const char *kept = !m->tensor ? ""
-				   : m->kept  ? cuda_printf(t, "keep%d, ", o->out)
-					      : "nullptr, ";
-		kernel_line(&t->w,
-			"tile::wide<%" PRId64 ", tile_%s%s%s>(tile%d, room, %s&%s, %" PRId64
-			", %" PRId64 ", rows, &%s, %" PRId64 ", %" PRId64 ", columns);",
-			size_of(m, k->inner), reader_of(o), vector_text(m, o, k->of_rows, k->inner),
-			vector_text(m, o, k->of_columns, k->inner), o->out, kept,
-			kernel_element(&t->w, o, k->of_rows),
-			scheme_stride(t->s, o, k->of_rows, x->rows),
-			scheme_stride(t->s, o, k->of_rows, k->inner),
-			kernel_element(&t->w, o, k->of_columns),
-			scheme_stride(t->s, o, k->of_columns, x->columns),
-			scheme_stride(t->s, o, k->of_columns, k->inner));
-		cuda_end(t);
-	}
-}
-
 /* The wide values of a row and a column that are needed. */
 static void
 write_values(const struct stream *m, const bool *need)
@@ -535,37 +577,113 @@ write_values(const struct stream *m, const bool *need)
 	}
 }
 
+/* The loops over the elements of a thread, with their values. Those of a column, which are in
+ * memory, are used by all rows before those of the next one. */
+static void
+open_elements(const struct stream *m, const bool *need)
+{
+	struct cuda_text *t = m->t;
+	const int columns = m->x->columns;
+
+	kernel_line(&t->w, "#pragma unroll");
+	cuda_block(t, "for (int x = 0; x < tile::X; x++)");
+	kernel_line(&t->w, "const bool column_in = tile::column(x) < columns;");
+	kernel_line(&t->w,
+		"const int64_t i%d = column_in ? column0 + tile::column(x) : %" PRId64 ";", columns,
+		size_of(m, columns) - 1);
+	open_rows(m);
+	kernel_line(&t->w, "const bool in = row_in && column_in;");
+	load_rows(m, need);
+	write_values(m, need);
+}
+
+/* seen: is there an element in the current tile that the mask keeps? */
+static void
+write_seen(const struct stream *m, struct mask mask)
+{
+	struct cuda_text *t = m->t;
+	bool *need = cuda_need_none(t);
+
+	need[mask.op] = true;
+	mark_outside(m, need, mask.op, (struct mask){.op = -1});
+	kernel_line(&t->w, "bool any = false;");
+	open_elements(m, need);
+	kernel_line(&t->w, "any = any || (in && %sv%d);", mask.keeps ? "" : "!",
+		op_of(m, mask.op)->out);
+	cuda_end(t);
+	cuda_end(t);
+	kernel_line(&t->w, "const bool seen = __syncthreads_or(any);");
+}
+
+/* The products of operands that the ends of a pass need. Returns whether a mask leaves out some. */
+static bool
+write_tiles(const struct stream *m, int pass)
+{
+	struct cuda_text *t = m->t;
+	const struct scheme_stream *x = m->x;
+	bool *need = cuda_need_none(t), *outside = cuda_need_none(t);
+	const struct mask mask = find_mask(m, pass, outside);
+
+	if (mask.op >= 0)
+		write_seen(m, mask);
+	mark_pass(m, need, pass, FINAL, (struct mask){.op = -1});
+	for (int i = 0; i < t->s->nops; i++) {
+		const struct scheme_op *o = op_of(m, i);
+		const struct stream_op *k = &x->op[i];
+		if (k->kind != STREAM_TILE_OF || !need[i])
+			continue;
+		kernel_line(&t->w, "float tile%d[tile::Y][tile::X]%s;", o->out,
+			outside[i] ? "" : " = {}");
+		cuda_block(t, "%s", outside[i] ? "" : "if (seen)");
+		kernel_line(&t->w, "const int64_t i%d = row0, i%d = column0, i%d = 0;", x->rows,
+			x->columns, k->inner);
+		const char *kept = !m->tensor ? ""
+				   : m->kept  ? cuda_printf(t, "keep%d, ", o->out)
+					      : "nullptr, ";
+		kernel_line(&t->w,
+			"tile::wide<%" PRId64 ", tile_%s%s%s>(tile%d, room, %s&%s, %" PRId64
+			", %" PRId64 ", rows, &%s, %" PRId64 ", %" PRId64 ", columns);",
+			size_of(m, k->inner), reader_of(o), vector_text(m, o, k->of_rows, k->inner),
+			vector_text(m, o, k->of_columns, k->inner), o->out, kept,
+			kernel_element(&t->w, o, k->of_rows),
+			scheme_stride(t->s, o, k->of_rows, x->rows),
+			scheme_stride(t->s, o, k->of_rows, k->inner),
+			kernel_element(&t->w, o, k->of_columns),
+			scheme_stride(t->s, o, k->of_columns, x->columns),
+			scheme_stride(t->s, o, k->of_columns, k->inner));
+		cuda_end(t);
+	}
+	return mask.op >= 0;
+}
+
+static void
+declare_part(const struct stream *m, const struct scheme_op *o)
+{
+	struct kernel_text *w = &m->t->w;
+
+	kernel_line(w, "float part%d[tile::Y];", o->out);
+	kernel_line(w, "#pragma unroll");
+	kernel_line(w, "for (int y = 0; y < tile::Y; y++)");
+	kernel_line(w, "\tpart%d[y] = %s;", o->out, kernel_identity(w, o));
+}
+
 /* Element by element: what the ends of a level sum up. */
 static void
 write_elements(const struct stream *m, int pass, int level)
 {
 	struct cuda_text *t = m->t;
-	const int columns = m->x->columns;
 	bool *need = cuda_need_none(t);
 
+	mark_pass(m, need, pass, level, (struct mask){.op = -1});
 	for (int i = 0; i < t->s->nops; i++) {
 		if (!in_pass(m, i, pass, level))
 			continue;
-		mark(m, need, i);
-		kernel_line(&t->w,
-			m->x->op[i].kind == STREAM_FOLD ? "float part%d[tile::Y];"
-							: "float put%d[tile::Y][tile::X];",
-			op_of(m, i)->out);
+		if (m->x->op[i].kind == STREAM_FOLD)
+			declare_part(m, op_of(m, i));
+		else
+			kernel_line(&t->w, "float put%d[tile::Y][tile::X];", op_of(m, i)->out);
 	}
-	open_rows(m);
-	load_rows(m, need);
-	for (int i = 0; i < t->s->nops; i++)
-		if (in_pass(m, i, pass, level) && m->x->op[i].kind == STREAM_FOLD)
-			kernel_line(&t->w, "part%d[y] = %s;", op_of(m, i)->out,
-				kernel_identity(&t->w, op_of(m, i)));
-	kernel_line(&t->w, "#pragma unroll");
-	cuda_block(t, "for (int x = 0; x < tile::X; x++)");
-	kernel_line(&t->w, "const bool in = row_in && tile::column(x) < columns;");
-	kernel_line(&t->w,
-		"const int64_t i%d = tile::column(x) < columns ? column0 + tile::column(x) : "
-		"%" PRId64 ";",
-		columns, size_of(m, columns) - 1);
-	write_values(m, need);
+	open_elements(m, need);
 	for (int i = 0; i < t->s->nops; i++) {
 		const struct scheme_op *o = op_of(m, i);
 		if (!in_pass(m, i, pass, level))
@@ -584,9 +702,23 @@ write_elements(const struct stream *m, int pass, int level)
 	cuda_end(t);
 }
 
+/* The condition of a product of whose operand a mask may have left nothing but 0. As on hosts, what
+ * it leaves out adds nothing, not even NaN. */
+static void
+write_nonzero(const struct stream *m, const struct scheme_op *o)
+{
+	struct kernel_text *w = &m->t->w;
+
+	kernel_line(w, "bool any = false;");
+	kernel_line(w, "#pragma unroll");
+	kernel_line(w, "for (int at = 0; at < tile::Y * tile::X; at++)");
+	kernel_line(w, "\tany = any || put%d[at / tile::X][at %% tile::X] != 0.0f;", o->out);
+	kernel_line(w, "if (__syncthreads_or(any))");
+}
+
 /* Adds what a level has found in the current tile to its ends. */
 static void
-write_ends(const struct stream *m, int pass, int level)
+write_ends(const struct stream *m, int pass, int level, bool masked)
 {
 	static const char *const name[] = {
 		[REDUCE_SUM] = "sum", [REDUCE_MAX] = "max", [REDUCE_MIN] = "min"};
@@ -610,6 +742,8 @@ write_ends(const struct stream *m, int pass, int level)
 		}
 		cuda_block(t, "%s", "");
 		kernel_line(&t->w, "const int64_t i%d = column0, i%d = 0;", x->columns, k->inner);
+		if (masked)
+			write_nonzero(m, o);
 		kernel_line(&t->w,
 			"tile::narrow<%" PRId64 ", tile_%s%s>(sum%d, put%d, room, &%s, %" PRId64
 			", %" PRId64 ", columns);",
@@ -733,10 +867,10 @@ write_pass(const struct stream *m, int pass)
 		"const int columns = column0 + %d < %" PRId64 " ? %d : (int)(%" PRId64
 		" - column0);",
 		STREAM_TILE, n, STREAM_TILE, n);
-	write_tiles(m, pass);
+	const bool masked = write_tiles(m, pass);
 	for (int level = 0; level < m->nlevels[pass]; level++) {
 		write_elements(m, pass, level);
-		write_ends(m, pass, level);
+		write_ends(m, pass, level, masked);
 		write_change(m, pass, level);
 	}
 	for (int k = 0; k <= m->x->nover; k++)

@@ -41,6 +41,20 @@ __syncthreads()
 	shim_block_barrier();
 }
 
+/* Is it true of any thread of the block? */
+static inline int
+__syncthreads_or(int x)
+{
+	static thread_local int any;
+
+	shim_block_barrier();
+	any = 0;
+	shim_block_barrier();
+	any |= x != 0;
+	shim_block_barrier();
+	return any;
+}
+
 static inline void
 __syncwarp()
 {
