@@ -26,13 +26,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum {
-	FINAL = -1,                  /* instead of a level: at the end of a pass */
-	STREAM_FMA_THREADS = 256,    /* as in runtime/cuda/tile.h */
-	STREAM_TENSOR_THREADS = 128, /* the same */
-	STREAM_KEPT = 4, /* blocks of 64 x 64 16-bit elements that stay in shared memory: with one
-			    that is streamed they fit 48 KB, which need no opt-in */
+enum { FINAL = -1 }; /* instead of a level: at the end of a pass */
+
+/* What multiplies tiles (runtime/cuda/tile.h). */
+struct unit {
+	const char *name;
+	int threads;
+	bool cores;
+	/* Blocks of 64 x 64 elements of operands of rows that can stay in shared memory: with one
+	 * that is streamed they fit 48 KB, which need no opt-in. */
+	int64_t kept;
 };
+
+static const struct unit by_fma = {"tile_fma", 256, false, 0},
+			 by_halves = {"tile_tensor", 128, true, 4},
+			 by_tf32 = {"tile_tf32", 128, true, 1};
 
 /* What is decided of an op. */
 struct plan {
@@ -45,7 +53,8 @@ struct stream {
 	struct cuda_text *t;
 	const struct scheme_stream *x;
 	struct plan *plan; /* by op */
-	bool tensor, kept; /* tensor cores; the operands of rows stay in shared memory */
+	const struct unit *unit;
+	bool kept; /* the operands of rows stay in shared memory */
 	int nends, npasses;
 	int nlevels[STREAM_MAX_ENDS]; /* by pass */
 };
@@ -414,7 +423,7 @@ is_vector(const struct stream *m, const struct scheme_op *o, int j, int inner)
 static const char *
 vector_text(const struct stream *m, const struct scheme_op *o, int j, int inner)
 {
-	return !m->tensor ? "" : is_vector(m, o, j, inner) ? ", true" : ", false";
+	return !m->unit->cores ? "" : is_vector(m, o, j, inner) ? ", true" : ", false";
 }
 
 /* Does what is streamed besides columns leave the operand of rows as it is? */
@@ -427,25 +436,31 @@ is_fixed(const struct stream *m, int i)
 	return true;
 }
 
-/* Tensor cores take products of 16-bit floats. Their operands of rows stay in shared memory if
- * there is room for all of them and for one tile that is streamed. */
-static void
-choose_unit(struct stream *m)
+/* Are all products of a type of that size? */
+static bool
+is_all(const struct stream *m, uint32_t bytes)
+{
+	for (int i = 0; i < m->t->s->nops; i++)
+		if ((m->x->op[i].kind == STREAM_TILE_OF || m->x->op[i].kind == STREAM_PRODUCT) &&
+			ir_dtype_bytes((enum ir_dtype)op_of(m, i)->f.dtype) != bytes)
+			return false;
+	return true;
+}
+
+/* Can the operands of rows stay in shared memory? */
+static bool
+can_keep(const struct stream *m)
 {
 	int64_t kept = 0;
 
-	m->tensor = m->kept = true;
 	for (int i = 0; i < m->t->s->nops; i++) {
-		const enum stream_kind kind = m->x->op[i].kind;
-		if (kind != STREAM_TILE_OF && kind != STREAM_PRODUCT)
+		if (m->x->op[i].kind != STREAM_TILE_OF)
 			continue;
-		m->tensor = m->tensor && op_of(m, i)->f.dtype != IR_f32;
-		if (kind == STREAM_TILE_OF) {
-			kept += chunks_of(m, i);
-			m->kept = m->kept && is_fixed(m, i);
-		}
+		if (!is_fixed(m, i))
+			return false;
+		kept += chunks_of(m, i);
 	}
-	m->kept = m->kept && m->tensor && kept <= STREAM_KEPT;
+	return kept <= m->unit->kept;
 }
 
 /* The loop over the rows of a thread: their index, that of the last row where there is none, and
@@ -637,9 +652,9 @@ write_tiles(const struct stream *m, int pass)
 		cuda_block(t, "%s", outside[i] ? "" : "if (seen)");
 		kernel_line(&t->w, "const int64_t i%d = row0, i%d = column0, i%d = 0;", x->rows,
 			x->columns, k->inner);
-		const char *kept = !m->tensor ? ""
-				   : m->kept  ? cuda_printf(t, "keep%d, ", o->out)
-					      : "nullptr, ";
+		const char *kept = !m->unit->cores ? ""
+				   : m->kept       ? cuda_printf(t, "keep%d, ", o->out)
+						   : "nullptr, ";
 		kernel_line(&t->w,
 			"tile::wide<%" PRId64 ", tile_%s%s%s>(tile%d, room, %s&%s, %" PRId64
 			", %" PRId64 ", rows, &%s, %" PRId64 ", %" PRId64 ", columns);",
@@ -935,29 +950,47 @@ unflatten(const struct stream *m, int64_t tiles)
 	}
 }
 
+static void
+write_kernel(struct stream *m, const struct unit *unit)
+{
+	struct cuda_text *t = m->t;
+	const int64_t tiles = cuda_divide_up(size_of(m, m->x->rows), STREAM_TILE);
+	int64_t units = tiles;
+
+	m->unit = unit;
+	m->kept = can_keep(m);
+	for (int k = 0; k < m->x->nouter; k++)
+		units *= size_of(m, m->x->outer[k]);
+	cuda_open(t);
+	kernel_line(&t->w, "typedef %s tile;", unit->name);
+	declare_shared(m);
+	cuda_block(t, "for (%s unit = blockIdx.x; unit < %" PRId64 "; unit += gridDim.x)",
+		cuda_index_type(units + CUDA_GRID), units);
+	unflatten(m, tiles);
+	if (m->kept)
+		write_kept(m);
+	begin(m);
+	for (int pass = 0; pass < m->npasses; pass++)
+		write_pass(m, pass);
+	write_results(m);
+	cuda_end(t);
+	cuda_close(t, unit->threads, units);
+}
+
+/* Products of f32 are TF32 if the user of the program says so: there are two kernels, of which one
+ * is launched. */
 void
 cuda_stream(struct cuda_text *t)
 {
 	struct stream m = {.t = t, .x = t->g->stream};
-	const int64_t tiles = cuda_divide_up(size_of(&m, m.x->rows), STREAM_TILE);
-	int64_t units = tiles;
 
-	for (int k = 0; k < m.x->nouter; k++)
-		units *= size_of(&m, m.x->outer[k]);
 	make_plan(&m);
-	choose_unit(&m);
-	cuda_open(t);
-	kernel_line(&t->w, "typedef tile_%s tile;", m.tensor ? "tensor" : "fma");
-	declare_shared(&m);
-	cuda_block(t, "for (%s unit = blockIdx.x; unit < %" PRId64 "; unit += gridDim.x)",
-		cuda_index_type(units + CUDA_GRID), units);
-	unflatten(&m, tiles);
-	if (m.kept)
-		write_kept(&m);
-	begin(&m);
-	for (int pass = 0; pass < m.npasses; pass++)
-		write_pass(&m, pass);
-	write_results(&m);
-	cuda_end(t);
-	cuda_close(t, m.tensor ? STREAM_TENSOR_THREADS : STREAM_FMA_THREADS, units);
+	if (!is_all(&m, sizeof(float))) {
+		write_kernel(&m, is_all(&m, sizeof(uint16_t)) ? &by_halves : &by_fma);
+		return;
+	}
+	fprintf(t->host, "\tif (rt_cuda_tf32(ctx))\n\t");
+	write_kernel(&m, &by_tf32);
+	fprintf(t->host, "\telse\n\t");
+	write_kernel(&m, &by_fma);
 }

@@ -16,15 +16,15 @@
 
 /*
  * What a warp does together: a program that runs kernels without a GPU defines these two itself.
- * matrices: four 8 x 8 matrices of 16-bit elements, whose lines of 16 bytes the lanes point to, in
- * the order of the lanes; lane l gets elements 2 (l % 4) and the next of line l / 4 of each.
- * TRANSPOSED: of column l / 4. multiply: c[16,8] += a[16,16] b[16,8] in the fragments that PTX
- * defines for mma.m16n8k16.
+ * matrices: four matrices of 8 lines of 16 bytes to which the lanes point, in the order of the
+ * lanes; lane l gets the 4 bytes l % 4 of line l / 4 of each. TRANSPOSED: elements of 16 bits, the
+ * two in lines 2 (l % 4) and the next of column l / 4. mma: c[16,8] += a[16,k] b[k,8] in the
+ * fragments that PTX defines for mma.m16n8k16 of 16-bit floats and mma.m16n8k8 of TF32.
  */
 #ifndef TILE_WARP
 template <bool TRANSPOSED>
 DEV void
-tile_matrices(uint32_t (&to)[4], const uint16_t *line)
+tile_matrices(uint32_t (&to)[4], const void *line)
 {
 #ifdef __CUDA_ARCH__
 	const uint32_t at = (uint32_t)__cvta_generic_to_shared(line);
@@ -41,29 +41,52 @@ tile_matrices(uint32_t (&to)[4], const uint16_t *line)
 }
 
 #ifdef __CUDA_ARCH__
-#define TILE_MMA(type)                                                                             \
-	asm volatile("mma.sync.aligned.m16n8k16.row.col.f32." type "." type                        \
+#define TILE_MMA(shape, type)                                                                      \
+	asm volatile("mma.sync.aligned." shape ".row.col.f32." type "." type                       \
 		     ".f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"        \
 		     : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                              \
 		     : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
 #else
-#define TILE_MMA(type) ((void)0)
+#define TILE_MMA(shape, type) ((void)0)
 #endif
 
 template <typename L>
 DEV void
 tile_mma(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
-	if (L::IS_BF16)
-		TILE_MMA("bf16");
+	if constexpr (sizeof(typename L::memory) == sizeof(float))
+		TILE_MMA("m16n8k8", "tf32");
+	else if constexpr (L::IS_BF16)
+		TILE_MMA("m16n8k16", "bf16");
 	else
-		TILE_MMA("f16");
+		TILE_MMA("m16n8k16", "f16");
 }
 #endif
+
+/* An element as an operand of tensor cores: TF32 has 10 bits after the point, and ties are rounded
+ * away from 0. */
+DEV float
+tile_operand(float x)
+{
+#ifdef __CUDA_ARCH__
+	uint32_t bits;
+	asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+	return rt_bits_float(bits);
+#else
+	return x - x == 0 ? rt_bits_float((rt_float_bits(x) + 0x1000u) & ~0x1FFFu) : x;
+#endif
+}
+
+DEV uint16_t
+tile_operand(uint16_t x)
+{
+	return x;
+}
 
 /* How elements are read. */
 struct tile_f32 {
 	typedef float memory;
+	enum { IS_BF16 = 0 };
 	DEV float
 	load(float x)
 	{
@@ -245,8 +268,11 @@ struct tile_fma {
 
 static_assert(2 * tile_fma::DEPTH <= tile_fma::COLUMNS, "room for both operands");
 
-/* Tensor cores with 16-bit floats: a warp for 16 rows. */
-struct tile_tensor {
+/*
+ * Tensor cores: a warp for 16 rows. S is what operands are in shared memory: 16-bit floats as they
+ * are, or f32 rounded to TF32.
+ */
+template <typename S> struct tile_cores {
 	enum {
 		ROWS = 64,
 		COLUMNS = 64,
@@ -254,13 +280,15 @@ struct tile_tensor {
 		Y = 2,
 		X = 16,
 		LANES = 4,
-		DEPTH = 64,        /* of the operands in shared memory at a time */
-		PITCH = DEPTH + 8, /* lines of neighbouring matrices are in other banks */
-		ROOM = 64 * PITCH, /* of 64 lines */
-		STEP = 16,         /* of the sum of one instruction */
-		GROUP = 8,         /* elements of 16 bytes */
+		GROUP = 16 / sizeof(S), /* elements of 16 bytes */
+		STEP = 2 * GROUP,       /* of the sum of one instruction */
+		DEPTH = 64,             /* of the operands in shared memory at a time */
+		PITCH = DEPTH + GROUP,  /* lines of a matrix are in different banks */
+		ROOM = 64 * PITCH,      /* of 64 lines */
+		PAIRS = sizeof(S) == 2, /* two elements in a register */
+		NEXT = PAIRS ? 16 : 8,  /* columns of a result for which an operand is read */
 	};
-	typedef uint16_t shared;
+	typedef S shared;
 
 	DEV int
 	row(int y)
@@ -274,25 +302,27 @@ struct tile_tensor {
 		return x / 2 * 8 + (int)threadIdx.x % LANES * 2 + x % 2;
 	}
 
-	/* to[l][a], 64 lines of SIZE elements and zeros up to a multiple of STEP, = element l, a of
+	/* to[l][a], 64 lines of SIZE elements and zeros up to a multiple of NEXT, = element l, a of
 	 * a matrix with these strides; 0 beyond `lines`. VECTOR: 16 bytes at a time. */
 	template <int SIZE, bool VECTOR>
 	DEV void
-	fill(uint16_t *to, const uint16_t *from, int64_t line, int64_t along, int lines)
+	fill(S *to, const S *from, int64_t line, int64_t along, int lines)
 	{
 		enum {
-			WIDTH = (SIZE + STEP - 1) / STEP * STEP,
+			WIDTH = (SIZE + NEXT - 1) / NEXT * NEXT,
 			VECTORS = WIDTH / GROUP,
 		};
 
 		if constexpr (VECTOR) {
-			typedef vec<uint16_t, GROUP> group;
 #pragma unroll 4
 			for (int at = (int)threadIdx.x; at < 64 * VECTORS; at += THREADS) {
 				const int l = at / VECTORS, a = at % VECTORS * GROUP;
-				group x = {};
+				vec<S, GROUP> x = {};
 				if (l < lines && a < SIZE)
 					x = vec_load<GROUP>(from + l * line + a);
+#pragma unroll
+				for (int i = 0; i < GROUP; i++)
+					x.at[i] = tile_operand(x.at[i]);
 				vec_store(to + l * PITCH + a, x);
 			}
 		} else {
@@ -300,27 +330,18 @@ struct tile_tensor {
 			for (int at = (int)threadIdx.x; at < 64 * WIDTH; at += THREADS) {
 				const int l = along == 1 ? at / WIDTH : at % 64;
 				const int a = along == 1 ? at % WIDTH : at / 64;
-				to[l * PITCH + a] = l < lines && a < SIZE
-							    ? from[l * line + a * along]
-							    : (uint16_t)0;
+				to[l * PITCH + a] =
+					l < lines && a < SIZE
+						? tile_operand(from[l * line + a * along])
+						: (S)0;
 			}
 		}
-	}
-
-	/* to = all of the rows of p, 64 elements of each after another. */
-	template <int SIZE, bool VECTOR>
-	DEV void
-	keep(uint16_t *to, const uint16_t *p, int64_t p_row, int64_t p_k, int rows)
-	{
-#pragma unroll
-		for (int k = 0; k < SIZE; k += DEPTH)
-			fill_part<SIZE, VECTOR>(to + k / DEPTH * ROOM, p, k, p_row, p_k, rows);
 	}
 
 	/* Elements k to k + 63 of each line, as far as there are any. */
 	template <int SIZE, bool VECTOR>
 	DEV void
-	fill_part(uint16_t *to, const uint16_t *from, int k, int64_t line, int64_t along, int lines)
+	fill_part(S *to, const S *from, int k, int64_t line, int64_t along, int lines)
 	{
 		enum { REST = SIZE % DEPTH ? SIZE % DEPTH : DEPTH };
 
@@ -330,54 +351,60 @@ struct tile_tensor {
 			fill<REST, VECTOR>(to, from + k * along, line, along, lines);
 	}
 
+	/* to = all of the rows of p, 64 elements of each after another. */
+	template <int SIZE, bool VECTOR>
+	DEV void
+	keep(S *to, const S *p, int64_t p_row, int64_t p_k, int rows)
+	{
+#pragma unroll
+		for (int k = 0; k < SIZE; k += DEPTH)
+			fill_part<SIZE, VECTOR>(to + k / DEPTH * ROOM, p, k, p_row, p_k, rows);
+	}
+
+	/* Columns 8 n to 8 n + 7 of a tile += a b */
+	template <typename L>
+	DEV void
+	add(float (&value)[Y][X], int n, const uint32_t (&a)[4], const uint32_t (&b)[2])
+	{
+		const int x = 2 * n;
+		float c[4] = {value[0][x], value[0][x + 1], value[1][x], value[1][x + 1]};
+
+		tile_mma<L>(c, a, b);
+		value[0][x] = c[0];
+		value[0][x + 1] = c[1];
+		value[1][x] = c[2];
+		value[1][x + 1] = c[3];
+	}
+
 	/* value[row, column] += sum over `steps` STEPs of a[row, k] b[column, k] */
 	template <typename L>
 	DEV void
-	multiply(float (&value)[Y][X], const uint16_t *a, const uint16_t *b, int steps)
+	multiply(float (&value)[Y][X], const S *a, const S *b, int steps)
 	{
 		const int lane = (int)threadIdx.x % 32;
-		const uint16_t *const of_a =
-			a + ((int)threadIdx.x / 32 * 16 + lane % 16) * PITCH + lane / 16 * 8;
-		const uint16_t *const of_b =
-			b + (lane / 16 * 8 + lane % 8) * PITCH + lane / 8 % 2 * 8;
+		const S *const of_a =
+			a + ((int)threadIdx.x / 32 * 16 + lane % 16) * PITCH + lane / 16 * GROUP;
+		const S *const of_b = b + (lane / 16 * 8 + lane % 8) * PITCH + lane / 8 % 2 * GROUP;
 
 #pragma unroll
 		for (int k = 0; k < steps; k++) {
 			uint32_t p[4];
 			tile_matrices<false>(p, of_a + k * STEP);
 #pragma unroll
-			for (int n = 0; n < COLUMNS / 16; n++) {
+			for (int n = 0; n < COLUMNS / 8; n += 2) {
 				uint32_t q[4];
-				tile_matrices<false>(q, of_b + n * 16 * PITCH + k * STEP);
-				add<L>(value, 2 * n, p, q);
+				tile_matrices<false>(q, of_b + n * 8 * PITCH + k * STEP);
+				add<L>(value, n, p, {q[0], q[1]});
+				add<L>(value, n + 1, p, {q[2], q[3]});
 			}
-		}
-	}
-
-	/* Columns 8 n to 8 n + 15 of a tile += a b */
-	template <typename L>
-	DEV void
-	add(float (&value)[Y][X], int n, const uint32_t (&a)[4], const uint32_t (&b)[4])
-	{
-#pragma unroll
-		for (int i = 0; i < 2; i++) {
-			const uint32_t half[2] = {b[2 * i], b[2 * i + 1]};
-			const int x = 2 * (n + i);
-			float c[4] = {value[0][x], value[0][x + 1], value[1][x], value[1][x + 1]};
-			tile_mma<L>(c, a, half);
-			value[0][x] = c[0];
-			value[0][x + 1] = c[1];
-			value[1][x] = c[2];
-			value[1][x + 1] = c[3];
 		}
 	}
 
 	/* `kept`: what keep() wrote; NULL: p is read again. */
 	template <int SIZE, typename L, bool P_VECTOR, bool Q_VECTOR>
 	DEV void
-	wide(float (&value)[Y][X], uint16_t *room, const uint16_t *kept, const uint16_t *p,
-		int64_t p_row, int64_t p_k, int rows, const uint16_t *q, int64_t q_column,
-		int64_t q_k, int columns)
+	wide(float (&value)[Y][X], S *room, const S *kept, const S *p, int64_t p_row, int64_t p_k,
+		int rows, const S *q, int64_t q_column, int64_t q_k, int columns)
 	{
 #pragma unroll
 		for (int y = 0; y < Y; y++)
@@ -386,7 +413,7 @@ struct tile_tensor {
 				value[y][x] = 0.0f;
 #pragma unroll
 		for (int k = 0; k < SIZE; k += DEPTH) {
-			const uint16_t *a = kept ? kept + k / DEPTH * ROOM : room + ROOM;
+			const S *a = kept ? kept + k / DEPTH * ROOM : room + ROOM;
 			__syncthreads();
 			if (!kept)
 				fill_part<SIZE, P_VECTOR>(room + ROOM, p, k, p_row, p_k, rows);
@@ -397,39 +424,71 @@ struct tile_tensor {
 		}
 	}
 
-	/* A tile's values are in the registers in which the instruction takes its first operand. */
-	template <int SIZE, typename L, bool VECTOR>
+	/* The k-th STEP columns of a tile as a first operand: they are in the registers in which
+	 * the instruction takes it, of TF32 up to the order of columns. */
+	template <typename L>
 	DEV void
-	narrow(float (&sum)[(SIZE + 63) / 64][Y][X], const float (&value)[Y][X], uint16_t *room,
-		const uint16_t *q, int64_t q_column, int64_t q_inner, int columns)
+	left(uint32_t (&a)[4], const float (&value)[Y][X], int k)
+	{
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			const float *const of_row = value[i % 2];
+			if constexpr (PAIRS)
+				a[i] = L::store(of_row[4 * k + i / 2 * 2]) |
+				       (uint32_t)L::store(of_row[4 * k + i / 2 * 2 + 1]) << 16;
+			else
+				a[i] = rt_float_bits(tile_operand(of_row[2 * k + i / 2]));
+		}
+	}
+
+	/* sum[row, c] += sum over the k-th STEP columns of a[row, column] q[column, c], for SIZE c,
+	 * at most 64 of them. */
+	template <typename L>
+	DEV void
+	add_step(float (&sum)[Y][X], const uint32_t (&a)[4], const S *q, int k, int size)
 	{
 		const int lane = (int)threadIdx.x % 32;
-		const uint16_t *const of_q = room + lane % 16 * PITCH + lane / 16 * 8;
+
+#pragma unroll
+		for (int n = 0; n < (size + NEXT - 1) / NEXT * (NEXT / 8); n += NEXT / 8) {
+			if constexpr (PAIRS) {
+				uint32_t b[4];
+				tile_matrices<true>(b,
+					q + (k * STEP + lane % 16) * PITCH + lane / 16 * 8 + n * 8);
+				add<L>(sum, n, a, {b[0], b[1]});
+				add<L>(sum, n + 1, a, {b[2], b[3]});
+			} else {
+				const S *const at = q + (k * STEP + lane % LANES * 2) * PITCH +
+						    n * 8 + lane / LANES;
+				add<L>(sum, n, a, {rt_float_bits(at[0]), rt_float_bits(at[PITCH])});
+			}
+		}
+	}
+
+	template <int SIZE, typename L, bool VECTOR>
+	DEV void
+	narrow(float (&sum)[(SIZE + 63) / 64][Y][X], const float (&value)[Y][X], S *room,
+		const S *q, int64_t q_column, int64_t q_inner, int columns)
+	{
 		uint32_t a[COLUMNS / STEP][4];
 
 #pragma unroll
 		for (int k = 0; k < COLUMNS / STEP; k++)
-#pragma unroll
-			for (int i = 0; i < 4; i++) {
-				const float *const at = &value[i % 2][4 * k + i / 2 * 2];
-				a[k][i] = L::store(at[0]) | (uint32_t)L::store(at[1]) << 16;
-			}
+			left<L>(a[k], value, k);
 #pragma unroll
 		for (int c = 0; c < (SIZE + 63) / 64; c++) {
-			const int n = SIZE - 64 * c < 64 ? SIZE - 64 * c : 64;
 			__syncthreads();
 			fill_part<SIZE, VECTOR>(room, q, 64 * c, q_column, q_inner, columns);
 			__syncthreads();
 #pragma unroll
 			for (int k = 0; k < COLUMNS / STEP; k++)
-#pragma unroll
-				for (int i = 0; i < (n + 15) / 16; i++) {
-					uint32_t b[4];
-					tile_matrices<true>(b, of_q + k * STEP * PITCH + i * 16);
-					add<L>(sum[c], 2 * i, a[k], b);
-				}
+				add_step<L>(sum[c], a[k], room, k,
+					SIZE - 64 * c < 64 ? SIZE - 64 * c : 64);
 		}
 	}
 };
+
+typedef tile_cores<uint16_t> tile_tensor;
+typedef tile_cores<float> tile_tf32;
 
 #endif
