@@ -221,7 +221,38 @@ find_ends(struct search *c)
 			classes_of(o, x->of_rows) >> x->inner & 1)
 			return false;
 	}
-	return products > 0;
+	c->x.sums = products == 0;
+	return n > 0;
+}
+
+/* Ends that are no products have both rows and columns, and are summed up in one float. */
+static bool
+find_sums(struct search *c)
+{
+	int64_t n = 1;
+
+	for (int k = 0; k < c->nclasses; k++)
+		n *= c->streamed >> k & 1 ? c->size[k] : 1;
+	if (c->x.sums && n > SCHEME_SUM_BLOCK)
+		return false;
+	for (int i = 0; i < c->s->nops && c->x.sums; i++) {
+		if (c->x.op[i].kind != STREAM_FOLD)
+			continue;
+		if (c->s->op[i].f.reduce != REDUCE_SUM)
+			return false;
+		c->x.op[i].kind = STREAM_SUM;
+	}
+	return true;
+}
+
+static bool
+reads_sum(const struct search *c, const struct scheme_op *o)
+{
+	for (int j = 0; j < o->f.ninputs; j++)
+		if (is_read(c->s, o, j) && is_made(c, o, j) &&
+			c->x.op[c->s->tensor[o->in[j]].op].kind == STREAM_SUM)
+			return true;
+	return false;
 }
 
 /* What is elementwise has classes of wide values only. A result has no streamed class, and every
@@ -229,16 +260,19 @@ find_ends(struct search *c)
 static bool
 find_elementwise(struct search *c)
 {
+	const uint32_t wide = c->streamed | 1u << c->x.columns;
+
 	for (int i = 0; i < c->s->nops; i++) {
 		const struct scheme_op *o = &c->s->op[i];
+		if (c->used[i] && reads_sum(c, o))
+			return false;
 		if (!c->used[i] || o->f.reduce != REDUCE_NONE)
 			continue;
-		const bool wide = o->out_set & c->streamed;
-		const bool is_result = c->s->tensor[o->out].result >= 0;
 		if (o->out_set & ~c->wide ||
-			(is_result && (wide || o->out_set != (c->wide & ~c->streamed))))
+			(c->s->tensor[o->out].result >= 0 &&
+				(o->out_set & wide || o->out_set != (c->wide & ~wide))))
 			return false;
-		c->x.op[i].kind = wide ? STREAM_WIDE : STREAM_NARROW;
+		c->x.op[i].kind = o->out_set & wide ? STREAM_WIDE : STREAM_NARROW;
 	}
 	return true;
 }
@@ -281,14 +315,15 @@ is_of_rows(const struct search *c, int cls)
 	return true;
 }
 
-/* The largest class of the set that fits; -1: none does. */
+/* The largest class of the set that fits, of equal ones the first for rows and the last for columns,
+ * which are nearer in memory; -1: none does. */
 static int
 largest(struct search *c, uint32_t set, bool columns)
 {
 	int best = -1;
 
 	for (int k = 0; k < c->nclasses; k++)
-		if (set >> k & 1 && (best < 0 || c->size[k] > c->size[best]) &&
+		if (set >> k & 1 && (best < 0 || c->size[k] >= c->size[best] + !columns) &&
 			(columns ? is_one_sided(c, k) : is_of_rows(c, k)))
 			best = k;
 	return best;
@@ -300,21 +335,21 @@ choose_tiles(struct search *c)
 	const uint32_t kept = c->wide & ~c->streamed;
 	int64_t sums = 0;
 
-	c->x.columns = largest(c, c->streamed, true);
+	c->x.columns = largest(c, c->x.sums ? kept : c->streamed, true);
 	if (c->x.columns < 0 || !is_one_sided(c, c->x.columns)) /* sides may be those of another */
 		return false;
 	c->x.rows = largest(c, kept, false);
 	if (c->x.rows < 0)
 		return false;
 	for (int k = 0; k < c->nclasses; k++) {
-		if (kept >> k & 1 && k != c->x.rows)
+		if (kept >> k & 1 && k != c->x.rows && k != c->x.columns)
 			c->x.outer[c->x.nouter++] = (int8_t)k;
 		if (c->streamed >> k & 1 && k != c->x.columns)
 			c->x.over[c->x.nover++] = (int8_t)k;
 	}
 	for (int i = 0; i < c->s->nops; i++) {
 		const struct stream_op *x = &c->x.op[i];
-		if (x->kind == STREAM_TILE_OF)
+		if (x->kind == STREAM_TILE_OF || x->kind == STREAM_SUM)
 			sums += STREAM_TILE;
 		else if (x->kind == STREAM_PRODUCT)
 			sums += c->size[x->inner];
@@ -326,7 +361,7 @@ static bool
 is_stream(struct search *c)
 {
 	return is_simple(c) && join_classes(c) && number_classes(c) && find_tiles(c) &&
-	       find_ends(c) && find_elementwise(c) && choose_tiles(c);
+	       find_ends(c) && find_sums(c) && choose_tiles(c) && find_elementwise(c);
 }
 
 static void

@@ -8,6 +8,9 @@
  *     l[b,t] = sum(k) e                  a fold
  *     o[b,t,d] = e[b,t,k] v[b,k,d]       a product: 64 t x d, summed up from tile to tile
  *
+ * The results of another kind of kernel have both rows and columns, and sum up something else, such
+ * as the gradient of a bias sums up a batch: a block has one pair of tiles, and streams over that.
+ *
  * Indices are one class if a value that the kernel makes is written with one and read with the
  * other. All ends (folds and products) reduce the same classes, which are streamed, and have all
  * other classes of the wide values. The largest class on each side is cut into tiles; all others
@@ -32,8 +35,10 @@ enum stream_kind {
 	STREAM_NARROW,  /* elementwise, without streamed classes: a value for each row */
 	STREAM_WIDE,    /* elementwise, with streamed classes */
 	STREAM_TILE_OF, /* a product of two operands of the kernel, with streamed classes */
+	/* Ends: */
 	STREAM_FOLD,    /* a reduction over the streamed classes: a value for each row */
 	STREAM_PRODUCT, /* the product of a wide value and an operand, summed over them */
+	STREAM_SUM,     /* the sum of a wide value over them, for each row and column */
 };
 
 struct stream_op {
@@ -46,6 +51,7 @@ struct stream_op {
 struct scheme_stream {
 	struct stream_op *op;             /* by op of the scheme */
 	int rows, columns;                /* classes that are cut into tiles */
+	bool sums;                        /* columns are not streamed: ends are SUMs */
 	int8_t outer[SCHEME_MAX_CLASSES]; /* other classes of the results */
 	int8_t over[SCHEME_MAX_CLASSES];  /* other streamed classes, outermost first */
 	int nouter, nover;

@@ -208,6 +208,35 @@ static const struct kernel_case cases[] = {
 		"%z = matmul(%q, %b)\n%m = max(%z) {dims = [1], keep = true}\n%d = sub(%z, "
 		"%m)\nyield(%d)\n}\n",
 		"m"},
+	{3, "several products: a maximum that is read before it is complete, and one that is not",
+		"%q = input(\"q\") : f32[2,70,5]\n%k = input(\"k\") : f32[2,130,5]\n%v = input(\"v\") "
+		": f32[2,130,67]\n%b = input(\"b\") : f32[2,130,1]\n"
+		"%r, %s = fuse(%q, %k, %v) {\n%s = contract(%q, %k) {spec = \"btd,bsd->bts\"}\n"
+		"%m = max(%s) {dims = [2], keep = true}\n%d = sub(%s, %m)\n%a = add(%d, %d)\n%z = exp(%a)\n"
+		"%t = sum(%z) {dims = [2], keep = true}\n%one = constant() {value = 1.0} : f32[]\n"
+		"%x = add(%d, %one)\n%h = relu(%x)\n%i = div(%one, %t)\n%p = mul(%h, %i)\n"
+		"%y = contract(%p, %v) {spec = \"bts,bsd->btd\"}\nyield(%y, %i)\n}\n"
+		"%t = fuse(%q, %k, %v, %b) {\n%s = contract(%k, %q) {spec = \"bsd,btd->bst\"}\n"
+		"%h = add(%s, %b)\n%m = min(%h) {dims = [1], keep = true}\n%d = sub(%m, %h)\n%e = exp(%d)\n"
+		"%y = contract(%e, %v) {spec = \"bst,bsd->btd\"}\nyield(%y)\n}\n",
+		"typedef tile_tf32 tile|typedef tile_fma tile|tile_scaled|now"},
+	{2, "several products in bf16 and f16: tensor cores; a factor of a running sum",
+		"%q = input(\"q\") : bf16[70,24]\n%k = input(\"k\") : bf16[90,24]\n%v = input(\"v\") "
+		": bf16[90,72]\n%r = fuse(%q, %k, %v) {\n%s = contract(%q, %k) {spec = \"td,sd->ts\"}\n"
+		"%f = convert(%s) {to = f32}\n%m = max(%f) {dims = [1], keep = true}\n%d = sub(%f, %m)\n"
+		"%e = exp(%d)\n%t = sum(%e) {dims = [1], keep = true}\n%p = div(%e, %t)\n%c = convert(%p) {to = bf16}\n"
+		"%y = matmul(%c, %v)\nyield(%y)\n}\n"
+		"%g = input(\"g\") : f16[70,9]\n%h = input(\"h\") : f16[65,9]\n%s = fuse(%g, %h) {\n"
+		"%s = contract(%g, %h) {spec = \"td,sd->ts\"}\n%i = iota() {dim = 0} : i32[70,65]\n"
+		"%j = iota() {dim = 1} : i32[70,65]\n%c = lt(%i, %j)\n%never = constant() {value = -1000.0} : f16[]\n"
+		"%x = select(%c, %never, %s)\n%m = max(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n%e = exp(%d)\n"
+		"%y = matmul(%e, %h)\nyield(%y)\n}\n",
+		"typedef tile_tensor tile|tile_bf16, true, true|tile_f16, false, false|__syncthreads_or"},
+	{1, "a sum over a batch of what has rows and columns",
+		"%q = input(\"q\") : f32[3,70,5]\n%k = input(\"k\") : f32[3,130,5]\n%r = fuse(%q, %k) {\n"
+		"%s = contract(%q, %k) {spec = \"btd,bsd->bts\"}\n%e = tanh(%s)\n%y = sum(%e) {dims = [0]}\n"
+		"yield(%y)\n}\n",
+		"column0 = unit|sum"},
 	{2, "constants and nothing else",
 		"%r = constant() {value = 3.5} : f32[100]\n%x = input(\"x\") : f32[1]\n%s = "
 		"neg(%x)\n",
