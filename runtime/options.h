@@ -25,6 +25,7 @@ struct rt_options {
 	const char *data, *save, *load, *dump, *trace, *metrics; /* NULL: not given */
 	struct rt_every save_every;
 	int64_t keep;
+	bool resume; /* from the newest file of `save`, if there is one */
 	bool stop_on_nan;
 	int64_t report_every; /* 0: a tenth of the steps */
 	bool no_eval;

@@ -3,7 +3,7 @@
 #include "ir/base/alloc.h"
 #include "ir/interp/internal.h"
 #include "runtime/data/batch.h"
-#include "runtime/data/safetensors.h"
+#include "runtime/data/shards.h"
 #include "runtime/data/value.h"
 
 #include <inttypes.h>
@@ -204,11 +204,10 @@ interp_load(struct interp *it)
 	struct rt_status st = {0};
 	struct rt_st_file f;
 
-	if (!rt_st_open(&f, it->o.load, &st)) {
+	bool ok = rt_st_open_any(&f, it->o.load, &st) && rt_st_make_whole(&f, &st);
+	if (!ok)
 		diag_error(it->m->ctx->diag, LOC_NONE, "%s", st.text);
-		return false;
-	}
-	const bool ok = load_all(it, &f);
+	ok = ok && load_all(it, &f);
 	rt_st_close(&f);
 	return ok;
 }

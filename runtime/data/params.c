@@ -1,7 +1,8 @@
 /* Parameters, states and outputs: see params.h. */
 #include "runtime/data/params.h"
 #include "runtime/kernel/init.h"
-#include "runtime/data/safetensors.h"
+#include "runtime/data/shards.h"
+#include "runtime/data/shards_save.h"
 #include "runtime/data/value.h"
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ convert_run(void *arg, int64_t global, int64_t local, int64_t n)
 }
 
 static bool
-load_tensor(struct rt_rank *r, const struct rt_st_file *file, const struct rt_tensor *t,
+load_tensor(struct rt_rank *r, struct rt_st_file *file, const struct rt_tensor *t,
 	const struct rt_st_tensor *from)
 {
 	const enum rt_dtype type = rt_st_dtype(from);
@@ -66,12 +67,10 @@ load_tensor(struct rt_rank *r, const struct rt_st_file *file, const struct rt_te
 	if (!rt_tensor_here(r->prog, t, r->ctx.coord))
 		return true;
 	struct rt_box box;
-	struct converter c = {{type, t->dtype, from->data}, rt_rank_room(r, t, 0), false, 0};
+	struct converter c = {{type, t->dtype, NULL}, rt_rank_room(r, t, 0), false, 0};
 	rt_tensor_box(r->prog, t, r->ctx.coord, 0, &box);
-	if (type == t->dtype)
-		rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(type), c.room, from->data);
-	else
-		rt_box_runs(t->rank, t->dims, &box, convert_run, &c);
+	if (!rt_st_read(file, from, &box, &c.c.data, convert_run, &c, r->status))
+		return false;
 	if (c.lost)
 		return rt_fail(r->status, RT_EXIT_USAGE,
 			"%s: tensor '%s': %.17g is not representable as %s", file->path, t->name,
@@ -81,11 +80,14 @@ load_tensor(struct rt_rank *r, const struct rt_st_file *file, const struct rt_te
 }
 
 static bool
-load_all(struct rt_rank *r, const struct rt_st_file *file)
+load_all(struct rt_rank *r, struct rt_st_file *file)
 {
 	const struct rt_program *p = r->prog;
-	const char *first = NULL;
+	const char *first = NULL, *part = rt_st_metadata(file, RT_ST_PART_OF);
 	int nnew = 0;
+	if (part)
+		return rt_fail(r->status, RT_EXIT_USAGE,
+			"%s: file %s of a checkpoint: expected its folder", file->path, part);
 	for (int i = 0; i < p->ntensors; i++) {
 		const struct rt_tensor *t = &p->tensors[i];
 		if (!rt_is_kept(t))
@@ -111,13 +113,23 @@ load_all(struct rt_rank *r, const struct rt_st_file *file)
 	return true;
 }
 
+/* Together the ranks read every file of an index once; each opens only those that it needs. */
+static bool
+check_shards(struct rt_rank *r, struct rt_st_file *file)
+{
+	for (int i = r->world->rank; i < file->nshards; i += r->world->nranks)
+		if (!rt_st_check_shard(file, i, r->status))
+			return false;
+	return true;
+}
+
 bool
 rt_params_load(struct rt_rank *r, const char *path)
 {
 	struct rt_st_file file;
-	if (!rt_st_open(&file, path, r->status))
+	if (!rt_st_open_any(&file, path, r->status))
 		return false;
-	const bool ok = load_all(r, &file);
+	const bool ok = check_shards(r, &file) && load_all(r, &file);
 	rt_st_close(&file);
 	return ok;
 }
@@ -239,7 +251,8 @@ bool
 rt_params_save(struct rt_rank *r, const char *path, int64_t step)
 {
 	const struct rt_position where = position_at(r, step);
-	return write_file(r, path, &where);
+	return rt_shards_named(path) ? rt_shards_save(r, path, &where)
+				     : write_file(r, path, &where);
 }
 
 bool

@@ -13,12 +13,12 @@ rt_is_kept(const struct rt_tensor *t)
 /* Sets the initial values of the slices that this rank holds. */
 void rt_params_init(struct rt_rank *r);
 
-/* Reads all parameters and states from a file of global tensors; other tensors in it are ignored.
+/* Reads all parameters and states from a file, or a folder of files (shards.h); other tensors in it are ignored.
  * Floats of another width are rounded, integers of another width must fit. A file that was not
  * saved by a program may lack states: these get their initial values, and rank 0 says so. */
 bool rt_params_load(struct rt_rank *r, const char *path);
 
-/* Writes all parameters and states, with the metadata of position.h for `step` steps, or all
+/* Writes all parameters and states, to a folder if the path ends with a slash, with the metadata of position.h for `step` steps, or all
  * outputs of the last step, as global tensors: rank 0 collects and writes. All ranks call it
  * together; failures show in the status of rank 0. */
 bool rt_params_save(struct rt_rank *r, const char *path, int64_t step);
