@@ -51,9 +51,11 @@ prepare_files(struct rt_rank *r)
 	if (dir && mkdir(dir, 0777) && errno != EEXIST)
 		rt_fail(r->status, RT_EXIT_RUN, "-trace: cannot make the folder '%s': %s", dir,
 			strerror(errno));
-	const char *dump = r->options->dump, *save = r->options->save;
-	if (dump && !r->world->rank)
-		check_writable(dump, r->status);
+	const char *written[] = {r->options->dump, r->options->keep_step};
+	const char *save = r->options->save;
+	for (int i = 0; i < 2 && !r->world->rank; i++)
+		if (written[i])
+			check_writable(written[i], r->status);
 	if (save && !r->world->rank)
 		rt_shards_named(save) ? rt_shards_folder(save, r->status)
 				      : check_writable(save, r->status);

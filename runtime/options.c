@@ -75,6 +75,8 @@ static const struct row rows[] = {
 		"number of steps before this run, for step numbers and the position in the data"},
 	{"stop-on-nan", FLAG, AT(stop_on_nan), 0, 0, NULL,
 		"end the run without further saves when a scalar output is NaN or infinite"},
+	{"keep-step", TEXT, AT(keep_step), 0, 0, "FILE",
+		"-stop-on-nan, and write that step to FILE: its inputs, and params and states before it"},
 	{"dump", TEXT, AT(dump), 0, 0, "FILE", "write the outputs of the last step"},
 	{"trace", TEXT, AT(trace), 0, 0, "DIR", "write DIR/rank-N.json, a Chrome trace per rank"},
 	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",

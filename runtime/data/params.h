@@ -24,6 +24,14 @@ bool rt_params_load(struct rt_rank *r, const char *path);
 bool rt_params_save(struct rt_rank *r, const char *path, int64_t step);
 bool rt_outputs_dump(struct rt_rank *r, const char *path);
 
+/* The same for -keep-step: params and states, with the position before `step`, and the inputs of
+ * the last step as RT_STEP_INPUT NAME. */
+bool rt_step_keep(struct rt_rank *r, const char *path, int64_t step);
+
+/* Params and states of this rank, to memory of rt_kept_bytes (`out`) or back. */
+size_t rt_kept_bytes(const struct rt_program *p);
+void rt_kept_copy(struct rt_rank *r, char *memory, bool out);
+
 /* Rank 0 receives the whole tensor in `global` (others may pass NULL), from the places that own its
  * slices. All ranks call it together. */
 void rt_collect(struct rt_rank *r, const struct rt_tensor *t, void *global);
