@@ -112,6 +112,7 @@ features = {
     "gcc": config.compiler == "GNU",
     "clang": config.compiler == "Clang",
     "gpl": os.path.exists(GPL),
+    "dpkg": shutil.which("dpkg-deb") is not None and shutil.which("dpkg-shlibdeps") is not None,
     "chromium": shutil.which("chromium") is not None,
     "long": "DOPT_TEST_LONG" in os.environ,
     "torch": has_modules(TORCH_PYTHON, "torch"),
