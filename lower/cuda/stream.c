@@ -221,25 +221,36 @@ write_ends(const struct stream *m, int pass, int level, bool masked)
 	}
 }
 
-/* Multiplies what end i has summed up by the change of its summands. */
+static char *
+scaled(const struct stream *m, const char *sum, const char *by, bool final)
+{
+	return cuda_printf(
+		m->t, final ? "%s = %s * %s;" : "%s = tile_scaled(%s, %s);", sum, sum, by);
+}
+
+/*
+ * Multiplies what end i has summed up by the change of its summands. In the end 0 times infinity is
+ * NaN, as for a row of which a mask of -inf leaves nothing; before that an empty sum is 0.
+ */
 static void
-write_scaled(const struct stream *m, int i, uint32_t changing)
+write_scaled(const struct stream *m, int i, uint32_t changing, bool final)
 {
 	struct cuda_text *t = m->t;
-	const struct scheme_op *o = stream_at(m, i);
+	const int out = stream_at(m, i)->out;
 	const char *by = stream_scale(m, i, changing);
 
 	if (m->x->op[i].kind == STREAM_FOLD) {
-		kernel_line(&t->w, "run%d[y] = tile_scaled(run%d[y], %s);", o->out, o->out, by);
+		const char *sum = cuda_printf(t, "run%d[y]", out);
+		kernel_line(&t->w, "%s", scaled(m, sum, cuda_printf(t, "(%s)", by), final));
 		return;
 	}
 	cuda_block(t, "%s", "");
 	kernel_line(&t->w, "const float by = %s;", by);
 	kernel_line(&t->w, "#pragma unroll");
-	kernel_line(&t->w, "for (int c = 0; c < %" PRId64 "; c++)", stream_chunks(m, i));
+	kernel_line(&t->w, "for (int c = 0; c < %" PRId64 "; c++)", parts_of(m, i));
 	kernel_line(&t->w, "#pragma unroll");
 	kernel_line(&t->w, "\tfor (int x = 0; x < tile::X; x++)");
-	kernel_line(&t->w, "\t\tsum%d[c][y][x] = tile_scaled(sum%d[c][y][x], by);", o->out, o->out);
+	kernel_line(&t->w, "\t\t%s", scaled(m, cuda_printf(t, "sum%d[c][y][x]", out), "by", final));
 	cuda_end(t);
 }
 
@@ -298,7 +309,7 @@ write_change(const struct stream *m, int pass, int level)
 		const struct scheme_op *o = stream_at(m, i);
 		const struct stream_plan *p = &m->plan[i];
 		if (stream_in_pass(m, i, pass, STREAM_FINAL) && p->of & changing)
-			write_scaled(m, i, changing);
+			write_scaled(m, i, changing, level == STREAM_FINAL);
 		if (m->x->op[i].kind == STREAM_FOLD) {
 			if (changing >> p->end & 1)
 				write_reference(m, i, level == STREAM_FINAL);

@@ -232,6 +232,16 @@ static const struct kernel_case cases[] = {
 		"%x = select(%c, %never, %s)\n%m = max(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n%e = exp(%d)\n"
 		"%y = matmul(%e, %h)\nyield(%y)\n}\n",
 		"typedef tile_tensor tile|tile_bf16, true, true|tile_f16, false, false|__syncthreads_or"},
+	{2, "several products under a mask of minus infinity, which leaves nothing of some rows, and of the first tile",
+		"%q = input(\"q\") : f32[90,5]\n%k = input(\"k\") : f32[150,5]\n%r, %s = fuse(%q, %k) {\n"
+		"%s = contract(%q, %k) {spec = \"td,sd->ts\"}\n%i = iota() {dim = 0} : i32[90,150]\n"
+		"%j = iota() {dim = 1} : i32[90,150]\n%n = constant() {value = -70} : i32[]\n%h = add(%j, %n)\n"
+		"%c = lt(%h, %i)\n%b = constant() {value = 3} : i32[]\n%f = gt(%i, %b)\n%g = and(%c, %f)\n"
+		"%l = constant() {value = 66} : i32[]\n%o = gt(%j, %l)\n%w = and(%g, %o)\n"
+		"%never = constant() {value = -inf} : f32[]\n%x = select(%w, %s, %never)\n"
+		"%m = max(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n%e = exp(%d)\n"
+		"%t = sum(%e) {dims = [1], keep = true}\n%p = div(%e, %t)\n%y = matmul(%p, %k)\nyield(%y, %t)\n}\n",
+		"const bool seen|tile_scaled"},
 	{1, "a sum over a batch of what has rows and columns",
 		"%q = input(\"q\") : f32[3,70,5]\n%k = input(\"k\") : f32[3,130,5]\n%r = fuse(%q, %k) {\n"
 		"%s = contract(%q, %k) {spec = \"btd,bsd->bts\"}\n%e = tanh(%s)\n%y = sum(%e) {dims = [0]}\n"
