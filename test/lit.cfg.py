@@ -84,6 +84,13 @@ def can_have_networks():
     return subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode == 0
 
 
+def torch_python():
+    """An interpreter that has PyTorch: that of TORCH_PYTHON, or of the tests."""
+    python = os.environ.get("TORCH_PYTHON", config.python)
+    found = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    return python if subprocess.run([python, "-c", found], capture_output=True).returncode == 0 else None
+
+
 def can_mount():
     """May we mount folders that only one command sees?"""
     if os.geteuid() != 0 or not shutil.which("unshare"):
@@ -91,6 +98,7 @@ def can_mount():
     return subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
 
 
+TORCH = torch_python()
 features = {
     "cuda": bool(config.nvcc),
     "cudnn": bool(config.cudnn),
@@ -106,6 +114,7 @@ features = {
     "gpl": os.path.exists(GPL),
     "chromium": shutil.which("chromium") is not None,
     "long": "DOPT_TEST_LONG" in os.environ,
+    "torch": TORCH is not None,
     "mlir": shutil.which("mlir-opt-19") is not None,
     # Other versions break lines in other places.
     "clang_format_14": shutil.which("clang-format-14") is not None,
@@ -130,6 +139,7 @@ config.substitutions += [
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%source", config.source_dir),
     ("%python", config.python),
+    ("%torch_python", TORCH or config.python),
     ("%unit", os.path.join(config.test_exec_root, "unit")),
     ("%libdir", config.lib_dir),
     ("%rtlibs", "-L%s -ldopt_rt %s" % (config.lib_dir, config.rt_libs)),
