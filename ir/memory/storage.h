@@ -103,6 +103,9 @@ struct storage_target {
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
 	 * loops are one library call. */
 	bool threads, online, parts, addresses;
+	/* For estimates: arenas are as large as the live bytes, buffers have no offsets, and
+	 * searches do what they do on large steps, also on small ones. */
+	bool rough;
 };
 
 /* A host with the kernels of ir/loops/scheme.h. */
@@ -186,6 +189,10 @@ struct storage *storage_create_unplaced(const void *owner, const struct ir_modul
  * storage_create, whose arenas fit whenever these do. If they do not fit, the offsets are those of
  * storage_create. `enough` UINT64_MAX: does nothing. */
 void storage_find_offsets(struct storage *s, uint64_t enough);
+
+/* Finds offsets in a fraction of the time, and knows them if the arenas fit in `enough` bytes. If
+ * they do not, storage_find_offsets may still find that they do. */
+bool storage_fits_swept(struct storage *s, uint64_t enough);
 
 /* Bytes that a program with this storage allocates on a device, inside and outside the arena. */
 static inline uint64_t
