@@ -257,6 +257,8 @@ class Text:
         self.define(node, "param" if trained else "state", symbol, self.initial(tensor))
 
     def literal(self, tensor):
+        if not tensor.numel():
+            return None  # what cat leaves out
         shape = f"{TYPES[tensor.dtype]}[{','.join(map(str, tensor.shape))}]"
         if not tensor.shape:
             return self.op("constant", type=shape, value=tensor.item() if tensor.dtype != torch.bool else int(tensor))
@@ -432,20 +434,30 @@ def rsub(b, x, y, alpha=1):
 
 @handles("div")
 def div(b, x, y, rounding_mode=None):
-    q = b.op("div", b.read(x), b.read(y))
-    if rounding_mode is None or b.dtype().is_floating_point is False and rounding_mode == "trunc":
+    m, d = b.read(x), b.read(y)
+    q = b.op("div", m, d)
+    if rounding_mode is None or not b.dtype().is_floating_point and rounding_mode == "trunc":
         return q
-    if not b.dtype().is_floating_point:
-        b.refuse("a floored quotient of integers is not translated")
-    return b.op("floor" if rounding_mode == "floor" else "trunc", q)
+    if b.dtype().is_floating_point:
+        return b.op("floor" if rounding_mode == "floor" else "trunc", q)
+    return b.op("select", below_quotient(b, m, d)[1], b.op("sub", q, b.number(1, b.dtype())), q)
+
+
+@handles("floor_divide")
+def floor_divide(b, x, y):
+    return div(b, x, y, "floor")
+
+
+def below_quotient(b, m, d):
+    """The remainder of the truncated division, and whether the floored quotient is another one."""
+    zero, r = b.number(0, b.dtype()), b.op("rem", m, d)
+    return r, b.op("and", b.op("ne", r, zero), b.op("xor", b.op("lt", r, zero), b.op("lt", d, zero)))
 
 
 @handles("remainder")
 def remainder(b, x, y):
     m, d = b.read(x), b.read(y)
-    zero = b.number(0, b.dtype())
-    r = b.op("rem", m, d)
-    other = b.op("and", b.op("ne", r, zero), b.op("xor", b.op("lt", r, zero), b.op("lt", d, zero)))
+    r, other = below_quotient(b, m, d)
     return b.op("select", other, b.op("add", r, d), r)
 
 
@@ -498,6 +510,12 @@ def clamp_max(b, x, high):
 @handles("_to_copy", "to", "clone", "contiguous", "alias", "lift_fresh_copy", "detach_copy")
 def copy(b, x, *_, **__):
     return b.read(x)
+
+
+@handles("copy")
+def copy_from(b, x, source, *_):
+    y = b.read(source)
+    return y if b.shape(source) == b.shape() else b.broadcast(y, b.shape())
 
 
 @handles("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size")
@@ -638,6 +656,20 @@ def slice_(b, x, dim=0, start=None, end=None, step=1):
     return cut(b, b.value[x], shape, dim, start, end, step)
 
 
+@handles("slice_scatter", "select_scatter")
+def put_slice(b, x, source, dim=0, start=None, end=None, step=1):
+    shape, y = b.shape(), b.read(source)
+    dim %= len(shape)
+    if "select" in b.node.target.name():
+        start %= shape[dim]
+        end, y = start + 1, b.reshape(y, shape[:dim] + [1] + shape[dim + 1:])
+    start, end, step = slice(start, end, step).indices(shape[dim])
+    if step != 1:
+        b.refuse("a step is not translated")
+    around = [cut(b, b.read(x), shape, dim, *r) if r[0] < r[1] else None for r in ((0, start), (end, shape[dim]))]
+    return joined(b, [p for p in (around[0], y, around[1]) if p], dim)
+
+
 @handles("select")
 def select(b, x, dim, index):
     shape = b.shape(x)
@@ -647,16 +679,22 @@ def select(b, x, dim, index):
 
 @handles("cat")
 def cat(b, xs, dim=0):
-    xs = [x for x in xs if math.prod(b.shape(x))]
-    return b.read(xs[0]) if len(xs) == 1 else b.op("concat", *map(b.read, xs), dim=dim % len(b.shape()))
+    return joined(b, [b.read(x) for x in xs if math.prod(b.shape(x))], dim % len(b.shape()))
+
+
+def joined(b, parts, dim):
+    """A concat takes eight operands: a tree of them."""
+    while len(parts) > 1:
+        groups = [parts[i:i + 8] for i in range(0, len(parts), 8)]
+        parts = [g[0] if len(g) == 1 else b.op("concat", *g, dim=dim) for g in groups]
+    return parts[0]
 
 
 @handles("stack")
 def stack(b, xs, dim=0):
     dim %= len(b.shape())
     shape = b.shape()[:dim] + [1] + b.shape()[dim + 1:]
-    parts = [b.reshape(b.read(x), shape) for x in xs]
-    return parts[0] if len(parts) == 1 else b.op("concat", *parts, dim=dim)
+    return joined(b, [b.reshape(b.read(x), shape) for x in xs], dim)
 
 
 @handles("split", "split_with_sizes", "chunk", "unbind")
@@ -1118,10 +1156,11 @@ def pair(v):
 
 @handles("max_pool2d_with_indices", "max_pool2d")
 def max_pool(b, x, window, stride=(), padding=0, dilation=1, ceil_mode=False):
-    if pair(dilation) != [1, 1] or ceil_mode:
-        b.refuse("dilation and ceil_mode are not translated")
-    low = pair(padding)
-    y = b.op("max_pool", b.read(x), window=pair(window), stride=pair(stride or window), low=low, high=low)
+    if pair(dilation) != [1, 1]:
+        b.refuse("dilation is not translated")
+    low, window, stride = pair(padding), pair(window), pair(stride or window)
+    high = [(m - 1) * s + w - n - a for m, s, w, n, a in zip(b.shape()[-2:], stride, window, b.shape(x)[-2:], low)]
+    y = b.op("max_pool", b.read(x), window=window, stride=stride, low=low, high=[max(h, 0) for h in high])
     return [y, None] if "indices" in b.node.target.name() else y
 
 
@@ -1135,11 +1174,22 @@ def avg_pool(b, x, window, stride=(), padding=0, ceil_mode=False, count_include_
 
 @handles("adaptive_avg_pool2d", "_adaptive_avg_pool2d")
 def adaptive_pool(b, x, size):
-    old = b.shape(x)[-2:]
-    if any(n % m for n, m in zip(old, b.shape()[-2:])):
-        b.refuse(f"{old} is not a multiple of {b.shape()[-2:]}")
-    window = [n // m for n, m in zip(old, b.shape()[-2:])]
-    return b.op("avg_pool", b.read(x), window=window, stride=window)
+    old, new = b.shape(x)[-2:], b.shape()[-2:]
+    if not any(n % m for n, m in zip(old, new)):
+        window = [n // m for n, m in zip(old, new)]
+        return b.op("avg_pool", b.read(x), window=window, stride=window)
+    part = [b.literal(averages(n, m).to(b.dtype())) for n, m in zip(old, new)]
+    lead = "abcdefg"[:len(b.shape()) - 2]
+    return b.op("contract", b.read(x), *part, spec=f"{lead}hw,yh,xw->{lead}yx")
+
+
+def averages(n, m):
+    """[m,n]: element i of m is the mean of n from floor(i n / m) to ceil((i + 1) n / m)."""
+    rows = torch.zeros(m, n)
+    for i in range(m):
+        a, e = i * n // m, -(-(i + 1) * n // m)
+        rows[i, a:e] = 1 / (e - a)
+    return rows
 
 
 @handles("upsample_nearest2d")

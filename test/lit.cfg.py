@@ -84,11 +84,12 @@ def can_have_networks():
     return subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode == 0
 
 
-def torch_python():
-    """An interpreter that has PyTorch: that of TORCH_PYTHON, or of the tests."""
-    python = os.environ.get("TORCH_PYTHON", config.python)
-    found = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
-    return python if subprocess.run([python, "-c", found], capture_output=True).returncode == 0 else None
+TORCH_PYTHON = os.environ.get("TORCH_PYTHON", config.python)  # an interpreter that has PyTorch, if another one than that of the tests
+
+
+def has_modules(python, *names):
+    found = f"import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, {names!r})))"
+    return subprocess.run([python, "-c", found], capture_output=True).returncode == 0
 
 
 def can_mount():
@@ -98,7 +99,6 @@ def can_mount():
     return subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True).returncode == 0
 
 
-TORCH = torch_python()
 features = {
     "cuda": bool(config.nvcc),
     "cudnn": bool(config.cudnn),
@@ -115,7 +115,8 @@ features = {
     "dpkg": shutil.which("dpkg-deb") is not None and shutil.which("dpkg-shlibdeps") is not None,
     "chromium": shutil.which("chromium") is not None,
     "long": "DOPT_TEST_LONG" in os.environ,
-    "torch": TORCH is not None,
+    "torch": has_modules(TORCH_PYTHON, "torch"),
+    "torch_zoo": has_modules(TORCH_PYTHON, "torch", "torchvision", "transformers"),
     "mlir": shutil.which("mlir-opt-19") is not None,
     # Other versions break lines in other places.
     "clang_format_14": shutil.which("clang-format-14") is not None,
@@ -140,7 +141,7 @@ config.substitutions += [
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%source", config.source_dir),
     ("%python", config.python),
-    ("%torch_python", TORCH or config.python),
+    ("%torch_python", TORCH_PYTHON),
     ("%unit", os.path.join(config.test_exec_root, "unit")),
     ("%libdir", config.lib_dir),
     ("%rtlibs", "-L%s -ldopt_rt %s" % (config.lib_dir, config.rt_libs)),

@@ -316,10 +316,10 @@ choose_tiles(struct search *c)
 		const struct stream_op *x = &c->x.op[i];
 		if (x->kind == STREAM_TILE_OF)
 			sums += STREAM_TILE;
-		else if (x->kind == STREAM_PRODUCT) /* its wide value, too */
-			sums += STREAM_TILE + c->size[x->inner];
+		else if (x->kind == STREAM_PRODUCT)
+			sums += c->size[x->inner];
 	}
-	return sums <= STREAM_MAX_SUMS + STREAM_TILE;
+	return sums <= STREAM_MAX_SUMS;
 }
 
 static bool

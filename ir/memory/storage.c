@@ -441,7 +441,7 @@ storage_find_offsets(struct storage *s, uint64_t enough)
 	const bool found =
 		s->sought < UINT64_MAX && s->arena_bytes <= enough && s->host_bytes <= enough;
 
-	if (found || s->sought <= enough)
+	if (found || s->sought <= enough || s->target->rough)
 		return;
 	s->sought = enough;
 	s->arena_bytes = place(s, IR_DEVICE, enough);

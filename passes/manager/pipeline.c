@@ -228,6 +228,8 @@ pass_explain(const struct pass_run *run)
 uint64_t
 pass_budget(const struct pass_run *run)
 {
+	if (run->manager->asked_budget)
+		*run->manager->asked_budget = true;
 	return run->manager->budget;
 }
 
