@@ -317,13 +317,13 @@ goes_on(const struct placer *p)
 	return !p->placed || p->placed + p->n <= share * PLACE_EFFORT;
 }
 
-/* Each order once. */
+/* Each order once. Very large steps are not improved further, so there a worse order ends early. */
 static void
 try_orders(struct placer *p)
 {
 	for (int order = 0; order < ORDERS && goes_on(p); order++) {
 		struct attempt t = {.key = sort_items(p, order)};
-		place_in_order(p, &t, UINT64_MAX);
+		place_in_order(p, &t, p->n > PLACE_MANY ? p->best_end : UINT64_MAX);
 		uint32_t i = p->ntries++;
 		for (; i > 0 && p->try[i - 1].end > t.end; i--)
 			p->try[i] = p->try[i - 1];
@@ -440,36 +440,42 @@ find_bound(struct placer *p)
 	array_free(here);
 }
 
-/* Sweeps from time `from`, then from where the highest room was placed, at most `turns` times. */
+/* Sweeps from time `from`, then from where the highest room was placed, at most `turns` times and
+ * once from each time. */
 static void
 sweep_from(struct placer *p, struct storage_sweep *s, enum storage_sweep_order order, uint32_t from,
 	int turns)
 {
+	uint32_t tried[PLACE_SWEEPS];
+
 	for (int i = 0; i < turns && !is_done(p); i++) {
-		const uint32_t before = from;
+		tried[i] = from;
 		const uint64_t end = storage_sweep_run(s, order, &from);
 		if (end < p->best_end) {
 			p->best_end = end;
 			storage_sweep_offsets(s, p->best);
 		}
-		if (from == before)
-			break;
+		for (int k = 0; k <= i; k++)
+			if (from == tried[k])
+				return;
 	}
 }
 
+/* All sweeps, or those of the first order. */
 static void
-sweep_all(struct placer *p)
+sweep(struct placer *p, bool all)
 {
 	struct storage_sweep *s = storage_sweep_create(NULL, p->room, p->nrooms);
 
-	for (int order = 0; order < SWEEPS; order++)
+	for (int order = 0; order < (all ? SWEEPS : 1); order++)
 		sweep_from(p, s, (enum storage_sweep_order)order, p->most_at, PLACE_SWEEPS);
-	sweep_from(p, s, SWEEP_LATE, 0, 1);
+	if (all)
+		sweep_from(p, s, SWEEP_LATE, 0, 1);
 	talloc_free(s);
 }
 
-uint64_t
-storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough)
+static uint64_t
+place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough, bool all)
 {
 	if (!n)
 		return 0;
@@ -481,14 +487,26 @@ storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t en
 	p->best = ARRAY_NEW(p, uint64_t, n);
 	p->best_end = UINT64_MAX;
 	find_bound(p);
-	sweep_all(p);
-	if (!is_done(p))
+	sweep(p, all);
+	if (all && !is_done(p))
 		place_in_orders(p);
 	for (uint32_t i = 0; i < n; i++)
 		room[i].offset = p->best[i];
 	const uint64_t end = p->best_end;
 	talloc_free(p);
 	return end;
+}
+
+uint64_t
+storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough)
+{
+	return place(room, n, homes, enough, true);
+}
+
+uint64_t
+storage_place_swept(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough)
+{
+	return place(room, n, homes, enough, false);
 }
 
 uint64_t

@@ -24,6 +24,10 @@ struct storage_room {
  */
 uint64_t storage_place(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough);
 
+/* The same by PLACE_SWEEPS sweeps alone: n log n, with larger gaps. */
+uint64_t storage_place_swept(
+	struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough);
+
 /* What sweeps place lowest where they begin; the best orders for large steps come first. */
 enum storage_sweep_order {
 	SWEEP_LIFE, /* long live ranges */

@@ -318,13 +318,16 @@ homes(const struct storage *s)
 	return s->home_axis < 0 ? 1 : (uint32_t)s->module->axis[s->home_axis].size;
 }
 
+/* storage_place or storage_place_swept. */
+typedef uint64_t placer(struct storage_room *room, uint32_t n, uint32_t homes, uint64_t enough);
+
 /* Homes are placed apart if that costs at most 1 / APART_COSTS of the arena. */
 enum { APART_COSTS = 200, NO_HOME = -2 };
 
 /* Places the rooms of one home by themselves, from `begin` on; returns where they end. */
 static uint64_t
 place_home(const void *scratch, struct storage_room *room, uint32_t n, int32_t home, uint64_t begin,
-	uint64_t enough)
+	uint64_t enough, placer *how)
 {
 	struct storage_room *own = ARRAY_NEW(scratch, struct storage_room, n + 1);
 	uint32_t nown = 0;
@@ -334,7 +337,7 @@ place_home(const void *scratch, struct storage_room *room, uint32_t n, int32_t h
 			own[nown] = room[i];
 			own[nown++].home = -1;
 		}
-	const uint64_t end = storage_place(own, nown, 1, enough > begin ? enough - begin : 0);
+	const uint64_t end = how(own, nown, 1, enough > begin ? enough - begin : 0);
 	for (uint32_t i = 0, k = 0; i < n; i++)
 		if (room[i].home == home)
 			room[i].offset = begin + own[k++].offset;
@@ -375,7 +378,7 @@ place_stage(const void *scratch, struct storage_room *room, uint32_t n, uint32_t
  */
 static uint64_t
 place_apart(const void *scratch, const struct storage *s, struct arena_plan *p, uint64_t end,
-	uint64_t enough)
+	uint64_t enough, placer *how)
 {
 	struct storage_room *room = COPY_ARRAY(scratch, struct storage_room, p->room, p->n);
 	uint32_t stage = 0;
@@ -384,10 +387,10 @@ place_apart(const void *scratch, const struct storage *s, struct arena_plan *p, 
 		stage++;
 	if (stage < p->n)
 		room[stage].home = NO_HOME;
-	const uint64_t begin = place_home(scratch, room, p->n, -1, 0, end);
+	const uint64_t begin = place_home(scratch, room, p->n, -1, 0, end, how);
 	uint64_t most = begin;
 	for (uint32_t h = 0; h < homes(s); h++) {
-		const uint64_t last = place_home(scratch, room, p->n, (int32_t)h, begin, end);
+		const uint64_t last = place_home(scratch, room, p->n, (int32_t)h, begin, end, how);
 		most = last > most ? last : most;
 	}
 	if (stage < p->n) {
@@ -401,15 +404,15 @@ place_apart(const void *scratch, const struct storage *s, struct arena_plan *p, 
 }
 
 static uint64_t
-place(struct storage *s, enum ir_memory memory, uint64_t enough)
+place(struct storage *s, enum ir_memory memory, uint64_t enough, placer *how)
 {
 	void *scratch = alloc_scratch(NULL);
 	struct arena_plan p = plan_arena(scratch, s, memory);
 	const uint64_t left = enough > p.persistent ? enough - p.persistent : 0;
-	uint64_t end = storage_place(p.room, p.n, homes(s), left);
+	uint64_t end = how(p.room, p.n, homes(s), left);
 
 	if (homes(s) > 1)
-		end = place_apart(scratch, s, &p, end, left);
+		end = place_apart(scratch, s, &p, end, left, how);
 	for (uint32_t i = 0; i < p.n; i++)
 		s->buffer[p.rest[i].buffer].offset = p.persistent + p.room[i].offset;
 	talloc_free(scratch);
@@ -435,18 +438,40 @@ measure_homes(struct storage *s)
 	}
 }
 
+/* Have offsets been found with which the arenas fit in `enough` bytes? */
+static bool
+found(const struct storage *s, uint64_t enough)
+{
+	return s->sought < UINT64_MAX && s->arena_bytes <= enough && s->host_bytes <= enough;
+}
+
+static void
+place_both(struct storage *s, uint64_t enough, placer *how)
+{
+	s->sought = enough;
+	s->arena_bytes = place(s, IR_DEVICE, enough, how);
+	s->host_bytes = place(s, IR_HOST, enough, how);
+	measure_homes(s);
+}
+
 void
 storage_find_offsets(struct storage *s, uint64_t enough)
 {
-	const bool found =
-		s->sought < UINT64_MAX && s->arena_bytes <= enough && s->host_bytes <= enough;
+	if (!found(s, enough) && s->sought > enough && !s->target->rough)
+		place_both(s, enough, storage_place);
+}
 
-	if (found || s->sought <= enough || s->target->rough)
-		return;
-	s->sought = enough;
-	s->arena_bytes = place(s, IR_DEVICE, enough);
-	s->host_bytes = place(s, IR_HOST, enough);
-	measure_homes(s);
+bool
+storage_fits_swept(struct storage *s, uint64_t enough)
+{
+	if (s->target->rough)
+		return s->arena_bytes <= enough && s->host_bytes <= enough;
+	if (s->sought == UINT64_MAX)
+		place_both(s, enough, storage_place_swept);
+	if (found(s, enough))
+		return true;
+	s->sought = UINT64_MAX;
+	return false;
 }
 
 /* Live bytes at each time in an arena, on devices of s->home. */

@@ -190,6 +190,10 @@ struct storage *storage_create_unplaced(const void *owner, const struct ir_modul
  * storage_create. `enough` UINT64_MAX: does nothing. */
 void storage_find_offsets(struct storage *s, uint64_t enough);
 
+/* Finds offsets in a fraction of the time, and knows them if the arenas fit in `enough` bytes. If
+ * they do not, storage_find_offsets may still find that they do. */
+bool storage_fits_swept(struct storage *s, uint64_t enough);
+
 /* Bytes that a program with this storage allocates on a device, inside and outside the arena. */
 static inline uint64_t
 storage_allocated(const struct storage *s)

@@ -29,6 +29,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "ir/memory/curve.h"
 #include "passes/analysis/cost/limit.h"
 #include "passes/analysis/cost/memory.h"
 #include "passes/analysis/cost/trial.h"
@@ -55,7 +56,6 @@ bytes_of(const struct offload_fragments *all, uint32_t n)
 struct attempt {
 	struct pass_run *run;
 	const struct trial_base *base;
-	const struct offload_fragments *all;
 	struct offload_settings set;
 };
 
@@ -81,7 +81,7 @@ apply_kept(void *data, struct ir_module *m, uint64_t allowed)
 	struct offload_settings set = a->set;
 
 	set.early = 0;
-	set.n = fragments_beyond(a->all, allowed);
+	set.n = fragments_beyond(a->set.all, allowed);
 	offload_states(a->run, m, &set, true);
 }
 
@@ -96,43 +96,90 @@ apply_early(void *data, struct ir_module *m, uint64_t allowed)
 	offload_states(a->run, m, &set, true);
 }
 
+/*
+ * Live bytes if the fragments up to one are offloaded: the states of a fragment are then in device
+ * memory from its first reader until an update waits for its offload. Returns the time of that.
+ *
+ *     states    ##########################  --->         ######
+ */
+static uint64_t
+live_without(struct live_curve *curve, const struct storage *s, const struct offload_fragments *all,
+	uint32_t i)
+{
+	const struct offload_fragment *f = &all->fragment[i];
+	const uint32_t next = i + OFFLOAD_OUTSTANDING, end = 2 * s->order->n + 2,
+		       first = 2 * s->order->position[f->first->id],
+		       last = next < all->n ? 2 * s->order->position[all->fragment[next].first->id]
+					    : end;
+
+	if (first)
+		live_curve_add(curve, 0, first - 1, -(int64_t)f->bytes);
+	live_curve_add(curve, last + 1, end, -(int64_t)f->bytes);
+	return live_curve_most(curve) + s->outside_arena;
+}
+
 /* Chooses the number of fragments with which the step is fastest within the limit. */
 static bool
-choose(struct attempt *a, uint64_t limit)
+choose(struct attempt *a, uint64_t limit, bool *fits)
 {
-	uint64_t *kept = ARRAY_NEW(a->run->scratch, uint64_t, a->all->n + 1);
+	const struct offload_fragments *all = a->set.all;
+	const struct storage *s = a->base->storage;
+	uint64_t *kept = ARRAY_NEW(a->run->scratch, uint64_t, all->n + 1),
+		 *live = ARRAY_NEW(a->run->scratch, uint64_t, all->n + 1),
+		 left = bytes_of(all, all->n);
+	struct live_curve *curve = live_curve_create(a->run->scratch, s->live, 2 * s->order->n + 3);
 	const struct trial t = {.base = a->base,
 		.apply = apply_kept,
 		.data = a,
 		.amount = kept,
-		.namounts = a->all->n};
+		.namounts = all->n,
+		.expected = live};
 	struct trial_result r;
 	uint64_t allowed;
-	bool fits;
 
 	/* Amounts with all but the first n fragments on the device, for smaller and smaller n. */
-	for (uint32_t i = 0; i < a->all->n; i++)
-		kept[i] = bytes_of(a->all, a->all->n) - bytes_of(a->all, a->all->n - 1 - i);
-	if (!trial_fit(&t, limit, &allowed, &r, &fits))
+	for (uint32_t i = 0; i < all->n; i++) {
+		kept[all->n - 1 - i] = left;
+		live[all->n - 1 - i] = i ? live_without(curve, s, all, i - 1) : a->base->r.live;
+		left -= all->fragment[i].bytes;
+	}
+	if (!trial_fit(&t, limit, &allowed, &r, fits))
 		return false;
-	a->set.n = fragments_beyond(a->all, allowed);
+	a->set.n = fragments_beyond(all, allowed);
 	return true;
 }
 
+/* By position: the maximum of live bytes from there to the end of the step. */
+static uint64_t *
+most_until_end(const void *owner, const struct storage *s)
+{
+	const uint32_t n = s->order->n;
+	uint64_t *most = ARRAY_NEW(owner, uint64_t, n + 1u), so_far = 0;
+
+	for (uint32_t t = 2 * n + 3; t-- > 0;) {
+		so_far = s->live[t] > so_far ? s->live[t] : so_far;
+		most[t / 2 < n ? t / 2 : n] = so_far + s->outside_arena;
+	}
+	return most;
+}
+
 /* Chooses how early reloads are issued, so that the step stays within the limit or needs no more
- * than without early reloads. */
+ * than without early reloads. `fits`: without them it is within the limit. */
 static bool
-settle(struct attempt *a, uint64_t limit)
+settle(struct attempt *a, uint64_t limit, bool fits)
 {
 	struct trial t = {.base = a->base, .apply = apply_early, .data = a};
-	struct storage *late = trial_storage(&t, 0);
-	const uint64_t needs = memory_needs(late, limit);
+	struct storage *late = talloc_steal(a->run->scratch, trial_storage(&t, 0));
 	struct trial_result r;
-	bool fits;
 
+	a->set.late = late;
+	a->set.late_most = most_until_end(a->run->scratch, late);
 	t.least = storage_in_use(late);
-	talloc_free(late);
-	return trial_fit(&t, needs > limit ? needs : limit, &a->set.early, &r, &fits);
+	if (!fits) {
+		const uint64_t needs = memory_needs(late, limit);
+		limit = needs > limit ? needs : limit;
+	}
+	return trial_fit(&t, limit, &a->set.early, &r, &fits);
 }
 
 /* Does the cluster have host memory to offload to? False: reported. */
@@ -149,8 +196,9 @@ has_host_memory(const struct pass_run *run)
 
 static void
 tell(struct pass_run *run, const struct ir_module *m, const struct offload_settings *set,
-	const struct offload_fragments *all, uint64_t limit)
+	uint64_t limit)
 {
+	const struct offload_fragments *all = set->all;
 	const uint64_t peak = trial_peak(run, m);
 	char bytes[NUMBER_TEXT], over[NUMBER_TEXT];
 
@@ -171,21 +219,20 @@ run(struct pass_run *run, struct ir_module *m)
 				       ? (uint64_t)pass_size(run, "budget")
 				       : sharded_limit(run, pass_float(run, "margin"));
 	struct trial_base base;
-	struct attempt a = {.run = run,
-		.base = &base,
-		.set = {.least = (uint64_t)pass_size(run, "least"), .sync = policy == ALL_SYNC}};
+	struct attempt a = {.run = run, .base = &base, .set.sync = policy == ALL_SYNC};
+	bool fits = false;
 
 	if (!has_host_memory(run) || !trial_begin(&base, run, m))
 		return false;
-	a.all = offload_fragments_create(run->scratch, m, a.set.least);
-	a.set.n = a.all->n;
-	if (policy == ADAPTIVE && !choose(&a, limit))
+	a.set.all = offload_fragments_create(run->scratch, m, (uint64_t)pass_size(run, "least"));
+	a.set.n = a.set.all->n;
+	if (policy == ADAPTIVE && !choose(&a, limit, &fits))
 		return false;
-	if (a.set.n && !a.set.sync && !settle(&a, limit))
+	if (a.set.n && !a.set.sync && !settle(&a, limit, fits))
 		return false;
 	offload_states(run, m, &a.set, false);
 	if (pass_remarks_wanted(run))
-		tell(run, m, &a.set, a.all, limit);
+		tell(run, m, &a.set, limit);
 	return true;
 }
 

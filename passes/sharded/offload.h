@@ -4,7 +4,12 @@
 #ifndef PASSES_SHARDED_OFFLOAD_H
 #define PASSES_SHARDED_OFFLOAD_H
 
+#include "ir/memory/storage.h"
 #include "passes/sharded/gathers.h"
+
+/* Fragments being copied to the host at a time: while one is copied the next one is computed. More
+ * would not keep the link busier. */
+enum { OFFLOAD_OUTSTANDING = 2 };
 
 /* A state and the op that updates it. */
 struct offload_state {
@@ -36,13 +41,17 @@ struct offload_fragments *offload_fragments_create(
 	const void *owner, struct ir_module *m, uint64_t least);
 
 struct offload_settings {
-	uint64_t least; /* least bytes of a state to be offloaded */
-	uint32_t n;     /* the first n fragments are offloaded */
-	bool sync;      /* wait for each copy */
+	const struct offload_fragments *all; /* of the unchanged step */
+	uint32_t n;                          /* the first n of them are offloaded */
+	bool sync;                           /* wait for each copy */
 	uint64_t early; /* bytes in use up to which reloads are issued early; 0: none is */
+	/* With early: the step with the same fragments and no early reload, and the maximum of its
+	 * live bytes from each of its positions to the end. */
+	const struct storage *late;
+	const uint64_t *late_most; /* [late->order->n] */
 };
 
-/* Moves states to host memory. `silent`: a trial, without remarks and statistics. */
+/* Moves states to host memory; the step must be unchanged. `silent`: a trial, without remarks and statistics. */
 void offload_states(
 	struct pass_run *run, struct ir_module *m, const struct offload_settings *set, bool silent);
 

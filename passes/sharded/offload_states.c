@@ -11,10 +11,6 @@
 #include <stdlib.h>
 #include <talloc.h>
 
-/* Fragments being copied to the host at a time: while one is copied the next one is computed. More
- * would not keep the link busier. */
-enum { OUTSTANDING = 2 };
-
 /* ---- candidates ---- */
 
 /* The op that updates a state; NULL: there is none. */
@@ -119,7 +115,6 @@ struct mover {
 	const struct offload_settings *set;
 	bool silent;
 	void *scratch;
-	struct offload_fragments *all;
 	struct ir_op **reload, **offload; /* [set->n] by fragment */
 	uint32_t waited;                  /* number of fragments whose offload is waited for */
 	uint32_t nearly;                  /* number of reloads issued before their readers */
@@ -160,7 +155,7 @@ replace_readers(struct ir_value *from, struct ir_value *to, const struct ir_op *
 static void
 add_reload(struct mover *v, uint32_t i)
 {
-	const struct offload_fragment *f = &v->all->fragment[i];
+	const struct offload_fragment *f = &v->set->all->fragment[i];
 	struct ir_value **x = ARRAY_NEW(v->scratch, struct ir_value *, f->n);
 
 	for (uint32_t k = 0; k < f->n; k++)
@@ -176,7 +171,7 @@ add_reload(struct mover *v, uint32_t i)
 static void
 add_offload(struct mover *v, uint32_t i)
 {
-	const struct offload_fragment *f = &v->all->fragment[i];
+	const struct offload_fragment *f = &v->set->all->fragment[i];
 	struct ir_value **x = ARRAY_NEW(v->scratch, struct ir_value *, f->n);
 
 	for (uint32_t k = 0; k < f->n; k++)
@@ -230,34 +225,25 @@ add_waits(struct mover *v, uint32_t i)
 		x[k] = v->set->sync ? ir_operand(reload, k) : &reload->result[k];
 	if (v->set->sync)
 		add_wait(v, i, reload, x, n);
-	else if (i >= OUTSTANDING)
-		add_wait(v, i - OUTSTANDING + 1, v->all->fragment[i].first, x, n);
+	else if (i >= OFFLOAD_OUTSTANDING)
+		add_wait(v, i - OFFLOAD_OUTSTANDING + 1, v->set->all->fragment[i].first, x, n);
 }
 
 /* ---- reloads as early as memory allows ---- */
 
 struct early {
 	struct mover *v;
-	const uint64_t *most; /* by op->id: live_until_end */
-	uint64_t *ends;       /* by op->id: bytes issued early whose last reader is this op */
-	uint64_t added;       /* bytes that were issued early and still have readers */
+	uint64_t *ends; /* by op->id: bytes issued early whose last reader is this op */
+	uint64_t added; /* bytes that were issued early and still have readers */
 };
 
-/* By op->id: the maximum of live bytes from the op to the end of the step. */
-static uint64_t *
-live_until_end(struct mover *v)
+/* Bytes that are live from the op to the end of the step, with reloads issued early and this one. */
+static uint64_t
+bytes_from(const struct early *e, const struct ir_op *op, uint64_t bytes)
 {
-	struct ir_func *main = ir_func_find(v->m, "main");
-	const struct memory_curve *c = memory_curve_create_live(
-		v->scratch, v->m, main, cost_model_storage(v->run->cost), NULL);
-	uint64_t *most = ARRAY_ZERO(v->scratch, uint64_t, v->m->op_ids),
-		 so_far = c->point[c->n].live;
+	const struct offload_settings *set = e->v->set;
 
-	for (uint32_t i = c->n; i-- > 0;) {
-		so_far = c->point[i].live > so_far ? c->point[i].live : so_far;
-		most[c->point[i].op->id] = so_far;
-	}
-	return most;
+	return set->late_most[set->late->order->position[op->id]] + e->added + bytes;
 }
 
 static void
@@ -277,22 +263,22 @@ static struct ir_op *
 issue_from(struct early *e, struct ir_op *op, uint32_t i)
 {
 	struct mover *v = e->v;
-	const uint64_t bytes = v->all->fragment[i].bytes;
+	const uint64_t bytes = v->set->all->fragment[i].bytes;
 	struct ir_op *reload = v->reload[i];
 
 	while (op != reload && (op_is(op, TRAIT_NAMED) || issue_op_axes(v->m, op) ||
-				       e->most[op->id] + e->added + bytes > v->set->early)) {
+				       bytes_from(e, op, bytes) > v->set->early)) {
 		e->added -= e->ends[op->id];
 		op = op->next;
 	}
 	if (op == reload) {
-		tell_missed(v, reload, e->most[op->id] + e->added + bytes - v->set->early);
+		tell_missed(v, reload, bytes_from(e, op, bytes) - v->set->early);
 		return op->next;
 	}
 	ir_op_unlink(reload);
 	ir_insert_before(op, reload);
 	e->added += bytes;
-	e->ends[v->all->fragment[i].last->id] = bytes;
+	e->ends[v->set->all->fragment[i].last->id] = bytes;
 	v->nearly++;
 	return op;
 }
@@ -304,7 +290,7 @@ issue_from(struct early *e, struct ir_op *op, uint32_t i)
 static void
 issue_early(struct mover *v)
 {
-	struct early e = {v, live_until_end(v), ARRAY_ZERO(v->scratch, uint64_t, v->m->op_ids), 0};
+	struct early e = {v, ARRAY_ZERO(v->scratch, uint64_t, v->m->op_ids), 0};
 	struct ir_op *op = ir_func_find(v->m, "main")->body.first;
 
 	for (uint32_t i = 0; i < v->set->n; i++)
@@ -321,12 +307,11 @@ offload_states(
 	if (!set->n)
 		return;
 	v.scratch = alloc_scratch(run->scratch);
-	v.all = offload_fragments_create(v.scratch, m, set->least);
 	v.reload = ARRAY_NEW(v.scratch, struct ir_op *, set->n);
 	v.offload = ARRAY_NEW(v.scratch, struct ir_op *, set->n);
 	for (uint32_t i = set->n; i-- > 0;)
-		for (uint32_t k = v.all->fragment[i].n; k-- > 0;)
-			move_state(&v, main, v.all->fragment[i].state[k].state);
+		for (uint32_t k = set->all->fragment[i].n; k-- > 0;)
+			move_state(&v, main, set->all->fragment[i].state[k].state);
 	for (uint32_t i = 0; i < set->n; i++) {
 		add_reload(&v, i);
 		add_offload(&v, i);

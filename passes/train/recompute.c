@@ -248,9 +248,9 @@ evaluations_of(const struct pass_run *run)
 static double
 peak_of(const struct pass_run *run, const struct recompute *r, const bool *chosen)
 {
-	struct ir_module *m = recompute_copy(NULL, r, chosen);
-	const double peak = (double)trial_peak(run, m);
-	talloc_free(m);
+	recompute_apply(r, chosen);
+	const double peak = (double)trial_peak(run, r->m);
+	ir_saved_restore(r->base->saved);
 	return peak;
 }
 

@@ -2,9 +2,23 @@
 #ifndef PASSES_RECOMPUTE_H
 #define PASSES_RECOMPUTE_H
 
+#include "ir/base/map.h"
 #include "ir/base/vec.h"
 #include "passes/analysis/cost/trial.h"
 #include "passes/train/again.h"
+
+/* One step: seconds, and the most bytes of a device that are live at once. */
+struct recompute_cost {
+	double time, peak;
+};
+
+/* An evaluated choice, by hashes of the ops that are recomputed. */
+struct recompute_known {
+	struct recompute_key {
+		uint64_t a, b;
+	} key;
+	struct recompute_cost cost;
+};
 
 /* A step whose values may be recomputed. Tables are by number of the op in again->ops. */
 struct recompute {
@@ -15,16 +29,13 @@ struct recompute {
 	const struct again *again;
 	const int32_t *block; /* the block that an op is in, or AGAIN_KEPT */
 	int32_t nblocks;
+	struct VEC(struct recompute_known) known;
+	struct map known_map;
 	uint32_t evaluations; /* of the cost model so far */
 	uint32_t most;        /* a choice is improved until `evaluations` reaches it; 0: it is
 				 not */
 	uint64_t seed;        /* for random choices of an improvement */
 	double ends;          /* clock_seconds at which improving stops; 0: no limit */
-};
-
-/* One step: seconds, and the most bytes of a device that are live at once. */
-struct recompute_cost {
-	double time, peak;
 };
 
 /* Can op i be chosen: is it copyable, with results kept in memory for the backward pass? */
@@ -37,10 +48,11 @@ bool recompute_may(const struct recompute *r, uint32_t i);
  */
 int32_t recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group);
 
-/* A copy of the step in which the chosen ops are recomputed; owned by `owner`. */
-struct ir_module *recompute_copy(const void *owner, const struct recompute *r, const bool *chosen);
+/* Recomputes the chosen ops, until ir_saved_restore(r->base->saved). */
+void recompute_apply(const struct recompute *r, const bool *chosen);
 
-/* Evaluates the step in which the chosen ops are recomputed. False: an error was reported. */
+/* Evaluates the step in which the chosen ops are recomputed, or knows it from before. False: an
+ * error was reported. */
 bool recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost);
 
 /*

@@ -2,7 +2,8 @@
  * Which values to recompute so that a step fits a budget: the problem of Checkmate (Jain et al.,
  * MLSys 2020), where each value is recomputed at most once, and connected values together.
  *
- * A search over sets of candidates, each evaluated by the cost model on a copy of the step:
+ * A search over sets of candidates, each evaluated once by the cost model, on the step as it would
+ * be (ir/saved.h):
  *
  *     1. grow    from nothing, the class with the most memory per time, until the step fits
  *     2. shrink  drop each class, the slowest first, if the step still fits; then reduce each class
@@ -18,6 +19,7 @@
 #include "passes/train/recompute.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/mix.h"
 #include "ir/base/vec.h"
 #include "ir/memory/storage.h"
 #include "ir/numbering.h"
@@ -109,30 +111,59 @@ recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group)
 	return n;
 }
 
-struct ir_module *
-recompute_copy(const void *owner, const struct recompute *r, const bool *chosen)
+void
+recompute_apply(const struct recompute *r, const bool *chosen)
 {
-	struct ir_module *m = ir_module_clone(owner, r->m);
 	void *scratch = alloc_scratch(NULL);
 	int32_t *group = ARRAY_NEW(scratch, int32_t, r->again->ops->n + 1u);
 	const int32_t n = recompute_groups(r, chosen, group);
 	struct again_group *result = ARRAY_ZERO(scratch, struct again_group, (size_t)n + 1);
 
-	again_copy(r->again, m, group, result, n);
+	ir_saved_change(r->base->saved);
+	again_copy(r->again, r->m, group, result, n);
 	talloc_free(scratch);
-	return m;
+}
+
+/* Two independent hashes, so that different choices never have the same in practice. */
+static struct recompute_key
+key_of_choice(const struct recompute *r, const bool *chosen)
+{
+	struct recompute_key key = {0, 1};
+
+	for (uint32_t i = 0; i < r->again->ops->n; i++)
+		if (chosen[i]) {
+			key.a = mix64(key.a ^ i);
+			key.b = mix64(key.b + i);
+		}
+	return key;
+}
+
+static bool
+same_key(const void *list, uint32_t i, const void *key)
+{
+	const struct recompute_known *known = list;
+	const struct recompute_key *k = key;
+
+	return known[i].key.a == k->a && known[i].key.b == k->b;
 }
 
 bool
 recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost)
 {
-	struct ir_module *m = recompute_copy(NULL, r, chosen);
+	const struct recompute_key key = key_of_choice(r, chosen);
+	const uint32_t at = map_add(r->scratch, &r->known_map, key.a, same_key, r->known.at, &key);
 	struct trial_result step;
+	bool ok = true;
 
-	r->evaluations++;
-	const bool ok = trial_measure(r->base, m, &step);
-	*cost = (struct recompute_cost){step.seconds, (double)step.live};
-	talloc_free(m);
+	if (at == r->known.n) {
+		recompute_apply(r, chosen);
+		ok = trial_measure(r->base, r->m, &step);
+		ir_saved_restore(r->base->saved);
+		r->evaluations++;
+		VEC_PUSH(r->scratch, &r->known,
+			(struct recompute_known){key, {step.seconds, (double)step.live}});
+	}
+	*cost = r->known.at[at].cost;
 	return ok;
 }
 
@@ -294,23 +325,34 @@ grow(struct recompute_search *s)
 	return true;
 }
 
-/* The fewest members of the class with which the step fits: more hardly ever need more memory. */
+/*
+ * The fewest members of the class with which the step fits: more hardly ever need more memory. The
+ * next number to try is that at which the budget is reached if each member takes the same memory,
+ * as members of blocks do; after two such tries in a row, the middle.
+ */
 static bool
 take_fewest(struct recompute_search *s, struct recompute_class *c)
 {
-	uint32_t low = 0, high = c->taken; /* fits with high */
+	uint32_t low = 0;
+	double each = c->bytes / (double)c->member.n;
 	struct recompute_cost then;
 
-	while (low < high) {
-		const uint32_t middle = (low + high) / 2;
-		if (!what_if(s, c, middle, &then))
+	for (int tries = 1; low < c->taken; tries++) {
+		const double spare = (s->budget - s->cost.peak) / each;
+		const uint32_t left = c->taken - low,
+			       fewer = spare < 1      ? 1
+				       : spare < left ? (uint32_t)spare
+						      : left,
+			       at = tries % 3 ? c->taken - fewer : low + left / 2;
+		if (!what_if(s, c, at, &then))
 			return false;
+		if (then.peak > s->cost.peak)
+			each = (then.peak - s->cost.peak) / (c->taken - at);
 		if (then.peak <= s->budget && then.time <= s->cost.time) {
-			high = middle;
 			s->cost = then;
-			recompute_take(s, c, high);
+			recompute_take(s, c, at);
 		} else {
-			low = middle + 1;
+			low = at + 1;
 		}
 	}
 	return true;

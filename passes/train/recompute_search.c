@@ -5,9 +5,9 @@
  * not, or takes less time. Rounds of all moves, until one finds none. Then some classes are changed
  * at random and the climb starts again from there (iterated local search: H. Lourenco, O. Martin,
  * T. Stutzle, 2003), until the limit of evaluations is reached or no improvement was found for a
- * while. Evaluated choices are cached.
+ * while. Choices are evaluated once.
  *
- * Every move is evaluated by the cost model on a copy of the step, so memory is what a program
+ * Every move is evaluated by the cost model on the changed step, so memory is what a program
  * would allocate, with all live ranges, and time is that of the replay. The result is never worse
  * than the choice that it starts from.
  */
@@ -28,15 +28,8 @@ enum {
 	PATIENCE = 20,
 };
 
-/* An evaluated choice, by a hash of the counts of its classes. */
-struct known {
-	uint64_t key;
-	struct recompute_cost cost;
-};
-
 struct climber {
 	struct recompute_search *s;
-	struct VEC(struct known) known;
 	uint64_t random; /* the state of a sequence that starts from the seed */
 	void *scratch;
 };
@@ -68,33 +61,6 @@ is_over(const struct climber *k)
 	return r->evaluations >= r->most || (r->ends > 0 && clock_seconds() >= r->ends);
 }
 
-static uint64_t
-key_of(const struct recompute_search *s)
-{
-	uint64_t key = 0;
-
-	for (int64_t i = 0; i < s->class.n; i++)
-		key = mix64(key ^ (s->class.at[i].taken + ((uint64_t)i << 32)));
-	return key;
-}
-
-/* The step for the current counts of the classes, evaluated once. False after an error. */
-static bool
-evaluate(struct climber *k, struct recompute_cost *cost)
-{
-	const uint64_t key = key_of(k->s);
-
-	for (int64_t i = 0; i < k->known.n; i++)
-		if (k->known.at[i].key == key) {
-			*cost = k->known.at[i].cost;
-			return true;
-		}
-	if (!recompute_evaluate(k->s->r, k->s->chosen, cost))
-		return false;
-	VEC_PUSH(k->scratch, &k->known, (struct known){key, *cost});
-	return true;
-}
-
 /* Tries `taken` members of one class; kept if the step is better. False after an error. */
 static bool
 try_one(struct climber *k, struct recompute_class *c, uint32_t taken, bool *better)
@@ -103,7 +69,7 @@ try_one(struct climber *k, struct recompute_class *c, uint32_t taken, bool *bett
 	struct recompute_cost then;
 
 	recompute_take(k->s, c, taken);
-	if (!evaluate(k, &then))
+	if (!recompute_evaluate(k->s->r, k->s->chosen, &then))
 		return false;
 	if (recompute_is_better(&then, &k->s->cost, k->s->budget)) {
 		k->s->cost = then;
@@ -190,7 +156,7 @@ kick(struct climber *k)
 		const uint32_t n = (uint32_t)c->member.n, some = mix64_below(&k->random, n + 1);
 		recompute_take(k->s, c, c->taken == some ? n - c->taken : some);
 	}
-	return evaluate(k, &k->s->cost);
+	return recompute_evaluate(k->s->r, k->s->chosen, &k->s->cost);
 }
 
 /* Saves the counts of all classes; and restores a saved choice. */

@@ -19,6 +19,8 @@ enum {
 	TRIAL_EXHAUSTIVE_OPS = 2000,
 	/* If the pass predicts the live bytes: each trial corrects the prediction. */
 	EXPECTED_TRIALS = 8,
+	/* Less memory to try is this fraction of the positions. */
+	LESS = 4,
 };
 
 /* In larger steps, no improvement is sought once the step is within this share of the time with all
@@ -151,6 +153,24 @@ is_worth(const struct fitter *f, const struct candidate *c)
 	       (!(f->t->beat > 0) || c->r.seconds < f->t->beat);
 }
 
+static bool
+same_step(const struct candidate *a, const struct candidate *b)
+{
+	return a->r.seconds == b->r.seconds && a->r.live == b->r.live;
+}
+
+/* Is it worth placing? A step equal to one that did not fit will hardly fit either, unless it is
+ * allowed much less: then it may leave smaller gaps. */
+static bool
+may_fit(const struct fitter *f, const struct candidate *c)
+{
+	for (int i = 0; i < f->n && !c->needs && c->r.seconds > 0; i++)
+		if (f->candidate[i].needs > f->limit && 2 * c->at >= f->candidate[i].at &&
+			same_step(&f->candidate[i], c))
+			return false;
+	return is_worth(f, c);
+}
+
 static void
 drop(struct candidate *c)
 {
@@ -210,10 +230,17 @@ fits(struct fitter *f, struct candidate *c)
 	return c->needs <= f->limit;
 }
 
+/* The same by sweeps alone: false if that is not enough to know. */
 static bool
-same_step(const struct candidate *a, const struct candidate *b)
+fits_swept(struct fitter *f, struct candidate *c)
 {
-	return a->r.seconds == b->r.seconds && a->r.live == b->r.live;
+	const uint64_t outside = f->t->base->storage->outside_arena;
+
+	if (!c->storage || f->limit < outside ||
+		!storage_fits_swept(c->storage, f->limit - outside))
+		return false;
+	c->needs = storage_allocated(c->storage);
+	return true;
 }
 
 /* Between two amounts that give different steps, by bisection. False: reported. */
@@ -262,10 +289,35 @@ last_before(struct fitter *f, int high)
 
 	for (int i = 0; i < f->n; i++) {
 		struct candidate *c = &f->candidate[i];
-		if (c->at < high && is_worth(f, c) && (!last || c->at > last->at))
+		if (c->at < high && may_fit(f, c) && (!last || c->at > last->at))
 			last = c;
 	}
 	return last;
+}
+
+/* The bytes to allow so that the step is within the limit, if all that is allowed is live. */
+static int64_t
+guess_of(const struct fitter *f)
+{
+	const struct trial *t = f->t;
+	const int64_t room = (int64_t)f->limit - (int64_t)f->gaps;
+
+	return t->amount && t->namounts
+		       ? room + (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all.live
+		       : room;
+}
+
+/* The first position, after that with nothing allowed, whose step does not fit. */
+static int
+first_unfit(const struct fitter *f)
+{
+	int first = f->places;
+
+	for (int i = 0; i < f->n; i++)
+		if (f->candidate[i].at && f->candidate[i].at < first &&
+			!may_fit(f, &f->candidate[i]))
+			first = f->candidate[i].at;
+	return first;
 }
 
 /* Has the step with nothing allowed been tried? */
@@ -298,7 +350,7 @@ narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
 			return false;
 		const struct candidate *c = &f->candidate[f->n - 1];
 		const int64_t was = off, allowed = (int64_t)c->allowed;
-		*(is_worth(f, c) ? &low : &high) = at;
+		*(may_fit(f, c) ? &low : &high) = at;
 		off = off_limit(f, c);
 		if (off > 0 && off == was && !tried_none(f)) {
 			if (!try(f, 0, 0))
@@ -315,30 +367,66 @@ narrow_to(struct fitter *f, int low, int high, int64_t guess, bool trusted)
 }
 
 /*
+ * Where gaps between buffers decide, less memory often gives a step that is as fast and leaves
+ * smaller gaps: from the last position whose step may fit, a fraction of the memory is tried while
+ * the step is almost as fast as with all of it, until sweeps show that it fits. If they never do,
+ * the least of these is placed in full. *fitting is the one that fits, else NULL. False: reported.
+ */
+static bool
+try_less(struct fitter *f, struct candidate **fitting)
+{
+	const double enough = f->all.seconds * (1 + little);
+	struct candidate *least = NULL;
+	uint64_t live = UINT64_MAX;
+	int at = f->places / LESS;
+
+	if (f->all.live > f->limit)
+		at = place_between(f, 0, f->places, guess_of(f));
+	for (; at > 0 && f->n < GRID && enough > 0; at /= LESS) {
+		if (!try(f, at, 0))
+			return false;
+		struct candidate *c = &f->candidate[f->n - 1];
+		if (c->r.seconds > enough || (!is_worth(f, c) && c->r.live >= live))
+			break;
+		live = c->r.live;
+		least = is_worth(f, c) ? c : least;
+		if (is_worth(f, c) && fits_swept(f, c))
+			break;
+	}
+	*fitting = least && fits(f, least) ? least : NULL;
+	return true;
+}
+
+/*
  * Offsets are computed for the last position only, and again if they leave more gaps than expected.
  * False: reported.
  */
 static bool
 narrow(struct fitter *f)
 {
-	const struct trial *t = f->t;
-	int64_t guess = (int64_t)f->limit - (int64_t)f->gaps;
-	int high = f->places;
+	int64_t guess = guess_of(f);
 	bool trusted = true;
 
-	if (t->amount && t->namounts)
-		guess += (int64_t)t->amount[t->namounts - 1] - (int64_t)f->all.live;
-	for (struct candidate *c; f->n < GRID; high = c->at) {
-		c = last_before(f, high);
+	/* Less memory brought it no closer. */
+	if (f->n > 1 && f->candidate[f->n - 1].r.live == f->candidate[f->n - 2].r.live &&
+		!last_before(f, f->places)) {
+		if (!tried_none(f) && !try(f, 0, 0))
+			return false;
+		if (!last_before(f, f->places))
+			return true;
+	}
+	while (f->n < GRID) {
+		const int high = first_unfit(f);
+		struct candidate *c = last_before(f, high);
+		guess = c ? (int64_t)c->allowed - off_limit(f, c) : guess;
 		if (!narrow_to(f, c ? c->at : 0, high, guess, trusted))
 			return false;
-		c = last_before(f, high);
+		c = last_before(f, first_unfit(f));
 		if (!c || fits(f, c))
 			break;
-		guess = (int64_t)c->allowed - off_limit(f, c);
 		trusted = false;
 	}
-	return f->n == GRID || last_before(f, high) || tried_none(f) || try(f, 0, 0);
+	return f->n == GRID || last_before(f, first_unfit(f)) || tried_none(f) || try(f, 0, 0);
 }
 
 /* The last position between two whose step is expected to be within the limit; `low`: none. */
@@ -403,16 +491,10 @@ by_time(const void *a, const void *b)
 static const struct candidate *
 choose(struct fitter *f)
 {
-	const struct candidate *before = NULL;
-
 	qsort(f->candidate, (size_t)f->n, sizeof *f->candidate, by_time);
-	for (int i = 0; i < f->n; before = &f->candidate[i++]) {
+	for (int i = 0; i < f->n; i++) {
 		struct candidate *c = &f->candidate[i];
-		/* A step equal to one that did not fit will hardly fit. */
-		if (!is_worth(f, c) ||
-			(!c->needs && before && c->r.seconds > 0 && same_step(c, before)))
-			continue;
-		if (fits(f, c))
+		if (may_fit(f, c) && fits(f, c))
 			return c;
 	}
 	return NULL;
@@ -446,6 +528,26 @@ raise_limit(struct fitter *f, bool all)
 	f->limit = before > f->limit ? before : f->limit;
 }
 
+/* The best one of a large step, after that with all memory has been measured; false: reported. */
+static bool
+search_large(struct fitter *f, const struct candidate **best)
+{
+	struct candidate *all = &f->candidate[0], *less = NULL;
+
+	*best = all;
+	if (f->all.live <= f->limit && is_worth(f, all) && fits_swept(f, all))
+		return true;
+	raise_limit(f, false);
+	if (!try_less(f, &less))
+		return false;
+	if ((*best = less))
+		return true;
+	if (!narrow(f))
+		return false;
+	*best = choose(f);
+	return true;
+}
+
 /* Measures the candidates and finds the best one, NULL if there is none; false: reported. */
 static bool
 search(struct fitter *f, const struct candidate **best)
@@ -465,13 +567,14 @@ search(struct fitter *f, const struct candidate **best)
 	f->all = f->candidate[0].r;
 	if (!all && f->t->beat > 0 && f->all.seconds >= f->t->beat)
 		return true;
-	const bool first = !all || f->t->all_first;
-	if (first && f->all.live <= f->limit && (*best = choose(f)))
+	if (!all && !f->t->all_first)
+		return search_large(f, best);
+	if (f->t->all_first && f->all.live <= f->limit && (*best = choose(f)))
 		return true;
 	/* With all memory it does not fit, or only without gaps between buffers. */
 	const uint64_t given = f->limit;
 	raise_limit(f, all);
-	if (first && f->limit > given && f->all.live <= f->limit && (*best = choose(f)))
+	if (f->t->all_first && f->limit > given && f->all.live <= f->limit && (*best = choose(f)))
 		return true;
 	if (!(all ? try(f, 0, 0) && try_between(f, 0, f->places) : narrow(f)))
 		return false;

@@ -10,8 +10,9 @@
  * independent of the limit, and the fastest step whose peak is within the limit is taken: more
  * memory never gives a slower step. For a step of more than TRIAL_EXHAUSTIVE_OPS only those amounts
  * are tried that lead to the largest one that fits, or to a step that is almost as fast as with all
- * memory; the rule above then holds if more memory needs more and is faster. If the pass can
- * predict the live bytes of each amount, one trial usually suffices.
+ * memory; the rule above then holds, but for that difference, if more memory needs more and is
+ * faster. Where gaps between buffers decide, the least amount of the latter is taken. If the pass
+ * can predict the live bytes of each amount, one trial usually suffices.
  *
  * Ops keep their ids, so that the known facts about kernels remain valid in a trial.
  */

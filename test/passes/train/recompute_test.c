@@ -159,6 +159,14 @@ best_time(const struct recompute_cost *cost, int n, double budget)
 	return best;
 }
 
+/* Choices are evaluated anew from here on. */
+static void
+forget(struct recompute *r)
+{
+	r->known.n = 0;
+	map_clear(&r->known_map);
+}
+
 struct gaps {
 	int n, missed;
 	double sum, worst;
@@ -176,6 +184,7 @@ compare_at(struct recompute *r, double best, double budget, struct gaps *gaps)
 	struct recompute_cost got, again;
 
 	assert_true(recompute_choose(r, budget, chosen, &got));
+	forget(r);
 	assert_true(recompute_evaluate(r, chosen, &again));
 	assert_true(got.time == again.time && got.peak == again.peak);
 	gaps->n++;
@@ -198,6 +207,7 @@ compare_policies(struct recompute *r, double best, double budget, struct gaps ga
 	const double greedy = compare_at(r, best, budget, &gaps[BUDGET]);
 	r->most = EVALUATIONS;
 	r->evaluations = 0;
+	forget(r);
 	assert_true(compare_at(r, best, budget, &gaps[SEARCH]) <= greedy);
 }
 
@@ -267,10 +277,97 @@ the_choice_is_near_the_best(void **state)
 	talloc_free(owner);
 }
 
+/* A chain of layers, each with two values of one size that may be computed again. */
+static char *
+layers(const void *owner, int n)
+{
+	char *text = talloc_strdup(owner, "module @layers\nfunc @main() {\n"
+					  "%l0.c = input(\"x\") : f32[256,128]\n");
+
+	for (int i = 1; i <= n; i++)
+		text = talloc_asprintf_append(text,
+			"%%w%d = param(\"w%d\") {init = \"he\"} : f32[128,128]\n"
+			"%%l%d.a = matmul(%%l%d.c, %%w%d)\n%%l%d.b = tanh(%%l%d.a)\n"
+			"%%l%d.c = exp(%%l%d.b)\n",
+			i, i, i, i - 1, i, i, i, i, i);
+	return talloc_asprintf_append(text, "%%l = sum(%%l%d.c)\noutput(\"loss\", %%l)\n}\n", n);
+}
+
+static char *
+printed(const void *owner, const struct ir_module *m)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	ir_print(out, m);
+	fclose(out);
+	char *copy = talloc_strdup(owner, text);
+	free(text);
+	return copy;
+}
+
+/* How many choices are evaluated for a chain of n layers with a budget in the middle. */
+static uint32_t
+evaluations(const void *owner, struct ir_context *ctx, int n)
+{
+	struct ir_module *m = differentiated(owner, ctx, layers(owner, n));
+	struct cost_model *cost_model =
+		cost_model_create(owner, ctx->diag, &(struct cost_options){0});
+	const struct pass_run run = {.scratch = talloc_new(owner), .cost = cost_model};
+	struct trial_base base;
+	struct recompute r = {.scratch = run.scratch, .cost = cost_model, .base = &base, .m = m};
+	struct recompute_cost none, all, got;
+
+	assert_true(trial_begin(&base, &run, m));
+	r.again = again_read(owner, m, loss_of(m), false);
+	int32_t *block = talloc_array(r.scratch, int32_t, r.again->ops->n + 1u);
+	bool *chosen = talloc_zero_array(r.scratch, bool, r.again->ops->n + 1u);
+	for (uint32_t i = 0; i < r.again->ops->n; i++) {
+		const struct ir_op *op = r.again->ops->op[i];
+		const char *name = op->nresults ? op->result[0].name : NULL;
+		block[i] =
+			name && name[0] == 'l' && strchr(name, '.') ? atoi(name + 1) : AGAIN_KEPT;
+	}
+	r.block = block;
+	r.nblocks = n;
+	assert_true(recompute_evaluate(&r, chosen, &none));
+	for (uint32_t i = 0; i < r.again->ops->n; i++)
+		chosen[i] = recompute_may(&r, i) &&
+			    strstr(r.again->ops->op[i]->result[0].name, ".c") == NULL;
+	assert_true(recompute_evaluate(&r, chosen, &all));
+	assert_true(all.peak < none.peak);
+	const double budget = (none.peak + all.peak) / 2;
+	const char *before = printed(owner, m);
+	r.evaluations = 0;
+	assert_true(recompute_choose(&r, budget, chosen, &got));
+	assert_true(got.peak <= budget && got.peak > all.peak);
+	assert_string_equal(printed(owner, m), before);
+	const uint32_t once = r.evaluations;
+	assert_true(recompute_choose(&r, budget, chosen, &got));
+	assert_int_equal(r.evaluations, once);
+	return once;
+}
+
+/* Members of a class take the same memory, so that their number needs no bisection; choices are
+ * evaluated once; and the step is as it was. */
+static void
+more_blocks_take_no_more_evaluations(void **state)
+{
+	void *owner = talloc_new(NULL);
+	struct ir_context *ctx = ir_context_create(owner);
+
+	(void)state;
+	assert_in_range(evaluations(owner, ctx, 64), 4, evaluations(owner, ctx, 8) + 1);
+	talloc_free(owner);
+}
+
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(the_choice_is_near_the_best)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(the_choice_is_near_the_best),
+		cmocka_unit_test(more_blocks_take_no_more_evaluations)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,9 @@ place_random(uint64_t seed, bool rows)
 		check_offsets(again, n, soon);
 		assert_true(end <= soon);
 		assert_int_equal(soon <= enough, end <= enough);
+		uint64_t quick = storage_place_swept(again, n, 1, enough);
+		check_offsets(again, n, quick);
+		assert_true(end <= quick);
 		struct storage_sweep *sweeps = storage_sweep_create(NULL, room, n);
 		for (int order = 0; order < SWEEPS; order++) {
 			uint32_t from = at;
@@ -466,6 +469,10 @@ find_offsets(struct fixture *f, struct ir_module *m)
 	const uint64_t most = storage_allocated(all);
 
 	assert_int_equal(memory_needs(s, UINT64_MAX), storage_in_use(all));
+	assert_true(storage_fits_swept(s, 2 * all->arena_bytes));
+	assert_in_range(s->arena_bytes, all->arena_bytes, 2 * all->arena_bytes);
+	if (all->live_bytes)
+		assert_false(storage_fits_swept(s, all->live_bytes - 1));
 	assert_in_range(memory_needs(s, most + most / 2), storage_in_use(all), most + most / 2);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(memory_needs(s, i ? most : 0), most);
