@@ -57,7 +57,7 @@ static const struct row rows[] = {
 	{"seed", SEED, AT(seed), 0, 0, "N",
 		"seed for initial values and the order of the rows (that of -load, or 0)"},
 	{"data", TEXT, AT(data), 0, 0, "FILE",
-		"safetensors file with tensors train.NAME and test.NAME"},
+		"safetensors file with tensors train.NAME and test.NAME, or 'set-*.safetensors'"},
 	{"no-shuffle", FLAG, AT(no_shuffle), 0, 0, NULL,
 		"read the rows of train.NAME in their order instead of another order each epoch"},
 	{"save", TEXT, AT(save), 0, 0, "FILE|DIR/",

@@ -4,7 +4,7 @@
 #include "ir/interp/internal.h"
 #include "runtime/data/batch.h"
 #include "runtime/data/position.h"
-#include "runtime/data/shards.h"
+#include "runtime/data/rows.h"
 #include "runtime/data/value.h"
 
 #include <inttypes.h>
@@ -27,7 +27,8 @@ interp_data_open(struct interp *it)
 {
 	struct rt_status st = {0};
 	struct interp_data *d = NEW(it, struct interp_data);
-	if (!rt_st_open(&d->file, it->o.data, &st)) {
+	if (!rt_st_open_rows(&d->file, it->o.data, &st) || !rt_st_make_whole(&d->file, &st)) {
+		rt_st_close(&d->file);
 		diag_error(it->m->ctx->diag, LOC_NONE, "%s", st.text);
 		talloc_free(d);
 		return false;
@@ -86,6 +87,16 @@ interp_batch(const struct interp *it)
 	return batch;
 }
 
+/* Rows of a tensor of the data set for a batched input. */
+static int64_t
+source_rows(const struct rt_st_tensor *source, const struct ir_type *type)
+{
+	int64_t width = 1;
+	for (int d = 1; d < type->rank; d++)
+		width *= type->dim[d];
+	return rt_st_rows(source, type->rank, width);
+}
+
 int64_t
 interp_data_rows(const struct interp *it)
 {
@@ -95,7 +106,7 @@ interp_data_rows(const struct interp *it)
 	char *name = TEXT(NULL, "train.%s", input->symbol);
 	const struct rt_st_tensor *source = rt_st_find(&it->data->file, name);
 	talloc_free(name);
-	return source && source->rank ? source->dims[0] : 0;
+	return source && source->rank ? source_rows(source, input->result[0].type) : 0;
 }
 
 /* The tensor train.NAME, with any number of rows if the input is a batch. */
@@ -113,9 +124,10 @@ find_source(const struct interp *it, const struct ir_op *op, bool batched)
 	const struct rt_st_tensor *source = rt_st_find(file, name);
 	if (!source)
 		rt_fail(&st, RT_EXIT_USAGE, "%s: there is no tensor '%s'", file->path, name);
-	else if (rt_st_check_converted(
-			 file, source, (enum rt_dtype)type->dtype, type->rank, dim, &st) &&
-		 batched && source->dims[0] == 0)
+	else if (rt_st_check_converted(file, source, (enum rt_dtype)type->dtype,
+			 batched && type->rank == 2 && source->rank == 1 ? 1 : type->rank, dim,
+			 &st) &&
+		 batched && source_rows(source, type) == 0)
 		rt_fail(&st, RT_EXIT_USAGE, "%s: tensor '%s' has no rows", file->path, name);
 	talloc_free(name);
 	if (!st.code)
@@ -139,8 +151,9 @@ interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
 	struct tensor *t = tensor_create(owner, (enum ir_dtype)type->dtype, type->rank, type->dim);
 	const int64_t rows = batched ? t->dim[0] : 1, width = tensor_elements(t) / rows;
 	for (int64_t i = 0; i < rows; i++) {
-		const int64_t row =
-			batched ? rt_batch_row(it->o.seed, it->step, i, source->dims[0], rows) : 0;
+		const int64_t row = batched ? rt_batch_row(it->o.seed, it->step, i,
+						      source_rows(source, type), rows)
+					    : 0;
 		for (int64_t k = 0; k < width; k++) {
 			double lost;
 			if (read_element(t->dtype, source, row * width + k, &t->data[i * width + k],

@@ -1,6 +1,7 @@
 /* Data sets: see data.h. */
 #include "runtime/data/data.h"
 #include "runtime/data/batch.h"
+#include "runtime/data/rows.h"
 #include "runtime/data/value.h"
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,31 +54,58 @@ refuse(const struct rt_data *d, const struct rt_rank *r, const struct rt_tensor 
 		d->file.path, from->name, value, row, t->range - 1);
 }
 
+/* Elements of a file, one after another: the first that does not fit the input. */
+struct check {
+	struct rt_conversion c;
+	const struct rt_tensor *t;
+	double value;
+	int64_t bad; /* its number; -1: none yet */
+};
+
+static void
+check_run(void *arg, int64_t from, int64_t to, int64_t n)
+{
+	struct check *k = arg;
+	int64_t element;
+	for (int64_t i = 0; i < n && k->bad < 0; i++) {
+		bool fits = rt_value_convert(&k->c, from + i, &element, 0, 1, &k->value);
+		if (fits && k->t->range) {
+			k->value = rt_value_get(k->t->dtype, &element, 0);
+			fits = k->value >= 0 && k->value < (double)k->t->range;
+		}
+		if (!fits)
+			k->bad = to + i;
+	}
+}
+
+static int64_t
+row_elements(const struct rt_tensor *t, bool batched)
+{
+	int64_t n = 1;
+	for (int d = batched ? 1 : 0; d < t->rank; d++)
+		n *= t->dims[d];
+	return n;
+}
+
 /* Every value of this rank's share of the rows must be in 0 .. range-1, or, if converted,
  * representable in the type of the input. */
 static bool
 check_range(const struct rt_data *d, const struct rt_rank *r, const struct rt_tensor *t,
 	const struct rt_st_tensor *from)
 {
-	const struct rt_conversion c = {rt_st_dtype(from), t->dtype, from->data};
 	const int64_t rows = from->rank ? from->dims[0] : 1;
-	int64_t per_row = 1, element;
-	double value;
-	for (int i = 1; i < from->rank; i++)
-		per_row *= from->dims[i];
 	const int ranks = r->world->nranks, me = r->world->rank;
 	const int64_t begin = rows / ranks * me,
 		      end = me + 1 == ranks ? rows : begin + rows / ranks;
-	for (int64_t i = begin * per_row; i < end * per_row; i++) {
-		bool fits = rt_value_convert(&c, i, &element, 0, 1, &value);
-		if (fits && t->range) {
-			value = rt_value_get(t->dtype, &element, 0);
-			fits = value >= 0 && value < (double)t->range;
-		}
-		if (!fits)
-			return refuse(d, r, t, from, value, i / per_row);
-	}
-	return true;
+	struct check k = {{rt_st_dtype(from), t->dtype, NULL}, t, 0, -1};
+	struct rt_box box = {.start = {begin}, .extent = {end - begin}};
+	int64_t per_row = 1;
+	for (int i = 1; i < from->rank; i++)
+		per_row *= box.extent[i] = from->dims[i];
+	if (!rt_st_read(&d->file, from, &box, &k.c.data, check_run, &k, r->status))
+		return false;
+	const int64_t width = from->rank == 1 && t->rank == 2 ? t->dims[1] : per_row;
+	return k.bad < 0 || refuse(d, r, t, from, k.value, (begin * per_row + k.bad) / width);
 }
 
 /* No value of a float is lost. */
@@ -103,15 +131,19 @@ open_input(struct rt_data *d, const struct rt_rank *r, enum rt_part part, int in
 	free(name);
 	if (!from)
 		return false;
+	const bool batched = has_batch(r->prog, t);
 	int64_t dims[RT_MAX_RANK];
 	memcpy(dims, t->dims, sizeof dims);
-	if (has_batch(r->prog, t))
+	if (batched)
 		dims[0] = -1;
-	if (!rt_st_check_converted(&d->file, from, t->dtype, t->rank, dims, r->status))
+	/* A stream has one dimension. */
+	const int rank = batched && t->rank == 2 && from->rank == 1 ? 1 : t->rank;
+	if (!rt_st_check_converted(&d->file, from, t->dtype, rank, dims, r->status) ||
+		!rt_st_check_parts(&d->file, from, r->status))
 		return false;
 	d->sources[part][index] = from;
-	if (has_batch(r->prog, t)) {
-		const int64_t rows = from->dims[0];
+	if (batched) {
+		const int64_t rows = rt_st_rows(from, t->rank, row_elements(t, true));
 		if (!rows)
 			return rt_fail(r->status, RT_EXIT_USAGE, "%s: tensor '%s' has no rows",
 				d->file.path, from->name);
@@ -144,7 +176,7 @@ rt_data_open(struct rt_data *d, const struct rt_rank *r)
 	*d = (struct rt_data){0};
 	if (!r->options->data)
 		return true;
-	if (!rt_st_open(&d->file, r->options->data, r->status))
+	if (!rt_st_open_rows(&d->file, r->options->data, r->status))
 		return false;
 	if (r->steps && !open_part(d, r, RT_TRAIN))
 		return false;
@@ -188,59 +220,60 @@ is_signed(enum rt_dtype t)
 	return rt_dtype_info(t)->kind == RT_CLASS_INT;
 }
 
-/* Converts elements of another type, which rt_data_open has checked; at: of the row in the file and
- * in the input. */
+/* Converts elements to the type of the input; rt_data_open has checked them. */
 struct converter {
 	struct rt_conversion c;
-	int64_t at, to_at;
+	int64_t to_at; /* of the box in the input */
 	void *to;
 };
 
 static void
-convert_run(void *arg, int64_t global, int64_t local, int64_t n)
+convert_run(void *arg, int64_t from, int64_t to, int64_t n)
 {
 	struct converter *c = arg;
 	double lost;
-	rt_value_convert(&c->c, c->at + global, c->to, c->to_at + local, n, &lost);
-}
-
-/* Copies the box of `rank` dims of a row that begins at element `at` to element `to_at` of the
- * input. */
-static void
-load_box(const struct rt_tensor *t, int rank, const struct rt_box *box,
-	const struct rt_st_tensor *from, int64_t at, void *to, int64_t to_at)
-{
-	const int64_t *dims = t->dims + (t->rank - rank);
-	const size_t bytes = rt_dtype_bytes(t->dtype);
-	struct converter c = {{rt_st_dtype(from), t->dtype, from->data}, at, to_at, to};
-	if (c.c.from == t->dtype)
-		rt_box_load(rank, dims, box, bytes, (char *)to + (size_t)to_at * bytes,
-			(const char *)from->data + (size_t)at * bytes);
-	else
-		rt_box_runs(rank, dims, box, convert_run, &c);
+	rt_value_convert(&c->c, from, c->to, c->to_at + to, n, &lost);
 }
 
 static void
-fill_slice(const struct rt_tensor *t, const struct rt_box *box, const struct order *o,
-	const struct rt_st_tensor *from, char *to)
+fill_slice(const struct rt_data *d, struct rt_rank *r, const struct rt_tensor *t,
+	const struct rt_box *box, const struct order *o, const struct rt_st_tensor *from, char *to)
 {
 	const size_t bytes = rt_dtype_bytes(t->dtype);
-	int64_t row = 1, local_row = 1;
+	int64_t local_row = 1;
 	struct rt_box inner = {{0}, {0}};
-	for (int d = 1; d < t->rank; d++) {
-		row *= t->dims[d];
-		local_row *= box->extent[d];
-		inner.start[d - 1] = box->start[d];
-		inner.extent[d - 1] = box->extent[d];
+	struct converter c = {{rt_st_dtype(from), t->dtype, NULL}, 0, to};
+	for (int i = 1; i < t->rank; i++) {
+		local_row *= inner.extent[i - 1] = box->extent[i];
+		inner.start[i - 1] = box->start[i];
 	}
+	/* Whole rows of one file in the type of the input: the usual case. */
+	const bool plain = from->data && c.c.from == t->dtype && local_row == row_elements(t, true);
 	for (int64_t i = 0; i < box->extent[0]; i++) {
-		const int64_t at = order_row(o, box->start[0] + i);
-		if (at < 0)
-			memset(to + (size_t)(i * local_row) * bytes, is_signed(t->dtype) ? 0xFF : 0,
+		const int64_t row = order_row(o, box->start[0] + i);
+		struct rt_box part;
+		if (plain && row >= 0) {
+			const size_t n = (size_t)local_row * bytes;
+			memcpy(to + (size_t)i * n, (const char *)from->data + (size_t)row * n, n);
+			continue;
+		}
+		c.to_at = i * local_row;
+		rt_st_rows_box(from, t->rank, t->dims, &inner, row, 1, &part);
+		if (row < 0)
+			memset(to + (size_t)c.to_at * bytes, is_signed(t->dtype) ? 0xFF : 0,
 				(size_t)local_row * bytes);
 		else
-			load_box(t, t->rank - 1, &inner, from, at * row, to, i * local_row);
+			rt_st_read(&d->file, from, &part, &c.c.data, convert_run, &c, r->status);
 	}
+}
+
+/* An input without rows. */
+static void
+fill_whole(const struct rt_data *d, struct rt_rank *r, const struct rt_tensor *t,
+	const struct rt_box *box, const struct rt_st_tensor *from, char *to)
+{
+	struct converter c = {{rt_st_dtype(from), t->dtype, NULL}, 0, to};
+	rt_st_read(&d->file, from, box, &c.c.data, convert_run, &c, r->status);
 }
 
 static void
@@ -257,9 +290,9 @@ fill(const struct rt_data *d, struct rt_rank *r, const struct order *o)
 			rt_tensor_box(p, t, r->ctx.coord, slice, &box);
 			void *to = rt_rank_room(r, t, slice);
 			if (has_batch(p, t))
-				fill_slice(t, &box, o, from, to);
+				fill_slice(d, r, t, &box, o, from, to);
 			else
-				load_box(t, t->rank, &box, from, 0, to, 0);
+				fill_whole(d, r, t, &box, from, to);
 			rt_rank_put(r, t, slice);
 		}
 	}

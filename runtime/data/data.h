@@ -1,4 +1,4 @@
-/* The data set of a run: train.NAME and test.NAME for each input("NAME"), rows along the first
+/* The data set of a run, in one file or several (rows.h): train.NAME and test.NAME for each input("NAME"), rows along the first
  * dimension. An input that has no batch dimension (its first dimension is not the program's batch)
  * is one tensor of the file, the same at every step. */
 #ifndef RUNTIME_DATA_H

@@ -423,7 +423,7 @@ rt_st_is_whole(const struct rt_st_file *f)
 	for (int i = 0; i < f->nshards; i++)
 		if (f->shards[i].file.path && !rt_st_is_whole(&f->shards[i].file))
 			return false;
-	return !fstat(f->fd, &now) && (size_t)now.st_size >= f->map_bytes;
+	return !f->map || (!fstat(f->fd, &now) && (size_t)now.st_size >= f->map_bytes);
 }
 
 /* "[2,3]" into text; a dimension of -1 is written as N. */

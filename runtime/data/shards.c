@@ -96,9 +96,8 @@ read_map(struct reader *r, const char *key, void *arg)
 	return rt_st_add_pair(&r->map, &r->nmap, pair) || bad(r, "expected the name of a file");
 }
 
-/* The next shard; takes the name, which is from malloc. NULL without memory. */
-static struct rt_st_shard *
-add_shard(struct rt_st_file *f, char *name)
+struct rt_st_shard *
+rt_st_add_shard(struct rt_st_file *f, char *name)
 {
 	struct rt_st_shard *more = realloc(f->shards, (size_t)(f->nshards + 1) * sizeof *f->shards);
 	if (!more) {
@@ -138,7 +137,7 @@ read_shards(struct reader *r)
 	if (rt_json_take(j, ']'))
 		return true;
 	do {
-		struct rt_st_shard *s = add_shard(r->f, NULL);
+		struct rt_st_shard *s = rt_st_add_shard(r->f, NULL);
 		if (!s)
 			return rt_fail_memory(r->st, sizeof *s, "an index");
 		s->described = true;
@@ -304,7 +303,7 @@ check_file(const struct rt_st_file *f, const struct rt_st_shard *s, struct rt_st
 }
 
 static struct rt_st_file *
-open_shard(struct rt_st_file *f, int64_t i, struct rt_status *st)
+open_shard(const struct rt_st_file *f, int64_t i, struct rt_status *st)
 {
 	struct rt_st_shard *s = &f->shards[i];
 	if (s->file.path)
@@ -342,7 +341,7 @@ shard_of(struct rt_st_file *f, const char *name)
 	int i = 0;
 	while (i < f->nshards && strcmp(f->shards[i].name, name))
 		i++;
-	return i < f->nshards || add_shard(f, strdup(name)) ? i : -1;
+	return i < f->nshards || rt_st_add_shard(f, strdup(name)) ? i : -1;
 }
 
 /* A tensor that one file has whole. */
@@ -449,7 +448,7 @@ part_box(const struct rt_st_tensor *t, const int64_t *at, struct rt_box *box)
 
 /* The elements of a part; NULL if its file lacks it. */
 static const void *
-part_data(struct rt_st_file *f, const struct rt_st_tensor *t, int64_t number,
+part_data(const struct rt_st_file *f, const struct rt_st_tensor *t, int64_t number,
 	const struct rt_box *box, struct rt_status *st)
 {
 	const struct rt_st_file *file = open_shard(f, t->grid->shards[number], st);
@@ -477,7 +476,7 @@ cut_of(const struct rt_st_grid *g, int d, int64_t at)
 }
 
 bool
-rt_st_read(struct rt_st_file *f, const struct rt_st_tensor *t, const struct rt_box *box,
+rt_st_read(const struct rt_st_file *f, const struct rt_st_tensor *t, const struct rt_box *box,
 	const char **data, void (*run)(void *arg, int64_t from, int64_t to, int64_t n), void *arg,
 	struct rt_status *st)
 {
@@ -504,6 +503,21 @@ rt_st_read(struct rt_st_file *f, const struct rt_st_tensor *t, const struct rt_b
 			at[d] = first[d];
 	}
 	return true;
+}
+
+static void
+skip_run(void *arg, int64_t from, int64_t to, int64_t n)
+{
+	(void)arg, (void)from, (void)to, (void)n;
+}
+
+bool
+rt_st_check_parts(const struct rt_st_file *f, const struct rt_st_tensor *t, struct rt_status *st)
+{
+	const char *data;
+	struct rt_box whole = {{0}, {0}};
+	memcpy(whole.extent, t->dims, sizeof whole.extent);
+	return rt_st_read(f, t, &whole, &data, skip_run, NULL, st);
 }
 
 struct copy {

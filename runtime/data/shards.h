@@ -51,9 +51,13 @@ char *rt_st_first_file(const char *path);
 /* Reads a box of a tensor: calls `run` for every run of elements that is contiguous in the file and
  * in the box, with the numbers of its first element in *data, which is set before, and in the box.
  * Opens the files that the box is in, and no others. */
-bool rt_st_read(struct rt_st_file *f, const struct rt_st_tensor *t, const struct rt_box *box,
+bool rt_st_read(const struct rt_st_file *f, const struct rt_st_tensor *t, const struct rt_box *box,
 	const char **data, void (*run)(void *arg, int64_t from, int64_t to, int64_t n), void *arg,
 	struct rt_status *st);
+
+/* Fails unless all parts of a tensor are there. */
+bool rt_st_check_parts(
+	const struct rt_st_file *f, const struct rt_st_tensor *t, struct rt_status *st);
 
 /* Puts the parts of all tensors together in memory, so that all of them have their data. */
 bool rt_st_make_whole(struct rt_st_file *f, struct rt_status *st);
@@ -64,6 +68,9 @@ uint64_t rt_st_digest(const struct rt_st_file *f);
 
 /* Reads shard i and compares its data with the digest of the index. */
 bool rt_st_check_shard(struct rt_st_file *f, int i, struct rt_status *st);
+
+/* The next shard; takes the name, which is from malloc. NULL without memory. */
+struct rt_st_shard *rt_st_add_shard(struct rt_st_file *f, char *name);
 
 /* Frees what an index adds to a file; rt_st_close calls it. */
 void rt_st_close_shards(struct rt_st_file *f);

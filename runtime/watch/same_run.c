@@ -9,7 +9,7 @@
  * or another number of them shows in nearly every piece; a few changed rows in such a large file
  * may not. */
 #include "runtime/data/digest.h"
-#include "runtime/data/shards.h"
+#include "runtime/data/rows.h"
 #include "runtime/watch/same.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -193,26 +193,43 @@ digest_file(int file, int64_t *bytes, uint64_t *h)
 	return ok;
 }
 
+/* What is added up over the files of a pattern. */
+struct content {
+	int64_t bytes;
+	uint64_t digest;
+};
+
+static bool
+digest_path(const char *path, void *arg)
+{
+	struct content *c = arg;
+	int64_t bytes;
+	uint64_t h;
+	char *first = rt_st_first_file(path);
+	const int file = first ? open(first, O_RDONLY | O_CLOEXEC) : -1;
+	free(first);
+	const bool ok = file >= 0 && digest_file(file, &bytes, &h);
+	if (ok) {
+		c->digest = c->bytes ? rt_digest(&h, sizeof h, c->digest) : h;
+		c->bytes += bytes;
+	}
+	if (file >= 0)
+		close(file);
+	return ok;
+}
+
 /* Ranks of one process read one file, through one cache: no comparison is needed. Of a folder, the
  * index is compared: it has digests of its files, which are checked when they are read. */
 static void
 put_file(FILE *out, const char *path)
 {
-	int64_t bytes;
-	uint64_t h;
-	if (!path || !rt_mpi_started()) {
+	struct content c = {0, 0};
+	if (!path || !rt_mpi_started())
 		fputs(path ? "read by one process" : "none", out);
-		return;
-	}
-	char *first = rt_st_first_file(path);
-	const int file = first ? open(first, O_RDONLY | O_CLOEXEC) : -1;
-	free(first);
-	if (file >= 0 && digest_file(file, &bytes, &h))
-		fprintf(out, "%" PRId64 " bytes with digest %016" PRIx64, bytes, h);
+	else if (rt_st_visit_rows(path, digest_path, &c))
+		fprintf(out, "%" PRId64 " bytes with digest %016" PRIx64, c.bytes, c.digest);
 	else
 		fprintf(out, "not readable: %s", strerror(errno));
-	if (file >= 0)
-		close(file);
 }
 
 static void

@@ -205,11 +205,12 @@ static const struct flag flags[] = {
 		FLAG_BOOL, AT(run)},
 	{"steps", "N", "number of training steps of -run and -check", FLAG_INT, AT(steps)},
 	{"data", "FILE",
-		"safetensors file with the inputs of -run and -check (default: random inputs)",
+		"safetensors file with the inputs of -run and -check, or 'set-*.safetensors' (default: random "
+		"inputs)",
 		FLAG_TEXT, AT(data)},
-	{"initial", "FILE",
-		"-run: params and states at the start, from a safetensors file as -save writes it "
-		"(default: initial values)",
+	{"initial", "FILE|DIR",
+		"-run: params and states at the start, from a file or folder of -save (default: initial "
+		"values); of -keep-step: the inputs, too",
 		FLAG_TEXT, AT(initial)},
 	{"save", "FILE", "-run: write params and states at the end, as a program's -save does",
 		FLAG_TEXT, AT(save)},
