@@ -161,3 +161,13 @@ ir_module_clone(const void *owner, const struct ir_module *from)
 	m->op_ids_before = m->op_ids;
 	return m;
 }
+
+void
+ir_module_take(struct ir_module *to, struct ir_module *from)
+{
+	*to = *talloc_steal(to, from); /* what `from` has stays its talloc child */
+	for (struct ir_func *f = to->func; f; f = f->next)
+		f->module = to;
+	if (!to->func)
+		to->last_func = &to->func;
+}

@@ -258,6 +258,8 @@ struct ir_value *ir_block_args(struct ir_module *m, struct ir_block *b, uint32_t
 struct ir_block *ir_op_make_body(struct ir_module *m, struct ir_op *op);
 /* A deep copy of a module in the same context, owned by `owner`. */
 struct ir_module *ir_module_clone(const void *owner, const struct ir_module *m);
+/* Gives `to` all that `from` has, a module of the same context; `from` must not be used again. */
+void ir_module_take(struct ir_module *to, struct ir_module *from);
 /* Renumbers all ids, 0, 1, 2 ... in the order of the text, so that tables by id have no entries for
  * erased ops. if_sparse: only if the number of ids has doubled, so that passes which change little
  * do not wait for it. Tables by id are invalid afterwards. */

@@ -25,7 +25,7 @@ rt_control_open(struct rt_control *c, struct rt_rank *r)
 {
 	const struct rt_options *o = r->options;
 	const size_t bytes = (size_t)r->world->nranks * sizeof *c->all;
-	*c = (struct rt_control){.confers = o->save || o->stop_on_nan,
+	*c = (struct rt_control){.confers = o->save || o->stop_on_nan || o->keep_step,
 		.interval = 1,
 		.next = r->start.step + 1,
 		.since = rt_now_ns()};
@@ -33,6 +33,12 @@ rt_control_open(struct rt_control *c, struct rt_rank *r)
 	c->all = calloc(1, bytes);
 	if (!c->all)
 		rt_fail_memory(r->status, bytes, "ranks");
+	if (o->keep_step) {
+		c->before = malloc(rt_kept_bytes(r->prog));
+		if (!c->before)
+			rt_fail_memory(r->status, rt_kept_bytes(r->prog),
+				"the parameters before a step (-keep-step)");
+	}
 	return rt_agree(r->world, r->status);
 }
 
@@ -40,6 +46,14 @@ void
 rt_control_close(struct rt_control *c)
 {
 	free(c->all);
+	free(c->before);
+}
+
+void
+rt_control_before(struct rt_control *c, struct rt_rank *r)
+{
+	if (c->before)
+		rt_kept_copy(r, c->before, true);
 }
 
 /* Records the first scalar output that is not finite, on the rank that owns it. */
@@ -100,18 +114,27 @@ confer(struct rt_control *c, struct rt_rank *r, int64_t done)
 	struct rt_word all = {.interval = c->all[0].interval};
 	for (int i = 0; i < r->world->nranks; i++)
 		add_word(&all, &c->all[i]);
-	c->interval = all.interval;
+	c->interval = c->before ? 1 : all.interval;
 	c->next = done + c->interval;
 	return all;
 }
 
 static bool
-fail_nan(struct rt_rank *r, const struct rt_word *w)
+fail_nan(struct rt_control *c, struct rt_rank *r, const struct rt_word *w)
 {
 	const char *value = isnan(w->bad_value) ? "nan" : w->bad_value > 0 ? "inf" : "-inf";
-	return rt_fail(r->status, RT_EXIT_RUN,
-		"-stop-on-nan: output '%s' is %s in step %" PRId64 "; nothing was saved after it",
-		r->prog->tensors[w->bad_tensor].name, value, w->bad_step);
+	const char *name = r->prog->tensors[w->bad_tensor].name, *file = r->options->keep_step;
+	if (!c->before)
+		return rt_fail(r->status, RT_EXIT_RUN,
+			"-stop-on-nan: output '%s' is %s in step %" PRId64
+			"; nothing was saved after it",
+			name, value, w->bad_step);
+	rt_kept_copy(r, c->before, false);
+	return rt_step_keep(r, file, w->bad_step) &&
+	       rt_fail(r->status, RT_EXIT_RUN,
+		       "-keep-step: output '%s' is %s in step %" PRId64
+		       "; repeat it with dopt -run -initial=%s",
+		       name, value, w->bad_step, file);
 }
 
 /* SIGTERM, SIGINT: saves what the end of the run would write, and nothing else. */
@@ -133,13 +156,13 @@ rt_control_after(struct rt_control *c, struct rt_rank *r, int64_t done)
 	const bool last = done == r->start.step + r->steps, counted = every && done % every == 0;
 	if (!c->confers)
 		return true;
-	if (r->options->stop_on_nan)
+	if (r->options->stop_on_nan || c->before)
 		look_for_nan(c, r, done);
 	if (done != c->next && !last && !counted)
 		return true;
 	const struct rt_word all = confer(c, r, done);
 	if (all.bad_step)
-		return fail_nan(r, &all);
+		return fail_nan(c, r, &all);
 	if (all.stop)
 		return stop(r, done, all.stop);
 	/* After the last step -save FILE is written anyway. */

@@ -5,6 +5,8 @@
  *	SIGUSR1           saves; of any process, at any time
  *	SIGTERM, SIGINT   saves -save FILE and ends the run with RT_EXIT_STOPPED
  *	-stop-on-nan      ends it with RT_EXIT_RUN, and nothing is saved any more
+ *	-keep-step        the same, and writes the step with the NaN: so params and states are copied
+ *	                  before each step, and the ranks confer after each
  *
  * All but the first are known to one rank only, and every rank must save after the same step. So
  * the ranks confer: an allgather of a few bytes, at intervals so long that its cost is negligible
@@ -35,11 +37,15 @@ struct rt_control {
 	int64_t due;      /* ns: the next save by the clock, on rank 0; 0: none */
 	struct rt_word mine;
 	struct rt_word *all; /* [nranks] */
+	char *before;        /* params and states before the step; NULL: not kept */
 };
 
 /* All ranks call it together and agree. Call rt_control_close in any case. */
 bool rt_control_open(struct rt_control *c, struct rt_rank *r);
 void rt_control_close(struct rt_control *c);
+
+/* To be called before each step. */
+void rt_control_before(struct rt_control *c, struct rt_rank *r);
 
 /* To be called after each step; `done` is the number of steps, including previous runs. Saves if
  * that is due. False, with the same status on all ranks, if the run ends here. */

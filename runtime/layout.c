@@ -1,5 +1,6 @@
 /* Layouts: see layout.h. */
 #include "runtime/layout.h"
+#include <string.h>
 
 int64_t
 rt_places(const struct rt_program *p)
@@ -109,29 +110,61 @@ rt_tensor_owner(const struct rt_program *p, const struct rt_tensor *t, const int
 	return true;
 }
 
+/* The box that both have; false if it is empty. */
+static bool
+intersect(int rank, const struct rt_box *x, const struct rt_box *y, struct rt_box *both)
+{
+	bool any = true;
+	for (int d = 0; d < rank; d++) {
+		const int64_t end_x = x->start[d] + x->extent[d],
+			      end_y = y->start[d] + y->extent[d];
+		both->start[d] = x->start[d] > y->start[d] ? x->start[d] : y->start[d];
+		both->extent[d] = (end_x < end_y ? end_x : end_y) - both->start[d];
+		any = any && both->extent[d] > 0;
+	}
+	return any;
+}
+
+/* The number of an element of a box: position index[] of `both` in the row-major box `in`. */
+static int64_t
+element_of(int rank, const struct rt_box *in, const struct rt_box *both, const int64_t *index)
+{
+	int64_t n = 0;
+	for (int d = 0; d < rank; d++)
+		n = n * in->extent[d] + both->start[d] - in->start[d] + index[d];
+	return n;
+}
+
+void
+rt_box_shared_runs(int rank, const struct rt_box *from, const struct rt_box *to,
+	void (*run)(void *arg, int64_t from, int64_t to, int64_t n), void *arg)
+{
+	struct rt_box both;
+	if (!intersect(rank, from, to, &both))
+		return;
+	/* Inner dimensions that both boxes have whole make longer runs. */
+	int inner = rank;
+	int64_t length = 1, count = 1, index[RT_MAX_RANK] = {0};
+	while (inner > 0 && (inner == rank || (both.extent[inner] == from->extent[inner] &&
+						      both.extent[inner] == to->extent[inner])))
+		length *= both.extent[--inner];
+	for (int d = 0; d < inner; d++)
+		count *= both.extent[d];
+	for (int64_t i = 0; i < count; i++) {
+		run(arg, element_of(rank, from, &both, index), element_of(rank, to, &both, index),
+			length);
+		for (int d = inner - 1; d >= 0 && ++index[d] == both.extent[d]; d--)
+			index[d] = 0;
+	}
+}
+
 void
 rt_box_runs(int rank, const int64_t *dims, const struct rt_box *box,
 	void (*run)(void *arg, int64_t global, int64_t local, int64_t n), void *arg)
 {
-	/* Inner dimensions that the box contains whole make longer runs. */
-	int inner = rank;
-	int64_t length = 1, stride[RT_MAX_RANK + 1];
-	stride[rank] = 1;
-	for (int d = rank - 1; d >= 0; d--)
-		stride[d] = stride[d + 1] * dims[d];
-	while (inner > 0 && (inner == rank || box->extent[inner] == dims[inner]))
-		length *= box->extent[--inner];
-	int64_t count = 1, index[RT_MAX_RANK] = {0};
-	for (int d = 0; d < inner; d++)
-		count *= box->extent[d];
-	for (int64_t i = 0; i < count && length; i++) {
-		int64_t global = inner < rank ? box->start[inner] * stride[inner + 1] : 0;
-		for (int d = 0; d < inner; d++)
-			global += (box->start[d] + index[d]) * stride[d + 1];
-		run(arg, global, i * length, length);
-		for (int d = inner - 1; d >= 0 && ++index[d] == box->extent[d]; d--)
-			index[d] = 0;
-	}
+	struct rt_box whole = {{0}, {0}};
+	memcpy(whole.extent, dims, (size_t)rank * sizeof *dims);
+	rt_box_shared_runs(rank, &whole, box, run, arg);
 }
 
 struct copy {

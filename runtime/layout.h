@@ -54,4 +54,9 @@ void rt_box_store(int rank, const int64_t *dims, const struct rt_box *box, size_
 void rt_box_runs(int rank, const int64_t *dims, const struct rt_box *box,
 	void (*run)(void *arg, int64_t global, int64_t local, int64_t n), void *arg);
 
+/* The same for the elements that two boxes of a global tensor have in common, each box row-major:
+ * the number of a run's first element in each of them. */
+void rt_box_shared_runs(int rank, const struct rt_box *from, const struct rt_box *to,
+	void (*run)(void *arg, int64_t from, int64_t to, int64_t n), void *arg);
+
 #endif

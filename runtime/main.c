@@ -8,6 +8,7 @@
  * one of those of status.h. */
 #include "runtime/bind.h"
 #include "runtime/data/params.h"
+#include "runtime/data/shards_save.h"
 #include "runtime/watch/same.h"
 #include "runtime/data/shrunk.h"
 #include "runtime/signals.h"
@@ -50,10 +51,14 @@ prepare_files(struct rt_rank *r)
 	if (dir && mkdir(dir, 0777) && errno != EEXIST)
 		rt_fail(r->status, RT_EXIT_RUN, "-trace: cannot make the folder '%s': %s", dir,
 			strerror(errno));
-	const char *written[] = {r->options->dump, r->options->save};
+	const char *written[] = {r->options->dump, r->options->keep_step};
+	const char *save = r->options->save;
 	for (int i = 0; i < 2 && !r->world->rank; i++)
 		if (written[i])
 			check_writable(written[i], r->status);
+	if (save && !r->world->rank)
+		rt_shards_named(save) ? rt_shards_folder(save, r->status)
+				      : check_writable(save, r->status);
 	return rt_agree(r->world, r->status);
 }
 
@@ -83,8 +88,8 @@ prepare_values(struct rt_rank *r, struct rt_data *d)
 			fprintf(stderr, "%s: note: no -data: inputs are random numbers\n",
 				r->prog->name);
 	}
-	if (r->options->load)
-		rt_params_load(r, r->options->load);
+	if (r->load)
+		rt_params_load(r, r->load);
 	else
 		rt_params_init(r);
 	return rt_agree(r->world, r->status);

@@ -1,5 +1,6 @@
 /* Lines of JSON about a run: metrics.h. */
 #include "runtime/metrics.h"
+#include "runtime/data/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -67,18 +68,13 @@ rt_metrics_value(struct rt_metrics *m, const char *name, double x)
 {
 	if (!m->out)
 		return;
-	fputs(m->nvalues++ ? ", \"" : "\"", m->out);
-	for (const char *c = name; *c; c++)
-		if (*c == '"' || *c == '\\')
-			fprintf(m->out, "\\%c", *c);
-		else if ((unsigned char)*c < ' ')
-			fprintf(m->out, "\\u%04x", (unsigned)*c);
-		else
-			fputc(*c, m->out);
+	if (m->nvalues++)
+		fputs(", ", m->out);
+	rt_json_put(m->out, name);
 	if (isfinite(x))
-		fprintf(m->out, "\": %.9g", x);
+		fprintf(m->out, ": %.9g", x);
 	else
-		fputs("\": null", m->out);
+		fputs(": null", m->out);
 }
 
 void

@@ -60,19 +60,23 @@ static const struct row rows[] = {
 		"safetensors file with tensors train.NAME and test.NAME"},
 	{"no-shuffle", FLAG, AT(no_shuffle), 0, 0, NULL,
 		"read the rows of train.NAME in their order instead of another order each epoch"},
-	{"save", TEXT, AT(save), 0, 0, "FILE",
-		"write parameters, states and step at the end, and "
-		"after SIGTERM or SIGINT, which end the run"},
+	{"save", TEXT, AT(save), 0, 0, "FILE|DIR/",
+		"write parameters, states and step at the end, and after SIGTERM or SIGINT, which end "
+		"the run; DIR/: a file for each rank"},
 	{"save-every", EVERY, AT(save_every), 1, MAX_STEPS, "N|TIME",
 		"also write FILE.step-N every N steps, or every 30s, 10min, 2h; SIGUSR1: now"},
 	{"keep", COUNT, AT(keep), 1, MAX_KEEP, "K",
 		"number of files of -save-every to keep, the newest (2)"},
-	{"load", TEXT, AT(load), 0, 0, "FILE",
-		"resume from a file of -save: its step, seed and position in the data"},
+	{"load", TEXT, AT(load), 0, 0, "FILE|DIR",
+		"resume from a file or folder of -save: its step, seed and position in the data"},
+	{"resume", FLAG, AT(resume), 0, 0, NULL,
+		"resume from the newest file of -save and -save-every; without one as without -resume"},
 	{"start-step", COUNT, AT(start_step), 0, MAX_STEPS, "N",
 		"number of steps before this run, for step numbers and the position in the data"},
 	{"stop-on-nan", FLAG, AT(stop_on_nan), 0, 0, NULL,
 		"end the run without further saves when a scalar output is NaN or infinite"},
+	{"keep-step", TEXT, AT(keep_step), 0, 0, "FILE",
+		"-stop-on-nan, and write that step to FILE: its inputs, and params and states before it"},
 	{"dump", TEXT, AT(dump), 0, 0, "FILE", "write the outputs of the last step"},
 	{"trace", TEXT, AT(trace), 0, 0, "DIR", "write DIR/rank-N.json, a Chrome trace per rank"},
 	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",
@@ -258,6 +262,9 @@ check_together(const struct rt_options *o, struct rt_status *st)
 	if ((o->save_every.steps || o->save_every.ns) && !o->save)
 		return rt_fail(st, RT_EXIT_USAGE,
 			"-save-every: expected -save FILE, which names the files, found none");
+	if (o->resume && !o->save)
+		return rt_fail(st, RT_EXIT_USAGE,
+			"-resume: expected -save FILE, whose newest file it loads, found none");
 	return true;
 }
 

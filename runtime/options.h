@@ -22,9 +22,10 @@ struct rt_options {
 	uint64_t seed;
 	bool seed_given;
 	bool no_shuffle; /* keep the order of the data set's rows */
-	const char *data, *save, *load, *dump, *trace, *metrics; /* NULL: not given */
+	const char *data, *save, *load, *dump, *trace, *metrics, *keep_step; /* NULL: not given */
 	struct rt_every save_every;
 	int64_t keep;
+	bool resume; /* from the newest file of `save`, if there is one */
 	bool stop_on_nan;
 	int64_t report_every; /* 0: a tenth of the steps */
 	bool no_eval;

@@ -213,6 +213,7 @@ rt_rank_close(struct rt_rank *r)
 	if (r->transport)
 		r->transport->ops->free(r->transport);
 	rt_trace_free(r->trace);
+	free(r->resumed);
 	if (r->ctx.arena)
 		r->device->free(r->ctx.device, r->ctx.arena);
 	if (r->ctx.host)

@@ -22,6 +22,8 @@ struct rt_rank {
 	struct rt_world *world;
 	struct rt_status *status; /* of this rank, until all ranks agree */
 	struct rt_position start; /* where this run starts */
+	const char *load;         /* the file or folder to start from; NULL: none */
+	char *resumed;            /* the memory of `load` if -resume has found it */
 	int64_t steps;            /* the number of its steps */
 	int print_error;          /* errno of the first line that did not reach stdout */
 	struct rt_transport *transport;

@@ -1,6 +1,23 @@
 /* Where a run starts: see start.h. */
 #include "runtime/start.h"
+#include "runtime/data/checkpoint.h"
+#include "runtime/data/shards.h"
 #include <inttypes.h>
+
+/* The file to start from: that of -resume, or of -load. */
+static bool
+find_file(struct rt_rank *r)
+{
+	const struct rt_options *o = r->options;
+	if (o->resume && !rt_checkpoint_newest(r, &r->resumed))
+		return false;
+	r->load = r->resumed ? r->resumed : o->load;
+	if (o->resume && !r->world->rank)
+		fprintf(stderr, "%s: note: -resume: %s%s\n", r->prog->name,
+			r->resumed ? "continues from " : "there is nothing to continue from in ",
+			r->resumed ? r->resumed : o->save);
+	return true;
+}
 
 /* The position in a file, unless options override it. */
 static bool
@@ -9,8 +26,10 @@ read_start(struct rt_rank *r)
 	const struct rt_options *o = r->options;
 	struct rt_st_file file;
 	r->start = (struct rt_position){.seed = o->seed};
-	if (o->load) {
-		if (!rt_st_open(&file, o->load, r->status))
+	if (!find_file(r))
+		return false;
+	if (r->load) {
+		if (!rt_st_open_any(&file, r->load, r->status))
 			return false;
 		const bool ok = rt_position_read(&r->start, &file, r->status);
 		rt_st_close(&file);
@@ -61,7 +80,7 @@ rt_start_data(struct rt_rank *r, const struct rt_data *d)
 		fprintf(stderr,
 			"%s: note: %s has %" PRIu64 " rows, but the run that wrote %s had %" PRIu64
 			": the order of the rows differs\n",
-			r->prog->name, r->options->data, now, r->options->load, was);
+			r->prog->name, r->options->data, now, r->load, was);
 	if (r->steps) /* else no file was opened */
 		r->start.rows = now;
 }

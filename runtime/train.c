@@ -183,6 +183,7 @@ run_steps(struct rt_rank *r, const struct rt_data *d, struct times *t, struct rt
 	const int64_t every = r->options->report_every ? r->options->report_every : tenth;
 	const int64_t end = r->start.step + r->steps, evaluates = r->options->eval_every;
 	for (int64_t step = r->start.step; step < end; step++) {
+		rt_control_before(c, r);
 		timed_step(r, d, t, step);
 		if ((step + 1) % every == 0 || step + 1 == end)
 			report(r, step);
@@ -212,33 +213,6 @@ rt_train(struct rt_rank *r, const struct rt_data *d)
 	rt_control_close(&control);
 	free(t.durations);
 	return ok;
-}
-
-/* The data that evaluation must not change, on this rank: copied out of the arena and back. */
-static void
-copy_kept(struct rt_rank *r, char *memory, bool out)
-{
-	const struct rt_program *p = r->prog;
-	for (int i = 0; i < p->ntensors; i++) {
-		const struct rt_tensor *t = &p->tensors[i];
-		if (!rt_is_kept(t))
-			continue;
-		if (out)
-			rt_rank_keep(r, t, memory);
-		else
-			rt_rank_restore(r, t, memory);
-		memory += rt_slice_bytes(p, t);
-	}
-}
-
-static size_t
-kept_bytes(const struct rt_program *p)
-{
-	size_t bytes = 1;
-	for (int i = 0; i < p->ntensors; i++)
-		if (rt_is_kept(&p->tensors[i]))
-			bytes += rt_slice_bytes(p, &p->tensors[i]);
-	return bytes;
 }
 
 /* Sets states that have another value during evaluation. */
@@ -272,7 +246,7 @@ run_tests(struct rt_rank *r, const struct rt_data *d, char *kept, double *sums)
 			if (rt_is_scalar_output(p, &p->tensors[i]))
 				sums[i] += scalar(r, &p->tensors[i]) * (double)p->batch;
 		/* The step has overwritten them. */
-		copy_kept(r, kept, false);
+		rt_kept_copy(r, kept, false);
 	}
 }
 
@@ -282,7 +256,7 @@ rt_evaluate(struct rt_rank *r, const struct rt_data *d, int64_t step)
 	const struct rt_program *p = r->prog;
 	if (!d->rows[RT_TEST] || !p->batch)
 		return true;
-	const size_t bytes = kept_bytes(p);
+	const size_t bytes = rt_kept_bytes(p);
 	rt_activity_stage(r->world->activity, RT_STAGE_EVALUATE);
 	char *kept = malloc(bytes);
 	double *sums = calloc((size_t)p->ntensors + 1, sizeof *sums);
@@ -290,7 +264,7 @@ rt_evaluate(struct rt_rank *r, const struct rt_data *d, int64_t step)
 		rt_fail_memory(r->status, bytes, "the parameters during the evaluation");
 	const bool ok = rt_agree(r->world, r->status);
 	if (ok) {
-		copy_kept(r, kept, true);
+		rt_kept_copy(r, kept, true);
 		run_tests(r, d, kept, sums);
 	}
 	rt_metrics_test(&r->metrics, step);

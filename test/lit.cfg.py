@@ -84,6 +84,14 @@ def can_have_networks():
     return subprocess.run(["unshare", "-n", "true"], capture_output=True).returncode == 0
 
 
+TORCH_PYTHON = os.environ.get("TORCH_PYTHON", config.python)  # an interpreter that has PyTorch, if another one than that of the tests
+
+
+def has_modules(python, *names):
+    found = f"import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, {names!r})))"
+    return subprocess.run([python, "-c", found], capture_output=True).returncode == 0
+
+
 def can_mount():
     """May we mount folders that only one command sees?"""
     if os.geteuid() != 0 or not shutil.which("unshare"):
@@ -104,8 +112,11 @@ features = {
     "gcc": config.compiler == "GNU",
     "clang": config.compiler == "Clang",
     "gpl": os.path.exists(GPL),
+    "dpkg": shutil.which("dpkg-deb") is not None and shutil.which("dpkg-shlibdeps") is not None,
     "chromium": shutil.which("chromium") is not None,
     "long": "DOPT_TEST_LONG" in os.environ,
+    "torch": has_modules(TORCH_PYTHON, "torch"),
+    "torch_zoo": has_modules(TORCH_PYTHON, "torch", "torchvision", "transformers"),
     "mlir": shutil.which("mlir-opt-19") is not None,
     # Other versions break lines in other places.
     "clang_format_14": shutil.which("clang-format-14") is not None,
@@ -130,6 +141,7 @@ config.substitutions += [
     ("%models", os.path.join(config.test_source_root, "models")),
     ("%source", config.source_dir),
     ("%python", config.python),
+    ("%torch_python", TORCH_PYTHON),
     ("%unit", os.path.join(config.test_exec_root, "unit")),
     ("%libdir", config.lib_dir),
     ("%rtlibs", "-L%s -ldopt_rt %s" % (config.lib_dir, config.rt_libs)),

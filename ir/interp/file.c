@@ -3,7 +3,8 @@
 #include "ir/base/alloc.h"
 #include "ir/interp/internal.h"
 #include "runtime/data/batch.h"
-#include "runtime/data/safetensors.h"
+#include "runtime/data/position.h"
+#include "runtime/data/shards.h"
 #include "runtime/data/value.h"
 
 #include <inttypes.h>
@@ -198,17 +199,39 @@ load_all(struct interp *it, const struct rt_st_file *f)
 	return true;
 }
 
+/* The inputs of a step that a program kept. */
+static bool
+load_inputs(struct interp *it, const struct rt_st_file *f)
+{
+	IR_FOR_OPS (op, &it->main->body) {
+		const struct ir_type *type = op->nresults ? op->result[0].type : NULL;
+		char *name = op->code == OP_input ? TEXT(it, RT_STEP_INPUT "%s", op->symbol) : NULL;
+		const struct rt_st_tensor *source = name ? rt_st_find(f, name) : NULL;
+		talloc_free(name);
+		if (!source)
+			continue;
+		struct tensor *t =
+			tensor_create(it, (enum ir_dtype)type->dtype, type->rank, type->dim);
+		const bool ok =
+			load_tensor(it, f, source, op, t) && interp_set_input(it, op->symbol, t);
+		talloc_free(t);
+		if (!ok)
+			return false;
+		it->repeats = true;
+	}
+	return true;
+}
+
 bool
 interp_load(struct interp *it)
 {
 	struct rt_status st = {0};
 	struct rt_st_file f;
 
-	if (!rt_st_open(&f, it->o.load, &st)) {
+	bool ok = rt_st_open_any(&f, it->o.load, &st) && rt_st_make_whole(&f, &st);
+	if (!ok)
 		diag_error(it->m->ctx->diag, LOC_NONE, "%s", st.text);
-		return false;
-	}
-	const bool ok = load_all(it, &f);
+	ok = ok && load_all(it, &f) && load_inputs(it, &f);
 	rt_st_close(&f);
 	return ok;
 }

@@ -61,6 +61,8 @@ struct interp {
 	uint64_t noise; /* not 0: seed for moving each rounded result by a unit in the last place */
 	int64_t step;
 	int64_t done; /* steps that have ended, counted from step 0 */
+	bool repeats; /* a step that a program kept because of a number that is not finite */
+	bool found_infinite, found_nan; /* where such numbers come from has been reported */
 };
 
 /* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees values without
@@ -69,6 +71,10 @@ void interp_begin(struct interp *it, int64_t step);
 bool interp_op(struct interp *it, struct ir_op *op);
 void interp_op_done(struct interp *it, struct ir_op *op);
 void interp_end(struct interp *it);
+
+/* finite.c: reports the first op whose result is infinite, and the first whose result has a NaN,
+ * where its operands are and have not. */
+void interp_look(struct interp *it, const struct ir_op *op);
 
 /* The tensors of a value at all places; never NULL for one that has been computed and not freed. */
 static inline struct tensor **

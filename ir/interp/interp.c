@@ -398,7 +398,11 @@ run_op(struct interp *it, struct ir_op *op)
 bool
 interp_op(struct interp *it, struct ir_op *op)
 {
-	return all_readable(it, op) && run_op(it, op);
+	if (!all_readable(it, op) || !run_op(it, op))
+		return false;
+	if (it->repeats)
+		interp_look(it, op);
+	return true;
 }
 
 void

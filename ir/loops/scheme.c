@@ -6,6 +6,7 @@
  */
 #include "ir/base/vec.h"
 #include "ir/loops/build.h"
+#include "ir/loops/stream.h"
 #include "ir/ops/special.h"
 
 #include <string.h>
@@ -452,7 +453,7 @@ fill_own(struct scheme *s)
 /* The scheme of a kernel that is not an op with its own functions; NULL: a form cannot be made.
  * `kept`: tensors that their readers recompute, by number without recomputation; NULL: none. */
 static struct scheme *
-build(const struct scheme *kernel, const void *owner, bool slabs, const bool *kept)
+build(const struct scheme *kernel, const void *owner, bool slabs, bool streams, const bool *kept)
 {
 	struct scheme *s = NEW(owner, struct scheme);
 
@@ -470,6 +471,8 @@ build(const struct scheme *kernel, const void *owner, bool slabs, const bool *ke
 		NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes)};
 	bool *used = ZERO_ARRAY(s, bool, (size_t)s->nops + 1);
 	find_used(s, used);
+	if (streams && scheme_make_stream(s, used))
+		return s;
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
 		const bool held = t->constant && t->result < 0;
@@ -487,9 +490,10 @@ build(const struct scheme *kernel, const void *owner, bool slabs, const bool *ke
 
 static struct scheme *
 create(const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel,
-	bool slabs, bool threads)
+	bool slabs, struct scheme_device device)
 {
-	const struct scheme of = {.module = m, .arena = a, .kernel = kernel, .threads = threads};
+	const struct scheme of = {
+		.module = m, .arena = a, .kernel = kernel, .threads = device.threads};
 
 	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, TRAIT_OWN) &&
 		!form_exists((enum op_code)kernel->code))
@@ -500,11 +504,12 @@ create(const void *owner, const struct ir_module *m, struct arena *a, const stru
 		fill_own(s);
 		return s;
 	}
-	struct scheme *s = build(&of, owner, slabs, NULL);
+	struct scheme *s = build(&of, owner, slabs, device.streams, NULL);
 	bool *kept = s ? ZERO_ARRAY(s, bool, (size_t)s->ntensors + 1) : NULL;
-	if (!s || !scheme_find_kept(s, kept))
+	if (!s || (s->nsegments && s->segment[0].kind == SCHEME_STREAM) ||
+		!scheme_find_kept(s, kept))
 		return s;
-	struct scheme *again = build(&of, owner, slabs, kept);
+	struct scheme *again = build(&of, owner, slabs, false, kept);
 	const bool less = again->scratch_bytes < s->scratch_bytes;
 	talloc_free(less ? s : again);
 	return less ? again : s;
@@ -514,21 +519,21 @@ struct scheme *
 scheme_create(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
-	return create(owner, m, a, kernel, false, false);
+	return create(owner, m, a, kernel, false, (struct scheme_device){0});
 }
 
 struct scheme *
-scheme_of_device(
-	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
+scheme_of_device(const void *owner, const struct ir_module *m, struct arena *a,
+	const struct ir_op *kernel, struct scheme_device device)
 {
-	return create(owner, m, a, kernel, false, true);
+	return create(owner, m, a, kernel, false, device);
 }
 
 struct scheme *
 scheme_of_host(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel)
 {
-	return create(owner, m, a, kernel, true, false);
+	return create(owner, m, a, kernel, true, (struct scheme_device){0});
 }
 
 static bool

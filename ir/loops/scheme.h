@@ -106,7 +106,8 @@ enum scheme_kind {
 	SCHEME_LOOPS,
 	SCHEME_GEMM,
 	SCHEME_VIEW,
-	SCHEME_OWN, /* the whole kernel is one op with its own functions: lower/own.h */
+	SCHEME_OWN,    /* the whole kernel is one op with its own functions: lower/own.h */
+	SCHEME_STREAM, /* the whole kernel is products of tiles, for devices: stream.h */
 };
 
 /* A loop around the matrix products of one op: strides in elements. */
@@ -144,6 +145,7 @@ struct scheme_segment {
 	bool library;            /* SCHEME_LOOPS: one op, which is also the convolution `conv` */
 	struct rt_conv_shape conv;
 	int64_t library_at; /* byte offset in scratch of the memory that a library call is given */
+	struct scheme_stream *stream; /* SCHEME_STREAM */
 	int64_t block; /* SCHEME_LOOPS after a GEMM segment: rows of its product at once; 0: all */
 };
 
@@ -176,9 +178,15 @@ struct scheme {
 struct scheme *scheme_create(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
 
-/* The same for a device with threads: sums in 16 bits may have loops of results inside. */
-struct scheme *scheme_of_device(
-	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
+/* What a device does in other ways than one thread would. */
+struct scheme_device {
+	bool threads; /* sums in 16 bits may have loops of results inside */
+	bool streams; /* kernels of several products go over tiles, where that is possible */
+};
+
+/* The same for a device. */
+struct scheme *scheme_of_device(const void *owner, const struct ir_module *m, struct arena *a,
+	const struct ir_op *kernel, struct scheme_device device);
 
 /* The same for a host, where kernels of several products loop over slabs: slab.c. */
 struct scheme *scheme_of_host(

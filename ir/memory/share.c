@@ -228,8 +228,8 @@ updates_param(const struct storage_build *b, const struct ir_value *v)
 static const bool *
 find_in_place(struct storage_build *b, const struct ir_op *op)
 {
-	struct scheme *s = b->target->threads ? scheme_of_device(NULL, b->s->module, b->arena, op)
-					      : scheme_create(NULL, b->s->module, b->arena, op);
+	struct scheme *s = scheme_of_device(NULL, b->s->module, b->arena, op,
+		(struct scheme_device){b->target->threads, b->target->online});
 	bool *in_place = ZERO_ARRAY(b->known, bool, (size_t)op->noperands * op->nresults + 1);
 
 	for (int j = 0; j < op->noperands && s; j++)

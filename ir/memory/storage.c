@@ -457,13 +457,15 @@ place_both(struct storage *s, uint64_t enough, placer *how)
 void
 storage_find_offsets(struct storage *s, uint64_t enough)
 {
-	if (!found(s, enough) && s->sought > enough)
+	if (!found(s, enough) && s->sought > enough && !s->target->rough)
 		place_both(s, enough, storage_place);
 }
 
 bool
 storage_fits_swept(struct storage *s, uint64_t enough)
 {
+	if (s->target->rough)
+		return s->arena_bytes <= enough && s->host_bytes <= enough;
 	if (s->sought == UINT64_MAX)
 		place_both(s, enough, storage_place_swept);
 	if (found(s, enough))

@@ -99,10 +99,13 @@ struct storage_target {
 	uint64_t outside_arena, for_collectives;
 	bool bands;        /* its matrix products skip masked elements: ir/loops/band/ */
 	bool stage_inside; /* the arena is host memory, and contains the stage */
-	/* Kernel forms, each of which can be switched off. threads: kernels are those of
-	* scheme_of_device; parts: sums of products are batches of parts; addresses: products
-	* over two loops are one library call. */
-	bool threads, parts, addresses;
+	/* Kernel forms, each of which can be switched off. threads, online: those of struct
+	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
+	 * loops are one library call. */
+	bool threads, online, parts, addresses;
+	/* For estimates: arenas are as large as the live bytes, buffers have no offsets, and
+	 * searches do what they do on large steps, also on small ones. */
+	bool rough;
 };
 
 /* A host with the kernels of ir/loops/scheme.h. */

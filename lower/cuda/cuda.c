@@ -40,6 +40,7 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.scratch = cuda_kernel_scratch,
 	.workspace = {0, CUDA_WORKSPACE_MOST},
 	.threads = true,
+	.online = true,
 	.parts = true,
 	.addresses = true,
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
@@ -287,7 +288,7 @@ cuda_write_head(FILE *kernels, const struct ir_module *m)
 		"/* Kernels of module @%s. a: operands, r: results, s: "
 		"values that depend on the rank. */\n"
 		"#include \"runtime/cuda/device.h\"\n#include \"runtime/cuda/order.h\"\n#include "
-		"\"runtime/cuda/scatter.h\"\n#include \"runtime/cuda/support.h\"\n",
+		"\"runtime/cuda/scatter.h\"\n#include \"runtime/cuda/support.h\"\n#include \"runtime/cuda/tile.h\"\n",
 		m->name ? m->name : "main");
 }
 

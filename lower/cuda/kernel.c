@@ -225,6 +225,8 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 		}
 		if (t.g->kind == SCHEME_OWN)
 			own_cuda(&t);
+		else if (t.g->kind == SCHEME_STREAM)
+			cuda_stream(&t);
 		else if (!cuda_conv(&t))
 			write_loops(&t);
 		i++;
@@ -242,8 +244,8 @@ struct scheme *
 cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a,
 	const struct ir_op *op)
 {
-	return src->target->threads ? scheme_of_device(src, m, a, op)
-				    : scheme_create(src, m, a, op);
+	return scheme_of_device(
+		src, m, a, op, (struct scheme_device){src->target->threads, src->target->online});
 }
 
 /* By writing the kernels to a discarded stream: the scratch of a kernel is decided while it is

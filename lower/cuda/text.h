@@ -15,6 +15,7 @@
  *     scatter.c   positions given by data: sorted by position, summed in equal chunks
  *     scan.c      prefix sums: a block, a warp or a thread per row
  *     order.c     sort and topk
+ *     stream.c    several products: a block per tile of the results, other tiles streamed past it
  *     conv.c      convolutions for the library
  *     gemm.c      products for the library, with bias and relu as its epilogue
  *
@@ -198,6 +199,7 @@ void cuda_rows(struct cuda_text *t);
 void cuda_scatter(struct cuda_text *t);
 void cuda_scan(struct cuda_text *t);
 void cuda_order(struct cuda_text *t);
+void cuda_stream(struct cuda_text *t);
 /* Writes the product of segment `i`; returns the number of segments done: 2 if the next one is its
  * epilogue. */
 int cuda_gemm(struct cuda_text *t, int i);

@@ -41,6 +41,7 @@ set(DOPT_PROGRAM_HEADERS
 	runtime/cuda/device.h
 	runtime/cuda/measure.h
 	runtime/cuda/order.h
+	runtime/cuda/tile.h
 	runtime/cuda/rt_cuda.h
 	runtime/cuda/scatter.h
 	runtime/cuda/support.h

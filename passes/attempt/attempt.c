@@ -18,12 +18,14 @@ static const double worth = 4, seconds_of_copy = 5e-7;
 enum { MOST_OPS = 1 << 20 };
 
 struct kept {
-	const char *key; /* the passes that made it, owned by the module */
+	const char *key;  /* the passes that made it, owned by the module */
+	const char *rest; /* those that follow, if one of the passes depends on them; or NULL */
+	bool budgeted;    /* a pass has asked for the budget: */
+	uint64_t budget;
 	struct ir_module *m;
 	uint64_t ops;
 	uint64_t used;   /* number of the last attempt that used it */
 	uint64_t effort; /* as attempt_result.effort, so far */
-	bool whole;      /* the key also contains the passes that follow */
 };
 
 struct attempts {
@@ -134,40 +136,45 @@ attempts_create(const void *owner, const struct pass_manager *manager, const str
 	return a;
 }
 
-/* The passes before entry `end`; if one of them depends on those that follow, with these. */
+/* The entries from `first` to before `end`. */
 static char *
-key_of(const void *owner, const struct pass_pipeline *p, int end, bool whole)
+passes_text(const void *owner, const struct pass_pipeline *p, int first, int end)
 {
-	char *key = text_copy(owner, "");
+	char *text = text_copy(owner, "");
 
-	for (int i = 0; i < end; i++)
-		key = text_append(key, "%s,", p->entry[i].text);
-	for (int i = end; i < p->n && whole; i++)
-		key = text_append(key, i > end ? ",%s" : "|%s", p->entry[i].text);
-	return key;
+	for (int i = first; i < end; i++)
+		text = text_append(text, "%s,", p->entry[i].text);
+	return text;
 }
 
+/* The step that was kept after the entries before `end`, and holds for those that follow. */
 static struct kept *
-find_kept(struct attempts *a, const char *key)
+find_kept(struct attempts *a, const struct pass_pipeline *p, int end)
 {
-	for (int64_t i = 0; i < a->kept.n; i++)
-		if (!strcmp(a->kept.at[i].key, key))
-			return &a->kept.at[i];
-	return NULL;
+	void *scratch = alloc_scratch(NULL);
+	const char *key = passes_text(scratch, p, 0, end),
+		   *rest = passes_text(scratch, p, end, p->n);
+	struct kept *found = NULL;
+
+	for (int64_t i = 0; i < a->kept.n && !found; i++) {
+		struct kept *k = &a->kept.at[i];
+		if (!strcmp(k->key, key) && (!k->rest || !strcmp(k->rest, rest)) &&
+			(!k->budgeted || k->budget == a->manager->budget))
+			found = k;
+	}
+	talloc_free(scratch);
+	return found;
 }
 
 /* The longest kept prefix; *first: the entry after it. */
 static struct kept *
 longest_kept(struct attempts *a, const struct pass_pipeline *p, int *first)
 {
-	for (*first = p->n; *first > 0; --*first)
-		for (int whole = 0; whole < 2; whole++) {
-			char *key = key_of(p, p, *first, whole);
-			struct kept *k = find_kept(a, key);
-			talloc_free(key);
-			if (k)
-				return k;
-		}
+	for (*first = p->n; *first > 0; --*first) {
+		struct kept *k = find_kept(a, p, *first);
+		if (k)
+			return k;
+	}
 	return NULL;
 }
 
@@ -184,17 +191,26 @@ drop_oldest(struct attempts *a)
 	a->kept.at[oldest] = VEC_POP(&a->kept);
 }
 
+/* Of what the step depends on beside the passes before it. */
+struct depends {
+	bool rest, budget;
+};
+
 static void
-keep(struct attempts *a, const struct pass_pipeline *p, int end, bool whole, uint64_t effort,
+keep(struct attempts *a, const struct pass_pipeline *p, int end, struct depends on, uint64_t effort,
 	const struct ir_module *m)
 {
-	struct ir_module *copy = ir_module_clone(a, m);
-	struct kept k = {key_of(copy, p, end, whole), copy, count_ops(m), a->tries, effort, whole};
-
-	if (find_kept(a, k.key)) {
-		talloc_free(copy);
+	if (find_kept(a, p, end))
 		return;
-	}
+	struct ir_module *copy = ir_module_clone(a, m);
+	const struct kept k = {.key = passes_text(copy, p, 0, end),
+		.rest = on.rest ? passes_text(copy, p, end, p->n) : NULL,
+		.budgeted = on.budget,
+		.budget = a->manager->budget,
+		.m = copy,
+		.ops = count_ops(m),
+		.used = a->tries,
+		.effort = effort};
 	while (a->kept.n && a->ops + k.ops > MOST_OPS)
 		drop_oldest(a);
 	a->ops += k.ops;
@@ -205,18 +221,18 @@ keep(struct attempts *a, const struct pass_pipeline *p, int end, bool whole, uin
 static struct ir_module *
 run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_result *r)
 {
-	bool looked_ahead = false;
 	int first;
 	struct kept *k = longest_kept(a, p, &first);
 	struct ir_module *m = ir_module_clone(NULL, k ? k->m : a->base);
-	bool whole = k && k->whole;
+	struct depends on = {k && k->rest, k && k->budgeted};
 	double since = 0;
 
 	if (k) {
 		k->used = a->tries;
 		r->effort = k->effort;
 	}
-	a->manager->looked_ahead = &looked_ahead;
+	a->manager->looked_ahead = &on.rest;
+	a->manager->asked_budget = &on.budget;
 	for (int i = first; i < p->n; i++) {
 		const double start = clock_seconds();
 		const uint64_t ops = count_ops(m);
@@ -226,19 +242,25 @@ run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_resul
 			m = NULL;
 			break;
 		}
-		whole = whole || looked_ahead;
 		since += clock_seconds() - start;
 		if (i + 1 < p->n && since > worth * seconds_of_copy * (double)ops) {
-			keep(a, p, i + 1, whole, r->effort, m);
+			keep(a, p, i + 1, on, r->effort, m);
 			since = 0;
 		}
 	}
-	a->manager->looked_ahead = NULL;
+	a->manager->looked_ahead = a->manager->asked_budget = NULL;
 	return m;
 }
 
 void
-attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
+attempts_limit(struct attempts *a, uint64_t budget)
+{
+	a->manager->budget = budget;
+}
+
+/* The step of the pipeline; NULL: it is refused. */
+static struct ir_module *
+make(struct attempts *a, const char *passes, struct attempt_result *r)
 {
 	struct diag *d = a->manager->ctx->diag;
 	const bool muted = diag_mute(d, true);
@@ -249,11 +271,30 @@ attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
 	a->tries++;
 	if (read_passes(p, a->manager, a->base, passes))
 		m = run_kept(a, p, r);
+	talloc_free(p);
+	diag_mute(d, muted);
+	return m;
+}
+
+void
+attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
+{
+	struct diag *d = a->manager->ctx->diag;
+	const bool muted = diag_mute(d, true);
+	struct ir_module *m = make(a, passes, r);
+
 	if (m && ir_func_find(m, "main"))
 		measure_time(a->manager->cost, m, r);
 	if (isfinite(r->seconds))
 		measure_memory(a->manager->cost, m, r);
 	talloc_free(m);
-	talloc_free(p);
 	diag_mute(d, muted);
+}
+
+struct ir_module *
+attempts_step(struct attempts *a, const void *owner, const char *passes)
+{
+	struct attempt_result r;
+
+	return talloc_steal(owner, make(a, passes, &r));
 }

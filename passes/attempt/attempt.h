@@ -37,6 +37,12 @@ struct attempts;
 struct attempts *attempts_create(
 	const void *owner, const struct pass_manager *manager, const struct ir_module *m);
 
+/* Replaces the manager's limit on the memory of a device by another one; 0: any. */
+void attempts_limit(struct attempts *a, uint64_t budget);
+
 void attempts_run(struct attempts *a, const char *passes, struct attempt_result *r);
+
+/* The step that the pipeline makes, owned by `owner`; NULL: a pass refuses it. */
+struct ir_module *attempts_step(struct attempts *a, const void *owner, const char *passes);
 
 #endif

@@ -41,6 +41,28 @@ check_provided(const struct pass_entry *e, struct pass_manager *manager, const s
 	return true;
 }
 
+/*
+ * Has the module none of the facts that the pass conflicts with? pass_pipeline_check() knows what
+ * passes declare; some, like `plan`, declare less than they may leave.
+ */
+static bool
+check_input(const struct pass_entry *e, struct pass_manager *manager, const struct ir_module *m)
+{
+	const char *at = pass_entry_undoes(e) ? NULL : e->pass->conflicts, *word;
+	size_t length;
+	const unsigned shown = at ? pass_facts_shown(m) : 0;
+	bool ok = true;
+
+	while (pass_fact_next(&at, &word, &length)) {
+		const struct pass_fact *fact = pass_fact_find(word, length);
+		if (!fact || !pass_fact_holds(fact, shown))
+			continue;
+		pass_entry_conflicts(e, manager->ctx->diag, word, length);
+		ok = false;
+	}
+	return ok;
+}
+
 bool
 pass_bug(struct pass_run *run, const struct ir_op *op, const char *what)
 {
@@ -73,7 +95,7 @@ run_pass(struct pass_run *run, const struct pass_entry *e, struct ir_module *m)
 	struct diag *d = run->ctx->diag;
 	unsigned errors = diag_errors(d);
 
-	if (!pass_values_resolve(run->pass, run->value, m))
+	if (!check_input(e, run->manager, m) || !pass_values_resolve(run->pass, run->value, m))
 		return PASS_FAILED;
 	if (run->pass->run(run, m)) {
 		ir_module_renumber_if_sparse(m);
@@ -206,6 +228,8 @@ pass_explain(const struct pass_run *run)
 uint64_t
 pass_budget(const struct pass_run *run)
 {
+	if (run->manager->asked_budget)
+		*run->manager->asked_budget = true;
 	return run->manager->budget;
 }
 

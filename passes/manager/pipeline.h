@@ -63,6 +63,7 @@ struct pass_manager {
 	const char *explain;  /* values and params of -explain; NULL: none */
 	bool *explained;      /* set if a pass asks for it; NULL: not wanted */
 	bool *looked_ahead;   /* set if a pass asks which passes follow; NULL: not wanted */
+	bool *asked_budget;   /* set if a pass asks for the budget; NULL: not wanted */
 	FILE *progress;       /* where a search reports its progress; NULL: nowhere */
 	bool verify_each;     /* verify after every pass */
 	bool keep_remarks;    /* collect remarks in `remark` */

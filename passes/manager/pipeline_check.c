@@ -212,6 +212,13 @@ conflict_advice(const void *owner, const struct pass *p, const struct pass *earl
 	return TEXT(owner, "run '%s' before '%s'", p->name, earlier->name);
 }
 
+void
+pass_entry_conflicts(const struct pass_entry *e, struct diag *diag, const char *fact, size_t length)
+{
+	diag_error(diag, e->loc, "pass '%s' conflicts with '%.*s', which the module has",
+		e->pass->name, (int)length, fact);
+}
+
 static bool
 check_conflicts(struct checker *c, int i)
 {
@@ -227,9 +234,7 @@ check_conflicts(struct checker *c, int i)
 		int since = c->held->held[k].since;
 		ok = false;
 		if (since < 0) {
-			diag_error(c->manager->ctx->diag, e->loc,
-				"pass '%s' conflicts with '%.*s', which the module has",
-				e->pass->name, (int)length, word);
+			pass_entry_conflicts(e, c->manager->ctx->diag, word, length);
 			continue;
 		}
 		const struct pass *earlier = c->p->entry[since].pass;

@@ -11,6 +11,10 @@ struct pass_entry pass_entry_default(
 /* Is it run to undo what its pass provides? */
 bool pass_entry_undoes(const struct pass_entry *e);
 
+/* Reports that the pass conflicts with a fact that the module has. */
+void pass_entry_conflicts(
+	const struct pass_entry *e, struct diag *diag, const char *fact, size_t length);
+
 /* Inserts a copy of *e at position `at`. */
 void pass_pipeline_insert(struct pass_pipeline *p, int at, const struct pass_entry *e);
 

@@ -396,7 +396,7 @@ find_plan(struct parallel_search *f, const struct space *space)
 	if (!is_replayed(f))
 		return true;
 	parallel_replay(f, space->meshes);
-	if (f->engine != PARALLEL_DOPT || f->plan[f->policy].s->problem.nnodes > fewer_ops)
+	if (f->engine != PARALLEL_DOPT || parallel_is_large(f, fewer_ops))
 		return true;
 	for (int i = f->indices + 1; i <= PARALLEL_OUTPUTS; i++) {
 		struct parallel_search fewer = start_search(f->run, f->m, f->model);

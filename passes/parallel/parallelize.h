@@ -255,6 +255,9 @@ struct split_solution parallel_published(struct parallel_search *f, const struct
  * the module's axes. */
 void parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes);
 
+/* Is the step of the cheapest plan larger, or treated as such: storage_target.rough? */
+bool parallel_is_large(const struct parallel_search *f, double nodes);
+
 /* Is replayed plan a better than b: less over the budget, or equally much over it and faster? */
 bool parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b);
 

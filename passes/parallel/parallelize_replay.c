@@ -16,6 +16,7 @@
  * device, T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h).
  */
 #include "ir/base/alloc.h"
+#include "ir/memory/storage.h"
 #include "ir/base/mix.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/memory.h"
@@ -326,6 +327,14 @@ parallel_module_bound(struct pass_run *run, const struct cost_model *model, stru
 		parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
 }
 
+bool
+parallel_is_large(const struct parallel_search *f, double nodes)
+{
+	const struct storage_target *target = cost_model_storage(f->model);
+
+	return (target && target->rough) || f->plan[f->policy].s->problem.nnodes > nodes;
+}
+
 /* Candidates for the k-th mesh, from 0: with other weights, and from Unity's search. */
 static void
 add_others(
@@ -336,7 +345,7 @@ add_others(
 	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
 		if (k == 0 || ops <= weights_ops)
 			add_weighted(f, all, *plan, &weights[i]);
-	if (ops <= unity_ops)
+	if (ops <= unity_ops && !parallel_is_large(f, unity_ops))
 		add_unity(f, all, *plan);
 }
 

@@ -51,6 +51,7 @@ add_base(struct planner *p, const struct axis *axis, int n)
 			b->axis[b->n++] = name;
 	}
 	b->attempts = attempts_create(p->run->scratch, p->run->manager, b->m);
+	plan_add_depths(p, b);
 }
 
 /* Devices of a node: those of the first, if all nodes are equal and n is a multiple; else 1. */

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Maximum number of candidates that are expanded in addition to those that become the best. */
-enum { WIDTH = 3 };
+enum { WIDTH = 2 };
 
 /* Limit on the ops processed by all passes of all attempts: some seconds of one core. */
 static const uint64_t most_effort = 4000000;
@@ -24,6 +24,7 @@ static const struct move {
 	enum plan_decision needs;
 	const char *entry;
 } moves[] = {
+	{PLAN_FUSION, "opfuse{online=true}"},
 	{PLAN_MEMORY, "-recompute"},
 	{PLAN_MEMORY, "recompute"},
 	{PLAN_MEMORY, "recompute{policy=budget}"},
@@ -39,7 +40,6 @@ static const struct move {
 	{PLAN_SHARDS, "-prefetch"},
 	{PLAN_SHARDS, "unshard"},
 	{PLAN_SHARDS, "-unshard"},
-	{PLAN_FUSION, "opfuse{online=true}"},
 	{PLAN_FUSION, "opfuse{policy=xla}"},
 	{PLAN_FUSION, "tensorfuse"},
 	{PLAN_FUSION, "-tensorfuse"},
@@ -152,17 +152,35 @@ try_microbatches(struct planner *p, struct plan_candidate c)
 	}
 }
 
-static void
+/* A candidate that is faster by this share is expanded at once: most moves help it, too. */
+static const double leap = 0.02;
+
+/* Has a candidate been found that makes further moves of this one a waste of time? */
+static bool
+is_passed(const struct planner *p, const struct plan_candidate *c)
+{
+	const struct plan_candidate *last = &VEC_LAST(&p->candidate);
+
+	return plan_fits(p, last) && p->objective == PLAN_TIME &&
+	       (!plan_fits(p, c) || last->r.seconds < (1 - leap) * c->r.seconds);
+}
+
+/* False: a move has led to a much faster one, and the others were not tried. */
+static bool
 expand(struct planner *p, struct plan_candidate c)
 {
 	if (!plan_fits(p, &c))
 		try_microbatches(p, c);
-	for (int i = 0; i < NMOVES; i++)
+	for (int i = 0; i < NMOVES; i++) {
 		if (plan_decides(p, moves[i].needs))
 			try_entry(p, c, moves[i].entry);
+		if (is_passed(p, &c))
+			return false;
+	}
 	try_orders(p, c);
 	if (plan_fits(p, &c))
 		try_microbatches(p, c);
+	return true;
 }
 
 /* The best candidate that was not expanded, among the WIDTH best; -1: none. */
@@ -189,6 +207,6 @@ plan_improve(struct planner *p)
 {
 	for (int64_t i; !is_over(p) && (i = next(p)) >= 0;) {
 		p->candidate.at[i].expanded = true;
-		expand(p, p->candidate.at[i]);
+		p->candidate.at[i].expanded = expand(p, p->candidate.at[i]);
 	}
 }

@@ -75,7 +75,8 @@ remark_candidate(const struct planner *p, const struct plan_candidate *c)
 		return;
 	if (plan_ran(c))
 		pass_remark(p->run, NULL, plan_fits(p, c) ? PASS_APPLIED : PASS_MISSED,
-			"%s: %s, %s%s, with %s", c->from, number_seconds(seconds, c->r.seconds),
+			"%s: %s%s, %s%s, with %s", c->from, c->estimated ? "about " : "",
+			number_seconds(seconds, c->r.seconds),
 			number_bytes(bytes, (double)c->r.peak),
 			plan_fits(p, c) ? "" : ", which does not fit", plan_command(p, c));
 	else
@@ -98,11 +99,15 @@ plan_try(struct planner *p, int base, struct pass_list list, const char *from)
 	struct plan_candidate c = {.base = base,
 		.list = list,
 		.text = pass_list_text(p->run->scratch, &list),
-		.from = from};
+		.from = from,
+		.estimated = p->base[base].depth->blocks > 0};
 
 	if (is_known(p, base, c.text))
 		return;
-	attempts_run(p->base[base].attempts, c.text, &c.r);
+	if (c.estimated)
+		plan_estimate(p, base, &list, &c.r);
+	else
+		attempts_run(p->base[base].attempts, c.text, &c.r);
 	p->effort += c.r.effort;
 	/* A candidate with an equal step needs no moves of its own. */
 	for (int64_t i = 0; i < p->candidate.n && plan_ran(&c); i++) {
@@ -231,23 +236,86 @@ read_options(struct planner *p)
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-static const struct plan_candidate *
-best_of(const struct planner *p)
+/* Has a step with the same estimate been run? It is then most likely the same step. */
+static bool
+is_like_measured(const struct planner *p, const struct plan_candidate *c)
 {
-	const struct plan_candidate *best = NULL;
-
 	for (int64_t i = 0; i < p->candidate.n; i++)
-		if (!best || plan_is_better(p, &p->candidate.at[i], best))
-			best = &p->candidate.at[i];
+		if (p->candidate.at[i].estimate == c->r.seconds && !c->recipe)
+			return true;
+	return false;
+}
+
+/* The best candidate whose step was run; or that has an estimate only, except those that are like
+ * one that was run. NULL: there are none. */
+static struct plan_candidate *
+best_of(const struct planner *p, bool estimated)
+{
+	struct plan_candidate *best = NULL;
+
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		struct plan_candidate *c = &p->candidate.at[i];
+		if (c->estimated == estimated && (!best || plan_is_better(p, c, best)) &&
+			!(estimated && is_like_measured(p, c)))
+			best = c;
+	}
 	return best;
 }
 
-/* Applies the candidate's mesh and passes to the module itself. False: reported. */
+/* Whole steps that are run in addition to the first one that fits, and in addition to those of
+ * recipes if none fits. */
+enum { MOST_CONFIRMED = 3 };
+
+/* An estimate that is better by a smaller share is not confirmed. */
+static const double told_apart = 2e-3;
+
+static bool
+may_be_better(
+	const struct planner *p, const struct plan_candidate *c, const struct plan_candidate *best)
+{
+	struct plan_candidate slower = *c;
+
+	slower.r.seconds *= 1 + told_apart;
+	return !best || plan_is_better(p, &slower, best);
+}
+
+/* Runs the whole steps of the candidates with the best estimates, until the best one that was run
+ * is as good as all estimates that are left. */
+static void
+confirm(struct planner *p)
+{
+	struct plan_candidate *c;
+
+	for (int extra = 0; (c = best_of(p, true));) {
+		const struct plan_candidate *best = best_of(p, false);
+		const bool fits = best && plan_fits(p, best);
+		if (best && (!plan_ran(c) || (fits && !may_be_better(p, c, best))))
+			return;
+		extra += fits || (best && !c->recipe);
+		if (extra > MOST_CONFIRMED && (fits || !c->recipe))
+			return;
+		c->estimate = c->r.seconds;
+		attempts_run(p->base[c->base].attempts, c->text, &c->r);
+		c->estimated = false;
+		remark_candidate(p, c);
+	}
+}
+
+/* Makes the module the candidate's step. If remarks are wanted, or if the passes refuse it, they are
+ * run on the module itself. False: reported. */
 static bool
 apply(struct planner *p, const struct plan_candidate *c)
 {
 	const struct ir_module *base = p->base[c->base].m;
+	struct ir_module *made =
+		plan_ran(c) && !pass_remarks_wanted(p->run)
+			? attempts_step(p->base[c->base].attempts, p->run->scratch, c->text)
+			: NULL;
 
+	if (made) {
+		ir_module_take(p->m, made);
+		return true;
+	}
 	for (; p->m->naxes < base->naxes; p->m->naxes++)
 		p->m->axis[p->m->naxes] = base->axis[p->m->naxes];
 	return pass_apply(p->run, p->m, c->text);
@@ -281,6 +349,7 @@ run(struct pass_run *run, struct ir_module *m)
 	p.model = run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &generic);
 	if (!p.model || !read_options(&p) || !count_devices(&p, &devices))
 		return false;
+	p.blocks = plan_count_blocks(m);
 	plan_meshes(&p, devices);
 	plan_start(&p);
 	if (!p.candidate.n) {
@@ -289,7 +358,8 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	}
 	plan_improve(&p);
-	const struct plan_candidate *best = best_of(&p);
+	confirm(&p);
+	const struct plan_candidate *best = best_of(&p, false);
 	if (plan_ran(best) && !plan_fits(&p, best))
 		return report_over(&p, best);
 	/* If all failed, the first one reports why. */

@@ -32,11 +32,20 @@ enum plan_mesh {
 	PLAN_NMESHES,
 };
 
+/* A step with another number of the blocks that it repeats: depth.c. */
+struct plan_depth {
+	int64_t blocks;
+	struct attempts *attempts;
+};
+
+enum { PLAN_DEPTHS = 2 };
+
 /* The step on a mesh. */
 struct plan_base {
 	const char *mesh; /* as -mesh has it: "node=4,card=8"; NULL: that of the module */
 	struct ir_module *m;
 	struct attempts *attempts;
+	struct plan_depth depth[PLAN_DEPTHS]; /* ascending; of 0 blocks: there are none */
 	int n; /* device axes of more than one device, except that of stages, outermost first */
 	const char *axis[IR_MAX_AXES];
 	int stages; /* size of the axis of stages, whose name is plan_stage_axis; 1: there is
@@ -49,7 +58,16 @@ struct plan_candidate {
 	const char *text; /* of the list */
 	const char *from; /* the recipe and the moves that led to it */
 	struct attempt_result r;
-	bool expanded; /* its moves have been tried */
+	bool expanded;   /* its moves have been tried */
+	bool estimated;  /* r is an estimate from steps of fewer blocks */
+	double estimate; /* seconds, of a step that was run after it had been estimated; else 0 */
+	bool recipe;     /* not made by moves */
+};
+
+/* What a step needs with any number of blocks, by the passes that decide most of it. */
+struct plan_constant {
+	const char *text;
+	double seconds, bytes;
 };
 
 struct planner {
@@ -67,6 +85,8 @@ struct planner {
 	uint64_t evaluations;
 	double ends;     /* of clock_seconds; INFINITY: any time */
 	uint64_t effort; /* of all attempts */
+	int64_t blocks;  /* how often a block of the step is repeated; 0: too few to estimate */
+	struct VEC(struct plan_constant) constant;
 	struct plan_base base[PLAN_NMESHES];
 	int nbases;
 	struct VEC(struct plan_candidate) candidate;
@@ -81,6 +101,17 @@ int plan_mesh_of(struct planner *p, const int32_t *size, int n);
 
 /* recipes.c: adds the pipelines to start from, each measured. */
 void plan_start(struct planner *p);
+/* Appends the passes that a recipe stands for on that mesh. False: it does not apply there. */
+bool plan_read_recipe(
+	struct planner *p, const struct plan_base *b, const char *recipe, struct pass_list *list);
+
+/* depth.c: how often the module repeats its blocks, if estimates are worth while; else 0. */
+int64_t plan_count_blocks(const struct ir_module *m);
+/* Fills b->depth. */
+void plan_add_depths(struct planner *p, struct plan_base *b);
+/* Time and memory of a pipeline from steps of fewer blocks. */
+void plan_estimate(
+	struct planner *p, int base, const struct pass_list *list, struct attempt_result *r);
 
 /* moves.c: improves the best ones as long as evaluations are left. */
 void plan_improve(struct planner *p);

@@ -45,6 +45,8 @@ static const struct recipe {
 		"AMP,GRAD,recompute,OPT,BEST,opfuse,prefetch,overlap,unshard"},
 	{"layouts, all kept", PLAN_LEVELS, PLAN_LAYOUTS, true,
 		"AMP,GRAD,OPT,BEST,opfuse,tensorfuse"},
+	{"layouts over one axis", PLAN_FLAT, PLAN_LAYOUTS, true,
+		"AMP,GRAD,recompute,OPT,BEST,opfuse,prefetch,overlap,unshard"},
 	{"layouts and mesh", PLAN_PLAIN, PLAN_LAYOUTS, true,
 		"AMP,GRAD,recompute,OPT,LAYOUTS,opfuse,prefetch,overlap,unshard"},
 };
@@ -153,27 +155,48 @@ set_finish(struct planner *p, struct pass_list *list)
 		list->pass[at], pass_list_text(p->run->scratch, &rest), hole);
 }
 
+bool
+plan_read_recipe(
+	struct planner *p, const struct plan_base *b, const char *recipe, struct pass_list *list)
+{
+	const struct pass_list words = pass_list_read(p->run->scratch, recipe);
+
+	push(p, list, "inline");
+	for (int i = 0; i < words.n; i++)
+		if (!add_word(p, b, words.pass[i], list))
+			return false;
+	return true;
+}
+
 /* False: it does not apply to the step on that mesh, or was tried before. */
 static bool
 try_on(struct planner *p, const struct recipe *r, int base)
 {
-	struct pass_list words = pass_list_read(p->run->scratch, r->text), list = {0};
+	struct pass_list list = {0};
 	const int64_t before = p->candidate.n;
 
-	push(p, &list, "inline");
-	for (int i = 0; i < words.n; i++)
-		if (!add_word(p, &p->base[base], words.pass[i], &list))
-			return false;
+	if (!plan_read_recipe(p, &p->base[base], r->text, &list))
+		return false;
 	set_finish(p, &list);
 	plan_try(p, base, list, r->name);
-	return p->candidate.n > before;
+	if (p->candidate.n == before)
+		return false;
+	VEC_LAST(&p->candidate).recipe = true;
+	return true;
 }
 
 static void
 try_recipe(struct planner *p, const struct recipe *r)
 {
-	const int base = r->mesh < (enum plan_mesh)p->nbases ? (int)r->mesh : PLAN_PLAIN;
+	int base = r->mesh < (enum plan_mesh)p->nbases ? (int)r->mesh : PLAN_PLAIN;
 
+	/* Nodes of one device, or one node: the mesh of one axis. */
+	if (base == PLAN_LEVELS && p->base[base].n == 1)
+		base = PLAN_FLAT;
+	/* Each mesh that parallelize tries takes as long as another recipe: on a large step, those
+	 * of the recipes are enough. */
+	if (base == PLAN_PLAIN && p->nbases > 1 && p->blocks)
+		return;
 	if (!try_on(p, r, base))
 		return;
 	struct plan_candidate *made = &VEC_LAST(&p->candidate);

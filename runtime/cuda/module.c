@@ -98,6 +98,12 @@ launch(const struct rt_cuda *d, cudaKernel_t kernel, cudaStream_t stream, int64_
 		name);
 }
 
+bool
+rt_cuda_tf32(const struct rt_ctx *ctx)
+{
+	return ctx->rank->options->tf32;
+}
+
 void
 rt_cuda_launch(struct rt_ctx *ctx, int32_t kernel, int64_t grid, const void *args, size_t bytes)
 {

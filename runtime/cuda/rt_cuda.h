@@ -77,6 +77,9 @@ struct rt_cuda_program {
 	void (*close_convs)(struct rt_cuda *d);
 };
 
+/* Was the program started with -tf32? */
+bool rt_cuda_tf32(const struct rt_ctx *ctx);
+
 /* Launches kernel number `kernel` with `grid` blocks; `args` is its one parameter. */
 void rt_cuda_launch(
 	struct rt_ctx *ctx, int32_t kernel, int64_t grid, const void *args, size_t bytes);

@@ -11,6 +11,19 @@
 /* Below it ten times a number plus a digit still fits 64 bits. */
 #define FIXED_LIMIT (INT64_MAX / 10 - 1)
 
+void
+rt_json_put(FILE *out, const char *text)
+{
+	fputc('"', out);
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+		if (*s < 0x20)
+			fprintf(out, "\\u%04x", *s);
+		else
+			fprintf(out, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
+	}
+	fputc('"', out);
+}
+
 static void
 skip_space(struct rt_json *j)
 {

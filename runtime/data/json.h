@@ -1,4 +1,4 @@
-/* The JSON that safetensors headers and traces need: a cursor over text and strict functions that
+/* The JSON that safetensors headers, indexes and traces need: writing a string, and reading: a cursor over text and strict functions that
  * each consume one token. If one fails, the cursor is at the error or a little before it. */
 #ifndef RUNTIME_JSON_H
 #define RUNTIME_JSON_H
@@ -6,10 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct rt_json {
 	const char *begin, *at, *end;
 };
+
+/* Writes a string with its quotes. */
+void rt_json_put(FILE *out, const char *text);
 
 /* Skips white space, then `c` if it is next. */
 bool rt_json_take(struct rt_json *j, char c);

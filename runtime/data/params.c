@@ -1,7 +1,8 @@
 /* Parameters, states and outputs: see params.h. */
 #include "runtime/data/params.h"
 #include "runtime/kernel/init.h"
-#include "runtime/data/safetensors.h"
+#include "runtime/data/shards.h"
+#include "runtime/data/shards_save.h"
 #include "runtime/data/value.h"
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ convert_run(void *arg, int64_t global, int64_t local, int64_t n)
 }
 
 static bool
-load_tensor(struct rt_rank *r, const struct rt_st_file *file, const struct rt_tensor *t,
+load_tensor(struct rt_rank *r, struct rt_st_file *file, const struct rt_tensor *t,
 	const struct rt_st_tensor *from)
 {
 	const enum rt_dtype type = rt_st_dtype(from);
@@ -66,12 +67,10 @@ load_tensor(struct rt_rank *r, const struct rt_st_file *file, const struct rt_te
 	if (!rt_tensor_here(r->prog, t, r->ctx.coord))
 		return true;
 	struct rt_box box;
-	struct converter c = {{type, t->dtype, from->data}, rt_rank_room(r, t, 0), false, 0};
+	struct converter c = {{type, t->dtype, NULL}, rt_rank_room(r, t, 0), false, 0};
 	rt_tensor_box(r->prog, t, r->ctx.coord, 0, &box);
-	if (type == t->dtype)
-		rt_box_load(t->rank, t->dims, &box, rt_dtype_bytes(type), c.room, from->data);
-	else
-		rt_box_runs(t->rank, t->dims, &box, convert_run, &c);
+	if (!rt_st_read(file, from, &box, &c.c.data, convert_run, &c, r->status))
+		return false;
 	if (c.lost)
 		return rt_fail(r->status, RT_EXIT_USAGE,
 			"%s: tensor '%s': %.17g is not representable as %s", file->path, t->name,
@@ -81,11 +80,14 @@ load_tensor(struct rt_rank *r, const struct rt_st_file *file, const struct rt_te
 }
 
 static bool
-load_all(struct rt_rank *r, const struct rt_st_file *file)
+load_all(struct rt_rank *r, struct rt_st_file *file)
 {
 	const struct rt_program *p = r->prog;
-	const char *first = NULL;
+	const char *first = NULL, *part = rt_st_metadata(file, RT_ST_PART_OF);
 	int nnew = 0;
+	if (part)
+		return rt_fail(r->status, RT_EXIT_USAGE,
+			"%s: file %s of a checkpoint: expected its folder", file->path, part);
 	for (int i = 0; i < p->ntensors; i++) {
 		const struct rt_tensor *t = &p->tensors[i];
 		if (!rt_is_kept(t))
@@ -111,13 +113,23 @@ load_all(struct rt_rank *r, const struct rt_st_file *file)
 	return true;
 }
 
+/* Together the ranks read every file of an index once; each opens only those that it needs. */
+static bool
+check_shards(struct rt_rank *r, struct rt_st_file *file)
+{
+	for (int i = r->world->rank; i < file->nshards; i += r->world->nranks)
+		if (!rt_st_check_shard(file, i, r->status))
+			return false;
+	return true;
+}
+
 bool
 rt_params_load(struct rt_rank *r, const char *path)
 {
 	struct rt_st_file file;
-	if (!rt_st_open(&file, path, r->status))
+	if (!rt_st_open_any(&file, path, r->status))
 		return false;
-	const bool ok = load_all(r, &file);
+	const bool ok = check_shards(r, &file) && load_all(r, &file);
 	rt_st_close(&file);
 	return ok;
 }
@@ -150,11 +162,15 @@ rt_collect(struct rt_rank *r, const struct rt_tensor *t, void *global)
 	}
 }
 
+/* What a file is for. */
+enum purpose { FOR_RUN, FOR_OUTPUTS, FOR_STEP };
+
 /* The content of a file: its tensors, and memory for the largest whole one. */
 struct output {
 	int count;
 	const struct rt_tensor **tensors; /* [count] */
 	struct rt_st_entry *entries;      /* [count] */
+	char **names;                     /* [count], from malloc: of inputs; else NULL */
 	void *global;
 };
 
@@ -165,21 +181,36 @@ whole_bytes(const struct rt_tensor *t)
 }
 
 static bool
-prepare(struct output *out, struct rt_rank *r, bool outputs)
+is_written(const struct rt_tensor *t, enum purpose purpose)
+{
+	switch (purpose) {
+	case FOR_OUTPUTS: return t->role == RT_OUTPUT;
+	case FOR_STEP: return rt_is_kept(t) || t->role == RT_INPUT;
+	case FOR_RUN: break;
+	}
+	return rt_is_kept(t);
+}
+
+static bool
+prepare(struct output *out, struct rt_rank *r, enum purpose purpose)
 {
 	const size_t n = (size_t)r->prog->ntensors + 1;
 	size_t largest = 1;
 	out->tensors = calloc(n, sizeof *out->tensors);
 	out->entries = calloc(n, sizeof *out->entries);
-	if (!out->tensors || !out->entries)
+	out->names = calloc(n, sizeof *out->names);
+	if (!out->tensors || !out->entries || !out->names)
 		return rt_fail_memory(r->status, n, "a file's header");
 	for (int i = 0; i < r->prog->ntensors; i++) {
 		const struct rt_tensor *t = &r->prog->tensors[i];
-		if (outputs ? t->role != RT_OUTPUT : !rt_is_kept(t))
+		if (!is_written(t, purpose))
 			continue;
+		char **name = &out->names[out->count];
+		if (t->role == RT_INPUT && asprintf(name, RT_STEP_INPUT "%s", t->name) < 0)
+			return rt_fail_memory(r->status, strlen(t->name), "a name");
 		out->tensors[out->count] = t;
 		out->entries[out->count++] =
-			(struct rt_st_entry){t->name, t->dtype, t->rank, t->dims};
+			(struct rt_st_entry){*name ? *name : t->name, t->dtype, t->rank, t->dims};
 		largest = whole_bytes(t) > largest ? whole_bytes(t) : largest;
 	}
 	if (!r->world->rank)
@@ -222,13 +253,17 @@ write_all(struct output *out, struct rt_rank *r, const char *path, const struct 
 	return ok;
 }
 
-/* Params and states with the position `where`, or outputs without. */
+/* With the position `where`, or without. */
 static bool
-write_file(struct rt_rank *r, const char *path, const struct rt_position *where)
+write_file(
+	struct rt_rank *r, const char *path, const struct rt_position *where, enum purpose purpose)
 {
 	struct output out = {0};
-	prepare(&out, r, !where);
+	prepare(&out, r, purpose);
 	const bool ok = rt_agree(r->world, r->status) && write_all(&out, r, path, where);
+	for (int i = 0; out.names && i < out.count; i++)
+		free(out.names[i]);
+	free(out.names);
 	free(out.tensors);
 	free(out.entries);
 	free(out.global);
@@ -239,11 +274,46 @@ bool
 rt_params_save(struct rt_rank *r, const char *path, int64_t step)
 {
 	const struct rt_position where = position_at(r, step);
-	return write_file(r, path, &where);
+	return rt_shards_named(path) ? rt_shards_save(r, path, &where)
+				     : write_file(r, path, &where, FOR_RUN);
 }
 
 bool
 rt_outputs_dump(struct rt_rank *r, const char *path)
 {
-	return write_file(r, path, NULL);
+	return write_file(r, path, NULL, FOR_OUTPUTS);
+}
+
+bool
+rt_step_keep(struct rt_rank *r, const char *path, int64_t step)
+{
+	const struct rt_position where = position_at(r, step - 1);
+	write_file(r, path, &where, FOR_STEP);
+	return rt_agree(r->world, r->status);
+}
+
+size_t
+rt_kept_bytes(const struct rt_program *p)
+{
+	size_t bytes = 1;
+	for (int i = 0; i < p->ntensors; i++)
+		if (rt_is_kept(&p->tensors[i]))
+			bytes += rt_slice_bytes(p, &p->tensors[i]);
+	return bytes;
+}
+
+void
+rt_kept_copy(struct rt_rank *r, char *memory, bool out)
+{
+	const struct rt_program *p = r->prog;
+	for (int i = 0; i < p->ntensors; i++) {
+		const struct rt_tensor *t = &p->tensors[i];
+		if (!rt_is_kept(t))
+			continue;
+		if (out)
+			rt_rank_keep(r, t, memory);
+		else
+			rt_rank_restore(r, t, memory);
+		memory += rt_slice_bytes(p, t);
+	}
 }

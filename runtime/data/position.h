@@ -14,6 +14,8 @@
 
 /* The largest number of steps: a double holds it exactly. */
 #define RT_MAX_STEPS ((int64_t)1 << 53)
+/* What the inputs of a kept step are called: "step.x". */
+#define RT_STEP_INPUT "step."
 
 struct rt_position {
 	int64_t step;

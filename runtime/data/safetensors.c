@@ -1,6 +1,7 @@
 /* Reading safetensors: see safetensors.h. The file is mapped; the header becomes a list of
  * tensors, which is then checked as a whole. */
 #include "runtime/data/safetensors.h"
+#include "runtime/data/shards.h"
 #include "runtime/data/value.h"
 #include "runtime/data/json.h"
 #include <errno.h>
@@ -16,7 +17,6 @@ struct reader {
 	struct rt_json json;
 	const unsigned char *data;
 	uint64_t data_bytes;
-	int room; /* capacity of f->tensors */
 	struct rt_status *st;
 };
 
@@ -28,20 +28,19 @@ bad(struct reader *r, const char *what)
 		r->json.at - r->json.begin);
 }
 
-/* Takes ownership of a pair of strings from malloc; false without memory, or if one is NULL. */
-static bool
-keep_pair(struct rt_st_file *f, struct rt_st_pair pair)
+bool
+rt_st_add_pair(struct rt_st_pair **pairs, int *npairs, struct rt_st_pair pair)
 {
 	struct rt_st_pair *more = NULL;
 	if (pair.key && pair.value)
-		more = realloc(f->pairs, (size_t)(f->npairs + 1) * sizeof *more);
+		more = realloc(*pairs, (size_t)(*npairs + 1) * sizeof *more);
 	if (!more) {
 		free(pair.key);
 		free(pair.value);
 		return false;
 	}
-	f->pairs = more;
-	f->pairs[f->npairs++] = pair;
+	*pairs = more;
+	more[(*npairs)++] = pair;
 	return true;
 }
 
@@ -58,7 +57,7 @@ read_metadata(struct reader *r)
 		struct rt_st_pair pair = {.key = rt_json_string(j)};
 		if (pair.key && rt_json_take(j, ':'))
 			pair.value = rt_json_string(j);
-		if (!keep_pair(r->f, pair))
+		if (!rt_st_add_pair(&r->f->pairs, &r->f->npairs, pair))
 			return bad(r, "expected a pair of strings in __metadata__");
 	} while (rt_json_take(j, ','));
 	return rt_json_take(j, '}') || bad(r, "expected ',' or '}' in __metadata__");
@@ -134,18 +133,16 @@ read_tensor(struct reader *r, struct rt_st_tensor *t)
 	       bad(r, "expected dtype, shape and data_offsets, each once");
 }
 
-/* The next free tensor, owned by the file; NULL without memory. */
-static struct rt_st_tensor *
-grow(struct reader *r)
+struct rt_st_tensor *
+rt_st_add_tensor(struct rt_st_file *f)
 {
-	struct rt_st_file *f = r->f;
-	if (f->count == r->room) {
-		const int room = r->room ? 2 * r->room : 16;
+	/* Full at 16, 32, 64, ... */
+	if (!f->count || (f->count >= 16 && !(f->count & (f->count - 1)))) {
+		const int room = f->count ? 2 * f->count : 16;
 		struct rt_st_tensor *more = realloc(f->tensors, (size_t)room * sizeof *more);
 		if (!more)
 			return NULL;
 		f->tensors = more;
-		r->room = room;
 	}
 	f->tensors[f->count] = (struct rt_st_tensor){0};
 	return &f->tensors[f->count++];
@@ -174,7 +171,7 @@ read_header(struct reader *r)
 					return false;
 				continue;
 			}
-			struct rt_st_tensor *t = grow(r);
+			struct rt_st_tensor *t = rt_st_add_tensor(r->f);
 			if (!t) {
 				free(name);
 				return rt_fail_memory(r->st, sizeof *t, "a header");
@@ -245,19 +242,40 @@ check_tensor(struct reader *r, struct rt_st_tensor *t)
 	return true;
 }
 
-/* Names must be different; the tensors must cover the data from the first to the last byte. */
-static bool
-check_list(struct reader *r, const struct rt_st_tensor **list)
+/* All tensors in another order, from malloc; NULL without memory. */
+static const struct rt_st_tensor **
+sorted(const struct rt_st_file *f, int (*order)(const void *, const void *), struct rt_status *st)
 {
-	const struct rt_st_file *f = r->f;
+	const size_t bytes = (size_t)(f->count + 1) * sizeof(struct rt_st_tensor *);
+	const struct rt_st_tensor **list = malloc(bytes);
+	if (!list) {
+		rt_fail_memory(st, bytes, "a header");
+		return NULL;
+	}
 	for (int i = 0; i < f->count; i++)
 		list[i] = &f->tensors[i];
-	qsort(list, (size_t)f->count, sizeof *list, by_name);
-	for (int i = 1; i < f->count; i++)
+	qsort(list, (size_t)f->count, sizeof *list, order);
+	return list;
+}
+
+bool
+rt_st_check_names(const struct rt_st_file *f, struct rt_status *st)
+{
+	const struct rt_st_tensor **list = sorted(f, by_name, st);
+	bool ok = list != NULL;
+	for (int i = 1; i < f->count && ok; i++)
 		if (!strcmp(list[i - 1]->name, list[i]->name))
-			return rt_fail(r->st, RT_EXIT_USAGE, "%s: tensor '%s' appears twice",
-				f->path, list[i]->name);
-	qsort(list, (size_t)f->count, sizeof *list, by_begin);
+			ok = rt_fail(st, RT_EXIT_USAGE, "%s: tensor '%s' appears twice", f->path,
+				list[i]->name);
+	free(list);
+	return ok;
+}
+
+/* The tensors must cover the data from the first to the last byte. */
+static bool
+check_cover(struct reader *r, const struct rt_st_tensor **list)
+{
+	const struct rt_st_file *f = r->f;
 	uint64_t at = 0;
 	for (int i = 0; i < f->count; i++) {
 		if (list[i]->begin != at)
@@ -280,17 +298,16 @@ check_all(struct reader *r)
 	for (int i = 0; i < r->f->count; i++)
 		if (!check_tensor(r, &r->f->tensors[i]))
 			return false;
-	const size_t bytes = (size_t)(r->f->count + 1) * sizeof(struct rt_st_tensor *);
-	const struct rt_st_tensor **list = malloc(bytes);
-	if (!list)
-		return rt_fail_memory(r->st, bytes, "a header");
-	const bool ok = check_list(r, list);
+	if (!rt_st_check_names(r->f, r->st))
+		return false;
+	const struct rt_st_tensor **list = sorted(r->f, by_begin, r->st);
+	const bool ok = list && check_cover(r, list);
 	free(list);
 	return ok;
 }
 
-static bool
-read_mapped(struct rt_st_file *f, struct rt_status *st)
+bool
+rt_st_parse(struct rt_st_file *f, struct rt_status *st)
 {
 	const unsigned char *bytes = f->map;
 	uint64_t length = 0;
@@ -312,11 +329,10 @@ read_mapped(struct rt_st_file *f, struct rt_status *st)
 	return read_header(&r) && check_all(&r);
 }
 
-/* Maps the whole file. */
-static bool
-map_file(struct rt_st_file *f, struct rt_status *st)
+bool
+rt_st_map(struct rt_st_file *f, struct rt_status *st)
 {
-	const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+	const int fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO is an error */
 	if (fd < 0)
 		return rt_fail(st, RT_EXIT_USAGE, "%s: cannot open: %s", f->path, strerror(errno));
 	struct stat info;
@@ -350,23 +366,30 @@ rt_st_open(struct rt_st_file *f, const char *path, struct rt_status *st)
 	*f = (struct rt_st_file){.path = strdup(path)};
 	if (!f->path)
 		return rt_fail_memory(st, strlen(path), "a file name");
-	if (map_file(f, st) && read_mapped(f, st))
+	if (rt_st_map(f, st) && rt_st_parse(f, st))
 		return true;
 	rt_st_close(f);
 	return false;
 }
 
 void
+rt_st_free_pairs(struct rt_st_pair *pairs, int npairs)
+{
+	for (int i = 0; i < npairs; i++) {
+		free(pairs[i].key);
+		free(pairs[i].value);
+	}
+	free(pairs);
+}
+
+void
 rt_st_close(struct rt_st_file *f)
 {
+	rt_st_close_shards(f);
 	for (int i = 0; i < f->count; i++)
 		free(f->tensors[i].name);
 	free(f->tensors);
-	for (int i = 0; i < f->npairs; i++) {
-		free(f->pairs[i].key);
-		free(f->pairs[i].value);
-	}
-	free(f->pairs);
+	rt_st_free_pairs(f->pairs, f->npairs);
 	if (f->map) {
 		munmap(f->map, f->map_bytes);
 		close(f->fd);
@@ -397,6 +420,9 @@ bool
 rt_st_is_whole(const struct rt_st_file *f)
 {
 	struct stat now;
+	for (int i = 0; i < f->nshards; i++)
+		if (f->shards[i].file.path && !rt_st_is_whole(&f->shards[i].file))
+			return false;
 	return !fstat(f->fd, &now) && (size_t)now.st_size >= f->map_bytes;
 }
 

@@ -16,8 +16,9 @@ struct rt_st_tensor {
 	char dtype[8]; /* as written; an unknown type is an error only when it is used */
 	int rank;
 	int64_t dims[RT_MAX_RANK];
-	uint64_t begin, end; /* bytes of the data part */
-	const void *data;    /* in the mapped file; not necessarily aligned */
+	uint64_t begin, end;     /* bytes of the data part */
+	const void *data;        /* in the mapped file; not necessarily aligned; NULL: in parts */
+	struct rt_st_grid *grid; /* the parts: shards.h */
 };
 
 /* A line of __metadata__. */
@@ -34,6 +35,8 @@ struct rt_st_file {
 	struct rt_st_pair *pairs;
 	int count;
 	struct rt_st_tensor *tensors;
+	int nshards; /* of an index: the files that it names (shards.h); else 0 */
+	struct rt_st_shard *shards;
 };
 
 /* Opens and checks a whole file. On failure `f` is empty and the message starts with the path.
@@ -66,6 +69,20 @@ bool rt_st_check(const struct rt_st_file *f, const struct rt_st_tensor *t, enum 
 /* The same, but the element type may also be one that converts (rt_value_converts). */
 bool rt_st_check_converted(const struct rt_st_file *f, const struct rt_st_tensor *t,
 	enum rt_dtype dtype, int rank, const int64_t *dims, struct rt_status *st);
+
+/* The two parts of rt_st_open: maps the file f->path, and reads what is mapped. */
+bool rt_st_map(struct rt_st_file *f, struct rt_status *st);
+bool rt_st_parse(struct rt_st_file *f, struct rt_status *st);
+
+/* The next tensor, owned by the file, all zeros; NULL without memory. */
+struct rt_st_tensor *rt_st_add_tensor(struct rt_st_file *f);
+
+/* Takes ownership of a pair of strings from malloc; false without memory, or if one is NULL. */
+bool rt_st_add_pair(struct rt_st_pair **pairs, int *npairs, struct rt_st_pair pair);
+void rt_st_free_pairs(struct rt_st_pair *pairs, int npairs);
+
+/* Fails if two tensors have the same name. */
+bool rt_st_check_names(const struct rt_st_file *f, struct rt_status *st);
 
 /* Writing: all tensors are declared first, then their bytes are appended in that order. How the
  * file gets its name: write_file.h. */

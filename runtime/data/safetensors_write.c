@@ -1,5 +1,6 @@
 /* Writing safetensors: see safetensors.h. */
 #include "runtime/data/safetensors.h"
+#include "runtime/data/json.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -14,27 +15,14 @@ cannot_write(struct rt_st_writer *w, struct rt_status *st)
 }
 
 static void
-put_string(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-		if (*s < 0x20)
-			fprintf(out, "\\u%04x", *s);
-		else
-			fprintf(out, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
-	}
-	fputc('"', out);
-}
-
-static void
 put_metadata(FILE *out, const struct rt_st_pair *pairs, int npairs)
 {
 	fputs("\"__metadata__\":{", out);
 	for (int i = 0; i < npairs; i++) {
 		fputs(i ? "," : "", out);
-		put_string(out, pairs[i].key);
+		rt_json_put(out, pairs[i].key);
 		fputc(':', out);
-		put_string(out, pairs[i].value);
+		rt_json_put(out, pairs[i].value);
 	}
 	fputc('}', out);
 }
@@ -58,7 +46,7 @@ put_header(FILE *out, const struct header *h)
 		const struct rt_st_entry *e = &h->entries[i];
 		uint64_t bytes = rt_dtype_bytes(e->dtype);
 		fputs(i || h->npairs ? "," : "", out);
-		put_string(out, e->name);
+		rt_json_put(out, e->name);
 		fprintf(out, ":{\"dtype\":\"%s\",\"shape\":[",
 			rt_dtype_info(e->dtype)->safetensors);
 		for (int d = 0; d < e->rank; d++) {

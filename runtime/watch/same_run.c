@@ -9,6 +9,7 @@
  * or another number of them shows in nearly every piece; a few changed rows in such a large file
  * may not. */
 #include "runtime/data/digest.h"
+#include "runtime/data/shards.h"
 #include "runtime/watch/same.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -28,6 +29,7 @@ struct subject {
 	const struct rt_options *options;
 	const struct rt_data *data;      /* NULL: not open yet */
 	const struct rt_position *start; /* NULL: not known yet */
+	const char *load;                /* the file to start from; NULL: none */
 };
 
 static uint64_t
@@ -191,7 +193,8 @@ digest_file(int file, int64_t *bytes, uint64_t *h)
 	return ok;
 }
 
-/* Ranks of one process read one file, through one cache: no comparison is needed. */
+/* Ranks of one process read one file, through one cache: no comparison is needed. Of a folder, the
+ * index is compared: it has digests of its files, which are checked when they are read. */
 static void
 put_file(FILE *out, const char *path)
 {
@@ -201,7 +204,9 @@ put_file(FILE *out, const char *path)
 		fputs(path ? "read by one process" : "none", out);
 		return;
 	}
-	const int file = open(path, O_RDONLY | O_CLOEXEC);
+	char *first = rt_st_first_file(path);
+	const int file = first ? open(first, O_RDONLY | O_CLOEXEC) : -1;
+	free(first);
 	if (file >= 0 && digest_file(file, &bytes, &h))
 		fprintf(out, "%" PRId64 " bytes with digest %016" PRIx64, bytes, h);
 	else
@@ -219,7 +224,7 @@ put_data_file(FILE *out, const struct subject *s)
 static void
 put_load_file(FILE *out, const struct subject *s)
 {
-	put_file(out, s->options->load);
+	put_file(out, s->load);
 }
 
 static void
@@ -296,7 +301,7 @@ rt_same_start(const struct rt_program *p, const struct rt_device *device,
 	if (!agree_on_failure(w, st))
 		return false;
 	struct rt_facts f = {0};
-	put_rows(&f, AT_START, &(struct subject){p, device, o, NULL, NULL});
+	put_rows(&f, AT_START, &(struct subject){p, device, o, NULL, NULL, NULL});
 	put_options(&f, o);
 	return rt_facts_same(&f, w, "the ranks of this run were started differently", st);
 }
@@ -307,6 +312,7 @@ rt_same_files(const struct rt_rank *r, const struct rt_data *d)
 	if (r->world->nranks == 1)
 		return true;
 	struct rt_facts f = {0};
-	put_rows(&f, WITH_FILES, &(struct subject){r->prog, r->device, r->options, d, &r->start});
+	put_rows(&f, WITH_FILES,
+		&(struct subject){r->prog, r->device, r->options, d, &r->start, r->load});
 	return rt_facts_same(&f, r->world, "the ranks of this run read different data", r->status);
 }

@@ -11,7 +11,7 @@
 
 struct fuzz_session;
 
-/* For one reader: dir, mlir, cluster, profile, trace, safetensors, schedule. Ends the process
+/* For one reader: dir, mlir, cluster, profile, trace, safetensors, index, schedule. Ends the process
  * where there is none of that name. */
 struct fuzz_session *fuzz_session_create(const char *reader);
 

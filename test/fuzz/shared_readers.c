@@ -9,7 +9,7 @@
 #include "passes/analysis/trace/report/measure.h"
 #include "passes/analysis/trace/report/report.h"
 #include "passes/pipeline/schedule.h"
-#include "runtime/data/safetensors.h"
+#include "runtime/data/shards.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -352,6 +352,38 @@ check_safetensors(struct ir_context *ctx, const char *text, size_t n)
 	return good;
 }
 
+/* --- indexes of safetensors files --- */
+
+/* Files that an index names are not there: what remains are tensors in parts, or none. */
+static bool
+check_index(struct ir_context *ctx, const char *text, size_t n)
+{
+	struct file f = file_of(text, n);
+	struct rt_st_file s;
+	struct rt_status st = {0};
+	const bool good = rt_st_open_any(&s, f.path, &st);
+
+	HOLDS(good == (st.code == 0) && good == !*st.text);
+	(void)ctx;
+	for (int i = 0; good && i < s.count; i++) {
+		const struct rt_st_tensor *t = &s.tensors[i];
+		HOLDS(rt_st_find(&s, t->name) == t && (!t->data || !t->grid));
+		struct rt_box box = {{0}, {0}};
+		for (int d = 0; d < t->rank; d++)
+			box.extent[d] = t->dims[d];
+		const char *data;
+		bool any = true;
+		for (int d = 0; d < t->rank; d++)
+			any = any && t->dims[d];
+		if (t->grid)
+			HOLDS(rt_st_read(&s, t, &box, &data, NULL, NULL, &st) == !any);
+	}
+	if (good)
+		rt_st_close(&s);
+	close(f.fd);
+	return good;
+}
+
 /* --- schedules of pipelines --- */
 
 static void
@@ -417,6 +449,7 @@ static const struct fuzz_reader readers[] = {
 	{"profile", check_profile, true, false},
 	{"trace", check_trace, false, false},
 	{"safetensors", check_safetensors, false, false},
+	{"index", check_index, false, false},
 	{"schedule", check_schedule, false, false},
 };
 

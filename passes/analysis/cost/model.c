@@ -2,6 +2,7 @@
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/base/alloc.h"
+#include "ir/memory/storage.h"
 #include "passes/analysis/collective/fit.h"
 #include "passes/analysis/estimate/internal.h"
 #include "passes/analysis/estimate/network.h"
@@ -281,6 +282,19 @@ cost_model_create(const void *owner, struct diag *d, const struct cost_options *
 	estimate_careful_load(model);
 	model->collectives = collective_model_create(model, model->cluster);
 	return talloc_steal(owner, model);
+}
+
+struct cost_model *
+cost_model_rough(const void *owner, const struct cost_model *base)
+{
+	struct cost_model *model = NEW(owner, struct cost_model);
+	struct storage_target *target = NEW(model, struct storage_target);
+
+	*model = *base;
+	*target = base->storage ? *base->storage : storage_host;
+	target->rough = true;
+	model->storage = target;
+	return model;
 }
 
 struct cost_model *

@@ -2,6 +2,7 @@
 #include "passes/analysis/cost/trial.h"
 
 #include "ir/base/alloc.h"
+#include "ir/memory/storage.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/cost/memory.h"
 
@@ -529,11 +530,14 @@ choose(struct fitter *f)
 }
 
 static bool
-is_small(const struct ir_module *m)
+is_small(const struct trial_base *b)
 {
+	const struct storage_target *target = cost_model_storage(b->run->cost);
 	int n = 0;
 
-	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+	if (target && target->rough)
+		return false;
+	IR_FOR_OPS (op, &ir_func_find(b->m, "main")->body)
 		if (++n > TRIAL_EXHAUSTIVE_OPS)
 			return false;
 	return true;
@@ -577,7 +581,7 @@ search_large(struct fitter *f, const struct candidate **best)
 static bool
 search(struct fitter *f, const struct candidate **best)
 {
-	const bool all = is_small(f->t->base->m);
+	const bool all = is_small(f->t->base);
 
 	if (!all && expects_less(f)) {
 		raise_limit(f, all);
@@ -614,7 +618,7 @@ trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial
 	struct fitter f = {.t = t, .limit = limit, .places = GRID};
 	const struct candidate *best = NULL;
 
-	if (t->amount && (t->namounts + 1 < GRID || !is_small(t->base->m)))
+	if (t->amount && (t->namounts + 1 < GRID || !is_small(t->base)))
 		f.places = (int)t->namounts + 1;
 	const bool good = search(&f, &best);
 	for (int i = 0; i < f.n; i++)

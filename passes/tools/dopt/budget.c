@@ -89,7 +89,8 @@ read_without(struct driver *t, struct storage_target *s)
 	const struct {
 		const char *name;
 		bool *on;
-	} form[] = {{"columns", &s->threads}, {"parts", &s->parts}, {"addresses", &s->addresses}};
+	} form[] = {{"columns", &s->threads}, {"parts", &s->parts}, {"addresses", &s->addresses},
+		{"online", &s->online}};
 
 	for (const char *at = t->o->without, *end; at; at = *end ? end + 1 : NULL) {
 		const size_t n = strcspn(at, ",");
@@ -103,7 +104,7 @@ read_without(struct driver *t, struct storage_target *s)
 		if (known)
 			continue;
 		diag_error(t->ctx->diag, LOC_NONE,
-			"option -without: unknown form '%.*s'; expected columns, parts or addresses",
+			"option -without: unknown form '%.*s'; expected columns, parts, addresses or online",
 			(int)n, at);
 		return false;
 	}

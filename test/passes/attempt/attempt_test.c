@@ -2,6 +2,7 @@
  * Attempts that go on from what was kept find what those from the beginning do; edits of pipelines put passes where
  * docs/passes.md says that they belong.
  */
+#include "ir/base/alloc.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/attempt/attempt.h"
@@ -9,6 +10,8 @@
 #include "test/unit.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -69,6 +72,74 @@ kept_steps_do_not_matter(void **state)
 	talloc_free(owner);
 }
 
+/* Which passes are kept for which limit: as much as with a manager of that limit. */
+static void
+limits_are_kept_apart(void **state)
+{
+	static const uint64_t limits[] = {0, 200000, 1000000, 200000, 0};
+	void *owner = talloc_new(NULL);
+	struct ir_context *ctx = ir_context_create(owner);
+	struct pass_manager *manager = pass_manager_create(owner, ctx);
+	const struct cost_options generic = {0};
+	struct ir_module *m = parse_module(owner, ctx, "step.dir", step, strlen(step), NULL);
+
+	(void)state;
+	assert_non_null(m);
+	manager->cost = cost_model_create(owner, ctx->diag, &generic);
+	struct attempts *kept = attempts_create(owner, manager, m);
+	for (size_t k = 0; k < sizeof limits / sizeof *limits; k++)
+		for (int i = 0; i < PIPELINES; i++) {
+			struct attempt_result found, fresh;
+			manager->budget = limits[k];
+			struct attempts *first = attempts_create(owner, manager, m);
+			attempts_limit(kept, limits[k]);
+			attempts_run(kept, pipelines[i], &found);
+			attempts_run(first, pipelines[i], &fresh);
+			assert_true(found.seconds == fresh.seconds && found.peak == fresh.peak);
+		}
+	talloc_free(owner);
+}
+
+static const char *
+text_of(const void *owner, const struct ir_module *m)
+{
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	ir_print(out, m);
+	assert_int_equal(fclose(out), 0);
+	const char *copy = text_copy(owner, text);
+	free(text);
+	return copy;
+}
+
+/* A step that is taken is the one that the passes make of the module itself. */
+static void
+steps_can_be_taken(void **state)
+{
+	void *owner = talloc_new(NULL);
+	struct ir_context *ctx = ir_context_create(owner);
+	struct pass_manager *manager = pass_manager_create(owner, ctx);
+	struct ir_module *m = parse_module(owner, ctx, "step.dir", step, strlen(step), NULL),
+			 *copy = ir_module_clone(owner, m);
+	struct attempts *a = attempts_create(owner, manager, m);
+	struct attempt_result r;
+
+	(void)state;
+	assert_null(attempts_step(a, owner, pipelines[9]));
+	struct ir_module *made = attempts_step(a, owner, pipelines[1]);
+	assert_non_null(made);
+	struct ir_module *taker = ir_module_clone(owner, m);
+	ir_module_take(taker, made);
+	attempt_on(manager, NULL, copy, pipelines[1], &r);
+	assert_true(r.seconds == 0);
+	assert_true(ir_verify(taker));
+	assert_string_equal(text_of(owner, taker), text_of(owner, copy));
+	talloc_free(owner);
+}
+
 /* A pipeline, what is put in, and what becomes of it. */
 static const char *const edits[][3] = {
 	{"grad,adam", "recompute", "grad,recompute,adam"},
@@ -112,6 +183,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(kept_steps_do_not_matter),
+		cmocka_unit_test(limits_are_kept_apart), cmocka_unit_test(steps_can_be_taken),
 		cmocka_unit_test(passes_are_put_where_they_belong)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

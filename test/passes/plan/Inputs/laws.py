@@ -3,6 +3,8 @@
 - The step is never slower than a recipe run by hand through -pass that fits, and fits if one of them does.
 - More budget never gives a slower step; what is printed fits.
 - The command that is printed makes the same module, byte for byte, and -check accepts the pass.
+- With many equal blocks, where steps are estimated first: the estimate of a recipe is near what its command gives, and no
+  recipe that fits is faster than the plan by more than estimates may be wrong.
 
 DOPT_RANDOM_SLICE=K in the environment draws others, K=all eight cases. Prints what is wrong, and how much was checked.
 """
@@ -51,9 +53,37 @@ def predicted(*words):
     return cost["iteration"], cost["peak_bytes"]
 
 
+# A step of twenty blocks, and how far estimates of seconds and bytes may be from the whole step.
+DEEP = (f"-cluster=h100x32 -mesh=x=4 -D B=64 -D T=64 -D V=32 -D H=256 -D A=4 -D L=20 {MODELS}/char_gpt.dir").split()
+SECONDS_OFF, BYTES_OFF = 0.05, 0.1
+UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6, "GB": 1e9, "MB": 1e6, "KB": 1e3}
+
+
+def deep():
+    free = predicted("-pass=" + RECIPES["sharded"], *DEEP)
+    words = [f"-budget={int(1.2 * free[1])}", *DEEP]
+    made = dopt("-remarks", f'-pass=plan{{evaluations={EVALUATIONS},decide="shards,memory,fusion,order"}}', *words)
+    found = re.findall(r"^dopt: note: plan: ((?:-mesh=\S+ )?-pass='.*')$", made.stderr, re.M)
+    again = dopt(*shlex.split(found[0]), *words) if found else made
+    if not found or again.stdout != made.stdout or not made.stdout:
+        return [f"twenty blocks: the printed command makes another module\n{made.stderr}"]
+    planned = predicted(*shlex.split(found[0]), *words)
+    wrong = [] if planned[1] <= free[1] * 1.2 else [f"twenty blocks: needs {planned[1]}"]
+    told = re.findall(r"remark: plan: (\w+): ([^;:]+): about ([0-9.]+)(\w+), ([0-9.]+)(\w+).*with (-pass.*)", made.stderr)
+    for kind, name, seconds, unit, size, bytes_unit, command in told:
+        real = predicted(*shlex.split(command), *words)
+        about = float(seconds) * UNITS[unit], float(size) * UNITS[bytes_unit]
+        fits = real[1] <= free[1] * 1.2
+        if fits and planned[0] > real[0] * (1 + SECONDS_OFF):
+            wrong.append(f"twenty blocks: {planned[0]} s, {name} {real[0]} s")
+        if kind == "applied" and abs(about[0] / real[0] - 1) > SECONDS_OFF or abs(about[1] / real[1] - 1) > BYTES_OFF:
+            wrong.append(f"twenty blocks: {name} about {about}, in fact {real}")
+    return wrong if len(told) > 2 else wrong + [f"twenty blocks: {len(told)} recipes were estimated"]
+
+
 def main():
     draw = random.Random(int(SLICE) if SLICE.isdigit() else 0)
-    wrong = []
+    wrong = deep()
     fitted = 0
     for _ in range(CASES):
         model = draw.choice(sorted(TOYS))

@@ -1,0 +1,179 @@
+/*
+ * Estimates of a step from steps with fewer blocks. A model of 80 equal blocks takes as long as one
+ * of 2 blocks and 39 times what two more add: time and memory of both are those of a line through
+ * two depths,
+ *
+ *     T(blocks) = T0 + blocks t,     M(blocks) = M0 + blocks m.
+ *
+ * Passes that use the memory that is left must have as much of it for each block as in the whole
+ * step, so at depth d of L blocks the limit is M0 + (limit - M0) d / L. M0, what the step needs in
+ * any depth (logits, the workspace of a block), is that of a sharded step with the same kernels and
+ * the same recomputation, without passes that use what is left.
+ *
+ * An estimate only decides which whole steps are run: plan.c takes none without running it.
+ */
+#include "ir/base/alloc.h"
+#include "passes/analysis/cost/cost.h"
+#include "passes/plan/plan.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A step with fewer blocks is run as a whole: that takes no longer than its parts. */
+enum { LEAST_BLOCKS = 16 };
+
+/* Blocks of the smallest step, if it has no stages: a block between others is not needed, as the
+ * line goes through two depths. */
+enum { FIRST_DEPTH = 2 };
+
+int64_t
+plan_count_blocks(const struct ir_module *m)
+{
+	const struct ir_func *main = ir_func_find(m, "main");
+	int64_t most = 0;
+
+	if (main)
+		IR_FOR_OPS (op, &main->body)
+			if (op->code == OP_call && ir_attr_int(op, "repeat", 1) > most)
+				most = ir_attr_int(op, "repeat", 1);
+	return most >= LEAST_BLOCKS ? most : 0;
+}
+
+/* A copy of the module in which what is repeated most is repeated that often. */
+static struct ir_module *
+with_blocks(const struct planner *p, const struct ir_module *m, int64_t blocks)
+{
+	struct ir_module *copy = ir_module_clone(p->run->scratch, m);
+	const struct ir_attr repeat = {
+		.key = ir_name(m->ctx, "repeat"), .kind = ATTR_INT, .i = blocks};
+
+	IR_FOR_OPS (op, &ir_func_find(copy, "main")->body)
+		if (op->code == OP_call && ir_attr_int(op, "repeat", 1) == p->blocks)
+			ir_attr_set(copy, op, &repeat);
+	return copy;
+}
+
+void
+plan_add_depths(struct planner *p, struct plan_base *b)
+{
+	const int64_t first = b->stages > FIRST_DEPTH ? b->stages : FIRST_DEPTH;
+
+	if (p->blocks < 2 * PLAN_DEPTHS * first)
+		return;
+	struct pass_manager *rough =
+		COPY_ARRAY(p->run->scratch, struct pass_manager, p->run->manager, 1);
+	rough->cost = cost_model_rough(rough, p->model);
+	for (int i = 0; i < PLAN_DEPTHS; i++) {
+		const int64_t blocks = (i + 1) * first;
+		b->depth[i].blocks = blocks;
+		b->depth[i].attempts =
+			attempts_create(p->run->scratch, rough, with_blocks(p, b->m, blocks));
+	}
+}
+
+/* The value at `blocks` of the line through the values of two depths. */
+static double
+extended(const struct plan_base *b, const double value[PLAN_DEPTHS], int64_t blocks)
+{
+	const double slope =
+		(value[1] - value[0]) / (double)(b->depth[1].blocks - b->depth[0].blocks);
+
+	return value[1] + slope * (double)(blocks - b->depth[1].blocks);
+}
+
+/* Runs the pipeline at the i-th depth; false: a pass refuses the step. */
+static bool
+run_depth(struct planner *p, const struct plan_base *b, const char *passes, int i, double limit,
+	struct attempt_result *r)
+{
+	attempts_limit(b->depth[i].attempts, (uint64_t)limit);
+	attempts_run(b->depth[i].attempts, passes, r);
+	p->effort += r->effort;
+	return isfinite(r->seconds);
+}
+
+/* M0 and T0 of a pipeline. */
+static struct plan_constant
+constant_of(struct planner *p, const struct pass_list *list)
+{
+	const struct plan_base *b = &p->base[p->nbases > PLAN_FLAT ? PLAN_FLAT : PLAN_PLAIN];
+	const int again = pass_list_find(list, "recompute"), fused = pass_list_find(list, "opfuse");
+	struct plan_constant c = {
+		.text = TEXT(p->run->scratch, "AMP,DP,GRAD,%sSHARD,OPT,%s",
+			again >= 0 ? "recompute," : "", fused >= 0 ? list->pass[fused] : "opfuse")};
+	struct attempt_result r[PLAN_DEPTHS];
+	struct pass_list bare = {0};
+
+	for (int64_t i = 0; i < p->constant.n; i++)
+		if (!strcmp(p->constant.at[i].text, c.text))
+			return p->constant.at[i];
+	bool ran = plan_read_recipe(p, b, c.text, &bare);
+	const char *text = pass_list_text(p->run->scratch, &bare);
+	for (int i = 0; i < PLAN_DEPTHS && ran; i++)
+		ran = run_depth(p, b, text, i, 0, &r[i]);
+	if (ran) {
+		c.seconds = fmax(0, extended(b, (double[]){r[0].seconds, r[1].seconds}, 0));
+		c.bytes = fmax(0, extended(b, (double[]){(double)r[0].peak, (double)r[1].peak}, 0));
+	}
+	VEC_PUSH(p->run->scratch, &p->constant, c);
+	return c;
+}
+
+/* A step whose estimate from one depth is that many times as slow as the best one, or which needs
+ * that many times the limit there, is not estimated from two. */
+static const double hopeless = 1.3;
+
+static bool
+is_hopeless(const struct planner *p, double seconds, double share_of_limit)
+{
+	double best = INFINITY;
+
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (plan_fits(p, &p->candidate.at[i]))
+			best = fmin(best, p->candidate.at[i].r.seconds);
+	return p->objective == PLAN_TIME && isfinite(best) &&
+	       (seconds > hopeless * best || share_of_limit > hopeless);
+}
+
+/* Passes that use all memory that is left use a little more or less of it in another depth: a step
+ * that exceeds the limits of both depths by a smaller share may fit. */
+static const double gaps = 0.03;
+
+void
+plan_estimate(struct planner *p, int base, const struct pass_list *list, struct attempt_result *r)
+{
+	const struct plan_constant constant = constant_of(p, list);
+	const struct plan_base *b = &p->base[base];
+	const char *text = pass_list_text(p->run->scratch, list);
+	struct attempt_result part[PLAN_DEPTHS];
+	double needs = 0; /* the largest share of the limit of a depth */
+
+	*r = (struct attempt_result){.seconds = INFINITY};
+	for (int i = 0; i < PLAN_DEPTHS; i++) {
+		const double share = (double)b->depth[i].blocks / (double)p->blocks,
+			     limit = p->limit * share + constant.bytes * (1 - share);
+		if (!run_depth(p, b, text, i, isfinite(limit) ? limit : 0, &part[i])) {
+			r->seconds = INFINITY;
+			return;
+		}
+		needs = fmax(needs, (double)part[i].peak / limit);
+		if (i)
+			break;
+		*r = part[0];
+		r->seconds = constant.seconds + (r->seconds - constant.seconds) / share;
+		r->peak = (uint64_t)(constant.bytes +
+				     fmax(0, (double)r->peak - constant.bytes) / share);
+		if (is_hopeless(p, r->seconds, needs))
+			return;
+	}
+	*r = part[1];
+	r->seconds = fmax(
+		r->seconds, extended(b, (double[]){part[0].seconds, part[1].seconds}, p->blocks));
+	r->host = (uint64_t)fmax((double)r->host,
+		extended(b, (double[]){(double)part[0].host, (double)part[1].host}, p->blocks));
+	double peak = fmax((double)r->peak,
+		extended(b, (double[]){(double)part[0].peak, (double)part[1].peak}, p->blocks));
+	if (isfinite(p->limit))
+		peak = needs <= 1 + gaps ? fmin(peak, p->limit) : fmax(peak, p->limit * needs);
+	r->peak = (uint64_t)peak;
+}

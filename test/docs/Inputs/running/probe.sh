@@ -1,0 +1,2 @@
+# Does a host work? Not one that is in the file $DEAD.
+! grep -qx "$1" "$DEAD"
