@@ -411,7 +411,7 @@ try_less(struct fitter *f, struct candidate **fitting)
 
 	if (f->all.live > f->limit)
 		at = place_between(f, 0, f->places, guess_of(f));
-	for (; at > 0 && f->n < GRID && enough > 0; at /= LESS) {
+	for (; at > 0 && at < f->places && f->n < GRID && enough > 0; at /= LESS) {
 		if (!try(f, at, 0))
 			return false;
 		struct candidate *c = &f->candidate[f->n - 1];
