@@ -53,9 +53,9 @@ uint64_t fuse_policy_apply(
  * Sets the kind and bucket sizes of p (0: the kind's default) to those with the shortest replayed
  * step among those that fit (fuse_replay_fits), with a remark. Without a cluster or a profile only
  * the links of the device `generic` could decide, which no real machine has; then the kind is
- * `size`, the most widely used policy.
+ * `size`, the most widely used policy. True: the step fits with what was chosen.
  */
-void fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy *p);
+bool fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy *p);
 
 /* Does the step as fused by the policy fit into -budget, if given, or need no more memory than the
  * step as it is? Not checked if gathers of params are not fused. */

@@ -132,13 +132,18 @@ fuse_policy_complete(struct fuse_policy *p, struct pass_run *run, struct ir_modu
 	p->bucket = p->bucket ? p->bucket : default_bucket(p->kind);
 	p->first = p->first ? p->first : DDP_FIRST;
 	p->cycle = pass_given(run, "cycle") ? pass_time(run, "cycle") : horovod_cycle;
-	p->ready = p->kind == FUSE_HOROVOD ? ready_times(run, m) : NULL;
+	if (p->kind != FUSE_HOROVOD)
+		p->ready = NULL;
+	else if (!p->ready)
+		p->ready = ready_times(run, m);
 	return p->kind != FUSE_HOROVOD || p->ready;
 }
 
 bool
 fuse_policy_create(struct fuse_policy *p, struct pass_run *run, struct ir_module *m)
 {
+	bool fits = false;
+
 	*p = (struct fuse_policy){.kind = (enum fuse_policy_kind)pass_enum(run, "policy"),
 		.gathers = pass_bool(run, "gathers")};
 	if (pass_given(run, "bucket") && !pass_given(run, "policy"))
@@ -148,12 +153,13 @@ fuse_policy_create(struct fuse_policy *p, struct pass_run *run, struct ir_module
 	if (p->kind == FUSE_JOINT || p->kind == FUSE_NONE)
 		return true;
 	if (p->kind == FUSE_REPLAY)
-		fuse_replay_choose(run, m, p);
+		fits = fuse_replay_choose(run, m, p);
 	if (pass_given(run, "bucket"))
 		p->bucket = pass_size(run, "bucket");
 	if (pass_given(run, "first"))
 		p->first = pass_size(run, "first");
-	if (p->gathers && !pass_given(run, "gathers") && !fuse_replay_fits(run, m, p)) {
+	fits = fits && !pass_given(run, "bucket") && !pass_given(run, "first");
+	if (!fits && p->gathers && !pass_given(run, "gathers") && !fuse_replay_fits(run, m, p)) {
 		p->gathers = false;
 		pass_remark(run, NULL, PASS_MISSED,
 			"allgathers of params are not fused: the step would not fit");

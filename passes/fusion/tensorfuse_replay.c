@@ -1,6 +1,6 @@
 /*
- * policy=replay of tensorfuse: every candidate of a table is applied to a copy of the step, with
- * and without fusing the gathers of params. Of the candidates that fit, the one with the shortest
+ * policy=replay of tensorfuse: every candidate of a table is applied to the step, which is restored
+ * (ir/saved.h), with and without fusing the gathers of params. Of the candidates that fit, the one with the shortest
  * replayed step is taken; of equal ones, the first in the table. The candidates do not depend on
  * the memory, so more of it never makes the step slower. What is best depends on the link (how much
  * of a message is latency, at which sizes it is slow: the curve of the profile), on the order in
@@ -75,7 +75,8 @@ struct chooser {
 	struct trial_base base;
 	struct attempt attempt[2 * CANDIDATES];
 	int n;
-	bool gathers; /* are there any to fuse, or not? */
+	bool gathers;  /* are there any to fuse, or not? */
+	double *ready; /* of fuse_policy; NULL: not known */
 };
 
 /* As the options of tensorfuse; owned by `owner`. */
@@ -101,26 +102,27 @@ policy_of(const struct attempt *a)
 		.gathers = a->gathers};
 }
 
-/* A copy of the step, fused by a policy; NULL: the step has no replay. */
-static struct ir_module *
-fused_copy(struct pass_run *run, const struct ir_module *m, struct fuse_policy p, uint64_t *fused)
+/* Fuses the step by a policy until ir_saved_restore; false: the step has no replay. *fused: a hash
+ * of what was fused. */
+static bool
+change(struct pass_run *run, const struct trial_base *b, struct fuse_policy *p, uint64_t *fused)
 {
-	struct ir_module *copy = ir_module_clone(NULL, m);
-
-	if (fuse_policy_complete(&p, run, copy)) {
-		*fused = fuse_policy_apply(&p, run, copy, true);
-		return copy;
-	}
-	talloc_free(copy);
-	return NULL;
+	if (!fuse_policy_complete(p, run, b->m))
+		return false;
+	ir_saved_change(b->saved);
+	*fused = fuse_policy_apply(p, run, b->m, true);
+	return true;
 }
 
+/* Seconds of the changed step; negative: it has no replay. */
 static double
-seconds_of(const struct trial_base *base, struct ir_module *copy)
+seconds_of(const struct trial_base *b)
 {
-	const struct cost_step *step = cost_step_create_like(copy, base->step, copy);
+	struct cost_step *step = cost_step_create_like(NULL, b->step, b->m);
+	const double seconds = step ? replay_seconds(step->r.makespan) : -1;
 
-	return step ? replay_seconds(step->r.makespan) : -1;
+	talloc_free(step);
+	return seconds;
 }
 
 /* Candidates often fuse the same collectives: each such step is replayed once. */
@@ -128,18 +130,20 @@ static void
 try(struct chooser *c, const struct candidate *row, bool gathers)
 {
 	struct attempt *a = &c->attempt[c->n];
+	bool known = false;
 
 	*a = (struct attempt){.candidate = row, .gathers = gathers, .seconds = -1};
-	struct ir_module *copy = fused_copy(c->run, c->m, policy_of(a), &a->fused);
-	for (int i = 0; copy && i < c->n; i++)
-		if (c->attempt[i].fused == a->fused) {
-			a->seconds = c->attempt[i].seconds;
-			talloc_free(copy);
-			copy = NULL;
-		}
-	if (copy)
-		a->seconds = seconds_of(&c->base, copy);
-	talloc_free(copy);
+	struct fuse_policy p = policy_of(a);
+	p.ready = c->ready;
+	if (change(c->run, &c->base, &p, &a->fused)) {
+		for (int i = 0; i < c->n && !known; i++)
+			if ((known = c->attempt[i].fused == a->fused))
+				a->seconds = c->attempt[i].seconds;
+		if (!known)
+			a->seconds = seconds_of(&c->base);
+		ir_saved_restore(c->base.saved);
+	}
+	c->ready = p.ready ? p.ready : c->ready;
 	c->n++;
 }
 
@@ -156,32 +160,40 @@ has_choice(const struct pass_run *run, struct ir_module *m, bool *gathers)
 	return messages > 1;
 }
 
-/* The memory that the fused step may need. */
-static uint64_t
-room_of(const struct pass_run *run, const struct ir_module *m)
-{
-	return pass_budget(run) ? memory_room(m, cost_model_storage(run->cost), pass_budget(run))
-				: UINT64_MAX;
-}
-
+/* Is the fused step within the budget, if there is one, or does it need no more than before? */
 static bool
-fits(struct pass_run *run, const struct ir_module *m, struct fuse_policy p, uint64_t room)
+fits(struct pass_run *run, const struct trial_base *b, struct fuse_policy *p)
 {
+	const uint64_t budget = pass_budget(run);
 	uint64_t fused;
-	struct ir_module *copy = room < UINT64_MAX ? fused_copy(run, m, p, &fused) : NULL;
-	const bool good = !copy || memory_peak(copy, cost_model_storage(run->cost), room) <= room;
 
-	talloc_free(copy);
+	if (!budget)
+		return true;
+	const uint64_t before = memory_needs(b->storage, budget),
+		       room = before > budget ? before : budget;
+	if (!change(run, b, p, &fused))
+		return true;
+	void *scratch = alloc_scratch(NULL);
+	struct storage *s = storage_create_unplaced(scratch, b->m, ir_func_find(b->m, "main"),
+		cost_model_storage(run->cost), trial_known(scratch, b, b->m));
+	const bool good = memory_needs(s, room) <= room;
+	talloc_free(scratch);
+	ir_saved_restore(b->saved);
 	return good;
 }
 
 bool
 fuse_replay_fits(struct pass_run *run, struct ir_module *m, const struct fuse_policy *p)
 {
+	struct fuse_policy policy = *p;
+	struct trial_base base;
 	bool gathers;
 
 	has_choice(run, m, &gathers);
-	return !gathers || fits(run, m, *p, room_of(run, m));
+	if (!gathers || !pass_budget(run))
+		return true;
+	trial_begin_memory(&base, run, m);
+	return fits(run, &base, &policy);
 }
 
 /* The first candidate with the shortest time; -1: none has a time. */
@@ -202,14 +214,16 @@ static int
 fastest_that_fits(struct chooser *c)
 {
 	struct chooser left = *c;
-	const uint64_t room = room_of(c->run, c->m);
 	int best;
 
-	while ((best = fastest(&left)) >= 0 &&
-		!fits(c->run, c->m, policy_of(&c->attempt[best]), room))
+	while ((best = fastest(&left)) >= 0) {
+		struct fuse_policy p = policy_of(&c->attempt[best]);
+		if (fits(c->run, &c->base, &p))
+			break;
 		for (int i = 0; i < c->n; i++)
 			if (c->attempt[i].fused == c->attempt[best].fused)
 				left.attempt[i].seconds = -1;
+	}
 	return best;
 }
 
@@ -228,7 +242,7 @@ tell(struct chooser *c, int best, int before)
 		a[0].seconds * ms, options_of(scratch, &a[0], c->gathers), a[1].seconds * ms);
 }
 
-void
+bool
 fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy *p)
 {
 	struct chooser c = {.run = run, .m = m};
@@ -244,10 +258,12 @@ fuse_replay_choose(struct pass_run *run, struct ir_module *m, struct fuse_policy
 			try(&c, &table[i % CANDIDATES], c.gathers && i < CANDIDATES);
 		best = fastest_that_fits(&c);
 	}
-	if (best >= 0)
+	const bool chosen = best >= 0;
+	if (chosen)
 		tell(&c, best, fastest(&c));
 	else
 		c.attempt[best = 0] =
 			(struct attempt){.candidate = &table[0], .gathers = p->gathers};
 	*p = policy_of(&c.attempt[best]);
+	return chosen;
 }

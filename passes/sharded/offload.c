@@ -226,7 +226,7 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	a.set.all = offload_fragments_create(run->scratch, m, (uint64_t)pass_size(run, "least"));
 	a.set.n = a.set.all->n;
-	if (policy == ADAPTIVE && !choose(&a, limit, &fits))
+	if (policy == ADAPTIVE && a.set.n && !choose(&a, limit, &fits))
 		return false;
 	if (a.set.n && !a.set.sync && !settle(&a, limit, fits))
 		return false;

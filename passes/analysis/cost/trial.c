@@ -50,24 +50,39 @@ struct fitter {
 	int number[GRID + 1]; /* of a small step: 1 + the candidate at a position; 0: none */
 };
 
+static void
+begin_memory(struct trial_base *b)
+{
+	struct ir_func *main = ir_func_find(b->m, "main");
+	void *scratch = b->run->scratch;
+
+	b->known = storage_known_create(
+		scratch, b->step ? b->step->alike : alike_create(scratch, b->m, &main->body), NULL);
+	b->storage = storage_create_unplaced(
+		scratch, b->m, main, cost_model_storage(b->run->cost), b->known);
+	b->r.live = storage_in_use(b->storage);
+	b->saved = ir_saved_create(scratch, b->m);
+}
+
 bool
 trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *m)
 {
-	struct ir_func *main = ir_func_find(m, "main");
-
 	ir_module_renumber(m);
 	*b = (struct trial_base){.run = run, .m = m};
 	b->step = run->cost ? cost_step_create(run->scratch, run->cost, m) : NULL;
 	if (run->cost && !b->step)
 		return false;
-	b->known = storage_known_create(run->scratch,
-		b->step ? b->step->alike : alike_create(run->scratch, m, &main->body), NULL);
 	b->r.seconds = b->step ? replay_seconds(b->step->r.makespan) : 0;
-	b->storage = storage_create_unplaced(
-		run->scratch, m, main, cost_model_storage(run->cost), b->known);
-	b->r.live = storage_in_use(b->storage);
-	b->saved = ir_saved_create(run->scratch, m);
+	begin_memory(b);
 	return true;
+}
+
+void
+trial_begin_memory(struct trial_base *b, const struct pass_run *run, struct ir_module *m)
+{
+	ir_module_renumber(m);
+	*b = (struct trial_base){.run = run, .m = m};
+	begin_memory(b);
 }
 
 struct storage_known *
@@ -243,6 +258,20 @@ fits_swept(struct fitter *f, struct candidate *c)
 	return true;
 }
 
+/* The same, but a step that sweeps place a little above the limit does not fit: a little less memory
+ * is as good, and full placement takes longer than a trial. */
+static bool
+fits_nearly(struct fitter *f, struct candidate *c)
+{
+	if (fits_swept(f, c))
+		return true;
+	const uint64_t swept = c->storage ? storage_allocated(c->storage) : 0;
+	if (swept <= f->limit || (double)(swept - f->limit) > little * (double)f->limit)
+		return fits(f, c);
+	c->needs = swept;
+	return false;
+}
+
 /* Between two amounts that give different steps, by bisection. False: reported. */
 static bool
 try_between(struct fitter *f, int low, int high)
@@ -382,7 +411,7 @@ try_less(struct fitter *f, struct candidate **fitting)
 
 	if (f->all.live > f->limit)
 		at = place_between(f, 0, f->places, guess_of(f));
-	for (; at > 0 && f->n < GRID && enough > 0; at /= LESS) {
+	for (; at > 0 && at < f->places && f->n < GRID && enough > 0; at /= LESS) {
 		if (!try(f, at, 0))
 			return false;
 		struct candidate *c = &f->candidate[f->n - 1];
@@ -457,7 +486,7 @@ narrow_expected(struct fitter *f)
 			return false;
 		struct candidate *c = &f->candidate[f->n - 1];
 		wrong = (int64_t)c->r.live - (int64_t)f->t->expected[at - 1];
-		if (is_worth(f, c) && fits(f, c)) {
+		if (is_worth(f, c) && fits_nearly(f, c)) {
 			low = at;
 		} else {
 			f->gaps = c->needs > c->r.live + f->gaps ? c->needs - c->r.live : f->gaps;

@@ -47,6 +47,9 @@ struct trial_base {
  * it. The module must not have been freed before run->scratch. False: reported. */
 bool trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *m);
 
+/* The same without a replay, for changes of which only the memory matters. */
+void trial_begin_memory(struct trial_base *b, const struct pass_run *run, struct ir_module *m);
+
 struct trial {
 	const struct trial_base *base;
 	/* Changes the step `m` using at most `allowed` bytes, without remarks. Existing kernels
