@@ -1,14 +1,14 @@
 /*
  * Estimates of a step from steps with fewer blocks. A model of 80 equal blocks takes as long as one
- * of 2 blocks and 39 times what two more add: time and memory of both are those of a line through
- * two depths,
+ * of 2 blocks and 39 times what two more add:
  *
- *     T(blocks) = T0 + blocks t,     M(blocks) = M0 + blocks m.
+ *     T(blocks) = T0 + blocks t.
  *
- * Passes that use the memory that is left must have as much of it for each block as in the whole
- * step, so at depth d of L blocks the limit is M0 + (limit - M0) d / L. M0, what the step needs in
- * any depth (logits, the workspace of a block), is that of a sharded step with the same kernels and
- * the same recomputation, without passes that use what is left.
+ * Memory is not: the peak is at one op of the step with few blocks and at another one with many. It
+ * is that of a sharded step with the same kernels and the same recomputation, but without passes
+ * that use what is left, of which the whole step is run once, and on a line what the pipeline takes
+ * in addition. Passes that use what is left must have as much of it for each block as in the whole
+ * step: the limit at a depth is what the sharded step needs there and the block's share of the rest.
  *
  * An estimate only decides which whole steps are run: plan.c takes none without running it.
  */
@@ -92,11 +92,17 @@ run_depth(struct planner *p, const struct plan_base *b, const char *passes, int 
 	return isfinite(r->seconds);
 }
 
-/* M0 and T0 of a pipeline. */
+static const struct plan_base *
+base_of_constant(const struct planner *p)
+{
+	return &p->base[p->nbases > PLAN_FLAT ? PLAN_FLAT : PLAN_PLAIN];
+}
+
+/* The step to which that of the pipeline is compared. */
 static struct plan_constant
 constant_of(struct planner *p, const struct pass_list *list)
 {
-	const struct plan_base *b = &p->base[p->nbases > PLAN_FLAT ? PLAN_FLAT : PLAN_PLAIN];
+	const struct plan_base *b = base_of_constant(p);
 	const int again = pass_list_find(list, "recompute"), fused = pass_list_find(list, "opfuse");
 	struct plan_constant c = {
 		.text = TEXT(p->run->scratch, "AMP,DP,GRAD,%sSHARD,OPT,%s",
@@ -112,11 +118,26 @@ constant_of(struct planner *p, const struct pass_list *list)
 	for (int i = 0; i < PLAN_DEPTHS && ran; i++)
 		ran = run_depth(p, b, text, i, 0, &r[i]);
 	if (ran) {
+		struct attempt_result whole;
+		attempts_limit(b->attempts, 0);
+		attempts_run(b->attempts, text, &whole);
+		attempts_limit(b->attempts, p->run->manager->budget);
+		p->effort += whole.effort;
+		for (int i = 0; i < PLAN_DEPTHS; i++)
+			c.bytes[i] = (double)r[i].peak;
 		c.seconds = fmax(0, extended(b, (double[]){r[0].seconds, r[1].seconds}, 0));
-		c.bytes = fmax(0, extended(b, (double[]){(double)r[0].peak, (double)r[1].peak}, 0));
+		c.whole = isfinite(whole.seconds) ? (double)whole.peak
+						  : extended(b, c.bytes, p->blocks);
 	}
 	VEC_PUSH(p->run->scratch, &p->constant, c);
 	return c;
+}
+
+/* What that step needs with a few blocks. */
+static double
+bare_bytes(const struct planner *p, const struct plan_constant *c, int64_t blocks)
+{
+	return extended(base_of_constant(p), c->bytes, blocks);
 }
 
 /* A step whose estimate from one depth is that many times as slow as the best one, or which needs
@@ -135,45 +156,53 @@ is_hopeless(const struct planner *p, double seconds, double share_of_limit)
 	       (seconds > hopeless * best || share_of_limit > hopeless);
 }
 
-/* Passes that use all memory that is left use a little more or less of it in another depth: a step
- * that exceeds the limits of both depths by a smaller share may fit. */
+/* Passes that use all memory that is left use a little more or less of it in another depth: if the
+ * step fits without them, it may fit although it exceeds the limit of a depth by a smaller share. */
 static const double gaps = 0.03;
+
+/* From what the pipeline takes at both depths: seconds, and bytes beyond those of the sharded step. */
+static void
+extend_both(const struct planner *p, const struct plan_base *b, const struct plan_constant *c,
+	const struct attempt_result part[PLAN_DEPTHS], struct attempt_result *r)
+{
+	double seconds[PLAN_DEPTHS], more[PLAN_DEPTHS], host[PLAN_DEPTHS];
+
+	for (int i = 0; i < PLAN_DEPTHS; i++) {
+		seconds[i] = part[i].seconds;
+		more[i] = (double)part[i].peak - bare_bytes(p, c, b->depth[i].blocks);
+		host[i] = (double)part[i].host;
+	}
+	*r = part[PLAN_DEPTHS - 1];
+	r->seconds = fmax(r->seconds, extended(b, seconds, p->blocks));
+	r->peak = (uint64_t)fmax((double)r->peak, c->whole + extended(b, more, p->blocks));
+	r->host = (uint64_t)fmax((double)r->host, extended(b, host, p->blocks));
+}
 
 void
 plan_estimate(struct planner *p, int base, const struct pass_list *list, struct attempt_result *r)
 {
-	const struct plan_constant constant = constant_of(p, list);
+	const struct plan_constant c = constant_of(p, list);
 	const struct plan_base *b = &p->base[base];
 	const char *text = pass_list_text(p->run->scratch, list);
 	struct attempt_result part[PLAN_DEPTHS];
 	double needs = 0; /* the largest share of the limit of a depth */
 
-	*r = (struct attempt_result){.seconds = INFINITY};
 	for (int i = 0; i < PLAN_DEPTHS; i++) {
 		const double share = (double)b->depth[i].blocks / (double)p->blocks,
-			     limit = p->limit * share + constant.bytes * (1 - share);
+			     bare = bare_bytes(p, &c, b->depth[i].blocks),
+			     limit = fmax(1, bare + (p->limit - c.whole) * share);
 		if (!run_depth(p, b, text, i, isfinite(limit) ? limit : 0, &part[i])) {
-			r->seconds = INFINITY;
+			*r = part[i];
 			return;
 		}
 		needs = fmax(needs, (double)part[i].peak / limit);
-		if (i)
-			break;
-		*r = part[0];
-		r->seconds = constant.seconds + (r->seconds - constant.seconds) / share;
-		r->peak = (uint64_t)(constant.bytes +
-				     fmax(0, (double)r->peak - constant.bytes) / share);
+		*r = part[i];
+		r->seconds = c.seconds + (r->seconds - c.seconds) / share;
+		r->peak = (uint64_t)fmax(0, c.whole + ((double)r->peak - bare) / share);
 		if (is_hopeless(p, r->seconds, needs))
 			return;
 	}
-	*r = part[1];
-	r->seconds = fmax(
-		r->seconds, extended(b, (double[]){part[0].seconds, part[1].seconds}, p->blocks));
-	r->host = (uint64_t)fmax((double)r->host,
-		extended(b, (double[]){(double)part[0].host, (double)part[1].host}, p->blocks));
-	double peak = fmax((double)r->peak,
-		extended(b, (double[]){(double)part[0].peak, (double)part[1].peak}, p->blocks));
-	if (isfinite(p->limit))
-		peak = needs <= 1 + gaps ? fmin(peak, p->limit) : fmax(peak, p->limit * needs);
-	r->peak = (uint64_t)peak;
+	extend_both(p, b, &c, part, r);
+	if (needs <= 1 + gaps && c.whole <= p->limit)
+		r->peak = (uint64_t)fmin((double)r->peak, p->limit);
 }

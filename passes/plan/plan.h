@@ -64,10 +64,11 @@ struct plan_candidate {
 	bool recipe;     /* not made by moves */
 };
 
-/* What a step needs with any number of blocks, by the passes that decide most of it. */
+/* A step without passes that use the memory that is left, by the passes that decide most of it:
+ * seconds with no block, bytes of each depth and of the whole step. */
 struct plan_constant {
 	const char *text;
-	double seconds, bytes;
+	double seconds, bytes[PLAN_DEPTHS], whole;
 };
 
 struct planner {
