@@ -86,14 +86,45 @@ class Step(torch.nn.Module):
         return self.step(self.model, *inputs)
 
 
-def export(name, step, model, *inputs, ignored=True):
+def export(name, step, model, *inputs, ignored=True, batch="B"):
     """Writes NAME.dir and NAME.safetensors. `inputs` are examples, one batch: their names are those of the arguments of
     `step`. With ignored=False, no label of a cross entropy is its ignore_index: the loss is then the mean of all rows, which
-    several devices and micro-batches sum without knowing how many labels the others have."""
-    text, values = translate(re.sub(r"\W", "_", name.rsplit("/", 1)[-1]), step, model, inputs, ignored)
+    several devices and micro-batches sum without knowing how many labels the others have. The text has the first size of
+    the inputs as `let B`, or by another name; with batch=None, or if the step does something else for another batch, all
+    sizes are numbers."""
+    module = re.sub(r"\W", "_", name.rsplit("/", 1)[-1])
+    text, values = translate(module, step, model, inputs, ignored)
+    sizes = {x.shape[0] if x.dim() else 0 for x in inputs}
+    if batch and len(sizes) == 1 and min(sizes) > 1:
+        rows = sizes.pop()
+        more = [translate(module, step, model, [torch.cat([x] * n) for x in inputs], ignored)[0] for n in (2, 3)]
+        text = with_batch([text, *more], rows, batch) or text
     save(name + ".safetensors", values)
     with open(name + ".dir", "w") as out:
         out.write(text)
+
+
+INTEGER = re.compile(r"(?<![\w.%-])\d+(?![\w.]|e-)")
+
+
+def with_batch(texts, rows, name):
+    """Texts for `rows`, 2 `rows` and 3 `rows` as one, in which what grows with the batch is an expression of its name. None:
+    they differ in another way."""
+    found = [[int(n) for n in INTEGER.findall(t)] for t in texts]
+    if len({INTEGER.sub("0", t) for t in texts}) > 1:
+        return None
+    said = []
+    for a, b, c in zip(*found):
+        if b - a != c - b or (a - (b - a)) * rows % rows:
+            return None
+        each, rest = (b - a), a - (b - a)  # a = each + rest, of which `each` is for `rows`
+        factor = name if each == rows else f"{each // rows}*{name}" if each % rows == 0 else \
+            f"{name}/{rows // each}" if each and rows % each == 0 else None
+        if factor is None:
+            return None
+        said.append(str(a) if not each else factor if not rest else f"{factor}{rest:+d}")
+    text = INTEGER.sub(lambda _, said=iter(said): next(said), texts[0])
+    return text.replace("\n\n", f"\n\nlet {name} = {rows}\n\n", 1)
 
 
 def translate(name, step, model, inputs, ignored=True):
@@ -588,7 +619,7 @@ def variance(b, x, dim=None, unbiased=None, correction=None, keepdim=False):
     y = b.read(x)
     centred = b.op("sub", y, b.op("mean", y, dims=dims, keep=True))
     total = b.op("sum", b.op("square", centred), dims=dims, keep=keepdim or None)
-    v = b.op("div", total, b.number(float(max(n - (1 if correction is None else correction), 0)), b.dtype()))
+    v = b.op("div", total, b.number(max(n - (1 if correction is None else correction), 0), b.dtype()))
     return b.op("sqrt", v) if b.node.target.name().split("::")[1].startswith("std") else v
 
 
@@ -1063,7 +1094,7 @@ def batch_norm(b, x, w, bias, mean=None, var=None, *rest):
     results = [b.convert(out, t, x.meta["val"].dtype), None, None]
     if training and old[0] and how.endswith("functional"):
         n = math.prod(shape[d] for d in dims)
-        sample = b.op("mul", batch[1], b.number(n / max(n - 1, 1), t))
+        sample = b.op("mul", batch[1], b.op("div", b.number(n, t), b.number(max(n - 1, 1), t)))
         for running, new in ((mean, batch[0]), (var, sample)):
             new = b.reshape(new, [shape[1]])
             move = b.op("mul", b.op("sub", new, b.read(running, t)), b.number(float(momentum), t))
@@ -1115,7 +1146,7 @@ def cross_entropy(b, z, y, weight=None, reduction=1, ignore=-100, smoothing=0.0)
     lost = b.op("neg", each)
     if reduction == 1:
         total = b.op("sum", lost)
-        lost = b.op("div", total, many) if many else b.op("div", total, b.number(float(rows), t))
+        lost = b.op("div", total, many) if many else b.op("div", total, b.number(rows, t))
     elif reduction == 2:
         lost = b.op("sum", lost)
     lost = b.convert(lost, t, b.dtype())

@@ -6,6 +6,8 @@ check    does that, builds and runs programs of it (run.py), and evaluates what 
 Needs torch. recorded/ is what record has written of some of them, for machines without."""
 import json
 import pathlib
+import re
+import subprocess
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[4]
@@ -352,7 +354,17 @@ def check(dopt, folder, name):
     """What has been trained does the same in torch, wherever it was trained. Parameters themselves may differ where the loss does
     not depend on them, such as a bias before a batch norm."""
     model, batch, step, tolerance = record(folder, name)
+    (folder / name).mkdir(exist_ok=True)
     run.check(dopt, folder, folder, name)
+    # With another size of the batch the text is that of an export with another batch.
+    twice = [torch.cat([x, x]) for x in batch.values()]
+    from_torch.export(str(folder / name / "twice"), step, model.train(), *twice, batch=None)
+    rows = len(twice[0])
+    texts = [subprocess.run([dopt, *command], check=True, capture_output=True, text=True).stdout.partition("\n")[2]
+             for command in (["-D", f"B={rows}", folder / f"{name}.dir"], [folder / name / "twice.dir"])]
+    initial = re.compile(r" \{init = .*?\}")  # the parameters are those of another time
+    if initial.sub("", texts[0]) != initial.sub("", texts[1]):
+        sys.exit(f"{name}: another step with -D B={rows}")
     model.eval()
     with torch.no_grad():
         there = loss_of(step, model, batch)
