@@ -279,6 +279,34 @@ may_be_better(
 	return !best || plan_is_better(p, &slower, best);
 }
 
+static void
+run_whole(struct planner *p, struct plan_candidate *c)
+{
+	c->estimate = c->r.seconds;
+	attempts_run(p->base[c->base].attempts, c->text, &c->r);
+	c->estimated = false;
+	remark_candidate(p, c);
+}
+
+/* How far the estimate of a recipe may be off, in time and in memory, for its step to be run: the
+ * result should be no slower than any of them. */
+static const double recipe_seconds = 0.1, recipe_bytes = 0.5;
+
+/* Runs the whole steps of the recipes that may be faster than the best one, or fit where none does. */
+static void
+confirm_recipes(struct planner *p)
+{
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		struct plan_candidate *c = &p->candidate.at[i], better = *c;
+		const struct plan_candidate *best = best_of(p, false);
+		better.r.seconds *= 1 - recipe_seconds;
+		better.r.peak = (uint64_t)((double)c->r.peak / (1 + recipe_bytes));
+		if (c->recipe && c->estimated && plan_ran(c) &&
+			(!best || plan_is_better(p, &better, best)))
+			run_whole(p, c);
+	}
+}
+
 /* Runs the whole steps of the candidates with the best estimates, until the best one that was run
  * is as good as all estimates that are left. */
 static void
@@ -294,10 +322,7 @@ confirm(struct planner *p)
 		extra += fits || (best && !c->recipe);
 		if (extra > MOST_CONFIRMED && (fits || !c->recipe))
 			return;
-		c->estimate = c->r.seconds;
-		attempts_run(p->base[c->base].attempts, c->text, &c->r);
-		c->estimated = false;
-		remark_candidate(p, c);
+		run_whole(p, c);
 	}
 }
 
@@ -359,6 +384,7 @@ run(struct pass_run *run, struct ir_module *m)
 	}
 	plan_improve(&p);
 	confirm(&p);
+	confirm_recipes(&p);
 	const struct plan_candidate *best = best_of(&p, false);
 	if (plan_ran(best) && !plan_fits(&p, best))
 		return report_over(&p, best);
