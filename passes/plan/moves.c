@@ -207,6 +207,7 @@ plan_improve(struct planner *p)
 {
 	for (int64_t i; !is_over(p) && (i = next(p)) >= 0;) {
 		p->candidate.at[i].expanded = true;
-		p->candidate.at[i].expanded = expand(p, p->candidate.at[i]);
+		const bool wholly = expand(p, p->candidate.at[i]); /* adds to candidate */
+		p->candidate.at[i].expanded = wholly;
 	}
 }
