@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Maximum number of candidates that are expanded in addition to those that become the best. */
+/* Families that are improved, each a recipe and what moves have made of it; and candidates that are
+ * expanded in addition to those that become the best. */
 enum { WIDTH = 2 };
 
 /* Limit on the ops processed by all passes of all attempts: some seconds of one core. */
@@ -47,7 +48,10 @@ static const struct move {
 	{PLAN_ORDER, "-overlap"},
 };
 
-enum { NMOVES = sizeof moves / sizeof *moves };
+/* The first rows, which gain most, are tried for every recipe that is at most `close` times as slow as
+ * the best one, before the best are improved further. */
+enum { NMOVES = sizeof moves / sizeof *moves, NFIRST = 4 };
+static const double close = 1.2;
 
 /* Passes that can be moved past each other, and past the optimizer. */
 static const char *const movable[] = {"recompute", "shard", "parallelize", "opfuse", "tensorfuse",
@@ -79,11 +83,26 @@ is_over(const struct planner *p)
 	       clock_seconds() >= p->ends;
 }
 
-static void
-try_list(struct planner *p, int base, struct pass_list list, const char *from, const char *move)
+/* Has the move been refused for another member of the family? It is then for this one, most likely. */
+static bool
+was_refused(const struct planner *p, int64_t family, const char *move)
 {
-	if (!is_over(p))
-		plan_try(p, base, list, TEXT(p->run->scratch, "%s; %s", from, move));
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		const struct plan_candidate *c = &p->candidate.at[i];
+		const size_t n = strlen(move), length = strlen(c->from);
+		if (c->family == family && !plan_ran(c) && length > n + 1 &&
+			c->from[length - n - 1] == ' ' && !strcmp(c->from + length - n, move))
+			return true;
+	}
+	return false;
+}
+
+static void
+try_list(struct planner *p, const struct plan_candidate *c, struct pass_list list, const char *move)
+{
+	if (!is_over(p) && !was_refused(p, c->family, move))
+		plan_try(p, c->base, list, TEXT(p->run->scratch, "%s; %s", c->from, move),
+			c->family);
 }
 
 /* Tries the candidate with `entry` applied. */
@@ -96,15 +115,14 @@ try_entry(struct planner *p, struct plan_candidate c, const char *entry)
 	if (*entry == '-') {
 		const int at = pass_list_find(&c.list, entry + 1);
 		if (at >= 0)
-			try_list(p, c.base, pass_list_without(s, &c.list, at), c.from, entry);
+			try_list(p, &c, pass_list_without(s, &c.list, at), entry);
 		return;
 	}
 	for (int i = 0; i < (hole ? p->base[c.base].n : 1); i++) {
 		const char *text = hole ? TEXT(s, "%.*s%s%s", (int)(hole - entry), entry,
 						  p->base[c.base].axis[i], hole + 1)
 					: entry;
-		try_list(p, c.base, pass_list_put(s, &c.list, p->run->manager->registry, text),
-			c.from, text);
+		try_list(p, &c, pass_list_put(s, &c.list, p->run->manager->registry, text), text);
 	}
 }
 
@@ -124,7 +142,7 @@ try_orders(struct planner *p, struct plan_candidate c)
 {
 	for (int i = 0; i + 1 < c.list.n && plan_decides(p, PLAN_ORDER); i++)
 		if (is_movable(p, c.list.pass[i]) && is_movable(p, c.list.pass[i + 1]))
-			try_list(p, c.base, pass_list_swapped(p->run->scratch, &c.list, i), c.from,
+			try_list(p, &c, pass_list_swapped(p->run->scratch, &c.list, i),
 				TEXT(p->run->scratch, "%s after %s", c.list.pass[i],
 					c.list.pass[i + 1]));
 }
@@ -183,12 +201,56 @@ expand(struct planner *p, struct plan_candidate c)
 	return true;
 }
 
-/* The best candidate that was not expanded, among the WIDTH best; -1: none. */
+/* The best member of a family; -1: none has run. */
 static int64_t
-next(const struct planner *p)
+best_of_family(const struct planner *p, int64_t family)
 {
 	int64_t best = -1;
 
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (p->candidate.at[i].family == family && plan_ran(&p->candidate.at[i]) &&
+			(best < 0 ||
+				plan_is_better(p, &p->candidate.at[i], &p->candidate.at[best])))
+			best = i;
+	return best;
+}
+
+/* Families whose best member is better than c. */
+static int
+better_families(const struct planner *p, const struct plan_candidate *c)
+{
+	int better = 0;
+
+	for (int64_t f = 0; f < p->candidate.n; f++) {
+		const int64_t best = p->candidate.at[f].recipe ? best_of_family(p, f) : -1;
+		better += best >= 0 && plan_is_better(p, &p->candidate.at[best], c);
+	}
+	return better;
+}
+
+/*
+ * The next candidate to expand; -1: none. The WIDTH best families take turns, each with its best
+ * member, so that a recipe that is only a little slower at first has its moves tried, too. Once the
+ * best members have been expanded, others follow that are among the WIDTH best of all.
+ */
+static int64_t
+next(const struct planner *p)
+{
+	int64_t turn = -1, best = -1;
+
+	for (int64_t f = 0; f < p->candidate.n; f++) {
+		const int64_t i = p->candidate.at[f].recipe ? best_of_family(p, f) : -1;
+		if (i < 0 || p->candidate.at[i].expanded ||
+			better_families(p, &p->candidate.at[i]) >= WIDTH)
+			continue;
+		const int64_t other = turn < 0 ? -1 : p->candidate.at[turn].family;
+		if (turn < 0 || p->candidate.at[f].expansions < p->candidate.at[other].expansions ||
+			(p->candidate.at[f].expansions == p->candidate.at[other].expansions &&
+				plan_is_better(p, &p->candidate.at[i], &p->candidate.at[turn])))
+			turn = i;
+	}
+	if (turn >= 0)
+		return turn;
 	for (int64_t i = 0; i < p->candidate.n; i++) {
 		const struct plan_candidate *c = &p->candidate.at[i];
 		if (!plan_ran(c) || c->expanded)
@@ -202,11 +264,29 @@ next(const struct planner *p)
 	return best;
 }
 
+/* Tries the first moves, one after the other, each with the best member so far. */
+static void
+improve_at_first(struct planner *p, int64_t family)
+{
+	const struct plan_candidate *first = &p->candidate.at[family];
+
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (p->candidate.at[i].recipe && plan_fits(p, &p->candidate.at[i]) &&
+			first->r.seconds > close * p->candidate.at[i].r.seconds)
+			return;
+	for (int i = 0; i < NFIRST && plan_ran(&p->candidate.at[family]); i++)
+		if (plan_decides(p, moves[i].needs))
+			try_entry(p, p->candidate.at[best_of_family(p, family)], moves[i].entry);
+}
+
 void
 plan_improve(struct planner *p)
 {
+	for (int64_t f = 0; f < p->candidate.n && p->candidate.at[f].recipe; f++)
+		improve_at_first(p, f);
 	for (int64_t i; !is_over(p) && (i = next(p)) >= 0;) {
 		p->candidate.at[i].expanded = true;
+		p->candidate.at[p->candidate.at[i].family].expansions++;
 		const bool wholly = expand(p, p->candidate.at[i]); /* adds to candidate */
 		p->candidate.at[i].expanded = wholly;
 	}

@@ -94,12 +94,14 @@ is_known(const struct planner *p, int base, const char *text)
 }
 
 void
-plan_try(struct planner *p, int base, struct pass_list list, const char *from)
+plan_try(struct planner *p, int base, struct pass_list list, const char *from, int64_t family)
 {
 	struct plan_candidate c = {.base = base,
 		.list = list,
 		.text = pass_list_text(p->run->scratch, &list),
 		.from = from,
+		.recipe = family < 0,
+		.family = family < 0 ? p->candidate.n : family,
 		.estimated = p->base[base].depth->blocks > 0};
 
 	if (is_known(p, base, c.text))

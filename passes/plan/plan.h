@@ -62,6 +62,8 @@ struct plan_candidate {
 	bool estimated;  /* r is an estimate from steps of fewer blocks */
 	double estimate; /* seconds, of a step that was run after it had been estimated; else 0 */
 	bool recipe;     /* not made by moves */
+	int64_t family;  /* number of the recipe that moves have made it of; its own */
+	int expansions;  /* of a recipe: members of its family that were expanded */
 };
 
 /* A step without passes that use the memory that is left, by the passes that decide most of it:
@@ -132,8 +134,8 @@ plan_ran(const struct plan_candidate *c)
 	return c->r.seconds < INFINITY;
 }
 
-/* plan.c: measures a candidate and adds it, unless it was measured before. */
-void plan_try(struct planner *p, int base, struct pass_list list, const char *from);
+/* plan.c: measures a candidate and adds it, unless it was measured before. family: -1 for a recipe. */
+void plan_try(struct planner *p, int base, struct pass_list list, const char *from, int64_t family);
 bool plan_fits(const struct planner *p, const struct plan_candidate *c);
 /* True if only a fits; else compares by the objective, or if neither fits by the missing bytes. */
 bool plan_is_better(

@@ -178,11 +178,8 @@ try_on(struct planner *p, const struct recipe *r, int base)
 	if (!plan_read_recipe(p, &p->base[base], r->text, &list))
 		return false;
 	set_finish(p, &list);
-	plan_try(p, base, list, r->name);
-	if (p->candidate.n == before)
-		return false;
-	VEC_LAST(&p->candidate).recipe = true;
-	return true;
+	plan_try(p, base, list, r->name, -1);
+	return p->candidate.n > before;
 }
 
 static void
