@@ -229,16 +229,16 @@ better_families(const struct planner *p, const struct plan_candidate *c)
 }
 
 /*
- * The next candidate to expand; -1: none. The WIDTH best families take turns, each with its best
- * member, so that a recipe that is only a little slower at first has its moves tried, too. Once the
- * best members have been expanded, others follow that are among the WIDTH best of all.
+ * The next candidate to expand; -1: none. Where steps are estimated, the WIDTH best families take
+ * turns, each with its best member, so that a recipe that is only a little slower at first has its
+ * moves tried, too. Others follow that are among the WIDTH best of all.
  */
 static int64_t
 next(const struct planner *p)
 {
 	int64_t turn = -1, best = -1;
 
-	for (int64_t f = 0; f < p->candidate.n; f++) {
+	for (int64_t f = 0; p->blocks && f < p->candidate.n; f++) {
 		const int64_t i = p->candidate.at[f].recipe ? best_of_family(p, f) : -1;
 		if (i < 0 || p->candidate.at[i].expanded ||
 			better_families(p, &p->candidate.at[i]) >= WIDTH)
@@ -282,7 +282,8 @@ improve_at_first(struct planner *p, int64_t family)
 void
 plan_improve(struct planner *p)
 {
-	for (int64_t f = 0; f < p->candidate.n && p->candidate.at[f].recipe; f++)
+	/* Steps of few blocks are run as a whole, some seconds each. */
+	for (int64_t f = 0; p->blocks && f < p->candidate.n && p->candidate.at[f].recipe; f++)
 		improve_at_first(p, f);
 	for (int64_t i; !is_over(p) && (i = next(p)) >= 0;) {
 		p->candidate.at[i].expanded = true;
