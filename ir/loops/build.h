@@ -6,8 +6,36 @@
 
 #include <assert.h>
 
+/*
+ * Classes of indices, as union-find: parent[scheme_node(op, index)] leads to the smallest node of the
+ * class. scheme_start_classes makes each index a class of its own; the array is [nops + 1] times
+ * FORM_MAX_INDICES.
+ */
+static inline int
+scheme_node(int op, int index)
+{
+	return op * FORM_MAX_INDICES + index;
+}
+
+static inline int
+scheme_class_of(const int *parent, int node)
+{
+	while (parent[node] != node)
+		node = parent[node];
+	return node;
+}
+
+int *scheme_start_classes(const struct scheme *s, int *parent);
+
+/* Joins the classes of the indices of two accesses of a tensor that are loops, dim by dim. */
+void scheme_join_access(const struct scheme *s, int *parent, int op1, const struct form_access *x1,
+	int op2, const struct form_access *x2);
+
+/* Is it a loop of more than one iteration? -1 is none. */
+bool scheme_is_loop(const struct scheme_op *o, int index);
+
 struct scheme_build {
-	int *parent; /* union-find over (op of the scheme, index of the op) */
+	int *parent; /* classes of indices */
 	int *saved;  /* copy for undoing a step */
 	int *list;   /* ops that are placed together */
 };

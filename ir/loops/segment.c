@@ -15,25 +15,33 @@
  * the segment. */
 enum { SEGMENT_MAX_OPS = 200 };
 
-static int
-root_of(const struct scheme_build *b, int node)
+int *
+scheme_start_classes(const struct scheme *s, int *parent)
 {
-	while (b->parent[node] != node)
-		node = b->parent[node];
-	return node;
+	for (int i = 0; i < (s->nops + 1) * FORM_MAX_INDICES; i++)
+		parent[i] = i;
+	return parent;
 }
 
-static int
-node_of(int op, int index)
-{
-	return op * FORM_MAX_INDICES + index;
-}
-
-static bool
-is_loop(const struct scheme_op *o, int index)
+bool
+scheme_is_loop(const struct scheme_op *o, int index)
 {
 	return index >= 0 && index < o->f.nindices && o->f.size[index] > 1 &&
 	       form_is_loop(&o->f, index);
+}
+
+void
+scheme_join_access(const struct scheme *s, int *parent, int op1, const struct form_access *x1,
+	int op2, const struct form_access *x2)
+{
+	for (int d = 0; d < x1->rank && d < x2->rank; d++) {
+		if (!scheme_is_loop(&s->op[op1], x1->index[d]) ||
+			!scheme_is_loop(&s->op[op2], x2->index[d]))
+			continue;
+		const int p = scheme_class_of(parent, scheme_node(op1, x1->index[d])),
+			  q = scheme_class_of(parent, scheme_node(op2, x2->index[d]));
+		parent[p < q ? q : p] = p < q ? p : q;
+	}
 }
 
 /* Would op `op` still have different classes for different indices? */
@@ -43,8 +51,9 @@ distinct(const struct scheme *s, const struct scheme_build *b, int op)
 	const struct scheme_op *o = &s->op[op];
 	for (int i = 0; i < o->f.nindices; i++)
 		for (int j = 0; j < i; j++)
-			if (is_loop(o, i) && is_loop(o, j) &&
-				root_of(b, node_of(op, i)) == root_of(b, node_of(op, j)))
+			if (scheme_is_loop(o, i) && scheme_is_loop(o, j) &&
+				scheme_class_of(b->parent, scheme_node(op, i)) ==
+					scheme_class_of(b->parent, scheme_node(op, j)))
 				return false;
 	return true;
 }
@@ -56,20 +65,6 @@ all_distinct(const struct scheme *s, const struct scheme_build *b, const struct 
 		if (!distinct(s, b, g->op[i]))
 			return false;
 	return true;
-}
-
-/* Joins the classes of the indices of two accesses of a tensor, dimension by dimension. */
-static void
-unite_access(const struct scheme *s, struct scheme_build *b, int op1, const struct form_access *x1,
-	int op2, const struct form_access *x2)
-{
-	for (int d = 0; d < x1->rank && d < x2->rank; d++) {
-		if (!is_loop(&s->op[op1], x1->index[d]) || !is_loop(&s->op[op2], x2->index[d]))
-			continue;
-		const int p = root_of(b, node_of(op1, x1->index[d])),
-			  q = root_of(b, node_of(op2, x2->index[d]));
-		b->parent[p < q ? q : p] = p < q ? p : q;
-	}
 }
 
 /* Unites with the first op that reads the same operand, if nothing gets in the way. */
@@ -85,7 +80,8 @@ unite_reader(const struct scheme *s, struct scheme_build *b, const struct scheme
 				continue;
 			const size_t n = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
 			memcpy(b->saved, b->parent, n * sizeof *b->saved);
-			unite_access(s, b, g->op[i], &other->f.in[l], op, &s->op[op].f.in[j]);
+			scheme_join_access(
+				s, b->parent, g->op[i], &other->f.in[l], op, &s->op[op].f.in[j]);
 			if (!all_distinct(s, b, g))
 				memcpy(b->parent, b->saved, n * sizeof *b->saved);
 			return;
@@ -97,8 +93,7 @@ unite_reader(const struct scheme *s, struct scheme_build *b, const struct scheme
 static bool
 unite(const struct scheme *s, struct scheme_build *b, const struct scheme_segment *g)
 {
-	for (int i = 0; i < (s->nops + 1) * FORM_MAX_INDICES; i++)
-		b->parent[i] = i;
+	scheme_start_classes(s, b->parent);
 	for (int k = 0; k < g->nops; k++) {
 		const int op = g->op[k];
 		const struct scheme_op *o = &s->op[op];
@@ -108,7 +103,8 @@ unite(const struct scheme *s, struct scheme_build *b, const struct scheme_segmen
 				continue;
 			if (t->alias >= 0 || form_is_computed(&o->f, &o->f.in[j]))
 				return false;
-			unite_access(s, b, t->op, &s->op[t->op].f.out, op, &o->f.in[j]);
+			scheme_join_access(
+				s, b->parent, t->op, &s->op[t->op].f.out, op, &o->f.in[j]);
 		}
 	}
 	if (!all_distinct(s, b, g))
@@ -132,9 +128,9 @@ number_classes(struct scheme *s, const struct scheme_build *b, struct scheme_seg
 		o->out_set = o->red_set = 0;
 		for (int i = 0; i < FORM_MAX_INDICES; i++) {
 			o->cls[i] = -1;
-			if (!is_loop(o, i))
+			if (!scheme_is_loop(o, i))
 				continue;
-			const int r = root_of(b, node_of(g->op[k], i));
+			const int r = scheme_class_of(b->parent, scheme_node(g->op[k], i));
 			int c = 0;
 			while (c < g->nclasses && root[c] != r)
 				c++;

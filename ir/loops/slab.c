@@ -24,22 +24,8 @@
 
 struct classes {
 	struct scheme *s;
-	int *parent; /* by node, an index of an op */
+	int *parent; /* classes of indices */
 };
-
-static int
-node_of(int op, int index)
-{
-	return op * FORM_MAX_INDICES + index;
-}
-
-static int
-root_of(const struct classes *c, int node)
-{
-	while (c->parent[node] != node)
-		node = c->parent[node];
-	return node;
-}
 
 static bool
 is_product(const struct scheme *s, const struct scheme_op *o)
@@ -85,10 +71,11 @@ join_classes(struct classes *c)
 			for (int d = 0; d < x->rank; d++) {
 				if (x->index[d] < 0)
 					continue;
-				const int node = node_of(i, x->index[d]);
+				const int node = scheme_node(i, x->index[d]);
 				if (of[d] < 0)
 					of[d] = node;
-				c->parent[root_of(c, node)] = root_of(c, of[d]);
+				c->parent[scheme_class_of(c->parent, node)] =
+					scheme_class_of(c->parent, of[d]);
 			}
 		}
 	talloc_free(first);
@@ -101,7 +88,7 @@ index_in(const struct classes *c, int op, int root)
 	int found = -1;
 
 	for (int i = 0; i < c->s->op[op].f.nindices; i++)
-		if (root_of(c, node_of(op, i)) == root)
+		if (scheme_class_of(c->parent, scheme_node(op, i)) == root)
 			found = found == -1 ? i : -2;
 	return found;
 }
@@ -195,7 +182,8 @@ find_candidates(const struct classes *c, struct candidate *list)
 		product++;
 	const struct form *f = &s->op[result].f;
 	for (int i = 0; i < f->nindices && n < IR_MAX_RANK; i++) {
-		struct candidate x = {root_of(c, node_of(result, i)), f->size[i], false, false};
+		struct candidate x = {scheme_class_of(c->parent, scheme_node(result, i)),
+			f->size[i], false, false};
 		if (x.size == 1 || !is_possible(c, x.root, x.size, &x.batch))
 			continue;
 		x.first = form_access_has(&s->op[product].f.in[0], index_in(c, product, x.root));
@@ -213,9 +201,7 @@ scheme_cut_slabs(struct scheme *s)
 
 	if (!is_simple(s))
 		return;
-	c.parent = NEW_ARRAY(s, int, s->nops *FORM_MAX_INDICES);
-	for (int i = 0; i < s->nops * FORM_MAX_INDICES; i++)
-		c.parent[i] = i;
+	c.parent = scheme_start_classes(s, NEW_ARRAY(s, int, (s->nops + 1) * FORM_MAX_INDICES));
 	join_classes(&c);
 	const int n = find_candidates(&c, list);
 	for (int i = 0; i < n; i++)

@@ -11,33 +11,13 @@
 struct search {
 	struct scheme *s;
 	const bool *used;
-	int *parent; /* by node: an index of an op */
-	int8_t *number;
+	int *parent;    /* classes of indices */
+	int8_t *number; /* by node */
 	int nclasses;
 	int64_t size[SCHEME_MAX_CLASSES];
 	struct scheme_stream x;
 	uint32_t wide, streamed; /* classes of wide values; those that ends reduce */
 };
-
-static int
-node_of(int op, int index)
-{
-	return op * FORM_MAX_INDICES + index;
-}
-
-static int
-root_of(const struct search *c, int node)
-{
-	while (c->parent[node] != node)
-		node = c->parent[node];
-	return node;
-}
-
-static bool
-is_loop(const struct scheme_op *o, int index)
-{
-	return index >= 0 && o->f.size[index] > 1 && form_is_loop(&o->f, index);
-}
 
 static bool
 is_read(const struct scheme *s, const struct scheme_op *o, int j)
@@ -85,14 +65,7 @@ join_classes(struct search *c)
 			const struct form_access *in = &o->f.in[j], *out = &s->op[maker].f.out;
 			if (form_is_computed(&o->f, in))
 				return false;
-			for (int d = 0; d < in->rank; d++) {
-				if (!is_loop(o, in->index[d]) ||
-					!is_loop(&s->op[maker], out->index[d]))
-					continue;
-				const int p = root_of(c, node_of(i, in->index[d])),
-					  q = root_of(c, node_of(maker, out->index[d]));
-				c->parent[p < q ? q : p] = p < q ? p : q;
-			}
+			scheme_join_access(s, c->parent, i, in, maker, out);
 		}
 	return true;
 }
@@ -108,9 +81,9 @@ number_classes(struct search *c)
 		o->out_set = o->red_set = 0;
 		memset(o->cls, -1, sizeof o->cls);
 		for (int k = 0; c->used[i] && k < o->f.nindices; k++) {
-			if (!is_loop(o, k))
+			if (!scheme_is_loop(o, k))
 				continue;
-			const int root = root_of(c, node_of(i, k));
+			const int root = scheme_class_of(c->parent, scheme_node(i, k));
 			if (c->number[root] < 0) {
 				if (c->nclasses == SCHEME_MAX_CLASSES)
 					return false;
@@ -394,7 +367,9 @@ scheme_make_stream(struct scheme *s, const bool *used)
 {
 	const int nodes = s->nops * FORM_MAX_INDICES;
 	void *scratch = alloc_scratch(s);
-	struct search c = {.s = s, .parent = NEW_ARRAY(scratch, int, (size_t)nodes + 1)};
+	struct search c = {.s = s,
+		.parent = scheme_start_classes(
+			s, NEW_ARRAY(scratch, int, (size_t)nodes + FORM_MAX_INDICES))};
 	bool *needed = NEW_ARRAY(scratch, bool, (size_t)s->nops + 1);
 
 	for (int i = 0; i < s->nops; i++) {
@@ -404,8 +379,6 @@ scheme_make_stream(struct scheme *s, const bool *used)
 	c.used = needed;
 	c.number = NEW_ARRAY(scratch, int8_t, (size_t)nodes + 1);
 	memset(c.number, -1, (size_t)nodes);
-	for (int i = 0; i < nodes; i++)
-		c.parent[i] = i;
 	c.x.op = ZERO_ARRAY(scratch, struct stream_op, (size_t)s->nops + 1);
 	const bool found = is_stream(&c);
 	if (found)

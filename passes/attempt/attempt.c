@@ -191,7 +191,7 @@ drop_oldest(struct attempts *a)
 	a->kept.at[oldest] = VEC_POP(&a->kept);
 }
 
-/* Of what the step depends on beside the passes before it. */
+/* What the step depends on, apart from the passes before it. */
 struct depends {
 	bool rest, budget;
 };
