@@ -135,8 +135,13 @@ def translate(name, step, model, inputs, ignored=True):
     return Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
 
 
+def name_of(op):
+    """aten::sum.dim_IntList is sum."""
+    return op.name().split("::")[1].split(".")[0]
+
+
 def handler(op):
-    return OPS.get(op.name().split("::")[1].split(".")[0])
+    return OPS.get(name_of(op))
 
 
 class Text:
@@ -151,6 +156,7 @@ class Text:
         self.value = {}  # of a node: its name; of one with several results: a list
         self.node = None
         self.files = {}  # first values, by name
+        self.inputs = []
         self.learns = None
 
     # -- what handlers call: each returns the name of a value
@@ -186,6 +192,10 @@ class Text:
     def shape(self, arg=None):
         val = (arg or self.node).meta["val"]
         return list((val[0] if isinstance(val, (tuple, list)) else val).shape)
+
+    def which(self):
+        """The operation of the node, of a handler of several."""
+        return name_of(self.node.target)
 
     def reshape(self, value, shape):
         return self.op("reshape", value, shape=list(shape))
@@ -266,22 +276,19 @@ class Text:
     def placeholder(self, spec, node):
         kind = spec.kind.name
         if kind == "USER_INPUT":
-            place = sum(s.kind.name == "USER_INPUT" for s in self.program.graph_signature.input_specs
-                        [:self.program.graph_signature.input_specs.index(spec)])
+            place = len(self.inputs)
+            self.inputs.append(node)
             symbol = self.input_names[place] if place < len(self.input_names) else f"input{place}"
             self.define(node, "input", symbol)
             return
-        if not node.users and kind != "BUFFER":
+        if not node.users:
             return
         symbol = spec.target.removeprefix("model.")
         tensor = (self.program.constants[spec.target] if spec.target in self.program.constants
                   else self.program.state_dict[spec.target])
-        if kind == "CONSTANT_TENSOR" or kind == "BUFFER" and spec.target not in \
-                self.program.graph_signature.buffers_to_mutate.values() and tensor.numel() <= LITERAL:
-            if tensor.numel() <= LITERAL:
-                self.value[node] = self.literal(tensor)
-                return
-        if not node.users:
+        updated = spec.target in self.program.graph_signature.buffers_to_mutate.values()
+        if kind != "PARAMETER" and not updated and tensor.numel() <= LITERAL:
+            self.value[node] = self.literal(tensor)
             return
         trained = kind == "PARAMETER" and tensor.requires_grad
         self.files[symbol] = tensor
@@ -389,7 +396,7 @@ for torch_name, name in {
         "log1p": "log1p", "expm1": "expm1", "log2": "log2", "exp2": "exp2", "tan": "tan", "asin": "asin", "acos": "acos",
         "atan": "atan", "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
         "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sign": "sign", "silu": "silu",
-        "square": "square", "bitwise_not": "not", "logical_not": "not"}.items():
+        "square": "square", "bitwise_not": "not"}.items():
     OPS[torch_name] = unary(name)
 
 
@@ -400,7 +407,7 @@ def reciprocal(b, x):
 
 @handles("isnan", "isinf", "isfinite")
 def is_number(b, x):
-    return b.op({"isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite"}[b.node.target.name().split("::")[1]],
+    return b.op({"isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite"}[b.which()],
                 b.value[x])
 
 
@@ -444,7 +451,7 @@ def arithmetic(op):
 
 for torch_name, name in {"add": "add", "sub": "sub", "mul": "mul", "maximum": "maximum", "minimum": "minimum",
                          "fmod": "rem", "atan2": "atan2", "bitwise_and": "and", "bitwise_or": "or",
-                         "bitwise_xor": "xor", "pow": "pow", "bitwise_left_shift": "shift_left",
+                         "bitwise_xor": "xor", "bitwise_left_shift": "shift_left",
                          "bitwise_right_shift": "shift_right"}.items():
     OPS[torch_name] = arithmetic(name)
 
@@ -505,7 +512,7 @@ for name in ("eq", "ne", "lt", "le", "gt", "ge"):
 
 @handles("logical_and", "logical_or", "logical_xor")
 def logical(b, x, y):
-    return b.op(b.node.target.name().split("_")[-1], b.read(x, torch.bool), b.read(y, torch.bool))
+    return b.op(b.which().split("_")[-1], b.read(x, torch.bool), b.read(y, torch.bool))
 
 
 @handles("where")
@@ -520,7 +527,7 @@ def masked_fill(b, x, mask, value):
 
 @handles("clamp", "hardtanh")
 def clamp(b, x, low=None, high=None):
-    if b.node.target.name().endswith("hardtanh"):
+    if b.which().endswith("hardtanh"):
         low, high = -1.0 if low is None else low, 1.0 if high is None else high
     y = b.read(x)
     if low is not None:
@@ -588,13 +595,13 @@ def prod(b, x, dim=None, keepdim=False, dtype=None):
 
 @handles("any", "all")
 def any_all(b, x, dim=None, keepdim=False):
-    return b.op(b.node.target.name().split("::")[1].split(".")[0], b.read(x, torch.bool), dims=dims_of(b, x, dim),
+    return b.op(b.which(), b.read(x, torch.bool), dims=dims_of(b, x, dim),
                 keep=keepdim or None)
 
 
 @handles("max", "min")
 def max_min(b, x, dim=None, keepdim=False):
-    op = b.node.target.name().split("::")[1].split(".")[0]
+    op = b.which()
     if isinstance(dim, torch.fx.Node):
         return b.op(op + "imum", b.read(x), b.read(dim))
     value = b.op(op, b.read(x), dims=dims_of(b, x, dim), keep=keepdim or None)
@@ -606,7 +613,7 @@ def max_min(b, x, dim=None, keepdim=False):
 
 @handles("argmax", "argmin")
 def arg(b, x, dim=None, keepdim=False):
-    where_ = b.op(b.node.target.name().split("::")[1], b.value[x], dims=dims_of(b, x, dim), keep=keepdim or None)
+    where_ = b.op(b.which(), b.value[x], dims=dims_of(b, x, dim), keep=keepdim or None)
     return b.convert(where_, torch.int32, torch.int64)
 
 
@@ -620,7 +627,7 @@ def variance(b, x, dim=None, unbiased=None, correction=None, keepdim=False):
     centred = b.op("sub", y, b.op("mean", y, dims=dims, keep=True))
     total = b.op("sum", b.op("square", centred), dims=dims, keep=keepdim or None)
     v = b.op("div", total, b.number(max(n - (1 if correction is None else correction), 0), b.dtype()))
-    return b.op("sqrt", v) if b.node.target.name().split("::")[1].startswith("std") else v
+    return b.op("sqrt", v) if b.which().startswith("std") else v
 
 
 @handles("cumsum")
@@ -691,7 +698,7 @@ def slice_(b, x, dim=0, start=None, end=None, step=1):
 def put_slice(b, x, source, dim=0, start=None, end=None, step=1):
     shape, y = b.shape(), b.read(source)
     dim %= len(shape)
-    if "select" in b.node.target.name():
+    if "select" in b.which():
         start %= shape[dim]
         end, y = start + 1, b.reshape(y, shape[:dim] + [1] + shape[dim + 1:])
     start, end, step = slice(start, end, step).indices(shape[dim])
@@ -730,7 +737,7 @@ def stack(b, xs, dim=0):
 
 @handles("split", "split_with_sizes", "chunk", "unbind")
 def split(b, x, *rest, **named):
-    how = b.node.target.name().split("::")[1].split(".")[0]
+    how = b.which()
     dim = named.get("dim", rest[0] if how == "unbind" and rest else rest[1] if len(rest) > 1 else 0) % len(b.shape(x))
     parts, at = [], 0
     for val in b.node.meta["val"]:
@@ -760,14 +767,14 @@ def triangle(b, x, diagonal=0):
     rows, columns = b.shape()[-2:]
     row, column = b.iota([rows, columns], 0), b.iota([rows, columns], 1)
     edge = b.op("add", row, b.number(diagonal, torch.int64))
-    kept = b.op("le" if "tril" in b.node.target.name() else "ge", column, edge)
+    kept = b.op("le" if "tril" in b.which() else "ge", column, edge)
     return b.op("select", kept, b.read(x), b.number(0, b.dtype()))
 
 
 @handles("full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "scalar_tensor", "new_full", "new_zeros",
          "new_ones", "empty", "empty_like", "new_empty")
 def filled(b, *args, **_):
-    how = b.node.target.name().split("::")[1].split(".")[0]
+    how = b.which()
     value = (args[-1] if "full" in how or how == "scalar_tensor" else 1 if "ones" in how else 0)
     return b.full(int(value) if isinstance(value, bool) else value, b.shape(), b.dtype())
 
@@ -922,7 +929,7 @@ def einsum(b, spec, operands, path=None):
 @handles("convolution", "conv1d", "conv2d")
 def convolution(b, x, w, bias=None, stride=1, padding=0, dilation=1, *rest):
     """conv1d is one of images that have one row."""
-    how = b.node.target.name().split("::")[1].split(".")[0]
+    how = b.which()
     transposed, output_padding, groups = rest if how == "convolution" else (False, [0], rest[0] if rest else 1)
     spatial = len(b.shape(x)) - 2
     if spatial > 2 or isinstance(padding, str):
@@ -990,7 +997,7 @@ def softmax_last(b, value, dtype, log=False):
 
 @handles("softmax", "_softmax", "log_softmax", "_log_softmax")
 def softmax(b, x, dim, *_, **__):
-    log, rank = "log" in b.node.target.name(), len(b.shape(x))
+    log, rank = "log" in b.which(), len(b.shape(x))
     dim %= rank
     if dim == rank - 1:
         return softmax_last(b, b.read(x), b.dtype(), log)
@@ -1013,12 +1020,12 @@ def dropped(b, value, dtype, rate):
 def dropout(b, x, p, train=True):
     """A mask of its own in each step, none while a program evaluates."""
     y = dropped(b, b.read(x), b.dtype(), p if train else 0)
-    return [y, None] if b.node.target.name().endswith("native_dropout") else y
+    return [y, None] if b.which().endswith("native_dropout") else y
 
 
 @handles("rand_like", "randn_like", "rand", "randn", "bernoulli")
 def random(b, x, p=None, **_):
-    how = b.node.target.name().split("::")[1].split(".")[0]
+    how = b.which()
     like = b.read(x) if isinstance(x, torch.fx.Node) else b.full(0, b.shape(), b.dtype())
     name = b.fresh("random")[1:]
     n = b.counter()
@@ -1053,7 +1060,7 @@ def wide_type(b, x):
 
 @handles("layer_norm", "rms_norm")
 def layer_norm(b, x, shape, w=None, *rest):
-    rms = "rms_norm" in b.node.target.name()
+    rms = "rms_norm" in b.which()
     bias, eps = (None, rest[0] if rest else None) if rms else (rest[0] if rest else None, rest[1] if len(rest) > 1 else 1e-5)
     t = wide_type(b, x)
     eps = eps if eps is not None else torch.finfo(x.meta["val"].dtype).eps
@@ -1075,7 +1082,7 @@ def group_norm(b, x, groups, w=None, bias=None, eps=1e-5, *_):
 def batch_norm(b, x, w, bias, mean=None, var=None, *rest):
     """In training the statistics are those of the whole batch, on however many devices; while a program evaluates, the
     running ones. Results as ATen has them: y, mean, 1 / deviation, the next running mean and variance."""
-    how = b.node.target.name().split("::")[1].split(".")[0]
+    how = b.which()
     training, momentum, eps = (False, *rest) if how.endswith("no_training") else rest if how.endswith("functional") \
         else (True, rest[-2], rest[-1])
     t, shape = wide_type(b, x), b.shape(x)
@@ -1109,7 +1116,7 @@ def cross_entropy(b, z, y, weight=None, reduction=1, ignore=-100, smoothing=0.0)
     value = b.read(z, t)
     if len(shape) > 2:
         value = b.op("transpose", value, perm=[0, *range(2, len(shape)), 1])
-    if b.node.target.name().startswith("aten::cross"):
+    if b.which().startswith("cross"):
         value = softmax_last(b, value, t, log=True)
     if y.meta["val"].dtype.is_floating_point:
         if weight is not None or smoothing:
@@ -1150,7 +1157,7 @@ def cross_entropy(b, z, y, weight=None, reduction=1, ignore=-100, smoothing=0.0)
     elif reduction == 2:
         lost = b.op("sum", lost)
     lost = b.convert(lost, t, b.dtype())
-    return lost if b.node.target.name().startswith("aten::cross") else [lost, None]
+    return lost if b.which().startswith("cross") else [lost, None]
 
 
 def reduced(b, each, reduction):
@@ -1192,7 +1199,7 @@ def max_pool(b, x, window, stride=(), padding=0, dilation=1, ceil_mode=False):
     low, window, stride = pair(padding), pair(window), pair(stride or window)
     high = [(m - 1) * s + w - n - a for m, s, w, n, a in zip(b.shape()[-2:], stride, window, b.shape(x)[-2:], low)]
     y = b.op("max_pool", b.read(x), window=window, stride=stride, low=low, high=[max(h, 0) for h in high])
-    return [y, None] if "indices" in b.node.target.name() else y
+    return [y, None] if "indices" in b.which() else y
 
 
 @handles("avg_pool2d")
