@@ -210,10 +210,12 @@ import_values(struct import *im, const struct mlir_op *op, struct import_value *
 		in[i] = import_get(op->operand[i]);
 		failed = failed || in[i].failed;
 	}
-	if (!row)
+	if (!row && !op->refused)
 		return unknown_op(im, op);
 	if (failed)
 		return false; /* that was reported */
+	if (op->refused)
+		return import_unsupported(im, op, op->refused);
 	im->builder.loc = op->loc;
 	im->builder.failed = false;
 	if (!dispatch(im, row, op, in, out) || im->builder.failed)

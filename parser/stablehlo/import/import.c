@@ -246,6 +246,7 @@ stablehlo_import(
 	im.symbols = ptr_map_create(im.missing);
 	import_rows(&im);
 	im.module->name = module_name(&im, file);
+	import_complex(&im);
 	const struct mlir_op *entry = read_functions(&im, file->module) ? find_entry(&im) : NULL;
 	if (entry) {
 		struct ir_func *f = ir_func_create(im.module, "main", entry->loc);

@@ -7,6 +7,7 @@
  *     block.c        ops one by one: checks that apply to all of them
  *     region.c       inlined bodies; which ones are a known monoid
  *     control.c      calls, loops, branches
+ *     complex*.c     complex numbers as pairs of real ones, before the import
  *     state/         values, types and constants; messages; values that follow from constants
  *     build/         attributes read; gathers, windows and bodies as IR ops
  *     ops/ sum/ collective/    the functions of the table
@@ -75,10 +76,17 @@ struct import_row {
 	int16_t numbers, bools;    /* of POINT: IR ops; OP_NCODES: none */
 	const char *refused;       /* known, but not supported: why */
 	const char *template;      /* the function of templates.dir that computes it; NULL: none */
+	bool table;                /* it has tables along the last dim, of size 1 in operands */
 };
 
 /* The row for an op name (interned), NULL: unknown. */
 const struct import_row *import_find(const struct import *im, const char *name);
+
+/* The row for the parts of complex numbers has this before the op's name. */
+#define IMPORT_COMPLEX "complex "
+
+/* Rewrites the tree so that each complex value is a pair of real ones: complex.c. */
+void import_complex(struct import *im);
 
 /* Binds a value of the tree (an argument, a result) to an imported value. */
 void import_bind(struct import *im, struct mlir_value *v, const struct import_value *value);

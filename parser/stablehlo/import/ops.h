@@ -23,6 +23,7 @@ import_function import_is_neg_inf;
 import_function import_broadcasting;
 import_function import_constant_like;
 import_function import_identity;
+import_function import_imag;
 import_function import_barrier;
 
 /* ops/: shapes */

@@ -4,19 +4,32 @@
 
 static const struct import_row rows[] = {
 #define POINT(name, numbers, bools)                                                                \
-	{name, NULL, "t+", 1, 0, POINTWISE_YES, OP_##numbers, OP_##bools, NULL, NULL},
+	{name, NULL, "t+", 1, 0, POINTWISE_YES, OP_##numbers, OP_##bools, NULL, NULL, false},
 #define IMPORT(name, function, operands, results, regions, pointwise)                              \
 	{name, function, operands, results, regions, POINTWISE_##pointwise, OP_NCODES, OP_NCODES,  \
-		NULL, NULL},
+		NULL, NULL, false},
 #define TEMPLATE(name, function, operands)                                                         \
-	{name, NULL, operands, 1, 0, POINTWISE_YES, OP_NCODES, OP_NCODES, NULL, #function},
+	{name, NULL, operands, 1, 0, POINTWISE_YES, OP_NCODES, OP_NCODES, NULL, #function, true},
+#define FORMULA(name, function, operands, results)                                                 \
+	{IMPORT_COMPLEX name, NULL, operands, results, 0, POINTWISE_YES, OP_NCODES, OP_NCODES,     \
+		NULL, #function, false},
+#define RULE(name, function)
+#define EACH(name)
+#define FOLD(name)
+#define THROUGH(name)
 #define REFUSED(name, why)                                                                         \
-	{name, NULL, "x*", -1, -1, POINTWISE_NO, OP_NCODES, OP_NCODES, why, NULL},
+	{name, NULL, "x*", -1, -1, POINTWISE_NO, OP_NCODES, OP_NCODES, why, NULL, false},
 #include "parser/stablehlo/import/import.def"
 #undef POINT
 #undef IMPORT
 #undef TEMPLATE
 #undef REFUSED
+#include "parser/stablehlo/import/complex.def"
+#undef FORMULA
+#undef RULE
+#undef EACH
+#undef FOLD
+#undef THROUGH
 };
 
 enum { NROWS = sizeof rows / sizeof *rows };

@@ -132,6 +132,8 @@ struct mlir_op {
 	uint32_t noperands, nresults, nattrs, nregions;
 	const char *debug_name; /* of a trailing loc("..."), resolved through #loc aliases; NULL:
 				   none */
+	const char *refused;    /* why the op cannot be imported, found before the import; else
+				   NULL */
 };
 
 /*

@@ -123,19 +123,29 @@ template_build(struct import *im, const struct template_call *call, struct ir_va
 	return ok;
 }
 
-struct ir_value *
-template_pointwise(struct import *im, const char *function, struct ir_value *const *operand, int n)
+bool
+template_pointwise(struct import *im, const char *function, bool table,
+	struct ir_value *const *operand, int n, struct ir_value **result, int nresults)
 {
-	struct ir_value *in[TEMPLATE_MAX_OPERANDS], *out;
+	struct ir_value *in[TEMPLATE_MAX_OPERANDS];
 	const enum ir_dtype t = operand[0] ? build_dtype(operand[0]) : IR_f32, wide = build_wide(t);
 
-	for (int i = 0; i < n; i++)
-		in[i] = operand[i] ? build_unsqueeze(im, build_convert(im, operand[i], wide),
-					     operand[i]->type->rank)
-				   : NULL;
-	const struct template_call call = {
-		.function = function, .type = wide, .operand = in, .noperands = n, .nresults = 1};
-	if (!template_build(im, &call, &out))
-		return NULL;
-	return build_convert(im, build_squeeze(im, out, out->type->rank - 1), t);
+	for (int i = 0; i < n; i++) {
+		in[i] = build_convert(im, operand[i], wide);
+		if (table && in[i])
+			in[i] = build_unsqueeze(im, in[i], in[i]->type->rank);
+	}
+	const struct template_call call = {.function = function,
+		.type = wide,
+		.operand = in,
+		.noperands = n,
+		.nresults = nresults};
+	bool ok = template_build(im, &call, result);
+	for (int i = 0; i < nresults && ok; i++) {
+		if (table)
+			result[i] = build_squeeze(im, result[i], result[i]->type->rank - 1);
+		result[i] = build_convert(im, result[i], t);
+		ok = result[i] != NULL;
+	}
+	return ok;
 }

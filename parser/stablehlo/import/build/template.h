@@ -28,13 +28,14 @@ struct template_call {
  */
 bool template_build(struct import *im, const struct template_call *call, struct ir_value **result);
 
-enum { TEMPLATE_MAX_OPERANDS = 2 }; /* of those element by element */
+/* Of those element by element: both parts of two complex numbers, and of one. */
+enum { TEMPLATE_MAX_OPERANDS = 4, TEMPLATE_MAX_RESULTS = 2 };
 
 /*
- * The only result of a function of n operands of one shape, which it sees as [..,1]; NULL as above.
- * T is their type, but f32 for 16-bit types.
+ * The results of a function of n operands of one shape, which it sees as [..,1] if it has a table
+ * along the last dim. T is their type, but f32 for 16-bit types. False as above.
  */
-struct ir_value *template_pointwise(
-	struct import *im, const char *function, struct ir_value *const *operand, int n);
+bool template_pointwise(struct import *im, const char *function, bool table,
+	struct ir_value *const *operand, int n, struct ir_value **result, int nresults);
 
 #endif

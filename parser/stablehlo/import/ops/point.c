@@ -400,17 +400,23 @@ import_map(struct import *im, const struct mlir_op *op, const struct import_valu
 		NEW_ARRAY(im->missing, const struct mlir_type *, op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++)
 		arg[i] = import_local_type(im, dtype_of(&in[i]), 0, NULL);
-	const struct mlir_type *result =
-		import_local_type(im, (enum ir_dtype)op->result[0].type->dtype, 0, NULL);
-	bool ok = import_check_region(im, op, 0, arg, (int)op->noperands, &result, 1) &&
-		  import_region(im, op, 0, in, (int)op->noperands, out, 1) && out[0].value;
+	const struct mlir_type *result[2]; /* both parts of a complex number */
+	const int nresults = (int)op->nresults;
+	for (int i = 0; i < nresults && i < 2; i++)
+		result[i] =
+			import_local_type(im, (enum ir_dtype)op->result[i].type->dtype, 0, NULL);
+	bool ok = (nresults == 1 || nresults == 2) &&
+		  import_check_region(im, op, 0, arg, (int)op->noperands, result, nresults) &&
+		  import_region(im, op, 0, in, (int)op->noperands, out, nresults);
 	talloc_free(arg);
-	if (!ok)
-		return false;
-	/* A region that reads no argument gives a scalar. */
-	out[0].type = op->result[0].type;
-	if (out[0].value->type->rank - import_lead(&out[0]) != in[0].type->rank)
-		out[0].value = import_build_broadcast(
-			im, &out[0], in[0].type->rank, in[0].type->dim, NULL);
-	return out[0].value != NULL;
+	for (int i = 0; i < nresults && ok; i++) {
+		/* A region that reads no argument gives a scalar. */
+		out[i].type = op->result[i].type;
+		if (out[i].value &&
+			out[i].value->type->rank - import_lead(&out[i]) != in[0].type->rank)
+			out[i].value = import_build_broadcast(
+				im, &out[i], in[0].type->rank, in[0].type->dim, NULL);
+		ok = out[i].value != NULL;
+	}
+	return ok;
 }

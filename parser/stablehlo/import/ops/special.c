@@ -34,9 +34,13 @@ import_template(struct import *im, const struct import_row *row, const struct ml
 	import_align(im, v, (int)op->noperands, true);
 	for (uint32_t i = 0; i < op->noperands; i++)
 		x[i] = v[i].value;
-	struct ir_value *y = template_pointwise(im, row->template, x, (int)op->noperands);
-	out[0] = import_result(op, 0, y, v[0].varies);
-	return y != NULL;
+	struct ir_value *y[TEMPLATE_MAX_RESULTS];
+	if (!template_pointwise(
+		    im, row->template, row->table, x, (int)op->noperands, y, (int)op->nresults))
+		return false;
+	for (uint32_t i = 0; i < op->nresults; i++)
+		out[i] = import_result(op, (int)i, y[i], v[0].varies);
+	return true;
 }
 
 /* x == inf, or -inf. */
@@ -133,6 +137,22 @@ import_constant_like(struct import *im, const struct mlir_op *op, const struct i
 			  : NULL;
 	out[0] = import_result(op, 0, v.value, 0);
 	return v.value != NULL;
+}
+
+/* The imaginary part of a real tensor. */
+bool
+import_imag(struct import *im, const struct mlir_op *op, const struct import_value *in,
+	struct import_value *out)
+{
+	struct ir_value *zero = import_scalar(im, (enum ir_dtype)in[0].type->dtype, 0);
+	const struct import_value v = {.value = zero};
+
+	if (!zero || !import_same_type(in[0].type, op->result[0].type))
+		return import_error(im, op, "the operand is %s, but the result is %s",
+			in[0].type->text, op->result[0].type->text);
+	zero = import_build_broadcast(im, &v, in[0].type->rank, in[0].type->dim, NULL);
+	out[0] = import_result(op, 0, zero, 0);
+	return zero != NULL;
 }
 
 /* The shape to which both broadcast: by the last dims, as in numpy, or as the attribute says for

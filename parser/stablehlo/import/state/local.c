@@ -62,7 +62,8 @@ import_local_type(struct import *im, enum ir_dtype dtype, int rank, const int64_
 
 	for (int i = 0; i < rank; i++) {
 		d[i] = dim[i];
-		text = text_append_end(text, "%" PRId64 "x", dim[i]);
+		text = dim[i] < 0 ? text_append_end(text, "?x")
+				  : text_append_end(text, "%" PRId64 "x", dim[i]);
 	}
 	const char *name = dtype == IR_bool ? "i1" : ir_dtype_name(dtype);
 	/* dopt writes u8, MLIR ui8 */

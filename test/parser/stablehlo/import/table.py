@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 
 BEGIN, END = "<!-- begin generated -->\n", "<!-- end generated -->\n"
 
@@ -40,6 +41,12 @@ def rows(source):
             yield name, "yes"
         else:
             yield name, "no: " + rest.strip('"')
+
+
+def complex_rows(source):
+    """Ops that may have complex operands or results."""
+    text = open(os.path.join(source, "parser/stablehlo/import/complex.def")).read()
+    return re.findall(r'^[A-Z]+\("([^"]+)"', text, flags=re.M)
 
 
 def reason(text):
@@ -83,6 +90,8 @@ def page(source, files, rest, failed):
     out += ["", "The ops, and what each becomes (a dopt op, or yes: ops of several kinds):", "",
             "| op | supported |", "| --- | --- |"]
     out += ["| `%s` | %s |" % row for row in rows(source)]
+    out += ["", "Ops that may have complex operands or results:", "",
+            textwrap.fill(", ".join("`%s`" % name for name in complex_rows(source)), 120, break_on_hyphens=False)]
     return passed, BEGIN + "\n".join(out) + "\n\n" + END
 
 
