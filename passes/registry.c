@@ -1,4 +1,4 @@
-/* The list of passes: the table's first, then the plugins'. */
+/* Lists of passes, and what a pass must have to be in one. */
 #include "passes/registry.h"
 
 #include "ir/base/vec.h"
@@ -7,17 +7,6 @@
 #include <ctype.h>
 #include <string.h>
 #include <talloc.h>
-
-#define PASS(name) extern const struct pass pass_##name;
-#include "passes/passes.def"
-#undef PASS
-
-static const struct pass *const built_in[] = {
-#define PASS(name) &pass_##name,
-#include "passes/passes.def"
-#undef PASS
-	NULL,
-};
 
 struct pass_registry {
 	const struct pass **pass; /* talloc array */
@@ -31,12 +20,12 @@ registry_append(struct pass_registry *r, const struct pass *p)
 }
 
 struct pass_registry *
-pass_registry_create(const void *owner)
+pass_registry_of(const void *owner, const struct pass *const *pass)
 {
 	struct pass_registry *r = NEW(owner, struct pass_registry);
 
-	for (const struct pass *const *p = built_in; *p; p++)
-		registry_append(r, *p);
+	for (; *pass; pass++)
+		registry_append(r, *pass);
 	return r;
 }
 

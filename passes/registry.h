@@ -9,6 +9,9 @@ struct pass_registry;
 /* All passes of passes.def, owned by `owner`. Never NULL. */
 struct pass_registry *pass_registry_create(const void *owner);
 
+/* These passes; the array ends with NULL. */
+struct pass_registry *pass_registry_of(const void *owner, const struct pass *const *pass);
+
 int pass_registry_count(const struct pass_registry *r);
 
 /* In the order of the table, then of loading. */

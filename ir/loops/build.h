@@ -1,4 +1,4 @@
-/* Shared by the files that make schemes: scheme.c, segment.c, finish.c ... */
+/* Shared by the files that make schemes: query.c, segment.c, finish.c, scheme.c ... */
 #ifndef IR_SCHEME_BUILD_H
 #define IR_SCHEME_BUILD_H
 

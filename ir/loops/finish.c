@@ -304,15 +304,6 @@ library_bytes(const struct scheme *s, const struct scheme_segment *g)
 	return 0;
 }
 
-int64_t
-scheme_take_scratch(struct scheme *s, int64_t bytes)
-{
-	const int64_t at = s->scratch_bytes;
-
-	s->scratch_bytes += (bytes + SCHEME_ALIGN - 1) / SCHEME_ALIGN * SCHEME_ALIGN;
-	return at;
-}
-
 /* Are the loops that o reduces the innermost ones of its stage? Then its sum is a local. */
 static bool
 sums_innermost(const struct scheme *s, const struct scheme_op *o)

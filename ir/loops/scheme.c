@@ -12,24 +12,6 @@
 #include <string.h>
 #include <talloc.h>
 
-int64_t
-scheme_elements(const struct scheme_tensor *t)
-{
-	int64_t n = 1;
-	for (int d = 0; d < t->rank; d++)
-		n *= t->dim[d];
-	return n;
-}
-
-int64_t
-scheme_dim_stride(const struct scheme_tensor *t, int d)
-{
-	int64_t stride = 1;
-	for (int i = d + 1; i < t->rank; i++)
-		stride *= t->dim[i];
-	return stride;
-}
-
 static int
 add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 {
@@ -69,14 +51,6 @@ find_tensor(const struct scheme *s, const struct ir_value *v)
 			return t;
 	assert(!"an operand is defined before its use");
 	return -1;
-}
-
-int
-scheme_root(const struct scheme *s, int t)
-{
-	while (s->tensor[t].alias >= 0)
-		t = s->tensor[t].alias;
-	return t;
 }
 
 /* Loads of operands that exist only at one place, if the result is on other places too: a set. */
@@ -255,25 +229,6 @@ collect(struct scheme *s)
 	return true;
 }
 
-uint32_t
-scheme_loads(const struct expr *e)
-{
-	uint32_t set = e->kind == EXPR_LOAD ? 1u << e->id : 0;
-	for (int i = 0; i < e->nargs; i++)
-		set |= scheme_loads(e->arg[i]);
-	return set;
-}
-
-uint32_t
-scheme_reads(const struct scheme_op *o)
-{
-	uint32_t set = scheme_loads(o->f.body);
-	for (int i = 0; o->computed && i < o->f.nindices; i++)
-		if (o->f.at[i])
-			set |= scheme_loads(o->f.at[i]);
-	return set;
-}
-
 /* Sets used[nops]: ops with a used reader, or with a result of the kernel. */
 static void
 find_used(const struct scheme *s, bool *used)
@@ -295,13 +250,6 @@ new_segment(struct scheme *s, enum scheme_kind kind)
 {
 	LIST_PUSH(s, s->segment, s->nsegments, (struct scheme_segment){.kind = kind, .tile = -1});
 	return &s->segment[s->nsegments - 1];
-}
-
-void
-scheme_append(struct scheme *s, struct scheme_segment *g, int op)
-{
-	LIST_PUSH(s, g->op, g->nops, op);
-	s->op[op].segment = s->nsegments - 1;
 }
 
 static int64_t

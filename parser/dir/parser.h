@@ -192,11 +192,14 @@ bool size_negate(struct parser *p, struct size_value x, struct ir_loc xloc, stru
 const struct ir_size *size_tree(struct parser *p, struct size_value s, struct ir_loc loc);
 /* Its value, with the lets of the module. */
 bool size_number(struct parser *p, struct size_value s, struct ir_loc loc, int64_t *value);
-void type_push(struct parser *p, const char *text, struct ir_loc loc);
+/* Before a type is read: nothing was read of one. */
+void type_begin(struct parser *p);
 void type_suffix(struct parser *p, struct named axis, const struct ir_size *place);
 /* `@host`, the last suffix of a type. */
 bool type_memory(struct parser *p, struct named memory);
 bool type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct ir_loc loc);
+/* type.c: the type of a value, from its token. */
+void type_push(struct parser *p, const char *text, struct ir_loc loc);
 
 /* Is the name a letter for the element types of a class, in rules: T, N, F1 ...? */
 bool type_letter(const char *name);

@@ -1,8 +1,6 @@
 /* Size expressions and types, as trees; in @main they are evaluated at once. */
 #include "parser/dir/parser.h"
 
-#include "parser/dir/dir.tab.h"
-
 #include "ir/base/suggest.h"
 
 #include <inttypes.h>
@@ -185,19 +183,18 @@ find_dtype(struct parser *p, const char *name, struct ir_loc loc)
 	return -1;
 }
 
-/* Nothing was read of a type. */
-static void
+bool
+type_letter(const char *name)
+{
+	return strchr("TNFZLI", *name) && !name[1 + strspn(name + 1, "0123456789")];
+}
+
+void
 type_begin(struct parser *p)
 {
 	p->dim.n = p->suffix.n = 0;
 	p->memory = IR_DEVICE;
 	p->dots = p->is_param = false;
-}
-
-bool
-type_letter(const char *name)
-{
-	return strchr("TNFZLI", *name) && !name[1 + strspn(name + 1, "0123456789")];
 }
 
 /* The dims and suffixes read so far are those of a type: the result of parsing a type. */
@@ -237,37 +234,4 @@ type_finish(struct parser *p, const char *dtype, struct ir_loc dtype_loc, struct
 		.suffix = suffix};
 	p->written = text;
 	return true;
-}
-
-/* Parses the text of a type, which was one token so far. NULL after an error. */
-static struct ir_type_text *
-type_parse(struct parser *p, struct ir_loc loc)
-{
-	struct lexer inner;
-
-	lexer_open(p, &inner, p, text_at(p, loc), loc.end - loc.begin, loc.begin, START_TYPE);
-	type_begin(p);
-	p->written = NULL;
-	if (dir_parse(p))
-		p->written = NULL;
-	lexer_close(p);
-	return p->written;
-}
-
-void
-type_push(struct parser *p, const char *text, struct ir_loc loc)
-{
-	const struct ir_size_scope scope = {.m = p->m};
-	void **known = symbol_meaning(p, text);
-	struct typed t = {.loc = loc};
-
-	if (!p->template)
-		t.type = *known;
-	if (!t.type)
-		t.text = type_parse(p, loc);
-	if (t.text && !p->template)
-		*known = (void *)(uintptr_t)(t.type = ir_type_resolve(&scope, t.text));
-	if (!t.type && !(t.text && p->template))
-		p->stmt.poisoned = true;
-	VEC_PUSH(p, &p->type, t);
 }

@@ -15,6 +15,33 @@ case_stop(struct rule_case *c, enum stop stop, const char *why)
 	return -1;
 }
 
+static bool
+has_products(const struct terms *t, term_id e)
+{
+	int64_t k;
+
+	for (int i = 0; i < linear_nvars(t, e); i++)
+		if (t->var.at[linear_var_at(t, e, i, &k)].kind == VAR_PRODUCT)
+			return true;
+	return false;
+}
+
+bool
+case_put_off(struct rule_case *c, term_id e)
+{
+	if (c->stop != STOP_CUT)
+		return false;
+	if (e && (c->cut.kind == CUT_ORDER || c->cut.kind == CUT_SIGN) &&
+		c->nassumed < CASE_FACTS && has_products(c->t, e)) {
+		c->assumed[c->nassumed++] = e;
+	} else if (!c->is_put_off) {
+		c->put_off = c->cut;
+		c->is_put_off = true;
+	}
+	c->stop = STOP_NONE;
+	return true;
+}
+
 term_id
 case_affine(struct rule_case *c, term_id e)
 {
@@ -28,14 +55,6 @@ case_affine(struct rule_case *c, term_id e)
 	return r;
 }
 
-static bool
-is_index(const struct rule_case *c, int32_t v)
-{
-	const uint8_t kind = c->t->var.at[v].kind;
-
-	return kind == VAR_INDEX || kind == VAR_BOUND || kind == VAR_DATA;
-}
-
 /* An index that occurs in e, possibly within a product; -1: there is none. */
 static int32_t
 index_in(const struct rule_case *c, term_id e, int64_t *factor, int32_t *product)
@@ -44,29 +63,14 @@ index_in(const struct rule_case *c, term_id e, int64_t *factor, int32_t *product
 		const int32_t v = linear_var_at(c->t, e, i, factor);
 		const struct var *var = &c->t->var.at[v];
 		*product = -1;
-		if (is_index(c, v))
+		if (var_is_index(c->t, v))
 			return v;
 		*product = v;
 		for (int k = 0; var->kind == VAR_PRODUCT && k < var->nkeys; k++)
-			if (is_index(c, var->key[k]))
+			if (var_is_index(c->t, var->key[k]))
 				return var->key[k];
 	}
 	return -1;
-}
-
-static bool
-has_low(const struct rule_case *c, int32_t v)
-{
-	const struct var *var = &c->t->var.at[v];
-
-	if (var->kind == VAR_PRODUCT) {
-		for (int i = 0; i < var->nkeys; i++)
-			if (!has_low(c, var->key[i]))
-				return false;
-		return true;
-	}
-	return var->kind == VAR_SIZE || var->kind == VAR_NOT_NEGATIVE || is_index(c, v) ||
-	       var->kind == VAR_QUOTIENT;
 }
 
 /* Replaces -k d (x / d), with x / d rounded down, by -k x, which is a lower bound. */
@@ -90,6 +94,51 @@ quotients_bounded(struct rule_case *c, term_id e)
 	return e;
 }
 
+/*
+ * e, with sizes of at least 1 written as what they are above that: n i - i is n i for such an n,
+ * and is not negative. The variables of the result have least values of 0. 0: e has no such form.
+ */
+static term_id
+from_least(struct rule_case *c, term_id e)
+{
+	struct terms *t = c->t;
+	term_id by[CASE_VARS] = {0};
+	bool products = false;
+	int64_t k;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		const int32_t v = linear_var_at(t, e, i, &k);
+		const struct var *var = &t->var.at[v];
+		const bool product = var->kind == VAR_PRODUCT;
+		for (int j = 0; j < (product ? var->nkeys : 1); j++) {
+			const int32_t w = product ? t->var.at[v].key[j] : v;
+			if (t->var.at[w].kind == VAR_QUOTIENT)
+				return 0;
+			if (t->var.at[w].kind == VAR_SIZE && t->var.at[w].low)
+				by[w] = linear_add(t, linear_var(t, w),
+					linear_constant(t, t->var.at[w].low), 1);
+		}
+		products = products || product;
+	}
+	return products ? linear_replace(t, e, by, CASE_VARS) : 0;
+}
+
+/* The sum of least values of the terms of e, which are 0 where not `lows`; false: unknown. */
+static bool
+sum_of_least(const struct rule_case *c, term_id e, bool lows, int64_t *value)
+{
+	int64_t sum = linear_rest(c->t, e), k;
+
+	for (int i = 0; i < linear_nvars(c->t, e); i++) {
+		const int32_t v = linear_var_at(c->t, e, i, &k);
+		if (k < 0 || !var_has_low(c->t, v))
+			return false;
+		sum += lows ? k * c->t->var.at[v].low : 0;
+	}
+	*value = sum;
+	return true;
+}
+
 /* A lower bound of e; false: unknown. */
 static bool
 least(struct rule_case *c, term_id e, int64_t *value)
@@ -102,7 +151,7 @@ least(struct rule_case *c, term_id e, int64_t *value)
 		if (v < 0)
 			break;
 		term_id by[CASE_VARS] = {0}, one = linear_var(c->t, product < 0 ? v : product);
-		if (product >= 0 && !has_low(c, product))
+		if (product >= 0 && !var_has_low(c->t, product))
 			return false;
 		if (k < 0 && !c->high[v])
 			return false;
@@ -115,15 +164,8 @@ least(struct rule_case *c, term_id e, int64_t *value)
 			return false;
 	}
 	e = quotients_bounded(c, e);
-	int64_t sum = linear_rest(c->t, e);
-	for (int i = 0; i < linear_nvars(c->t, e); i++) {
-		const int32_t v = linear_var_at(c->t, e, i, &k);
-		if (k < 0 || !has_low(c, v))
-			return false;
-		sum += k * c->t->var.at[v].low;
-	}
-	*value = sum;
-	return true;
+	return sum_of_least(c, e, true, value) ||
+	       ((e = from_least(c, e)) && sum_of_least(c, e, false, value));
 }
 
 /* e / d if it is an integer by its form: a product of sizes that include d. */
@@ -272,15 +314,22 @@ case_at_least(struct rule_case *c, term_id e)
 		return 1;
 	if (least(c, linear_add(t, linear_constant(t, -1), e, -1), &low) && low >= 0)
 		return 0;
+	for (int i = 0; i < c->nassumed; i++)
+		for (int no = 0; no < 2; no++) {
+			const term_id x = no ? linear_add(t, linear_constant(t, -1), e, -1) : e,
+				      more = linear_add(t, x, case_affine(c, c->assumed[i]), -1);
+			if (more && least(c, more, &low) && low >= 0)
+				return !no;
+		}
 	for (int i = 0; i < linear_nvars(t, e); i++) {
 		const int32_t v = linear_var_at(t, e, i, &k);
 		const struct var *var = &t->var.at[v];
-		if (is_index(c, v)) {
+		if (var_is_index(c->t, v)) {
 			indices++;
 			found = v;
 		}
 		for (int j = 0; var->kind == VAR_PRODUCT && j < var->nkeys; j++)
-			if (is_index(c, var->key[j]))
+			if (var_is_index(c->t, var->key[j]))
 				indices += 2;
 	}
 	if (!indices)
@@ -318,6 +367,26 @@ case_equal(struct rule_case *c, term_id a, term_id b)
 	if (index_in(c, e, &k, &product) >= 0)
 		return 2;
 	return cut_order(c, e);
+}
+
+int
+case_is_zero(struct rule_case *c, term_id e)
+{
+	struct terms *t = c->t;
+	const int same = case_equal(c, e, linear_constant(t, 0));
+	int64_t k;
+
+	if (same != 2 || !(e = case_affine(c, e)) || linear_nvars(t, e) != 1 || linear_rest(t, e))
+		return same;
+	const int32_t v = linear_var_at(t, e, 0, &k);
+	if (!var_is_index(c->t, v) || t->var.at[v].kind == VAR_DATA || !c->high[v])
+		return same;
+	/* The index is 0 or one of the others, if there are any. */
+	const int others = case_at_least(c, linear_add(t, c->high[v], linear_constant(t, 2), -1));
+	if (others != 1)
+		return others ? others : 1;
+	c->cut = (struct cut){CUT_AT, linear_constant(t, 1), v, 0, 0};
+	return case_stop(c, STOP_CUT, NULL);
 }
 
 /* e / m, rounded down, for a constant m; *rest is the remainder. 0: a cut is needed. */
@@ -382,6 +451,47 @@ case_has_factor(struct rule_case *c, term_id e, term_id d)
 	return product_without(c, e, d) || known_quotient(c, e, d);
 }
 
+/* A size of which d, a sum, has one; -1: none. */
+static int32_t
+leading_size(const struct terms *t, term_id d)
+{
+	int64_t k;
+
+	for (int i = 0; i < linear_nvars(t, d); i++) {
+		const int32_t v = linear_var_at(t, d, i, &k);
+		if (k == 1 && t->var.at[v].kind != VAR_PRODUCT)
+			return v;
+	}
+	return -1;
+}
+
+/*
+ * Divides *e by the sum d as polynomials in one size of d, as s k + k + s = (s + 1) (k + 1) - 1;
+ * *e becomes the remainder, in which that size does not occur. Returns the quotient.
+ */
+static term_id
+take_sums(struct rule_case *c, term_id *e, term_id d)
+{
+	struct terms *t = c->t;
+	const int32_t lead = leading_size(t, d);
+	term_id sum = linear_constant(t, 0);
+
+	for (int i = 0, steps = 0; lead >= 0 && i < linear_nvars(t, *e) && steps < CASE_VARS;) {
+		int64_t k;
+		const int32_t v = linear_var_at(t, *e, i, &k);
+		const term_id q = product_without(c, linear_var(t, v), linear_var(t, lead)),
+			      rest = q ? linear_add(t, *e, linear_product(t, q, d), -k) : 0;
+		i++;
+		if (!rest)
+			continue;
+		sum = linear_add(t, sum, q, k);
+		*e = rest;
+		i = 0;
+		steps++;
+	}
+	return sum;
+}
+
 /* Removes from *e the terms that are multiples of d by their form; returns their quotient. */
 static term_id
 take_multiples(struct rule_case *c, term_id *e, term_id d)
@@ -390,6 +500,8 @@ take_multiples(struct rule_case *c, term_id *e, term_id d)
 	term_id sum = linear_constant(t, 0), rest = *e;
 	int64_t k;
 
+	if (linear_nvars(t, d) > 1 || (linear_nvars(t, d) && linear_rest(t, d)))
+		return take_sums(c, e, d);
 	for (int i = 0; i < linear_nvars(t, *e); i++) {
 		const int32_t v = linear_var_at(t, *e, i, &k);
 		const term_id one = linear_scale(t, linear_var(t, v), k),
@@ -453,6 +565,26 @@ is_size(const struct rule_case *c, term_id e)
 	return index_in(c, e, &k, &product) < 0;
 }
 
+/* Cuts index v at the last multiple of d by form below its range, if there is one. */
+static bool
+cut_at_multiple(struct rule_case *c, int32_t v, term_id range, term_id d)
+{
+	struct terms *t = c->t;
+	const term_id one = linear_constant(t, 1);
+	term_id rest = range;
+	const term_id q = take_multiples(c, &rest, d);
+	int64_t low;
+
+	if (!q || !least(c, rest, &low) || low < 1)
+		return false;
+	const int some = case_at_least(c, linear_add(t, q, one, -1));
+	if (some == 1) {
+		c->cut = (struct cut){CUT_AT, linear_product(t, q, d), v, 0, 0};
+		case_stop(c, STOP_CUT, NULL);
+	}
+	return some != 0 && some != 2;
+}
+
 /*
  * e / d, rounded down, if by its form e is a multiple of d plus a rest below d: i d + j, j < d. 0:
  * it is not, or c->stop is set: an index whose range is a multiple of d must be split that way.
@@ -477,7 +609,8 @@ quotient_by_form(struct rule_case *c, term_id e, term_id d)
 		if (k != 1 || (kind != VAR_INDEX && kind != VAR_BOUND) || !c->high[v])
 			continue;
 		const term_id range = case_affine(c, c->high[v]);
-		if (!range || range == d || case_divides(c, range, d) != 1)
+		if (!range || range == d || cut_at_multiple(c, v, range, d) ||
+			case_divides(c, range, d) != 1)
 			return 0;
 		c->cut = (struct cut){CUT_RADIX, d, v, 0, 0};
 		case_stop(c, STOP_CUT, NULL);
@@ -574,7 +707,14 @@ case_size(struct rule_case *c, const struct ir_size *s)
 				if (d >= 0 && d < v->rank)
 					return v->dim[d];
 			}
-		return case_stop(c, STOP_UNKNOWN, "dim of a value that is no parameter"), 0;
+		IR_FOR_OPS (op, &c->rule->side[c->side]->body)
+			if (op->nresults == 1 && op->result[0].name == s->name) {
+				const struct sym_value *v = &c->value[op->result[0].id - c->first];
+				d += d < 0 ? v->rank : 0;
+				if (d >= 0 && d < v->rank)
+					return v->dim[d];
+			}
+		return case_stop(c, STOP_UNKNOWN, "dim of a value that has none yet"), 0;
 	}
 	case SIZE_NEG: return linear_scale(t, x, -1);
 	case SIZE_ADD: return linear_add(t, x, y, 1);

@@ -140,7 +140,27 @@ assume_nonzero(struct terms *t, int64_t factor)
 		t->assumes |= RULE_NONZERO;
 }
 
-/* f (1 / f) = 1; [c] [c] = [c]; sqrt(x) sqrt(x) = x where x is one factor. */
+/* Are both factors of the form [e >= 0], and does the second imply the first? */
+static bool
+is_implied(struct terms *t, int64_t factor, int64_t by)
+{
+	int64_t k;
+
+	if (t->node.at[factor].kind != NODE_AT_LEAST || t->node.at[by].kind != NODE_AT_LEAST)
+		return false;
+	const term_id more = linear_add(t, (term_id)term_words(t, (term_id)factor)[0],
+		(term_id)term_words(t, (term_id)by)[0], -1);
+	if (!more || linear_rest(t, more) < 0)
+		return false;
+	for (int i = 0; i < linear_nvars(t, more); i++) {
+		const int32_t v = linear_var_at(t, more, i, &k);
+		if (k < 0 || !var_has_low(t, v))
+			return false;
+	}
+	return true;
+}
+
+/* f (1 / f) = 1; [c] [c] = [c], and [c] [d] = [c] where c implies d; sqrt(x) sqrt(x) = x where x is one factor. */
 static int
 cancel_factors(struct terms *t, int64_t *factor, int n)
 {
@@ -158,6 +178,9 @@ cancel_factors(struct terms *t, int64_t *factor, int n)
 					assume_nonzero(t, factor[j]);
 			} else if (factor[i] == factor[j] && t->node.at[factor[i]].boolean) {
 				other = factor[i];
+				drop_i = true;
+			} else if (is_implied(t, factor[i], factor[j])) {
+				other = factor[j];
 				drop_i = true;
 			} else if (factor[i] == factor[j] &&
 				   factor_applies(t, factor[i], FN_sqrt)) {

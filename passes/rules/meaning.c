@@ -7,6 +7,7 @@
 #include <string.h>
 
 static term_id linear_of(struct rule_case *c, term_id p);
+static term_id bound_of(struct rule_case *c, term_id p, bool upper);
 static term_id poly_term(
 	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
 
@@ -25,6 +26,59 @@ indicator(struct rule_case *c, term_id e)
 	if (holds < 0)
 		return 0;
 	return holds == 2 ? poly_at_least(c->t, case_affine(c, e)) : poly_constant(c->t, holds, 1);
+}
+
+/* A bound of a minimum or maximum of two terms, one of which need not have one. */
+static term_id
+bound_of_call(struct rule_case *c, term_id factor, bool upper)
+{
+	const int64_t *w = term_words(c->t, factor);
+
+	if (c->t->node.at[factor].kind != NODE_APPLY || c->t->node.at[factor].n != 3 ||
+		(w[0] != FN_minimum && w[0] != FN_maximum))
+		return 0;
+	const bool either = (w[0] == FN_minimum) == upper; /* each bound of one holds for both */
+	const term_id x = bound_of(c, (term_id)w[1], upper),
+		      y = bound_of(c, (term_id)term_words(c->t, factor)[2], upper);
+	if (either && (!x || !y))
+		return x ? x : y;
+	if (!x || !y || either)
+		return y ? x : 0;
+	const bool larger = case_is_at_least(c, linear_add(c->t, x, y, -1), 0);
+	if (larger || case_is_at_least(c, linear_add(c->t, y, x, -1), 0))
+		return larger == upper ? x : y;
+	return 0;
+}
+
+/* An affine form that p is never above or, if not `upper`, never below; 0: none is known. */
+static term_id
+bound_of(struct rule_case *c, term_id p, bool upper)
+{
+	struct terms *t = c->t;
+	term_id sum = linear_constant(t, 0);
+
+	for (int i = 0; sum && i < t->node.at[p].n; i += 3) {
+		const int64_t *w = term_words(t, p) + i, mark = t->stack.n;
+		poly_push(t, w[0], w[1], w[2]);
+		const term_id one = term_make(t, NODE_POLYNOMIAL, mark, false);
+		const term_id factor = poly_factor(t, one);
+		term_id bound = linear_of(c, one);
+		if (!bound && factor)
+			bound = bound_of_call(c, factor, upper);
+		sum = bound ? linear_add(t, sum, bound, 1) : 0;
+	}
+	return sum ? case_affine(c, sum) : 0;
+}
+
+/* Is p, which elements give, a position of a dim of that extent, as it is clamped? */
+static bool
+is_clamped(struct rule_case *c, term_id p, term_id extent)
+{
+	struct terms *t = c->t;
+	const term_id low = bound_of(c, p, false), high = bound_of(c, p, true);
+
+	return low && high && case_is_at_least(c, low, 0) &&
+	       case_is_at_least(c, linear_add(t, extent, high, -1), 1);
 }
 
 /* The position of operand j along dim d, computed from its item, which may read elements. */
@@ -55,6 +109,8 @@ position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const ter
 		if (v >= CASE_VARS)
 			return unknown(c, "too many positions that elements give");
 		c->high[v] = extent;
+		if (is_clamped(c, p, extent))
+			return linear_var(t, v);
 		const term_id arg[2] = {p, poly_affine(t, extent)};
 		*inside = poly_apply_plain(t, APPLY_IN_RANGE, arg, 2);
 		for (int i = 0; i < c->nfacts; i++)

@@ -108,6 +108,11 @@ struct rule_case {
 	enum stop stop;
 	struct cut cut;
 	const char *why;
+	bool is_put_off; /* a requirement of the left side is open: */
+	struct cut put_off;
+	/* Forms that are at least 0, as the left side has no type otherwise. */
+	term_id assumed[CASE_FACTS];
+	int nassumed;
 	bool data, outside; /* of the current position: depends on elements; is out of range */
 	/* Classes of element types, 1 << enum ir_dclass, that the left side accepts. */
 	struct {
@@ -135,6 +140,8 @@ bool case_is_real(const struct rule_case *c, term_id e);
 bool case_is_at_least(struct rule_case *c, term_id e, int64_t low);
 /* Are a and b equal? 1 yes, 0 no, -1 undecided, with c->stop set; 2: it depends on positions. */
 int case_equal(struct rule_case *c, term_id a, term_id b);
+/* The same for e = 0, where an index of which e consists is split into 0 and the others. */
+int case_is_zero(struct rule_case *c, term_id e);
 /* Is e a multiple of d by its form? */
 bool case_has_factor(struct rule_case *c, term_id e, term_id d);
 /* Is size e a multiple of size d? 1 yes, 0 no, -1 undecided, with c->stop set; 2: not known. */
@@ -146,6 +153,13 @@ int case_condition(struct rule_case *c, const struct ir_rule_condition *w);
 /* e / d, exact or rounded down; 0: none, with c->stop set. */
 term_id case_quotient(struct rule_case *c, term_id e, term_id d, bool exact);
 int case_stop(struct rule_case *c, enum stop stop, const char *why);
+/*
+ * Goes on as if the question c->cut, whether the left side has a type, were answered by yes. If it
+ * is whether e, which has products of sizes, is at least 0, that is assumed from here on, as cases
+ * of such a question have no end. Any other is kept to be asked at last, as a later requirement may
+ * exclude the case: the first one, in c->put_off. False: c->stop is no question.
+ */
+bool case_put_off(struct rule_case *c, term_id e);
 
 /* Computes the types of all values of a side. False: c->stop is set. */
 bool case_types(struct rule_case *c, int side);

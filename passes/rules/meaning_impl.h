@@ -69,6 +69,10 @@ const struct ir_attr *sym_attr_entry(
 	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
 /* The number of an operand by its name in the row; -1: there is none. */
 int sym_operand_of(const struct sym_op *s, const char *name);
+/* A comparison as a form: for <, <=, > and >= it is at least 0 where t holds, for == and != the
+ * difference of both sides. 0: c->stop is set, or c->data: it reads elements. */
+term_id sym_comparison(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);
 /* 1 true, 0 false; -1: c->stop is set; 2: it depends on several positions, or on elements. */
 int sym_truth_term(
 	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at);

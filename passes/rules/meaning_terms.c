@@ -233,6 +233,21 @@ is_multiple_term(const struct term *t)
 	       same_term(quotient->arg[0], t->arg[1]);
 }
 
+term_id
+sym_comparison(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
+{
+	const bool less = t->fn == FN_lt || t->fn == FN_le,
+		   strict = t->fn == FN_lt || t->fn == FN_gt;
+	const term_id x = sym_linear_term(c, s, t->arg[0], at),
+		      y = x || c->data ? sym_linear_term(c, s, t->arg[1], at) : 0;
+
+	if (!x || !y)
+		return 0;
+	return linear_add(c->t, less ? linear_add(c->t, y, x, -1) : linear_add(c->t, x, y, -1),
+		linear_constant(c->t, strict), -1);
+}
+
 /* 1 true, 0 false; -1: c->stop is set; 2: it depends on several positions, or on elements. */
 int
 sym_truth_term(
@@ -295,22 +310,37 @@ sym_truth_term(
 		y = x ? sym_linear_term(c, s, t->arg[0]->arg[1], at) : 0;
 		return y ? case_divides(c, x, y) : -1;
 	}
-	x = sym_linear_term(c, s, t->arg[0], at);
-	y = x || c->data ? sym_linear_term(c, s, t->arg[1], at) : 0;
+	x = sym_comparison(c, s, t, at);
 	if (c->data)
 		return 2;
-	if (!x || !y)
+	if (!x)
 		return -1;
-	const term_id up = linear_add(u, x, y, -1), down = linear_add(u, y, x, -1),
-		      one = linear_constant(u, 1);
-	switch (t->fn) {
-	case FN_eq: return case_equal(c, x, y);
-	case FN_ne: a = case_equal(c, x, y); return a == 0 || a == 1 ? !a : a;
-	case FN_lt: return case_at_least(c, linear_add(u, down, one, -1));
-	case FN_le: return case_at_least(c, down);
-	case FN_gt: return case_at_least(c, linear_add(u, up, one, -1));
-	default: return case_at_least(c, up);
-	}
+	if (t->fn != FN_eq && t->fn != FN_ne)
+		return case_at_least(c, x);
+	a = case_equal(c, x, linear_constant(u, 0));
+	return t->fn == FN_ne && (a == 0 || a == 1) ? !a : a;
+}
+
+/* e / d if that is an integer and a position of a dim of such an extent, otherwise -1; 0: c->stop. */
+static term_id
+exact_position(struct rule_case *c, term_id e, term_id d, term_id extent)
+{
+	struct terms *u = c->t;
+	const term_id one = linear_constant(u, 1), last = linear_add(u, extent, one, -1),
+		      left = linear_add(u, linear_product(u, last, d), e, -1);
+	int inside = case_at_least(c, e);
+
+	if (inside == 1)
+		inside = case_at_least(c, left);
+	if (inside <= 0)
+		return inside < 0 ? 0 : linear_constant(u, -1);
+	const term_id q = case_quotient(c, e, d, false);
+	if (!q)
+		return 0;
+	const int whole = case_is_zero(c, linear_add(u, e, linear_product(u, q, d), -1));
+	if (whole == 2)
+		return unknown(c, "a position that a size divides");
+	return whole < 0 ? 0 : whole ? q : linear_constant(u, -1);
 }
 
 static term_id
@@ -348,19 +378,10 @@ linear_call(
 			return unknown(c, "a minimum of positions");
 		return arg[(holds == 1) == (t->fn == FN_maximum) ? 0 : 1];
 	case FN_convert: return arg[0];
-	case FN_exact: {
+	case FN_exact:
 		if (linear_is_constant(u, arg[1], &k) && k == 1)
 			return arg[0];
-		const term_id q = case_quotient(c, arg[0], arg[1], false);
-		if (!q)
-			return 0;
-		const int whole = case_equal(c, linear_product(u, q, arg[1]), arg[0]);
-		if (whole < 0)
-			return 0;
-		if (whole == 2)
-			return unknown(c, "a position that a size divides");
-		return whole ? q : linear_constant(u, -1);
-	}
+		return exact_position(c, arg[0], arg[1], s->in[at->operand]->dim[at->dim]);
 	default: return unknown(c, "a position by such a function");
 	}
 }

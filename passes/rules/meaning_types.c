@@ -32,6 +32,39 @@ new_index(struct rule_case *c, struct sym_op *s, term_id size)
 	return s->nindices++;
 }
 
+/* Goes on where a requirement of the left side, e >= 0, is open; e = 0: it is another question. */
+static bool
+put_off(struct rule_case *c, term_id e)
+{
+	return c->side == RULE_LEFT && case_put_off(c, e);
+}
+
+static bool
+is_some(struct rule_case *c, term_id size)
+{
+	const term_id e = linear_add(c->t, size, linear_constant(c->t, 1), -1);
+	const int some = case_at_least(c, e);
+
+	return some < 0 ? put_off(c, e) : some || ill(c, "a dim would be empty");
+}
+
+/* Does a condition of a row hold, or may we go on as if it did? As sym_truth_term. */
+static int
+requirement(
+	struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
+{
+	const bool order = t->kind == TERM_CALL &&
+			   (t->fn == FN_lt || t->fn == FN_le || t->fn == FN_gt || t->fn == FN_ge);
+
+	if (t->kind == TERM_CALL && t->fn == FN_and) {
+		const int first = requirement(c, s, t->arg[0], at);
+		return first == 1 ? requirement(c, s, t->arg[1], at) : first;
+	}
+	const term_id e = order ? sym_comparison(c, s, t, at) : 0;
+	const int holds = !order ? sym_truth_term(c, s, t, at) : e ? case_at_least(c, e) : -1;
+	return holds < 0 && put_off(c, e) ? 1 : holds;
+}
+
 static bool
 check_conditions(struct rule_case *c, const struct sym_op *s)
 {
@@ -39,7 +72,7 @@ check_conditions(struct rule_case *c, const struct sym_op *s)
 		for (int d = 0; d < (s->p->where[i].each ? s->dots_rank : 1); d++) {
 			const struct condition *w = &s->p->where[i];
 			const struct spot at = {NULL, 0, d, d, d};
-			const int holds = sym_truth_term(c, s, w->holds, w->each ? &at : NULL);
+			const int holds = requirement(c, s, w->holds, w->each ? &at : NULL);
 			if (holds < 0)
 				return false;
 			if (holds == 2)
@@ -106,14 +139,8 @@ type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *writt
 		if (index < 0)
 			return false;
 		s->fixed[index] = given;
-		if (!given)
-			continue;
-		const int some =
-			case_at_least(c, linear_add(c->t, shape[i], linear_constant(c->t, 1), -1));
-		if (some < 0)
+		if (given && !is_some(c, shape[i]))
 			return false;
-		if (!some)
-			return ill(c, "a dim would be empty");
 	}
 	s->star = s->nindices;
 	for (int i = 0; i < s->star_rank; i++)
@@ -288,14 +315,8 @@ type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 					item->size ? sym_linear_term(c, s, item->size, NULL)
 					: a        ? sym_attr_affine(c, a)
 						   : unknown(c, "a size that is not given");
-				const int some =
-					size ? case_at_least(
-						       c, linear_add(c->t, size,
-								  linear_constant(c->t, 1), -1))
-					     : -1;
-				const int made = some == 1 ? new_index(c, s, size) : -1;
-				if (some == 0)
-					return ill(c, "a dim would be empty");
+				const int made =
+					size && is_some(c, size) ? new_index(c, s, size) : -1;
 				if (made < 0)
 					return false;
 				*index = (int8_t)made;
@@ -524,14 +545,9 @@ type_written(struct rule_case *c, const struct ir_type_text *text, struct sym_va
 	for (int d = 0; d < text->rank; d++)
 		if (!(v->dim[text->dots + d] = case_size(c, text->dim[d])))
 			return false;
-	for (int d = 0; d < v->rank; d++) {
-		const int some =
-			case_at_least(c, linear_add(c->t, v->dim[d], linear_constant(c->t, 1), -1));
-		if (some < 0)
+	for (int d = 0; d < v->rank; d++)
+		if (!is_some(c, v->dim[d]))
 			return false;
-		if (!some)
-			return ill(c, "a dim would be empty");
-	}
 	return true;
 }
 

@@ -134,6 +134,29 @@ var_of(struct terms *t, enum var_kind kind, const int32_t *key, int n)
 	return (int32_t)t->var.n - 1;
 }
 
+bool
+var_is_index(const struct terms *t, int32_t v)
+{
+	const uint8_t kind = t->var.at[v].kind;
+
+	return kind == VAR_INDEX || kind == VAR_BOUND || kind == VAR_DATA;
+}
+
+bool
+var_has_low(const struct terms *t, int32_t v)
+{
+	const struct var *var = &t->var.at[v];
+
+	if (var->kind == VAR_PRODUCT) {
+		for (int i = 0; i < var->nkeys; i++)
+			if (!var_has_low(t, var->key[i]))
+				return false;
+		return true;
+	}
+	return var->kind == VAR_SIZE || var->kind == VAR_NOT_NEGATIVE || var_is_index(t, v) ||
+	       var->kind == VAR_QUOTIENT;
+}
+
 term_id
 linear_constant(struct terms *t, int64_t c)
 {

@@ -112,6 +112,9 @@ int32_t var_new(struct terms *t, enum var_kind kind, int64_t low, const char *na
 /* The variable with these keys; made if there is none. */
 int32_t var_of(struct terms *t, enum var_kind kind, const int32_t *key, int n);
 
+/* Does the variable stand for a position? Is it never negative? */
+bool var_is_index(const struct terms *t, int32_t v);
+bool var_has_low(const struct terms *t, int32_t v);
 term_id linear_constant(struct terms *t, int64_t c);
 term_id linear_var(struct terms *t, int32_t v);
 term_id linear_add(struct terms *t, term_id a, term_id b, int64_t times); /* a + times b */

@@ -81,10 +81,16 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 
 	for (int i = 0; i < d->rule->nwhere; i++) {
 		const int holds = case_condition(c, &d->rule->where[i]);
-		if (holds != 1)
+		if (holds < 0 ? !case_put_off(c, 0) : holds != 1)
 			return holds;
 	}
-	if (!case_types(c, RULE_LEFT))
+	const bool typed = case_types(c, RULE_LEFT);
+	if (c->is_put_off && (typed || (c->stop == STOP_CUT && c->cut.kind != CUT_SIGN))) {
+		c->cut = c->put_off;
+		c->stop = STOP_CUT;
+		return -1;
+	}
+	if (!typed)
 		return -1;
 	left = *case_value(c, ir_operand(ir_rule_return(d->rule, RULE_LEFT), r));
 	if (!case_types(c, RULE_RIGHT)) {
@@ -255,6 +261,8 @@ decide_result(struct decision *d, struct rule_case *first, int r)
 		c->arena = d->scratch;
 		settle(c);
 		c->nmet = 0;
+		c->is_put_off = false;
+		c->nassumed = 0;
 		c->stop = STOP_NONE;
 		const int how = decide_case(d, c, r);
 		if (how == 2) {

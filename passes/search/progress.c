@@ -4,6 +4,16 @@
 #include <math.h>
 #include <unistd.h>
 
+#define ENGINE_NAME(code, name) [code] = name,
+
+static const char *const names[SEARCH_NENGINES] = {SEARCH_ENGINES(ENGINE_NAME)};
+
+const char *
+search_engine_name(enum search_engine e)
+{
+	return names[e];
+}
+
 #define TO_LINE_START "\r\033[K"
 
 void

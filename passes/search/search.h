@@ -86,7 +86,7 @@ struct search {
 	const struct search_options *o;
 	struct search_result r;
 	uint64_t elsewhere; /* replays of clones, counted by engines that use clones */
-	/* private to search.c */
+	/* private to search.c and run.c */
 	struct plan_save *best;
 	double started, told, looked;
 	uint64_t started_replays;

@@ -1,4 +1,4 @@
-"""folders.py TREE PAGE [-objects FOLDER]: which folders of TREE (ir, parser, passes, lower, runtime and below) include from
+"""folders.py TREE PAGE [-objects|-files FOLDER]: which folders of TREE (ir, parser, passes, lower, runtime and below) include from
 which, held against the tables of PAGE, docs/architecture.md, section "Folders":
 
 - The first table has a row for each folder with sources, and for no other one: folders in backquotes, what they hold.
@@ -9,7 +9,9 @@ which, held against the tables of PAGE, docs/architecture.md, section "Folders":
 
 With -objects the same is asked of symbols that object files below FOLDER define and use (nm), for instance
 build/gcc/CMakeFiles/libdopt.dir. Then rows `FROM/` -> `TO/` (symbols) count too: prototypes that a table makes need no
-include. Prints what is wrong and exits 1, else prints what it has counted.
+include. And files are held against each other: at most MOST_FILES may be in one circle, in which each needs all others. With
+-files only this is asked of symbols: folders of the runtime use functions of main.c and of their devices.
+Prints what is wrong and exits 1, else prints what it has counted.
 """
 import collections
 import pathlib
@@ -17,6 +19,9 @@ import re
 import subprocess
 import sys
 
+# Parts of one thing that was cut for its length may need each other. More than that, and the cause is a table of many
+# functions in the file with the helpers that each of them calls: the table belongs into a file of its own.
+MOST_FILES = 8
 TOPS = ("ir", "parser", "passes", "lower", "runtime")
 SOURCE = re.compile(r"\.(c|h|def|y|l|cu|cmake)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.M)
@@ -57,6 +62,21 @@ class Ties:
                     queue.append(to)
         return None
 
+    def reach(self, start):
+        """All that start needs, itself or through others."""
+        seen, stack = set(), [start]
+        while stack:
+            new = self.example.get(stack.pop(), {}).keys() - seen
+            seen |= new
+            stack += new
+        return seen
+
+    def circles(self):
+        """Sets whose members all need each other, largest first."""
+        reach = {name: self.reach(name) for name in self.example}
+        circles = {frozenset(other for other in reach[name] if name in reach.get(other, ())) for name in reach}
+        return sorted(circles, key=lambda circle: (-len(circle), min(circle, default="")))
+
 
 def sources(tree):
     return [path for top in TOPS for path in sorted((tree / top).rglob("*")) if SOURCE.search(path.name)]
@@ -90,23 +110,35 @@ def has_source(tree, name):
 
 
 def symbol_ties(tree, objects):
-    """Of object files as CMake places them, FOLDER/ir/base/arena.c.o, whose source is still there."""
-    ties, owner, used = Ties(), {}, []
+    """Of folders and of files, from object files as CMake places them, FOLDER/ir/base/arena.c.o, whose source is still there."""
+    ties, file_ties, owner, used = Ties(), Ties(), {}, []
     files = [file for file in sorted(objects.rglob("*.o")) if has_source(tree, file.relative_to(objects))]
     listed = subprocess.run(["nm", "-A", *files], capture_output=True, text=True, check=True).stdout if files else ""
     for line in listed.splitlines():  # FILE:VALUE KIND SYMBOL; what is only used has no value
         file, _, rest = line.partition(":")
         file = pathlib.Path(file)
         kind, symbol = rest.split()[-2:]
-        folder = file.relative_to(objects).parent.as_posix().removeprefix("gen/")
+        source = pathlib.PurePath(file.relative_to(objects).as_posix().removeprefix("gen/")).with_suffix("")
         if kind == "U":
-            used.append((folder, symbol, file))
+            used.append((source, symbol))
         elif kind.isupper():
-            owner[symbol] = folder
-    for folder, name, file in used:
+            owner[symbol] = source
+    for source, name in used:
         if name in owner:
-            ties.add(folder, owner[name], f"{file.name} uses {name}")
-    return ties
+            other = owner[name]
+            ties.add(source.parent.as_posix(), other.parent.as_posix(), f"{source.name}.o uses {name}")
+            file_ties.add(source.as_posix(), other.as_posix(), name)
+    return ties, file_ties
+
+
+def file_faults(ties):
+    for circle in ties.circles():
+        if len(circle) <= MOST_FILES:
+            continue
+        yield f"{len(circle)} files need each other, more than {MOST_FILES}:"
+        for file in sorted(circle):
+            for other in sorted(circle & ties.example[file].keys()):
+                yield f"  {file} uses {ties.example[file][other]} of {other}"
 
 
 def names(cell):
@@ -143,8 +175,11 @@ def main():
     files = sources(tree)
     folders = {file.parent.relative_to(tree).as_posix() for file in files}
     with_objects = sys.argv[3:4] == ["-objects"]
-    ties = symbol_ties(tree, pathlib.Path(sys.argv[4])) if with_objects else include_ties(tree, files)
-    wrong = list(faults(page.read_text(), folders, test_folders(tree), ties, with_objects))
+    ties, file_ties = include_ties(tree, files), Ties()
+    if len(sys.argv) > 3:
+        symbols, file_ties = symbol_ties(tree, pathlib.Path(sys.argv[4]))
+        ties = symbols if with_objects else ties
+    wrong = [*faults(page.read_text(), folders, test_folders(tree), ties, with_objects), *file_faults(file_ties)]
     print("\n".join(wrong) or f"{len(folders)} folders, {sum(map(len, ties.example.values()))} ties")
     sys.exit(1 if wrong else 0)
 

@@ -1,4 +1,4 @@
-/* Imports ops one by one: the table, and the checks that apply to all of them. */
+/* Imports ops one by one, by their rows: the checks that apply to all of them. */
 #include "parser/stablehlo/import/block.h"
 
 #include "ir/base/alloc.h"
@@ -9,61 +9,10 @@
 #include <string.h>
 #include <talloc.h>
 
-static const struct import_row rows[] = {
-#define POINT(name, numbers, bools)                                                                \
-	{name, NULL, "t+", 1, 0, POINTWISE_YES, OP_##numbers, OP_##bools, NULL, NULL, false},
-#define IMPORT(name, function, operands, results, regions, pointwise)                              \
-	{name, function, operands, results, regions, POINTWISE_##pointwise, OP_NCODES, OP_NCODES,  \
-		NULL, NULL, false},
-#define TEMPLATE(name, function, operands)                                                         \
-	{name, NULL, operands, 1, 0, POINTWISE_YES, OP_NCODES, OP_NCODES, NULL, #function, true},
-#define FORMULA(name, function, operands, results)                                                 \
-	{IMPORT_COMPLEX name, NULL, operands, results, 0, POINTWISE_YES, OP_NCODES, OP_NCODES,     \
-		NULL, #function, false},
-#define RULE(name, function)
-#define EACH(name)
-#define FOLD(name)
-#define THROUGH(name)
-#define REFUSED(name, why)                                                                         \
-	{name, NULL, "x*", -1, -1, POINTWISE_NO, OP_NCODES, OP_NCODES, why, NULL, false},
-#include "parser/stablehlo/import/import.def"
-#undef POINT
-#undef IMPORT
-#undef TEMPLATE
-#undef REFUSED
-#include "parser/stablehlo/import/complex.def"
-#undef FORMULA
-#undef RULE
-#undef EACH
-#undef FOLD
-#undef THROUGH
-};
-
-enum { NROWS = sizeof rows / sizeof *rows };
-
-void
-import_rows(struct import *im)
-{
-	im->rows = ptr_map_create(im->missing);
-	for (int i = 0; i < NROWS; i++)
-		ptr_map_set(im->rows, ir_name(im->module->ctx, rows[i].name), &rows[i]);
-}
-
 const struct import_row *
 import_find(const struct import *im, const char *name)
 {
 	return ptr_map_get(im->rows, name);
-}
-
-char *
-import_suggest(const void *owner, const char *name)
-{
-	struct suggestion near = suggestion_for(name);
-
-	for (int i = 0; i < NROWS; i++)
-		if (!rows[i].refused)
-			suggestion_add(&near, rows[i].name);
-	return suggestion_text(owner, &near);
 }
 
 void
@@ -239,10 +188,14 @@ dispatch(struct import *im, const struct import_row *row, const struct mlir_op *
 static bool
 unknown_op(struct import *im, const struct mlir_op *op)
 {
-	char *near = import_suggest(NULL, op->name);
+	struct suggestion near = suggestion_for(op->name);
 
-	import_unsupported_form(im, op, "unknown op%s", near);
-	talloc_free(near);
+	for (int i = 0; i < im->nrows; i++)
+		if (!im->row[i].refused)
+			suggestion_add(&near, im->row[i].name);
+	char *text = suggestion_text(NULL, &near);
+	import_unsupported_form(im, op, "unknown op%s", text);
+	talloc_free(text);
 	return false;
 }
 

@@ -1,4 +1,4 @@
-/* Shared by block.c, import.c and names.c only. */
+/* Shared by rows.c, block.c, import.c and names.c only. */
 #ifndef PARSER_STABLEHLO_IMPORT_BLOCK_H
 #define PARSER_STABLEHLO_IMPORT_BLOCK_H
 

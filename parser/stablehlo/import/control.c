@@ -2,6 +2,7 @@
  * Calls in place; loops unrolled while constants decide their condition; branches: the one that a
  * constant picks, else all of them and a select; tuples and tokens.
  */
+#include "ir/base/number.h"
 #include "parser/stablehlo/import/ops.h"
 
 #include <inttypes.h>
@@ -9,6 +10,56 @@
 #include <talloc.h>
 
 /* --- calls --- */
+
+const char *
+import_function_name(const struct mlir_op *func)
+{
+	const struct mlir_attr *a = mlir_attr_find(func, "sym_name");
+
+	return a && (a->kind == MLIR_STRING || a->kind == MLIR_SYMBOL) ? a->s : "";
+}
+
+static bool
+check_call(struct import *im, const struct mlir_op *op, const struct mlir_op *func,
+	const struct import_value *in, int nin, int nout)
+{
+	const struct mlir_block *b = &func->region[0];
+	const char *name = import_function_name(func);
+
+	if (!b->last)
+		return import_unsupported_form(im, op, "@%s has no body", name);
+	if (b->nargs != (uint32_t)nin)
+		return import_error(im, op, "@%s takes %u argument%s, not %d", name, b->nargs,
+			number_plural(b->nargs), nin);
+	if (b->last->noperands != (uint32_t)nout)
+		return import_error(im, op, "@%s returns %u value%s, not %d", name,
+			b->last->noperands, number_plural(b->last->noperands), nout);
+	for (int i = 0; i < nin; i++)
+		if (!import_same_type(in[i].type, b->arg[i].type))
+			return import_error(im, op, "argument %d of @%s is %s, not %s", i + 1, name,
+				b->arg[i].type->text, in[i].type->text ? in[i].type->text : "this");
+	if (im->depth >= IMPORT_MAX_CALLS)
+		return import_error(im, op,
+			"@%s: calls more than %d deep, or a function that calls itself", name,
+			IMPORT_MAX_CALLS);
+	return true;
+}
+
+bool
+import_call_function(struct import *im, const struct mlir_op *op, const struct mlir_op *func,
+	const struct import_value *in, int nin, struct import_value *out, int nout)
+{
+	const struct mlir_block *b = &func->region[0];
+
+	if (!check_call(im, op, func, in, nin, nout))
+		return false;
+	for (int i = 0; i < nin; i++)
+		import_bind(im, &b->arg[i], &in[i]);
+	im->depth++;
+	bool ok = import_block(im, op, b, out, nout);
+	im->depth--;
+	return ok;
+}
 
 static bool
 call_by(struct import *im, const struct mlir_op *op, const char *attr,
@@ -39,6 +90,19 @@ import_composite(struct import *im, const struct mlir_op *op, const struct impor
 }
 
 /* --- loops --- */
+
+void
+import_sweep(struct ir_block *b, const struct ir_op *after)
+{
+	for (struct ir_op *op = b->last, *prev; op && op != after; op = prev) {
+		bool used = !op_is(op, TRAIT_PURE) && op->code != OP_barrier;
+		prev = op->prev;
+		for (int i = 0; i < op->nresults; i++)
+			used = used || op->result[i].uses;
+		if (!used)
+			ir_op_erase(op);
+	}
+}
 
 static bool
 check_carried(struct import *im, const struct mlir_op *op, const struct import_value *in)

@@ -4,7 +4,6 @@
  * outputs. Functions that it calls are inlined.
  */
 #include "ir/base/alloc.h"
-#include "ir/base/number.h"
 #include "ir/ops/row.h"
 #include "parser/stablehlo/import/block.h"
 #include "parser/stablehlo/import/state/known.h"
@@ -15,14 +14,6 @@
 #include <talloc.h>
 
 /* --- functions --- */
-
-static const char *
-function_name(const struct mlir_op *func)
-{
-	const struct mlir_attr *a = mlir_attr_find(func, "sym_name");
-
-	return a && (a->kind == MLIR_STRING || a->kind == MLIR_SYMBOL) ? a->s : "";
-}
 
 /* All functions by name. A module may be the only thing in a module. */
 static bool
@@ -35,7 +26,7 @@ read_functions(struct import *im, const struct mlir_op *module)
 	for (const struct mlir_op *op = first; op; op = op->next) {
 		if (strcmp(op->name, "func.func"))
 			continue;
-		const char *name = ir_name(im->module->ctx, function_name(op));
+		const char *name = ir_name(im->module->ctx, import_function_name(op));
 		if (ptr_map_get(im->funcs, name))
 			return import_error(im, op, "function @%s is defined twice", name);
 		if (op->nregions != 1)
@@ -81,48 +72,6 @@ find_entry(struct import *im)
 	else if (!found)
 		diag_error(im->diag, module->loc, "there is no function to import");
 	return found;
-}
-
-static bool
-check_call(struct import *im, const struct mlir_op *op, const struct mlir_op *func,
-	const struct import_value *in, int nin, int nout)
-{
-	const struct mlir_block *b = &func->region[0];
-	const char *name = function_name(func);
-
-	if (!b->last)
-		return import_unsupported_form(im, op, "@%s has no body", name);
-	if (b->nargs != (uint32_t)nin)
-		return import_error(im, op, "@%s takes %u argument%s, not %d", name, b->nargs,
-			number_plural(b->nargs), nin);
-	if (b->last->noperands != (uint32_t)nout)
-		return import_error(im, op, "@%s returns %u value%s, not %d", name,
-			b->last->noperands, number_plural(b->last->noperands), nout);
-	for (int i = 0; i < nin; i++)
-		if (!import_same_type(in[i].type, b->arg[i].type))
-			return import_error(im, op, "argument %d of @%s is %s, not %s", i + 1, name,
-				b->arg[i].type->text, in[i].type->text ? in[i].type->text : "this");
-	if (im->depth >= IMPORT_MAX_CALLS)
-		return import_error(im, op,
-			"@%s: calls more than %d deep, or a function that calls itself", name,
-			IMPORT_MAX_CALLS);
-	return true;
-}
-
-bool
-import_call_function(struct import *im, const struct mlir_op *op, const struct mlir_op *func,
-	const struct import_value *in, int nin, struct import_value *out, int nout)
-{
-	const struct mlir_block *b = &func->region[0];
-
-	if (!check_call(im, op, func, in, nin, nout))
-		return false;
-	for (int i = 0; i < nin; i++)
-		import_bind(im, &b->arg[i], &in[i]);
-	im->depth++;
-	bool ok = import_block(im, op, b, out, nout);
-	im->depth--;
-	return ok;
 }
 
 /* --- the step --- */
@@ -240,7 +189,7 @@ make_step(struct import *im, const struct mlir_op *func)
 	bool ok = true;
 
 	if (!s.b->last)
-		return import_error(im, func, "@%s has no body", function_name(func));
+		return import_error(im, func, "@%s has no body", import_function_name(func));
 	s.nresults = s.b->last->noperands;
 	s.in = ARRAY_ZERO(im->missing, struct import_value, (size_t)s.b->nargs + 1);
 	s.out = ARRAY_ZERO(im->missing, struct import_value, (size_t)s.nresults + 1);
@@ -252,19 +201,6 @@ make_step(struct import *im, const struct mlir_op *func)
 		ok = make_argument(im, &s, i) && ok;
 	ok = import_block(im, func, s.b, s.out, (int)s.nresults) && ok;
 	return ok && !im->failed && make_results(im, &s);
-}
-
-void
-import_sweep(struct ir_block *b, const struct ir_op *after)
-{
-	for (struct ir_op *op = b->last, *prev; op && op != after; op = prev) {
-		bool used = !op_is(op, TRAIT_PURE) && op->code != OP_barrier;
-		prev = op->prev;
-		for (int i = 0; i < op->nresults; i++)
-			used = used || op->result[i].uses;
-		if (!used)
-			ir_op_erase(op);
-	}
 }
 
 static const char *
@@ -283,7 +219,7 @@ static const char *
 program_name(struct import *im, const struct mlir_op *entry)
 {
 	const struct mlir_attr *a = mlir_attr_find(im->file->module, "sym_name");
-	const char *name = function_name(entry);
+	const char *name = import_function_name(entry);
 
 	if (!strcmp(name, "main") && a && (a->kind == MLIR_STRING || a->kind == MLIR_SYMBOL))
 		name = a->s;

@@ -3,7 +3,8 @@
  *
  *     import.c       entry point: the entry function, its arguments and results
  *     names.c        names of arguments and results; which result replaces which argument
- *     block.c        ops one by one: the table (import.def), checks that apply to all of them
+ *     rows.c         the table of ops (import.def)
+ *     block.c        ops one by one: checks that apply to all of them
  *     region.c       inlined bodies; which ones are a known monoid
  *     control.c      calls, loops, branches
  *     complex*.c     complex numbers as pairs of real ones, before the import
@@ -80,8 +81,6 @@ struct import_row {
 
 /* The row for an op name (interned), NULL: unknown. */
 const struct import_row *import_find(const struct import *im, const char *name);
-/* "; did you mean 'stablehlo.add'?" or "", owned by `owner`. */
-char *import_suggest(const void *owner, const char *name);
 
 /* The row for the parts of complex numbers has this before the op's name. */
 #define IMPORT_COMPLEX "complex "
@@ -113,6 +112,9 @@ bool import_by_row(struct import *im, const struct import_row *row, const struct
 /* Element by element, by a function of templates.dir: rows of TEMPLATE. */
 bool import_template(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);
+
+/* The name of a func.func; "" if it has none. */
+const char *import_function_name(const struct mlir_op *func);
 
 /* A call of a function. */
 bool import_call_function(struct import *im, const struct mlir_op *op, const struct mlir_op *func,

@@ -1,9 +1,36 @@
-/* The wording of syntax errors: expected and found tokens. */
+/* Messages, and the wording of syntax errors: expected and found tokens. */
+#include "ir/base/alloc.h"
 #include "parser/base/message.h"
 #include "parser/stablehlo/mlir/parser.h"
 
+#include <stdarg.h>
 #include <string.h>
 #include <talloc.h>
+
+void
+mlir_error(struct mlir_parser *p, struct ir_loc loc, const char *format, ...)
+{
+	va_list args;
+
+	if (p->stop)
+		return;
+	va_start(args, format);
+	char *text = text_vprint(p, format, args);
+	va_end(args);
+	diag_error(p->ctx->diag, loc, "%s", text);
+	talloc_free(text);
+	if (++p->errors == MLIR_MAX_ERRORS) {
+		diag_error(p->ctx->diag, loc, "too many errors; the rest of the file is skipped");
+		p->stop = true;
+	}
+}
+
+void
+mlir_note(struct mlir_parser *p, struct ir_loc loc, const char *text)
+{
+	if (!p->stop)
+		diag_note(p->ctx->diag, loc, "%s", text);
+}
 
 static bool
 is_among(const char *word, const char *const *list, int n)

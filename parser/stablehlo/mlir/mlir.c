@@ -6,34 +6,8 @@
 #include "parser/stablehlo/mlir/mlir.tab.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <string.h>
 #include <talloc.h>
-
-void
-mlir_error(struct mlir_parser *p, struct ir_loc loc, const char *format, ...)
-{
-	va_list args;
-
-	if (p->stop)
-		return;
-	va_start(args, format);
-	char *text = text_vprint(p, format, args);
-	va_end(args);
-	diag_error(p->ctx->diag, loc, "%s", text);
-	talloc_free(text);
-	if (++p->errors == MLIR_MAX_ERRORS) {
-		diag_error(p->ctx->diag, loc, "too many errors; the rest of the file is skipped");
-		p->stop = true;
-	}
-}
-
-void
-mlir_note(struct mlir_parser *p, struct ir_loc loc, const char *text)
-{
-	if (!p->stop)
-		diag_note(p->ctx->diag, loc, "%s", text);
-}
 
 /* The module of the text, or one around the ops of its top level. */
 static struct mlir_op *

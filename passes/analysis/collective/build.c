@@ -2,8 +2,6 @@
 #include "passes/analysis/collective/build.h"
 #include "ir/base/vec.h"
 
-#include <talloc.h>
-
 void
 build_round(struct builder *b, uint32_t repeat)
 {
@@ -28,31 +26,4 @@ build_send(struct builder *b, uint32_t from, uint32_t to, double fraction)
 		return;
 	LIST_PUSH(s, s->send, s->nsends, (struct collective_send){from, to, fraction});
 	s->round[s->nrounds - 1].n++;
-}
-
-static bool
-fits(const struct algorithm *row, enum rt_coll_kind kind, const struct placement *at,
-	uint32_t variant)
-{
-	bool nodes = at->even > 1 && at->places > at->even;
-
-	return variant < row->variants && algorithm_does(row, kind, at->places) &&
-	       (row->needs != NEEDS_NODES || nodes);
-}
-
-struct collective_schedule *
-collective_build(const void *owner, struct cluster *c, const struct collective_request *q,
-	const struct placement *at, enum collective_algorithm a, uint32_t variant, bool *pipelined)
-{
-	const struct algorithm *row = algorithm_row(a);
-	struct builder b = {c, q, at, NEW(owner, struct collective_schedule), false, 0};
-	b.schedule->chunks = b.schedule->lanes = b.schedule->parts = 1;
-	if (at->places > 1 && !(fits(row, q->kind, at, variant) && row->build(&b, variant))) {
-		talloc_free(b.schedule);
-		return NULL;
-	}
-	if (b.schedule->nrounds && !b.schedule->round[b.schedule->nrounds - 1].n)
-		b.schedule->nrounds--;
-	*pipelined = b.pipelined;
-	return b.schedule;
 }

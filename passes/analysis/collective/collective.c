@@ -1,5 +1,9 @@
-/* The table of algorithms of collectives, for their names and closed forms. */
+/* The table of algorithms of collectives, their names and closed forms, and schedules by them. */
 #include "passes/analysis/collective/build.h"
+
+#include "ir/base/alloc.h"
+
+#include <talloc.h>
 
 #define DOES(kind) (1u << RT_##kind)
 #define DOES_ALL ((1u << RT_COLL_KINDS) - 1)
@@ -54,4 +58,31 @@ collective_closed_form(enum rt_coll_kind c, enum collective_algorithm a, int pla
 		return rows[a].form != form_none;
 	return algorithm_does(&rows[a], c, (uint32_t)places) &&
 	       rows[a].form(c, places, latencies, tensors);
+}
+
+static bool
+fits(const struct algorithm *row, enum rt_coll_kind kind, const struct placement *at,
+	uint32_t variant)
+{
+	bool nodes = at->even > 1 && at->places > at->even;
+
+	return variant < row->variants && algorithm_does(row, kind, at->places) &&
+	       (row->needs != NEEDS_NODES || nodes);
+}
+
+struct collective_schedule *
+collective_build(const void *owner, struct cluster *c, const struct collective_request *q,
+	const struct placement *at, enum collective_algorithm a, uint32_t variant, bool *pipelined)
+{
+	const struct algorithm *row = algorithm_row(a);
+	struct builder b = {c, q, at, NEW(owner, struct collective_schedule), false, 0};
+	b.schedule->chunks = b.schedule->lanes = b.schedule->parts = 1;
+	if (at->places > 1 && !(fits(row, q->kind, at, variant) && row->build(&b, variant))) {
+		talloc_free(b.schedule);
+		return NULL;
+	}
+	if (b.schedule->nrounds && !b.schedule->round[b.schedule->nrounds - 1].n)
+		b.schedule->nrounds--;
+	*pipelined = b.pipelined;
+	return b.schedule;
 }

@@ -3,6 +3,7 @@
  *
  *     options.c     the command line of dopt: its table
  *     driver.c      main: every chunk of the input, one after another
+ *     session.c     sets up what the options name, and reads the module
  *     passes.c      runs the pipeline: prints, checks, keeps what is better, counts
  *     cost.c        the cost model: cluster, profile, how collectives are replayed
  *     stats.c       one row for each pass
@@ -185,6 +186,12 @@ struct driver_input; /* ../input.h */
 
 /* Everything before the passes: the pipeline, the cost model, the module. Errors are reported. */
 enum driver_exit driver_read(struct driver *t, const struct driver_input *in, struct ir_module **m);
+
+/* The plugins of -load. False: reported. */
+bool driver_load_plugins(const struct driver_options *o, struct pass_registry *r, struct diag *d);
+
+/* A module of .dir or StableHLO, verified, with the axes of -mesh. NULL: reported. */
+struct ir_module *driver_read_module(struct driver *t, const struct driver_input *in);
 
 /* Makes t->cost, the cost model that the options ask for. False: reported. */
 bool driver_cost_create(struct driver *t);

@@ -86,12 +86,14 @@ struct import {
 	struct ir_module *module;
 	struct ir_builder builder; /* .loc is that of the current op */
 	struct diag *diag;
-	struct arena *arena;   /* of values and scratch, until the import ends */
-	int depth;             /* of nested calls */
-	int pointwise;         /* above 0: in a region whose scalars may be whole tensors */
-	uint32_t nops;         /* imported so far */
-	struct ptr_map *rows;  /* op name -> struct import_row */
-	struct ptr_map *funcs; /* function name -> func.func */
+	struct arena *arena;          /* of values and scratch, until the import ends */
+	int depth;                    /* of nested calls */
+	int pointwise;                /* above 0: in a region whose scalars may be whole tensors */
+	uint32_t nops;                /* imported so far */
+	const struct import_row *row; /* the table of ops */
+	int nrows;
+	struct ptr_map *rows;               /* op name -> struct import_row */
+	struct ptr_map *funcs;              /* function name -> func.func */
 	struct VEC(const char *) open_name; /* of each `?` in arguments, in order */
 	struct ptr_map *templates;          /* calls of templates -> modules: build/template.c */
 	struct ptr_map *symbols;            /* names of inputs and outputs in use */
