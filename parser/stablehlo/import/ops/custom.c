@@ -63,6 +63,8 @@ static const struct target {
 	{"lapack_?getrf_ffi", import_lapack_lu, 1, 3},
 	{"lapack_?geqrf_ffi", import_lapack_qr, 1, 2},
 	{"lapack_?orgqr_ffi", import_lapack_q, 2, 1},
+	{"lapack_?syevd_ffi", import_lapack_eigh, 1, 3},
+	{"lapack_?gesdd_ffi", import_lapack_svd, 1, 5},
 };
 
 /* `?` in a target stands for LAPACK's letter of the element type. */

@@ -8,9 +8,8 @@
 
 #include <string.h>
 
-/* A letter of LAPACK in backend_config: {uplo = 76 : ui8} is 'L'. */
-static bool
-take_letter(struct import *im, const struct mlir_op *op, const char *name, const char *letters,
+bool
+lapack_letter(struct import *im, const struct mlir_op *op, const char *name, const char *letters,
 	char *out)
 {
 	const struct mlir_attr *config = mlir_attr_find(op, "mhlo.backend_config");
@@ -23,10 +22,9 @@ take_letter(struct import *im, const struct mlir_op *op, const char *name, const
 		       letters);
 }
 
-/* info: of the batch, 0, or 1 where `bad` (NULL: never) holds. */
-static bool
-give_info(struct import *im, const struct mlir_op *op, int result, const struct import_value *like,
-	struct ir_value *bad, struct import_value *out)
+bool
+lapack_info(struct import *im, const struct mlir_op *op, int result,
+	const struct import_value *like, struct ir_value *bad, struct import_value *out)
 {
 	const struct mlir_type *t = op->result[result].type;
 	struct import_value zero = {.value = import_integer(im, IR_i32, 0), .type = t};
@@ -46,14 +44,14 @@ import_lapack_cholesky(struct import *im, const struct mlir_op *op, const struct
 {
 	char uplo;
 
-	if (!take_letter(im, op, "uplo", "LU", &uplo) ||
+	if (!lapack_letter(im, op, "uplo", "LU", &uplo) ||
 		!solve_cholesky(im, op, in, uplo == 'L', out))
 		return false;
 	const int rank = out[0].value->type->rank;
 	struct ir_value *bad =
 		build_reduce(im, OP_any, ir_build1(&im->builder, OP_is_nan, out[0].value),
 			(int64_t[]){rank - 2, rank - 1}, 2);
-	return bad && give_info(im, op, 1, in, bad, out);
+	return bad && lapack_info(im, op, 1, in, bad, out);
 }
 
 bool
@@ -62,10 +60,10 @@ import_lapack_solve(struct import *im, const struct mlir_op *op, const struct im
 {
 	char side, uplo, trans, diag;
 
-	if (!take_letter(im, op, "side", "LR", &side) ||
-		!take_letter(im, op, "uplo", "LU", &uplo) ||
-		!take_letter(im, op, "trans_x", "NTC", &trans) ||
-		!take_letter(im, op, "diag", "NU", &diag))
+	if (!lapack_letter(im, op, "side", "LR", &side) ||
+		!lapack_letter(im, op, "uplo", "LU", &uplo) ||
+		!lapack_letter(im, op, "trans_x", "NTC", &trans) ||
+		!lapack_letter(im, op, "diag", "NU", &diag))
 		return false;
 	const struct solve_form f = {.left = side == 'L',
 		.lower = uplo == 'L',
@@ -74,9 +72,8 @@ import_lapack_solve(struct import *im, const struct mlir_op *op, const struct im
 	return solve_triangular(im, op, in, &f, out);
 }
 
-/* Runs a function of templates.dir on matrices of M rows and N columns; it processes K columns. */
-static bool
-factorize(struct import *im, const struct mlir_op *op, const char *function,
+bool
+lapack_factorize(struct import *im, const struct mlir_op *op, const char *function,
 	struct ir_value *const *operand, int noperands, int64_t k, struct ir_value **result,
 	int nresults)
 {
@@ -117,7 +114,7 @@ give_factors(struct import *im, const struct mlir_op *op, const char *function,
 {
 	struct ir_value *made[2];
 
-	if (!factorize(im, op, function, &in[0].value, 1, diagonal_of(in[0].type), made, 2))
+	if (!lapack_factorize(im, op, function, &in[0].value, 1, diagonal_of(in[0].type), made, 2))
 		return false;
 	for (int i = 0; i < 2; i++)
 		out[i] = import_result(op, i, made[i], in[0].varies);
@@ -128,7 +125,7 @@ bool
 import_lapack_lu(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)
 {
-	return give_factors(im, op, "lu", in, out) && give_info(im, op, 2, in, NULL, out);
+	return give_factors(im, op, "lu", in, out) && lapack_info(im, op, 2, in, NULL, out);
 }
 
 bool
@@ -150,7 +147,8 @@ import_lapack_q(struct import *im, const struct mlir_op *op, const struct import
 	import_align(im, v, 2, true);
 	x[0] = v[0].value;
 	x[1] = build_unsqueeze(im, v[1].value, v[1].value ? v[1].value->type->rank : 0);
-	if (!x[1] || !factorize(im, op, "q", x, 2, in[1].type->dim[in[1].type->rank - 1], &q, 1))
+	if (!x[1] ||
+		!lapack_factorize(im, op, "q", x, 2, in[1].type->dim[in[1].type->rank - 1], &q, 1))
 		return false;
 	out[0] = import_result(op, 0, q, v[0].varies);
 	return true;

@@ -14,6 +14,11 @@ FILES = {
     "lean4mlir_mnist_cnn_train_step": ("0-9:0-9", 10, 1),
     "verified_mlir_mlp_train_step": ("1-6:0-5", 6, 1),
     "verified_mlir_cnn_train_step": ("1-10:0-9", 10, 1),
+    "jax_rotary": ("0-2:0-2", 3, 1),
+    "jax_fourier_operator": ("0-3:0-3", 4, 1),
+    "jax_state_space": ("0-2:0-2", 3, 1),
+    "jax_principal": ("0-0:0-0", 1, 1),
+    "jax_low_rank": ("0-0:0-0", 1, 1),
     "hespas_jax_example_mlp_dp": ("0-5:0-5", None, 1),
     "hespas_jax_example_mlp_dp on 4": ("0-5:0-5", None, 4),
 }

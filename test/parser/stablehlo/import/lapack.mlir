@@ -130,3 +130,16 @@ func.func @solves() {
   check.expect_almost_eq_const %v, dense<[[1.0], [2.0]]> : tensor<2x1xf32>
   return
 }
+
+// -----
+
+// A batch, and singular values alone: 5 and 3; 4, 0.
+func.func @batches() {
+  %a = stablehlo.constant dense<[[[4.0, 1.0], [1.0, 4.0]], [[2.0, 2.0], [2.0, 2.0]]]> : tensor<2x2x2xf64>
+  %v, %w, %info = stablehlo.custom_call @lapack_dsyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<2x2x2xf64>) -> (tensor<2x2x2xf64>, tensor<2x2xf64>, tensor<2xi32>)
+  check.expect_almost_eq_const %w, dense<[[3.0, 5.0], [0.0, 4.0]]> : tensor<2x2xf64>
+  check.expect_eq_const %info, dense<0> : tensor<2xi32>
+  %x, %s, %u, %vt, %info2 = stablehlo.custom_call @lapack_dgesdd_ffi(%a) {mhlo.backend_config = {mode = 78 : ui8}} : (tensor<2x2x2xf64>) -> (tensor<2x2x2xf64>, tensor<2x2xf64>, tensor<2x2x2xf64>, tensor<2x2x2xf64>, tensor<2xi32>)
+  check.expect_almost_eq_const %s, dense<[[5.0, 3.0], [4.0, 0.0]]> : tensor<2x2xf64>
+  return
+}

@@ -604,6 +604,30 @@ func.func @main(%a: tensor<1042xf32>) {
 }
 
 // -----
+// eigenvalues: a matrix that is not square
+func.func @main(%a: tensor<4x5xf32>) {
+  // expected-error@+1 {{operand 1 must be a square matrix of f32 or f64, or a batch of them}}
+  %0:3 = stablehlo.custom_call @lapack_ssyevd_ffi(%a) {mhlo.backend_config = {mode = 86 : ui8, uplo = 76 : ui8}} : (tensor<4x5xf32>) -> (tensor<4x5xf32>, tensor<4xf32>, tensor<i32>)
+  func.return
+}
+
+// -----
+// singular values of a large matrix
+func.func @main(%a: tensor<65x66xf32>) {
+  // expected-error@+1 {{stablehlo.custom_call is not supported: eigenvalues of a matrix of more than 64 columns}}
+  %0:5 = stablehlo.custom_call @lapack_sgesdd_ffi(%a) {mhlo.backend_config = {mode = 83 : ui8}} : (tensor<65x66xf32>) -> (tensor<65x66xf32>, tensor<65xf32>, tensor<65x65xf32>, tensor<65x66xf32>, tensor<i32>)
+  func.return
+}
+
+// -----
+// eigenvalues of a general matrix
+func.func @main(%a: tensor<4x4xf32>) {
+  // expected-error@+1 {{stablehlo.custom_call is not supported: the target @lapack_sgeev_ffi is unknown}}
+  %0 = stablehlo.custom_call @lapack_sgeev_ffi(%a) : (tensor<4x4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
 // an op that is misspelt
 func.func @main(%a: tensor<4xf32>) {
   // expected-error@+1 {{stablehlo.ad is not supported: unknown op; did you mean 'stablehlo.add'?}}
