@@ -258,7 +258,8 @@ void
 import_sweep(struct ir_block *b, const struct ir_op *after)
 {
 	for (struct ir_op *op = b->last, *prev; op && op != after; op = prev) {
-		bool used = !op_is(op, TRAIT_PURE) && op->code != OP_barrier;
+		bool used =
+			!op_is(op, TRAIT_PURE) && op->code != OP_barrier && op->code != OP_while;
 		prev = op->prev;
 		for (int i = 0; i < op->nresults; i++)
 			used = used || op->result[i].uses;
