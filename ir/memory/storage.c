@@ -4,6 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/loops/scheme.h"
 #include "ir/memory/place.h"
+#include "ir/ops/while.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,19 @@ host_scratch(const struct storage_target *t, const struct ir_module *m, struct a
 	const uint64_t bytes = s ? (uint64_t)s->scratch_bytes : 0;
 
 	talloc_free(s);
+	return bytes;
+}
+
+int64_t
+while_scratch(const struct ir_module *m, const struct ir_op *op)
+{
+	const struct ir_value **carried;
+	struct ir_module *step = while_step(NULL, m, op, &carried);
+	const struct storage *s =
+		storage_create(step, step, ir_func_find(step, "main"), &storage_host, NULL);
+	const int64_t bytes = (int64_t)s->arena_bytes;
+
+	talloc_free(step);
 	return bytes;
 }
 
