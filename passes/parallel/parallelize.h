@@ -13,9 +13,14 @@
 /* Seconds of ops in other layouts than the ones they have in the step. */
 struct parallel_costs;
 
-/* Costs for a module on the model's devices; owned by `owner`. NULL: reported. */
-struct parallel_costs *parallel_costs_create(
-	const void *owner, const struct cost_model *model, const struct ir_module *m);
+/* Seconds of changes of layout that were computed before, to share between costs: what they cost
+ * depends on the mesh and the cluster, not on the step. Lives no longer than the types. */
+struct parallel_memo *parallel_memo_create(const void *owner);
+
+/* Costs for a module on the model's devices; owned by `owner`. memo: NULL: of their own. NULL:
+ * reported. */
+struct parallel_costs *parallel_costs_create(const void *owner, const struct cost_model *model,
+	const struct ir_module *m, struct parallel_memo *memo);
 
 /* Does the cluster have a device of that kind at the position of the axis? If so, kernels are
  * costed for that kind from now on; initially for the kind of the first device. */
@@ -209,6 +214,7 @@ struct parallel_search {
 	struct pass_run *run;
 	const struct cost_model *model;
 	struct ir_module *m;
+	struct parallel_memo *memo;
 	enum parallel_policy policy;
 	enum parallel_engine engine;
 	enum parallel_indices indices;

@@ -1,7 +1,7 @@
 /*
  * Costs for parallelize: an op is typed anew in a module of its own and evaluated by the cost
  * model; a change of layout is built there by reshard. So both cost what they will cost in the
- * step.
+ * step. Changes of layout depend on the mesh alone, so steps on one mesh share what they cost.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -19,6 +19,23 @@ struct change {
 	double seconds;
 };
 
+/* Changes of layout on one mesh of devices, for kernels on one kind of device. */
+struct changes {
+	const struct cluster *cluster;
+	const struct ir_context *ctx; /* of the types */
+	int naxes;
+	struct ir_axis axis[IR_MAX_AXES];
+	const uint32_t *device; /* [ndevices] by position in the mesh */
+	int64_t ndevices;
+	uint32_t kind;
+	struct map map;
+	struct VEC(struct change) list;
+};
+
+struct parallel_memo {
+	struct VEC(struct changes *) mesh;
+};
+
 struct parallel_costs {
 	const struct cost_model *model;
 	struct ir_module *m; /* module of the probes */
@@ -28,8 +45,8 @@ struct parallel_costs {
 	struct ir_op *probe;       /* NULL: none yet */
 	const uint32_t *device;    /* by position in the mesh */
 	struct event_group *group; /* by axis */
-	struct map map;
-	struct VEC(struct change) change;
+	struct parallel_memo *memo;
+	struct changes *changes; /* for `kind` */
 };
 
 static const struct ir_loc nowhere = {0};
@@ -55,12 +72,61 @@ list_group(struct parallel_costs *c, int axis)
 	}
 }
 
+struct parallel_memo *
+parallel_memo_create(const void *owner)
+{
+	return NEW(owner, struct parallel_memo);
+}
+
+/* Stages of a pipeline have places of their own. */
+static bool
+same_axis(const struct ir_axis *a, const struct ir_axis *b)
+{
+	return a->size == b->size && a->time == b->time && !a->stage && !b->stage;
+}
+
+static bool
+is_mesh_of(const struct changes *k, const struct parallel_costs *c)
+{
+	bool same = k->cluster == cost_model_cluster(c->model) && k->ctx == c->m->ctx &&
+		    k->naxes == c->m->naxes && k->ndevices == ir_devices(c->m) &&
+		    k->kind == c->kind &&
+		    !memcmp(k->device, c->device, (size_t)k->ndevices * sizeof *k->device);
+
+	for (int a = 0; a < k->naxes && same; a++)
+		same = same_axis(&k->axis[a], &c->m->axis[a]);
+	return same;
+}
+
+/* The changes for the current kind of device. */
+static struct changes *
+changes_of(struct parallel_costs *c)
+{
+	struct parallel_memo *memo = c->memo;
+
+	for (int64_t i = 0; i < memo->mesh.n; i++)
+		if (is_mesh_of(memo->mesh.at[i], c))
+			return memo->mesh.at[i];
+	struct changes *k = NEW(memo, struct changes);
+	k->cluster = cost_model_cluster(c->model);
+	k->ctx = c->m->ctx;
+	k->naxes = c->m->naxes;
+	memcpy(k->axis, c->m->axis, sizeof k->axis);
+	k->ndevices = ir_devices(c->m);
+	k->device = COPY_ARRAY(k, uint32_t, c->device, k->ndevices);
+	k->kind = c->kind;
+	VEC_PUSH(memo, &memo->mesh, k);
+	return k;
+}
+
 struct parallel_costs *
-parallel_costs_create(const void *owner, const struct cost_model *model, const struct ir_module *m)
+parallel_costs_create(const void *owner, const struct cost_model *model, const struct ir_module *m,
+	struct parallel_memo *memo)
 {
 	struct parallel_costs *c = NEW(owner, struct parallel_costs);
 
 	c->model = model;
+	c->memo = memo ? memo : parallel_memo_create(c);
 	c->m = ir_module_create(c, m->ctx, m->name);
 	memcpy(c->m->axis, m->axis, sizeof m->axis);
 	c->m->naxes = m->naxes;
@@ -73,6 +139,7 @@ parallel_costs_create(const void *owner, const struct cost_model *model, const s
 	for (int a = 0; a < m->naxes; a++)
 		if (!m->axis[a].time)
 			list_group(c, a);
+	c->changes = changes_of(c);
 	return c;
 }
 
@@ -85,6 +152,7 @@ parallel_costs_use(struct parallel_costs *c, int axis, uint32_t place, uint32_t 
 	for (uint32_t i = 0; i < g->ngroups; i++)
 		if (cluster->kind_of[c->device[g->place[i * g->places + place]]] == kind) {
 			c->kind = kind;
+			c->changes = changes_of(c);
 			return true;
 		}
 	return false;
@@ -249,10 +317,10 @@ parallel_costs_least(
 static bool
 same_change(const void *list, uint32_t i, const void *key)
 {
-	const struct parallel_costs *c = list;
+	const struct changes *c = list;
 	const struct change *k = key;
 
-	return c->change.at[i].from == k->from && c->change.at[i].to == k->to;
+	return c->list.at[i].from == k->from && c->list.at[i].to == k->to;
 }
 
 static double
@@ -282,12 +350,14 @@ parallel_costs_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
 {
 	const struct change key = {from, to, 0};
+	struct changes *known = c->changes;
 
 	if (from == to)
 		return 0;
-	const uint32_t i = map_add(c, &c->map,
-		mix_word(mix_word(0, (uintptr_t)from), (uintptr_t)to), same_change, c, &key);
-	if (i == c->change.n)
-		VEC_PUSH(c, &c->change, (struct change){from, to, build_change(c, from, to)});
-	return c->change.at[i].seconds;
+	const uint32_t i = map_add(known, &known->map,
+		mix_word(mix_word(0, (uintptr_t)from), (uintptr_t)to), same_change, known, &key);
+	if (i == known->list.n)
+		VEC_PUSH(known, &known->list,
+			((struct change){from, to, build_change(c, from, to)}));
+	return known->list.at[i].seconds;
 }

@@ -315,7 +315,8 @@ parallel_bound(const struct parallel_step *s)
 double
 parallel_module_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m)
 {
-	struct parallel_costs *costs = parallel_costs_create(run->scratch, model, m);
+	struct parallel_costs *costs =
+		parallel_costs_create(run->scratch, model, m, run->manager->memo);
 	struct parallel_axes axes = {0};
 
 	for (int a = 0; a < m->naxes; a++)
