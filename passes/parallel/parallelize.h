@@ -53,6 +53,11 @@ double parallel_costs_least(
 double parallel_costs_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
 
+/* The least that such a change adds to the messages of a step: its bytes at the rate of the largest
+ * messages, as passes may send several together, and nothing for what a device does by itself. */
+double parallel_costs_least_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
+
 /* --- axes: parallelize_axes.c --------------------------------------------------------------- */
 
 /* With more axes at once there are too many layouts: 625 of a tensor of three dims on four axes. */
@@ -266,6 +271,8 @@ bool parallel_is_large(const struct parallel_search *f, double nodes);
 
 /* Is replayed plan a better than b: less over the budget, or equally much over it and faster? */
 bool parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b);
+
+/* --- the bound: parallelize_bound.c --------------------------------------------------------- */
 
 /* A lower bound, in seconds, on the step of any plan on this mesh, however kernels are fused. */
 double parallel_bound(const struct parallel_step *s);

@@ -21,6 +21,7 @@ struct change {
 
 /* Changes of layout on one mesh of devices, for kernels on one kind of device. */
 struct changes {
+	bool least; /* parallel_costs_least_reshard */
 	const struct cluster *cluster;
 	const struct ir_context *ctx; /* of the types */
 	int naxes;
@@ -46,7 +47,7 @@ struct parallel_costs {
 	const uint32_t *device;    /* by position in the mesh */
 	struct event_group *group; /* by axis */
 	struct parallel_memo *memo;
-	struct changes *changes; /* for `kind` */
+	struct changes *changes[2]; /* for `kind`; the second: what is least */
 };
 
 static const struct ir_loc nowhere = {0};
@@ -86,11 +87,11 @@ same_axis(const struct ir_axis *a, const struct ir_axis *b)
 }
 
 static bool
-is_mesh_of(const struct changes *k, const struct parallel_costs *c)
+is_mesh_of(const struct changes *k, const struct parallel_costs *c, bool least)
 {
-	bool same = k->cluster == cost_model_cluster(c->model) && k->ctx == c->m->ctx &&
-		    k->naxes == c->m->naxes && k->ndevices == ir_devices(c->m) &&
-		    k->kind == c->kind &&
+	bool same = k->least == least && k->cluster == cost_model_cluster(c->model) &&
+		    k->ctx == c->m->ctx && k->naxes == c->m->naxes &&
+		    k->ndevices == ir_devices(c->m) && k->kind == c->kind &&
 		    !memcmp(k->device, c->device, (size_t)k->ndevices * sizeof *k->device);
 
 	for (int a = 0; a < k->naxes && same; a++)
@@ -100,14 +101,15 @@ is_mesh_of(const struct changes *k, const struct parallel_costs *c)
 
 /* The changes for the current kind of device. */
 static struct changes *
-changes_of(struct parallel_costs *c)
+changes_of(struct parallel_costs *c, bool least)
 {
 	struct parallel_memo *memo = c->memo;
 
 	for (int64_t i = 0; i < memo->mesh.n; i++)
-		if (is_mesh_of(memo->mesh.at[i], c))
+		if (is_mesh_of(memo->mesh.at[i], c, least))
 			return memo->mesh.at[i];
 	struct changes *k = NEW(memo, struct changes);
+	k->least = least;
 	k->cluster = cost_model_cluster(c->model);
 	k->ctx = c->m->ctx;
 	k->naxes = c->m->naxes;
@@ -117,6 +119,13 @@ changes_of(struct parallel_costs *c)
 	k->kind = c->kind;
 	VEC_PUSH(memo, &memo->mesh, k);
 	return k;
+}
+
+static void
+find_changes(struct parallel_costs *c)
+{
+	for (int least = 0; least < 2; least++)
+		c->changes[least] = changes_of(c, least);
 }
 
 struct parallel_costs *
@@ -139,7 +148,7 @@ parallel_costs_create(const void *owner, const struct cost_model *model, const s
 	for (int a = 0; a < m->naxes; a++)
 		if (!m->axis[a].time)
 			list_group(c, a);
-	c->changes = changes_of(c);
+	find_changes(c);
 	return c;
 }
 
@@ -152,7 +161,7 @@ parallel_costs_use(struct parallel_costs *c, int axis, uint32_t place, uint32_t 
 	for (uint32_t i = 0; i < g->ngroups; i++)
 		if (cluster->kind_of[c->device[g->place[i * g->places + place]]] == kind) {
 			c->kind = kind;
-			c->changes = changes_of(c);
+			find_changes(c);
 			return true;
 		}
 	return false;
@@ -323,8 +332,30 @@ same_change(const void *list, uint32_t i, const void *key)
 	return c->list.at[i].from == k->from && c->list.at[i].to == k->to;
 }
 
+/* Messages of that many times their bytes take as long for each byte as any that they are sent
+ * together with, except for rounding. */
+static const double together = 1 << 30;
+
+/* The least that the op adds to the messages of a step. */
 static double
-build_change(struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+least_message(struct parallel_costs *c, const struct ir_op *op)
+{
+	struct cost_collective message;
+	bool measured;
+
+	if (cost_op_kind(c->m, op) != COST_COLLECTIVE)
+		return 0;
+	cost_op_collective(c->m, op, &message);
+	message.bytes *= together;
+	return turns_of(c->m, op) *
+	       cost_message_seconds(c->model, c->m, op, &message, &c->group[message.axis],
+		       c->device, &measured) /
+	       together;
+}
+
+static double
+build_change(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to, bool least)
 {
 	struct ir_builder b = {.m = c->m, .block = c->block};
 	struct ir_value *v = hold(c, 0);
@@ -338,19 +369,19 @@ build_change(struct parallel_costs *c, const struct ir_type *from, const struct 
 		seconds = SPLIT_NEVER;
 	diag_mute(c->m->ctx->diag, before);
 	for (struct ir_op *op = last->next; op && seconds < SPLIT_NEVER; op = op->next)
-		seconds += parallel_costs_op(c, op);
+		seconds += least ? least_message(c, op) : parallel_costs_op(c, op);
 	while (c->block->last != last)
 		ir_op_erase(c->block->last);
 	v->type = held;
 	return seconds < SPLIT_NEVER ? seconds : SPLIT_NEVER;
 }
 
-double
-parallel_costs_reshard(
-	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+static double
+change_seconds(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to, bool least)
 {
 	const struct change key = {from, to, 0};
-	struct changes *known = c->changes;
+	struct changes *known = c->changes[least];
 
 	if (from == to)
 		return 0;
@@ -358,6 +389,20 @@ parallel_costs_reshard(
 		mix_word(mix_word(0, (uintptr_t)from), (uintptr_t)to), same_change, known, &key);
 	if (i == known->list.n)
 		VEC_PUSH(known, &known->list,
-			((struct change){from, to, build_change(c, from, to)}));
+			((struct change){from, to, build_change(c, from, to, least)}));
 	return known->list.at[i].seconds;
+}
+
+double
+parallel_costs_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+{
+	return change_seconds(c, from, to, false);
+}
+
+double
+parallel_costs_least_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+{
+	return change_seconds(c, from, to, true);
 }
