@@ -245,17 +245,24 @@ root_of(const struct ir_module *m, const struct ir_op *op, const struct ir_type 
 	return (uint32_t)ir_attr_int(op, attribute, 0);
 }
 
+/* Kinds without a root have roots of 0, so that equal requests are equal: the attributes of an
+ * alltoall are dims. */
 static struct collective_request
 request_of(const void *owner, const struct ir_module *m, const struct ir_op *op,
 	const struct cost_collective *c, const struct event_group *g, const uint32_t *device)
 {
+	const struct rt_coll_info *info = rt_coll_info(c->kind);
 	uint32_t n = g->ngroups * g->places, *member = NEW_ARRAY(owner, uint32_t, n);
 
 	for (uint32_t i = 0; i < n; i++)
 		member[i] = device[g->place[i]];
 	return (struct collective_request){c->kind, g->ngroups, g->places, member, c->bytes,
-		root_of(m, op, ir_operand_type(op, 0), c->axis, "from"),
-		root_of(m, op, op->result[0].type, c->axis, "to"), c->parts};
+		info->givers == RT_COLL_ALL
+			? 0
+			: root_of(m, op, ir_operand_type(op, 0), c->axis, "from"),
+		info->getters == RT_COLL_ALL ? 0
+					     : root_of(m, op, op->result[0].type, c->axis, "to"),
+		c->parts};
 }
 
 struct collective_request
