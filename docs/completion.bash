@@ -41,4 +41,4 @@ _dopt() {
 	COMPREPLY=($(compgen -P "$before" -W "$words" -- "$cur"))
 }
 
-complete -o default -o bashdefault -F _dopt dopt dopt-profile dopt-rules dopt-schedule dopt-trace
+complete -o default -o bashdefault -F _dopt dopt dopt-profile dopt-reduce dopt-rules dopt-schedule dopt-trace

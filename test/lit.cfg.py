@@ -117,6 +117,7 @@ features = {
     "long": "DOPT_TEST_LONG" in os.environ,
     "torch": has_modules(TORCH_PYTHON, "torch"),
     "torch_zoo": has_modules(TORCH_PYTHON, "torch", "torchvision", "transformers"),
+    "zsh": shutil.which("zsh") is not None,
     "nm": shutil.which("nm") is not None,
     "mlir": shutil.which("mlir-opt-19") is not None,
     # Other versions break lines in other places.

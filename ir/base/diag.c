@@ -7,8 +7,10 @@
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
+#include <unistd.h>
 
 enum {
 	DIAG_MAX_SHOWN = 200, /* errors, and also warnings: more than a user reads */
@@ -173,9 +175,33 @@ diag_level_name(enum diag_level level)
 /* Of longer, machine-written lines only the part around the location is shown. */
 enum { DIAG_LINE = 400, DIAG_BEFORE = 60, DIAG_BEHIND = 120 };
 
+static bool
+has_colour(void)
+{
+	const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+
+	return !(no && *no) && term && strcmp(term, "dumb") != 0 && isatty(STDERR_FILENO);
+}
+
+/* Sequences of a terminal (ECMA-48, SGR): bold, red, magenta, cyan. */
+static const char *const level_start[] = {[DIAG_ERROR] = "\033[1;31m",
+	[DIAG_WARNING] = "\033[1;35m",
+	[DIAG_REMARK] = "\033[1;36m",
+	[DIAG_NOTE] = "\033[1;36m"};
+static const char level_end[] = "\033[0m";
+
+void
+diag_write_level(enum diag_level level)
+{
+	const bool colour = has_colour();
+
+	fprintf(stderr, "%s%s:%s ", colour ? level_start[level] : "", diag_level_name(level),
+		colour ? level_end : "");
+}
+
 /* The source line and, under it, ^~~~ as far as the range reaches on that line. */
 static void
-diag_print_line(const struct diag *d, struct ir_loc loc)
+diag_print_line(const struct diag *d, enum diag_level level, struct ir_loc loc)
 {
 	struct diag_source *s = diag_find_source(d, loc.begin);
 	uint32_t at = loc.begin - s->base;
@@ -193,10 +219,11 @@ diag_print_line(const struct diag *d, struct ir_loc loc)
 	fprintf(stderr, "  %.*s\n  ", (int)(end - start), s->text + start);
 	for (uint32_t i = start; i < at; i++)
 		fputc(s->text[i] == '\t' ? '\t' : ' ', stderr);
-	fputc('^', stderr);
+	const bool colour = has_colour();
+	fprintf(stderr, "%s^", colour ? level_start[level] : "");
 	for (uint32_t i = at + 1; i < end && i + s->base < loc.end; i++)
 		fputc('~', stderr);
-	fputc('\n', stderr);
+	fprintf(stderr, "%s\n", colour ? level_end : "");
 }
 
 /* Counts a message. False: the limit for its kind is reached, and there is no handler. */
@@ -269,12 +296,15 @@ diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char
 	bool placed = diag_place(d, loc, &m.file, &m.line, &m.column);
 	if (d->handler) {
 		d->handler(d->handler_data, &m);
-	} else if (placed) {
-		fprintf(stderr, "%s:%u:%u: %s: %s\n", m.file, m.line, m.column,
-			diag_level_name(level), text);
-		diag_print_line(d, loc);
 	} else {
-		fprintf(stderr, "dopt: %s: %s\n", diag_level_name(level), text);
+		if (placed)
+			fprintf(stderr, "%s:%u:%u: ", m.file, m.line, m.column);
+		else
+			fputs("dopt: ", stderr);
+		diag_write_level(level);
+		fprintf(stderr, "%s\n", text);
+		if (placed)
+			diag_print_line(d, level, loc);
 	}
 	talloc_free(text);
 }

@@ -71,6 +71,12 @@ unsigned diag_errors(const struct diag *d);
 bool diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line,
 	unsigned *column);
 
+/*
+ * Writes "error: " and so on to stderr: in colour if that is a terminal, TERM is not "dumb" and
+ * NO_COLOR is not set (https://no-color.org).
+ */
+void diag_write_level(enum diag_level level);
+
 /* The text "error", "warning", "remark", "note". */
 const char *diag_level_name(enum diag_level level);
 

@@ -2,6 +2,7 @@
 #include "passes/tools/command_line.h"
 
 #include "ir/base/vec.h"
+#include "ir/base/diag.h"
 #include "ir/base/number.h"
 #include "ir/base/suggest.h"
 #include "passes/tools/output.h"
@@ -20,7 +21,8 @@ driver_error(const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "%s: error: ", program_invocation_short_name);
+	fprintf(stderr, "%s: ", program_invocation_short_name);
+	diag_write_level(DIAG_ERROR);
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);

@@ -7,10 +7,11 @@
 DOPT_API_BEGIN
 
 /*
- * The tools dopt, dopt-profile, dopt-rules, dopt-schedule and dopt-trace; return the exit status.
+ * The tools dopt, dopt-profile, dopt-reduce, dopt-rules, dopt-schedule and dopt-trace; return the exit status.
  */
 int tool_dopt(int argc, char **argv);
 int tool_profile(int argc, char **argv);
+int tool_reduce(int argc, char **argv);
 int tool_rules(int argc, char **argv);
 int tool_schedule(int argc, char **argv);
 int tool_trace(int argc, char **argv);

@@ -48,6 +48,7 @@ import_function import_convolution;
 import_function import_triangular_solve;
 import_function import_cholesky;
 import_function import_ragged_dot;
+import_function import_fft;
 
 /* ops/: batch norm */
 import_function import_batch_norm_training;

@@ -556,6 +556,54 @@ func.func @main(%a: tensor<4xf32>) {
 }
 
 // -----
+// fft: a real operand
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{FFT takes a complex tensor and gives a complex one}}
+  %0 = "stablehlo.fft"(%a) <{fft_type = #stablehlo<fft_type FFT>, fft_length = array<i64: 4>}> : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// fft: another length
+func.func @main(%a: tensor<2x4xf32>) {
+  // expected-error@+1 {{dim 1 has size 4, but fft_length has 5}}
+  %0 = "stablehlo.fft"(%a) <{fft_type = #stablehlo<fft_type RFFT>, fft_length = array<i64: 5>}> : (tensor<2x4xf32>) -> tensor<2x3xcomplex<f32>>
+  func.return
+}
+
+// -----
+// fft: the half of another length
+func.func @main(%a: tensor<4xcomplex<f32>>) {
+  // expected-error@+1 {{dim 0 has size 4, but fft_length has 4}}
+  %0 = "stablehlo.fft"(%a) <{fft_type = #stablehlo<fft_type IRFFT>, fft_length = array<i64: 4>}> : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// fft: more dims than the operand has
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{fft_length has 2 sizes, expected 1 to 3 and at most the rank 1}}
+  %0 = "stablehlo.fft"(%a) <{fft_type = #stablehlo<fft_type RFFT>, fft_length = array<i64: 1, 4>}> : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
+  func.return
+}
+
+// -----
+// fft: no such type
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{fft_type must be FFT, IFFT, RFFT or IRFFT}}
+  %0 = "stablehlo.fft"(%a) <{fft_type = #stablehlo<fft_type FHT>, fft_length = array<i64: 4>}> : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
+  func.return
+}
+
+// -----
+// fft: a large prime factor
+func.func @main(%a: tensor<1042xf32>) {
+  // expected-error@+1 {{stablehlo.fft is not supported: a size with a prime factor above 512}}
+  %0 = "stablehlo.fft"(%a) <{fft_type = #stablehlo<fft_type RFFT>, fft_length = array<i64: 1042>}> : (tensor<1042xf32>) -> tensor<522xcomplex<f32>>
+  func.return
+}
+
+// -----
 // an op that is misspelt
 func.func @main(%a: tensor<4xf32>) {
   // expected-error@+1 {{stablehlo.ad is not supported: unknown op; did you mean 'stablehlo.add'?}}

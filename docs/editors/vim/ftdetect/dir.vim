@@ -1,0 +1,1 @@
+au BufRead,BufNewFile *.dir,*.rules setfiletype dir
