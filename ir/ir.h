@@ -377,6 +377,8 @@ struct ir_value *ir_build2(
 	struct ir_builder *b, enum op_code code, struct ir_value *x, struct ir_value *y);
 /* A barrier of n >= 1 values, whose results are an array. */
 struct ir_value *ir_build_barrier(struct ir_builder *b, struct ir_value *const *operands, int n);
+/* A concat of any number of values: a tree of concats. part[] is overwritten. */
+struct ir_value *ir_build_concat(struct ir_builder *b, struct ir_value **part, int64_t n, int dim);
 /* A scalar constant of that element type. */
 struct ir_value *ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double value);
 
