@@ -313,12 +313,14 @@ infer_fuse(struct ir_module *m, struct ir_op *op, const struct ir_type *const *w
 	return true;
 }
 
-/* Is the value the same whole tensor at every position of the axes? */
+/* Is the value whole where it is, and is it where `like` is? */
 static bool
-is_whole(const struct ir_module *m, const struct ir_type *t)
+is_whole(const struct ir_module *m, const struct ir_type *t, const struct ir_type *like)
 {
 	for (int i = 0; i < m->naxes; i++)
-		if (t->axis[i].kind != IR_COPIED)
+		if ((t->axis[i].kind != IR_COPIED && t->axis[i].kind != IR_SINGLE) ||
+			t->axis[i].kind != like->axis[i].kind ||
+			t->axis[i].order != like->axis[i].order)
 			return false;
 	return true;
 }
@@ -327,7 +329,7 @@ static bool
 same_carried(struct ir_module *m, const struct ir_op *op, int i, const struct ir_type *t,
 	const char *what)
 {
-	const struct ir_type *carried = ir_operand_type(op, i);
+	const struct ir_type *carried = ir_type_meaning(m->ctx, ir_operand_type(op, i));
 
 	if (t == carried || ir_type_equal(t, carried))
 		return true;
@@ -344,12 +346,12 @@ check_carried(struct ir_module *m, const struct ir_op *op, int i)
 {
 	const struct ir_type *t = ir_operand_type(op, i);
 
-	if (is_whole(m, t))
+	if (is_whole(m, t, ir_operand_type(op, 0)))
 		return true;
 	char *text = ir_type_text(NULL, m, t);
 	diag_error(m->ctx->diag, op->loc,
-		"while: operand %d is %s; what a while carries must be the same on all devices and "
-		"in all micro-batches: use allgather or allreduce first",
+		"while: operand %d is %s; what a while carries must be whole, all of it on the "
+		"same devices: use allgather or allreduce first",
 		i + 1, text);
 	talloc_free(text);
 	return false;

@@ -270,7 +270,8 @@ ir_op_make_body(struct ir_module *m, struct ir_op *op)
 	b->nargs = op->noperands;
 	b->arg = ir_block_args(m, b, op->noperands);
 	for (int i = 0; i < op->noperands; i++) {
-		b->arg[i].type = ir_operand_type(op, i);
+		const struct ir_type *t = ir_operand_type(op, i);
+		b->arg[i].type = op->code == OP_while && t ? ir_type_meaning(m->ctx, t) : t;
 		b->arg[i].name = op->code == OP_fuse ? ir_operand(op, i)->name : NULL;
 		b->arg[i].id = m->value_ids++;
 	}

@@ -369,6 +369,21 @@ copies_of(struct interp *it, struct tensor *const *from)
 	return to;
 }
 
+/* Copies of a value that is whole where it is, at all places, as the body has them. */
+static struct tensor **
+everywhere(struct interp *it, struct tensor *const *from)
+{
+	struct tensor **to = copies_of(it, from);
+	int64_t has = 0;
+
+	while (!from[has])
+		has++;
+	for (int64_t p = 0; p < it->nplaces; p++)
+		if (!to[p])
+			to[p] = tensor_copy(to, from[has]);
+	return to;
+}
+
 /* The condition is the same everywhere. */
 static bool
 goes_on(struct tensor **condition)
@@ -409,7 +424,7 @@ run_while(struct interp *it, struct ir_op *op)
 	bool ok = true;
 
 	for (int i = 0; i < n; i++)
-		carried[i] = copies_of(it, interp_places(it, ir_operand(op, i)));
+		carried[i] = everywhere(it, interp_places(it, ir_operand(op, i)));
 	for (int64_t trips = 0; ok && goes_on(carried[0]); trips++) {
 		if (trips == INTERP_MAX_TRIPS) {
 			diag_error(it->m->ctx->diag, op->loc,
@@ -438,7 +453,9 @@ run_while(struct interp *it, struct ir_op *op)
 	for (int i = 0; i < n; i++) {
 		struct tensor **place = slot_new(it, &op->result[i]);
 		for (int64_t p = 0; p < it->nplaces; p++)
-			place[p] = carried[i][p] ? talloc_steal(place, carried[i][p]) : NULL;
+			place[p] = interp_holds(it, op->result[i].type, p)
+					   ? talloc_steal(place, carried[i][p])
+					   : NULL;
 		talloc_free(carried[i]);
 	}
 	talloc_free(carried);

@@ -514,7 +514,11 @@ position(const struct scheme *s, int op)
 bool
 scheme_in_place(const struct scheme *s, int j, int r)
 {
+	struct scheme_slice slice;
 	int out = -1;
+
+	if (scheme_slice(s, &slice))
+		return j == 0;
 	for (int t = 0; t < s->ntensors; t++) {
 		if (s->tensor[t].result == r && s->tensor[t].op >= 0)
 			out = t;
@@ -538,6 +542,42 @@ scheme_in_place(const struct scheme *s, int j, int r)
 				o->stage != w->stage || !same_place(o, k, w) || o->computed)
 				return false;
 		}
+	}
+	return true;
+}
+
+/* Is a tensor of that type complete wherever the kernel's result is? */
+static bool
+is_held_whole(const struct ir_module *m, const struct ir_type *t, const struct ir_type *result)
+{
+	for (int a = 0; a < m->naxes; a++)
+		if (t->axis[a].kind != result->axis[a].kind ||
+			(t->axis[a].kind != IR_COPIED && t->axis[a].kind != IR_SINGLE))
+			return false;
+	return true;
+}
+
+bool
+scheme_slice(const struct scheme *s, struct scheme_slice *x)
+{
+	const struct ir_op *op = s->kernel;
+
+	if (op->code != OP_dynamic_update_slice)
+		return false;
+	const struct ir_type *a = ir_operand_type(op, 0), *u = ir_operand_type(op, 1);
+	const int dim = (int)ir_attr_int(op, "dim", 0);
+	*x = (struct scheme_slice){1, a->dim[dim], u->dim[dim], 1};
+	for (int j = 0; j < op->noperands; j++) {
+		const struct ir_op *from = ir_operand(op, j)->op;
+		if (!is_held_whole(s->module, ir_operand_type(op, j), op->result[0].type) ||
+			(j && from &&
+				from->code == OP_constant)) /* part of the code, not in memory */
+			return false;
+	}
+	for (int d = 0; d < a->rank; d++) {
+		*(d < dim ? &x->outer : &x->inner) *= d == dim ? 1 : a->dim[d];
+		if (d != dim && u->dim[d] != a->dim[d])
+			return false;
 	}
 	return true;
 }

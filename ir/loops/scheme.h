@@ -216,6 +216,15 @@ int64_t scheme_elements(const struct scheme_tensor *t);
  */
 bool scheme_in_place(const struct scheme *s, int j, int r);
 
+/*
+ * A kernel that is a dynamic_update_slice of tensors [outer][n][inner] and [outer][size][inner],
+ * the start of which is a scalar in memory. In place, in operand 0, it writes the slice alone.
+ */
+struct scheme_slice {
+	int64_t outer, n, size, inner;
+};
+bool scheme_slice(const struct scheme *s, struct scheme_slice *x);
+
 /* Is tensor t a matrix product stored as only one block of rows at a time? */
 bool scheme_is_block(const struct scheme *s, int t);
 

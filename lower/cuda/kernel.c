@@ -201,6 +201,32 @@ write_host(struct cuda_text *t, const char *statements)
 	fprintf(out, "}\n\n");
 }
 
+/* A dynamic_update_slice in place: the slice alone. */
+static bool
+write_slice(struct cuda_text *t)
+{
+	struct scheme_slice x;
+
+	if (!scheme_slice(t->s, &x))
+		return false;
+	const int64_t block = x.size * x.inner, n = x.outer * block;
+	cuda_open(t);
+	kernel_line(&t->w,
+		"const int64_t from = a2[0] < 0 ? 0 : a2[0] > %" PRId64 " ? %" PRId64
+		" : (int64_t)a2[0];",
+		x.n - x.size, x.n - x.size);
+	cuda_open_threads(t, n);
+	kernel_line(&t->w,
+		"r0[(at / %" PRId64 " * %" PRId64 " + from) * %" PRId64 " + at %% %" PRId64
+		"] = a1[at];",
+		block, x.n, x.inner, block);
+	cuda_end(t);
+	cuda_close(t, CUDA_BLOCK,
+		cuda_divide_up(n, CUDA_BLOCK) < CUDA_GRID ? cuda_divide_up(n, CUDA_BLOCK)
+							  : CUDA_GRID);
+	return true;
+}
+
 uint64_t
 cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, bool in_place,
 	bool aligned, struct kernel_args *args)
@@ -217,7 +243,8 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 	*args = (struct kernel_args){0};
 	t.host = text_stream(&statements, &size);
 	place_tensors(&t);
-	for (int i = 0; i < s->nsegments;) {
+	const bool slice = in_place && write_slice(&t);
+	for (int i = 0; i < s->nsegments && !slice;) {
 		t.g = &s->segment[i];
 		if (t.g->kind == SCHEME_GEMM) {
 			i += cuda_gemm(&t, i);
@@ -231,7 +258,8 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 			write_loops(&t);
 		i++;
 	}
-	copy_results(&t);
+	if (!slice)
+		copy_results(&t);
 	fclose(t.host);
 	write_kernels(&t);
 	write_host(&t, statements);

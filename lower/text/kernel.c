@@ -202,10 +202,37 @@ copy_results(struct kernel_text *w)
 	}
 }
 
+/* The slice alone: the rest is in place. */
 static void
-write_body(struct kernel_text *w)
+write_slice(struct kernel_text *w, const struct scheme_slice *x)
 {
+	const struct ir_op *k = w->s->kernel;
+	const int64_t bytes =
+		x->size * x->inner * (int64_t)ir_dtype_bytes(k->result[0].type->dtype);
+
+	kernel_line(w,
+		"const int64_t from = a2[0] < 0 ? 0 : a2[0] > %" PRId64 " ? %" PRId64
+		" : (int64_t)a2[0];",
+		x->n - x->size, x->n - x->size);
+	if (x->outer > 1)
+		kernel_line(w, "for (int64_t i = 0; i < %" PRId64 "; i++)", x->outer);
+	else
+		kernel_line(w, "const int64_t i = 0;");
+	kernel_line(w,
+		"%smemcpy(r0 + (i * %" PRId64 " + from) * %" PRId64 ", a1 + i * %" PRId64
+		", %" PRId64 ");",
+		x->outer > 1 ? "\t" : "", x->n, x->inner, x->size * x->inner, bytes);
+}
+
+static void
+write_body(struct kernel_text *w, bool in_place)
+{
+	struct scheme_slice slice;
 	w->indent = 1;
+	if (in_place && scheme_slice(w->s, &slice)) {
+		write_slice(w, &slice);
+		return;
+	}
 	kernel_literals(w);
 	declare_scratch(w);
 	for (int i = 0; i < w->s->nsegments; i++) {
@@ -257,7 +284,7 @@ write_function(
 
 	w->out = text_stream(&body, &size);
 	if (slab || !w->s->nslabs)
-		write_body(w);
+		write_body(w, in_place);
 	else
 		kernel_slabs(w, name);
 	fclose(w->out);

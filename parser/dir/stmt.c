@@ -378,8 +378,11 @@ type_block(struct parser *p, struct ir_op *first)
 {
 	for (struct ir_op *op = first; op; op = op->next) {
 		if (op->body) {
-			for (uint32_t i = 0; i < op->body->nargs; i++)
-				op->body->arg[i].type = ir_operand_type(op, (int)i);
+			for (uint32_t i = 0; i < op->body->nargs; i++) {
+				const struct ir_type *t = ir_operand_type(op, (int)i);
+				op->body->arg[i].type =
+					op->code == OP_while && t ? ir_type_meaning(p->ctx, t) : t;
+			}
 			type_block(p, op->body->first);
 		}
 		stmt_type(p, op);

@@ -185,7 +185,7 @@ import_while(struct import *im, const struct mlir_op *op, const struct import_va
 	if (!check_carried(im, op, in))
 		return false;
 	memcpy(out, in, n * sizeof *in);
-	for (;;) {
+	for (int trips = 0;; trips++) {
 		struct ir_op *last = block->last;
 		struct import_value c;
 		enum import_condition go = import_condition(im, op, out, &c);
@@ -194,7 +194,8 @@ import_while(struct import *im, const struct mlir_op *op, const struct import_va
 		import_sweep(block, last); /* the ops of the condition */
 		if (go == CONDITION_FALSE)
 			return true;
-		if (go == CONDITION_OPEN || im->nops - before > IMPORT_MAX_UNROLLED)
+		if (go == CONDITION_OPEN || trips == IMPORT_MAX_TRIPS ||
+			im->nops - before > IMPORT_MAX_UNROLLED)
 			break;
 		import_bind_all(im, &op->region[1], out);
 		if (!import_block(im, op, &op->region[1], out, (int)n))

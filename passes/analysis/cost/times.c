@@ -43,8 +43,12 @@ cost_kernel_work(const struct ir_module *m, const struct ir_op *op)
 {
 	struct op_work w = op_work(m, op);
 
-	/* For a value that is whole, only the slice is read or written. */
-	if (op->code == OP_partition)
+	/* A loop writes its slices in place. For a value that is whole, only the slice is read or
+	 * written. */
+	if (op->code == OP_dynamic_update_slice && !ir_operand(op, 0)->op) {
+		w.bytes = 2 * (double)ir_type_local_bytes(m, ir_operand_type(op, 1));
+		w.flops = 0;
+	} else if (op->code == OP_partition)
 		w.bytes = 2 * (double)ir_type_local_bytes(m, op->result[0].type);
 	else if (op->code == OP_combine)
 		w.bytes = 2 * (double)ir_type_local_bytes(m, ir_operand_type(op, 0));

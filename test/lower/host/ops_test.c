@@ -300,8 +300,17 @@ static const struct op_case cases[] = {
 		"convert(%n4) {to = u16}\n%t = dynamic_slice(%l, %n5) {size = 3}\n%n6 = "
 		"convert(%n3) {to "
 		"= u8}\n%m = dynamic_update_slice(%l, %t, %n6)\noutput(\"m\", %m)\n"},
-	{OP_dynamic_update_slice, "%n = min(%i)\n%r = dynamic_update_slice(%a, %v2, %n)\n%m = "
-				  "mul(%n, %hundreds)\n%s = dynamic_update_slice(%a, %v2, %m)\n"},
+	{OP_dynamic_update_slice,
+		"%n = min(%i)\n%r = dynamic_update_slice(%a, %v2, %n)\n%m = "
+		"mul(%n, %hundreds)\n%s = dynamic_update_slice(%a, %v2, %m)\n"
+		/* in place: rows, columns, of bytes */
+		"%p = param(\"p\") {init = \"normal\"} : f32[6,10]\n"
+		"%p1 = dynamic_update_slice(%p, %v2, %n)\nupdate(%p, %p1)\n"
+		"%q = state(\"q\") : f32[4,6,10]\n%u2 = slice(%c) {limit = [4,2,10]}\n"
+		"%q1 = dynamic_update_slice(%q, %u2, %n) {dim = 1}\nupdate(%q, %q1)\n"
+		"%l = state(\"l\") : bool[6,10]\n%lu = lt(%v2, %h)\n%at = max(%k)\n"
+		"%l1 = dynamic_update_slice(%l, %lu, %at)\nupdate(%l, %l1)\n"
+		"output(\"p1\", %p1)\noutput(\"q1\", %q1)\noutput(\"l1\", %l1)\n"},
 	{OP_dynamic_pad, "%n = min(%i)\n%r = dynamic_pad(%a, %n) {size = 9}\n"},
 	{OP_cumsum,
 		"%r = cumsum(%a)\n%s = cumsum(%c) {dim = 1, exclusive = true}\n%t = cumsum(%k) "

@@ -22,11 +22,15 @@
 
 enum import_limit {
 	IMPORT_MAX_UNROLLED = 1 << 16, /* most ops that a loop or window is unrolled to */
-	IMPORT_MAX_CALLS = 100,        /* nesting of calls */
-	IMPORT_MAX_OPS = 1 << 23,      /* imported, counted for each call and iteration: calls
+	IMPORT_MAX_TRIPS = 1 << 10, /* most iterations that are unrolled: layers and micro-batches
+					  are fewer, and C sources of more copies of a body compile
+					  for minutes; longer loops, such as scans over a sequence,
+					  stay loops */
+	IMPORT_MAX_CALLS = 100,     /* nesting of calls */
+	IMPORT_MAX_OPS = 1 << 23,   /* imported, counted for each call and iteration: calls
 					  that double at each level would exhaust memory */
-	IMPORT_MAX_MISSING = 200,      /* messages of unsupported ops */
-	IMPORT_MAX_KNOWN = 1 << 20,    /* elements of a value that import_known computes: enough
+	IMPORT_MAX_MISSING = 200,   /* messages of unsupported ops */
+	IMPORT_MAX_KNOWN = 1 << 20, /* elements of a value that import_known computes: enough
 					  for sizes and indices */
 };
 

@@ -207,8 +207,9 @@ values_that_are_not_there(void **state)
 	} wrong[] = {
 		{"op=%lossy*2", "1:4: @main has no value %lossy\n"},
 		{"matmul*1, op=%ff*2", "1:14: @main has no value %ff; did you mean 'f'?\n"},
-		{"op=%q*2", "1:4: %q is inside a fused kernel, whose cost changes as a whole: "
-			    "use op=%f\n"},
+		{"op=%q*2",
+			"1:4: %q is inside a kernel of several ops, whose cost changes as a whole: "
+			"use op=%f\n"},
 	};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		struct bench b = parse(wrong[i].text);
