@@ -1,4 +1,5 @@
 /* Building typed ops at an insertion point, for passes. */
+#include "ir/ops/form.h"
 #include "ir/ops/row.h"
 
 static void
@@ -64,6 +65,24 @@ ir_build_barrier(struct ir_builder *b, struct ir_value *const *operands, int n)
 	}
 	builder_insert(b, op);
 	return op->result;
+}
+
+struct ir_value *
+ir_build_concat(struct ir_builder *b, struct ir_value **part, int64_t n, int dim)
+{
+	const struct ir_attr attr = ir_make_int(b->m->ctx, "dim", dim);
+
+	for (int64_t made; n > 1; n = made) {
+		made = 0;
+		for (int64_t i = 0; i < n; i += FORM_MAX_INPUTS, made++) {
+			const int k = n - i < FORM_MAX_INPUTS ? (int)(n - i) : FORM_MAX_INPUTS;
+			part[made] =
+				k == 1 ? part[i] : ir_build(b, OP_concat, part + i, k, &attr, 1);
+			if (!part[made])
+				return NULL;
+		}
+	}
+	return part[0];
 }
 
 struct ir_value *

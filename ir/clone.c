@@ -83,6 +83,8 @@ clone_shell(struct clone_map *map, const struct ir_op *op, struct ir_value *cons
 	}
 	if (op->body) {
 		ir_op_make_body(m, copy);
+		for (uint32_t i = 0; i < copy->body->nargs; i++)
+			copy->body->arg[i].name = op->body->arg[i].name;
 		clone_block(map, op->body, copy->body);
 	}
 	return copy;

@@ -313,6 +313,73 @@ infer_fuse(struct ir_module *m, struct ir_op *op, const struct ir_type *const *w
 	return true;
 }
 
+/* Is the value the same whole tensor at every position of the axes? */
+static bool
+is_whole(const struct ir_module *m, const struct ir_type *t)
+{
+	for (int i = 0; i < m->naxes; i++)
+		if (t->axis[i].kind != IR_COPIED)
+			return false;
+	return true;
+}
+
+static bool
+same_carried(struct ir_module *m, const struct ir_op *op, int i, const struct ir_type *t,
+	const char *what)
+{
+	const struct ir_type *carried = ir_operand_type(op, i);
+
+	if (t == carried || ir_type_equal(t, carried))
+		return true;
+	char *a = ir_type_text(NULL, m, t), *b = ir_type_text(NULL, m, carried);
+	diag_error(m->ctx->diag, op->loc, "while: %s %d is %s, but operand %d is %s", what, i + 1,
+		a, i + 1, b);
+	talloc_free(a);
+	talloc_free(b);
+	return false;
+}
+
+static bool
+check_carried(struct ir_module *m, const struct ir_op *op, int i)
+{
+	const struct ir_type *t = ir_operand_type(op, i);
+
+	if (is_whole(m, t))
+		return true;
+	char *text = ir_type_text(NULL, m, t);
+	diag_error(m->ctx->diag, op->loc,
+		"while: operand %d is %s; what a while carries must be the same on all devices and "
+		"in all micro-batches: use allgather or allreduce first",
+		i + 1, text);
+	talloc_free(text);
+	return false;
+}
+
+/* The results, the arguments of the body and what it yields have the types of the operands. */
+static bool
+infer_while(struct ir_module *m, struct ir_op *op, const struct ir_type *const *written)
+{
+	const struct ir_op *yield = op->body ? op->body->last : NULL;
+	const struct ir_type *first = op->noperands ? ir_operand_type(op, 0) : NULL;
+
+	if (!yield || yield->code != OP_yield)
+		return FAIL(m, op, "while: the body must end in yield");
+	if (!first || first->dtype != IR_bool || first->rank)
+		return FAIL(m, op, "while: operand 1 is the condition and must be bool[]");
+	if (yield->noperands != op->noperands || op->nresults != op->noperands)
+		return FAIL(m, op, "while: carries %d values, yields %d and has %d results",
+			op->noperands, yield->noperands, op->nresults);
+	if (ir_attr_int(op, "trips", 1) < 0)
+		return FAIL(m, op, "while: trips must not be negative");
+	for (int i = 0; i < op->noperands; i++)
+		if (!check_carried(m, op, i) ||
+			!same_carried(m, op, i, op->body->arg[i].type, "argument") ||
+			!same_carried(m, op, i, ir_operand_type(yield, i), "the yielded value") ||
+			!set_result(m, op, i, ir_operand_type(op, i), written ? written[i] : NULL))
+			return false;
+	return true;
+}
+
 /* Checks the `parts` of a collective, if given. */
 static bool
 check_parts(struct ir_module *m, const struct ir_op *op)
@@ -444,7 +511,7 @@ infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 {
 	struct ir_type t;
 
-	if (op_is(op, TRAIT_OWN))
+	if (op_is(op, TRAIT_OWN) && op->code != OP_while)
 		return infer_own(m, op, written);
 	switch ((enum op_code)op->code) {
 	case OP_reshape:
@@ -456,6 +523,7 @@ infer_special(struct ir_module *m, struct ir_op *op, const struct ir_type *const
 	case OP_offload:
 	case OP_reload: return infer_copy(m, op, written);
 	case OP_fuse: return infer_fuse(m, op, written);
+	case OP_while: return infer_while(m, op, written);
 	case OP_call: return ir_infer_call(m, op, written);
 	default: break;
 	}

@@ -7,7 +7,8 @@
  *     module    axes, functions
  *       func      @main: one training step; the others are templates that `call` inlines
  *         block     ops in issue order
- *           op        operands (uses), attributes, results (values), for fuse a block of its own
+ *           op        operands (uses), attributes, results (values), for fuse and while a block of
+ *                     its own
  *
  * In a template no value has a type yet (value->type is NULL, op->written keeps the written types)
  * and attributes may be size expressions; inlining resolves both.
@@ -123,7 +124,7 @@ struct ir_args {
 struct ir_block {
 	struct ir_op *first, *last;
 	struct ir_func *func;
-	struct ir_op *parent; /* the fuse it is the body of, or NULL */
+	struct ir_op *parent; /* the fuse or while it is the body of, or NULL */
 	struct ir_value *arg; /* array that ir_block_args made */
 	uint32_t nargs;
 };
@@ -137,7 +138,7 @@ struct ir_op {
 	struct ir_loc loc;
 	struct ir_use *operand; /* array of noperands */
 	struct ir_attr *attr;   /* array of nattrs, in the order of the op's row */
-	struct ir_block *body;  /* of a fuse */
+	struct ir_block *body;  /* of a fuse or while */
 	const char *symbol;     /* interned: the name of a param, the callee of a call ... */
 	const struct ir_type_text *written; /* in templates */
 	uint32_t id;                        /* unique in its module */
@@ -248,13 +249,14 @@ void ir_set_operand(struct ir_op *op, int i, struct ir_value *v);
 /* Replaces all operands; the number may change. */
 void ir_set_operands(struct ir_module *m, struct ir_op *op, struct ir_value *const *v, int n);
 void ir_replace_uses(struct ir_value *from, struct ir_value *to);
-/* A copy outside any block with the same attributes, symbol, types and (fuse) body, and with the
+/* A copy outside any block with the same attributes, symbol, types and body, and with the
  * given operands. */
 struct ir_op *ir_op_clone(
 	struct ir_module *m, const struct ir_op *op, struct ir_value *const *operands);
 /* An array of n arguments for block->arg, zeroed except for indices and the link to the block. */
 struct ir_value *ir_block_args(struct ir_module *m, struct ir_block *b, uint32_t n);
-/* Gives a fuse op an empty body with one argument for each operand, of its type and name. */
+/* Gives a fuse or while an empty body with one argument for each operand, of its type; those of a
+ * fuse also have its name. */
 struct ir_block *ir_op_make_body(struct ir_module *m, struct ir_op *op);
 /* A deep copy of a module in the same context, owned by `owner`. */
 struct ir_module *ir_module_clone(const void *owner, const struct ir_module *m);
@@ -284,13 +286,23 @@ ir_value_block(const struct ir_value *v)
 		->block;
 }
 
+/* May the body of `parent` (a fuse or while) contain ops of this code? */
+bool ir_body_allows(enum op_code parent, enum op_code code);
+
 /* The operand for an argument of a fuse body; any other value itself. */
 static inline const struct ir_value *
 ir_value_outside(const struct ir_value *v)
 {
 	const struct ir_op *fuse = v->op ? NULL : ir_value_block(v)->parent;
 
-	return fuse ? ir_operand(fuse, (int)v->index) : v;
+	return fuse && fuse->code == OP_fuse ? ir_operand(fuse, (int)v->index) : v;
+}
+
+/* The body of a fuse; NULL for any other op. */
+static inline struct ir_block *
+ir_fuse_body(const struct ir_op *op)
+{
+	return op->code == OP_fuse ? op->body : NULL;
 }
 
 static inline const struct ir_type *
@@ -365,6 +377,8 @@ struct ir_value *ir_build2(
 	struct ir_builder *b, enum op_code code, struct ir_value *x, struct ir_value *y);
 /* A barrier of n >= 1 values, whose results are an array. */
 struct ir_value *ir_build_barrier(struct ir_builder *b, struct ir_value *const *operands, int n);
+/* A concat of any number of values: a tree of concats. part[] is overwritten. */
+struct ir_value *ir_build_concat(struct ir_builder *b, struct ir_value **part, int64_t n, int dim);
 /* A scalar constant of that element type. */
 struct ir_value *ir_build_scalar(struct ir_builder *b, enum ir_dtype t, double value);
 

@@ -271,7 +271,7 @@ ir_op_make_body(struct ir_module *m, struct ir_op *op)
 	b->arg = ir_block_args(m, b, op->noperands);
 	for (int i = 0; i < op->noperands; i++) {
 		b->arg[i].type = ir_operand_type(op, i);
-		b->arg[i].name = ir_operand(op, i)->name;
+		b->arg[i].name = op->code == OP_fuse ? ir_operand(op, i)->name : NULL;
 		b->arg[i].id = m->value_ids++;
 	}
 	op->body = b;

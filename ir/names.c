@@ -37,15 +37,22 @@ same_value(const void *list, uint32_t i, const void *v)
 	return n->called.at[i].v == v;
 }
 
+/* Do the arguments of a block have the names of the operands? So it is in a fuse. */
+static bool
+names_are_outside(const struct ir_block *b)
+{
+	return b->parent && b->parent->code == OP_fuse;
+}
+
 /* The value whose name v gets: for an argument of a fuse's body, the operand. */
 static const struct ir_value *
 names_origin(const struct ir_value *v)
 {
 	while (!v->op) {
-		const struct ir_op *fuse = ir_value_block(v)->parent;
-		if (!fuse || v->index >= fuse->noperands)
+		const struct ir_block *b = ir_value_block(v);
+		if (!names_are_outside(b) || v->index >= b->parent->noperands)
 			break;
-		v = ir_operand(fuse, (int)v->index);
+		v = ir_operand(b->parent, (int)v->index);
 	}
 	return v;
 }
@@ -107,7 +114,7 @@ names_look_at(struct names *n, unsigned char *seen, const struct ir_value *v)
 static void
 names_look(struct names *n, unsigned char *seen, const struct ir_block *b)
 {
-	for (uint32_t i = 0; i < b->nargs && !b->parent; i++)
+	for (uint32_t i = 0; i < b->nargs && !names_are_outside(b); i++)
 		names_look_at(n, seen, &b->arg[i]);
 	for (const struct ir_op *op = b->first; op && !n->clash; op = op->next) {
 		for (int i = 0; i < op->nresults; i++)
@@ -137,7 +144,7 @@ names_add(struct names *n, const struct ir_value *v, bool rest)
 static void
 names_add_block(struct names *n, const struct ir_block *b, bool rest)
 {
-	for (uint32_t i = 0; i < b->nargs && !b->parent; i++)
+	for (uint32_t i = 0; i < b->nargs && !names_are_outside(b); i++)
 		names_add(n, &b->arg[i], rest);
 	IR_FOR_OPS (op, b) {
 		for (int i = 0; i < op->nresults; i++)

@@ -50,6 +50,10 @@ print_values(struct printer *p, const struct ir_op *op)
 	for (int i = 0; i < op->noperands; i++) {
 		if (i)
 			out_bytes(&p->out, ", ", 2);
+		if (op->code == OP_while && op->body) {
+			print_value(p, &op->body->arg[i]);
+			out_bytes(&p->out, " = ", 3);
+		}
 		print_value(p, ir_operand(op, i));
 	}
 }

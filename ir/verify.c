@@ -108,6 +108,15 @@ release(const struct verifier *v, const struct ir_op *op)
 		*at = RELEASED;
 }
 
+bool
+ir_body_allows(enum op_code parent, enum op_code code)
+{
+	const unsigned never = TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS | TRAIT_PARALLEL |
+			       TRAIT_COPY | (parent == OP_while ? 0 : TRAIT_OWN);
+
+	return !(op_traits(code) & never) && code != OP_input && code != OP_barrier;
+}
+
 static void verify_block(struct verifier *v, struct ir_block *b, bool typed);
 
 static void
@@ -143,10 +152,9 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed)
 		const unsigned traits = op_traits((enum op_code)op->code);
 		if (op->prev != prev || op->block != b)
 			FAULT(v, op, "%s: the list of ops is broken", op_name(op->code));
-		if (b->parent && ((traits & (TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS |
-						    TRAIT_PARALLEL | TRAIT_OWN | TRAIT_COPY)) ||
-					 op->code == OP_input || op->code == OP_barrier))
-			FAULT(v, op, "%s: is not allowed in a fuse", op_name(op->code));
+		if (b->parent && !ir_body_allows(b->parent->code, op->code))
+			FAULT(v, op, "%s: is not allowed in a %s", op_name(op->code),
+				op_name(b->parent->code));
 		verify_op(v, op, traits, typed);
 		if (v->in_main && op->symbol && (traits & TRAIT_NAMED) && !(traits & TRAIT_CALLS))
 			VEC_PUSH(NULL, &v->named, op);

@@ -3,6 +3,7 @@
 
 #include "ir/ops/order.h"
 #include "lower/cuda/text.h"
+#include "lower/while.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -26,6 +27,7 @@ static const struct {
 } table[OP_NCODES] = {
 	[OP_sort] = {host_order, cuda_order},
 	[OP_topk] = {host_order, cuda_order},
+	[OP_while] = {while_host, while_cuda},
 };
 
 void

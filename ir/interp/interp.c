@@ -358,6 +358,93 @@ run_fuse(struct interp *it, struct ir_op *op)
 	return true;
 }
 
+/* Copies of the tensors of all places, owned by the array. */
+static struct tensor **
+copies_of(struct interp *it, struct tensor *const *from)
+{
+	struct tensor **to = ZERO_ARRAY(it, struct tensor *, (size_t)it->nplaces);
+
+	for (int64_t p = 0; p < it->nplaces; p++)
+		to[p] = from[p] ? tensor_copy(to, from[p]) : NULL;
+	return to;
+}
+
+/* The condition is the same everywhere. */
+static bool
+goes_on(struct tensor **condition)
+{
+	return condition[0]->data[0].i != 0;
+}
+
+/* The tensors that value i of the next iteration gets: taken from the slot of the op that made them,
+ * unless they are needed twice. */
+static struct tensor **
+next_carried(struct interp *it, const struct ir_op *yield, int i, struct tensor **const *next)
+{
+	const struct ir_value *v = ir_operand(yield, i);
+
+	for (int j = 0; j < i; j++)
+		if (ir_operand(yield, j) == v)
+			return copies_of(it, next[j]);
+	struct slot *s = slot_of(it, v);
+	if (s->borrowed)
+		return copies_of(it, s->place);
+	struct tensor **place = s->place;
+	s->place = NULL;
+	return place;
+}
+
+/* Iterations of one loop, as a loop that never ends must be an error: a thousand times as many as
+ * a long scan has. */
+enum { INTERP_MAX_TRIPS = 10 * 1000 * 1000 };
+
+/* Each iteration owns what it yields; what it reads is kept until then. */
+static bool
+run_while(struct interp *it, struct ir_op *op)
+{
+	const struct ir_op *yield = op->body->last;
+	const int n = op->noperands;
+	struct tensor ***carried = NEW_ARRAY(NULL, struct tensor **, (size_t)n),
+		      ***next = NEW_ARRAY(carried, struct tensor **, (size_t)n);
+	bool ok = true;
+
+	for (int i = 0; i < n; i++)
+		carried[i] = copies_of(it, interp_places(it, ir_operand(op, i)));
+	for (int64_t trips = 0; ok && goes_on(carried[0]); trips++) {
+		if (trips == INTERP_MAX_TRIPS) {
+			diag_error(it->m->ctx->diag, op->loc,
+				"while: the interpreter stops after %d iterations",
+				INTERP_MAX_TRIPS);
+			ok = false;
+			break;
+		}
+		for (int i = 0; i < n; i++)
+			*slot_of(it, &op->body->arg[i]) =
+				(struct slot){.place = carried[i], .uses = 1, .borrowed = true};
+		ok = run_block(it, op->body);
+		for (int i = 0; i < n && ok; i++)
+			next[i] = ir_operand(yield, i) == &op->body->arg[i]
+					  ? carried[i]
+					  : next_carried(it, yield, i, next);
+		for (int i = 0; i < n && ok; i++) {
+			if (carried[i] != next[i])
+				talloc_free(carried[i]);
+			carried[i] = next[i];
+		}
+		IR_FOR_OPS (inner, op->body)
+			for (int i = 0; i < inner->nresults; i++)
+				slot_free(slot_of(it, &inner->result[i]));
+	}
+	for (int i = 0; i < n; i++) {
+		struct tensor **place = slot_new(it, &op->result[i]);
+		for (int64_t p = 0; p < it->nplaces; p++)
+			place[p] = carried[i][p] ? talloc_steal(place, carried[i][p]) : NULL;
+		talloc_free(carried[i]);
+	}
+	talloc_free(carried);
+	return ok;
+}
+
 /* Results that are their operands: those of a barrier, and copies from memory to memory. */
 static bool
 run_identity(struct interp *it, struct ir_op *op)
@@ -383,6 +470,7 @@ run_op(struct interp *it, struct ir_op *op)
 	case OP_release: return slot_of(it, ir_operand(op, 0))->released = true;
 	case OP_reshape: return run_reshape(it, op);
 	case OP_fuse: return run_fuse(it, op);
+	case OP_while: return run_while(it, op);
 	case OP_barrier:
 	case OP_offload:
 	case OP_reload: return run_identity(it, op);

@@ -4,6 +4,7 @@
 #include "ir/base/alloc.h"
 #include "ir/loops/scheme.h"
 #include "ir/memory/place.h"
+#include "ir/ops/while.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,19 @@ host_scratch(const struct storage_target *t, const struct ir_module *m, struct a
 	const uint64_t bytes = s ? (uint64_t)s->scratch_bytes : 0;
 
 	talloc_free(s);
+	return bytes;
+}
+
+int64_t
+while_scratch(const struct ir_module *m, const struct ir_op *op)
+{
+	const struct ir_value **carried;
+	struct ir_module *step = while_step(NULL, m, op, &carried);
+	const struct storage *s =
+		storage_create(step, step, ir_func_find(step, "main"), &storage_host, NULL);
+	const int64_t bytes = (int64_t)s->arena_bytes;
+
+	talloc_free(step);
 	return bytes;
 }
 
@@ -131,9 +145,12 @@ scratch_of(struct storage_build *b, const struct ir_op *op)
 	struct storage_kernel *k = storage_kernel_of(b, op);
 
 	if (!k->has_scratch) {
-		k->scratch = b->target->scratch(b->target, b->s->module, b->arena, op);
 		k->has_scratch = true;
-		arena_reset(b->arena);
+		k->scratch = 0;
+		if (!b->target->rough) {
+			k->scratch = b->target->scratch(b->target, b->s->module, b->arena, op);
+			arena_reset(b->arena);
+		}
 	}
 	return k->scratch;
 }

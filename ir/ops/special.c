@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/ops/order.h"
+#include "ir/ops/while.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -252,9 +253,11 @@ const struct special_op *
 special_op(enum op_code code)
 {
 	static const struct special_op order = {infer_order, order_run, order_flops, order_scratch};
+	static const struct special_op loop = {.scratch = while_scratch};
 	static const struct special_op *const table[OP_NCODES] = {
 		[OP_sort] = &order,
 		[OP_topk] = &order,
+		[OP_while] = &loop,
 	};
 
 	return table[code];

@@ -1,6 +1,7 @@
 /* FLOPs and bytes of an op at one place, from its form. */
 #include "ir/ops/form.h"
 #include "ir/ops/special.h"
+#include "ir/ops/while.h"
 
 #include <talloc.h>
 
@@ -64,7 +65,7 @@ op_work(const struct ir_module *m, const struct ir_op *op)
 		w = form_work(m, op);
 	if (op->body)
 		IR_FOR_OPS (inner, op->body)
-			w.flops += op_work(m, inner).flops;
+			w.flops += op_work(m, inner).flops * (double)while_trips(op);
 	else if (op_is(op, TRAIT_OWN))
 		w.flops = special_op((enum op_code)op->code)->flops(m, op);
 	for (int i = 0; i < op->noperands && !formed; i++)

@@ -273,6 +273,8 @@ kernel_write(FILE *out, FILE *prototype, const struct scheme *s, const char *nam
 	struct kernel_args *args)
 {
 	struct kernel_text w = {.s = s,
+		.before = out,
+		.name = name,
 		.args = args,
 		.scratch = alloc_scratch(NULL),
 		.reads_both = true,

@@ -16,6 +16,8 @@ struct kernel_range {
 
 struct kernel_text {
 	FILE *out;
+	FILE *before;     /* for functions that the kernel calls, which its function follows */
+	const char *name; /* of the function */
 	const struct scheme *s;
 	struct kernel_args *args;
 	void *scratch; /* talloc: texts of this kernel */

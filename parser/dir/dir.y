@@ -244,8 +244,13 @@ string:
 ;
 
 operands:
-  VALUE				{ VEC_PUSH(p, &p->word, (struct named){$1, @1}); }
-| operands ',' VALUE		{ VEC_PUSH(p, &p->word, (struct named){$3, @3}); }
+  operand
+| operands ',' operand
+;
+
+operand:
+  VALUE				{ stmt_operand(p, WORD($1, @1), WORD($1, @1)); }
+| VALUE '=' VALUE		{ stmt_operand(p, WORD($1, @1), WORD($3, @3)); }
 ;
 
 body:

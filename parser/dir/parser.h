@@ -117,6 +117,7 @@ struct parser {
 
 	struct stmt stmt;
 	struct VEC(struct named) result, word; /* before "=", in the parentheses */
+	struct VEC(struct named) arg; /* the name of each word in the body, if there is one */
 	struct VEC(struct ir_value *) operand;
 	struct VEC(struct ir_attr) attr, item; /* of the op, of lists */
 	struct VEC(struct ir_loc) key;         /* of each of `attr` */
@@ -246,6 +247,8 @@ void func_abandon(struct parser *p, struct named name);
  * op_name(operands): `callee` is that of a call; its name is NULL for other ops. Opens the body of
  * a fuse. Returns the number of bodies that are open around the statement.
  */
+/* An operand, and its name in the body of a while: `%i = %zero`; without one it is the operand's. */
+void stmt_operand(struct parser *p, struct named arg, struct named operand);
 int stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc loc);
 void stmt_attrs(struct parser *p);
 /* The end of the innermost body. */

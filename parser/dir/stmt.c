@@ -16,7 +16,8 @@ enum { STMT_TYPES = 16 }; /* results of an op that need no allocation to infer *
 void
 stmt_reset(struct parser *p)
 {
-	p->result.n = p->operand.n = p->word.n = p->attr.n = p->key.n = p->type.n = p->item.n = 0;
+	p->result.n = p->operand.n = p->word.n = p->arg.n = p->attr.n = p->key.n = p->type.n =
+		p->item.n = 0;
 	p->stmt = (struct stmt){.code = -1};
 }
 
@@ -36,6 +37,13 @@ stmt_give_up(struct parser *p)
 {
 	poison_results(p);
 	stmt_reset(p);
+}
+
+void
+stmt_operand(struct parser *p, struct named arg, struct named operand)
+{
+	VEC_PUSH(p, &p->arg, arg);
+	VEC_PUSH(p, &p->word, operand);
 }
 
 /* Looks up the values of the names in the parentheses. */
@@ -100,16 +108,21 @@ check_place(struct parser *p)
 			op_name((enum op_code)p->block->last->code));
 	if (s->code == OP_return && (p->region || !p->template))
 		STMT_FAIL(p, s->loc,
-			p->region ? "a fuse ends in yield(...)"
+			p->region ? "a body ends in yield(...)"
 				  : "@main returns nothing; use output(\"name\", %%value)");
 	if (s->code == OP_yield && !p->region)
-		STMT_FAIL(p, s->loc, "yield is only allowed at the end of the body of a fuse");
-	if (p->region && ((traits & (TRAIT_PERSISTENT | TRAIT_EFFECT | TRAIT_CALLS |
-					    TRAIT_PARALLEL | TRAIT_OWN)) ||
-				 s->code == OP_input))
-		STMT_FAIL(p, s->loc, "%s is not allowed in a fuse", op);
+		STMT_FAIL(p, s->loc,
+			"yield is only allowed at the end of the body of a fuse or while");
+	const int parent = p->region ? p->region->stmt.code : -1;
+	if (parent >= 0 && !ir_body_allows((enum op_code)parent, (enum op_code)s->code))
+		STMT_FAIL(
+			p, s->loc, "%s is not allowed in a %s", op, op_name((enum op_code)parent));
 	if ((traits & TRAIT_REGION) && p->nregions == PARSE_MAX_REGIONS)
-		STMT_FAIL(p, s->loc, "fuses are nested more than %d deep", PARSE_MAX_REGIONS);
+		STMT_FAIL(p, s->loc, "bodies are nested more than %d deep", PARSE_MAX_REGIONS);
+	for (int i = 0; i < p->arg.n; i++)
+		if (s->code != OP_while && p->arg.at[i].name != p->word.at[i].name)
+			STMT_FAIL(p, p->arg.at[i].loc,
+				"%s gives its operands no names; only a while does", op);
 }
 
 /* Checks the number of names before "="; a row with any number of results is left to inference. */
@@ -210,9 +223,10 @@ lost_block(struct parser *p)
 	return b;
 }
 
-/* The fuse itself comes first: in its body the names of the operands are those of the arguments. */
+/* The op itself comes first: in its body the names of the operands are those of the arguments,
+ * unless a while gives others. */
 static void
-fuse_open(struct parser *p)
+body_open(struct parser *p)
 {
 	struct ir_op *op = NULL;
 	struct ir_block *body = NULL;
@@ -230,11 +244,15 @@ fuse_open(struct parser *p)
 	}
 	region_open(p, body, scope);
 	for (int i = 0; i < p->word.n; i++) {
-		struct named name = p->word.at[i];
+		struct named name = p->arg.at[i];
 		if (!op)
 			symbol_poison(p, name.name);
-		else if (!symbol_is_here(p, name.name)) /* of equal operands the first */
+		else if (op->code == OP_while || !symbol_is_here(p, name.name)) /* in a fuse, of
+										    equal operands
+										    the first */
 			symbol_define(p, name, &body->arg[i]);
+		if (op && op->code == OP_while)
+			body->arg[i].name = value_name(p, name.name);
 	}
 	stmt_reset(p);
 }
@@ -269,7 +287,7 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 	if (!s->poisoned)
 		check_counts(p);
 	if (op_traits((enum op_code)s->code) & TRAIT_REGION)
-		fuse_open(p);
+		body_open(p);
 	return depth;
 }
 
@@ -393,7 +411,8 @@ stmt_finish(struct parser *p, int depth)
 		p->type.n = 0;
 		region_close(p);
 		p->type.n = types;
-		STMT_FAIL(p, p->stmt.loc, "fuse needs a body, { ... yield(...) }");
+		STMT_FAIL(p, p->stmt.loc, "%s needs a body, { ... yield(...) }",
+			op_name((enum op_code)p->stmt.code));
 	}
 	check_types(p);
 	if (p->stmt.poisoned) {

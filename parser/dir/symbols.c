@@ -98,8 +98,10 @@ symbol_value(struct parser *p, struct named name)
 		return v;
 	if (is_outside(p, v))
 		PARSE_ERROR(p, name.loc,
-			"%%%s is defined outside the body of the fuse; pass it as an operand",
-			name.name);
+			"%%%s is defined outside the body of the %s; pass it as an operand",
+			name.name,
+			op_name((enum op_code)(
+				p->region->stmt.code < 0 ? OP_fuse : p->region->stmt.code)));
 	else
 		PARSE_ERROR(p, name.loc, "%%%s is not defined", name.name);
 	symbol_poison(p, name.name);

@@ -64,10 +64,12 @@ struct pass_manager {
 	bool *explained;      /* set if a pass asks for it; NULL: not wanted */
 	bool *looked_ahead;   /* set if a pass asks which passes follow; NULL: not wanted */
 	bool *asked_budget;   /* set if a pass asks for the budget; NULL: not wanted */
-	FILE *progress;       /* where a search reports its progress; NULL: nowhere */
-	bool verify_each;     /* verify after every pass */
-	bool keep_remarks;    /* collect remarks in `remark` */
-	bool show_remarks;    /* and report them as they come */
+	struct parallel_memo
+		*memo;     /* costs that runs of parallelize share; NULL: each has its own */
+	FILE *progress;    /* where a search reports its progress; NULL: nowhere */
+	bool verify_each;  /* verify after every pass */
+	bool keep_remarks; /* collect remarks in `remark` */
+	bool show_remarks; /* and report them as they come */
 	struct pass_remark_record *remark;
 	int nremarks;
 	struct pass_counter *counter; /* of the running pass */

@@ -255,20 +255,6 @@ fit_reshape(struct dp *p, struct ir_op *op)
 	return fits || fit_operand(p, op, 0, -1);
 }
 
-/* Ops with layout rules of their own take a split that fits the rules, or else whole operands. */
-static bool
-fit_own(struct dp *p, struct ir_op *op)
-{
-	struct ir_type t[OWN_MAX_RESULTS];
-	bool before = diag_mute(p->m->ctx->diag, true), ok = true;
-	bool fits = special_op((enum op_code)op->code)->infer(p->m, op, t);
-
-	diag_mute(p->m->ctx->diag, before);
-	for (int j = 0; j < op->noperands && !fits && ok; j++)
-		ok = fit_operand(p, op, j, -1);
-	return ok;
-}
-
 /* `now`, plus the splits over other axes that `before` has and that no operand determines. */
 static const struct ir_type *
 with_chosen_splits(const struct dp *p, const struct ir_type *before, const struct ir_type *now)
@@ -313,11 +299,12 @@ infer_again(struct dp *p, struct ir_op *op)
 }
 
 /*
- * A collective reads slices, or the whole tensor that they form: if a dim is split over two axes,
- * only the innermost split can be removed, which is now the one over this axis.
+ * An op with layout rules of its own takes a split that fits the rules, or else whole operands. So
+ * does a collective, which reads slices or the whole tensor that they form: if a dim is split over
+ * two axes, only the innermost split can be removed, which is now the one over this axis.
  */
 static bool
-fit_parallel(struct dp *p, struct ir_op *op)
+fit_rules(struct dp *p, struct ir_op *op)
 {
 	const bool before = diag_mute(p->m->ctx->diag, true), fits = ir_infer(p->m, op, NULL);
 	bool ok = true;
@@ -345,13 +332,11 @@ dp_carry(struct dp *p, struct ir_op *op)
 		return false;
 	if (p->time && op_is(op, TRAIT_EFFECT) && !fit_effect(p, op))
 		return false;
-	if (op_is(op, TRAIT_PARALLEL) && !fit_parallel(p, op))
+	if (op_is(op, TRAIT_PARALLEL | TRAIT_OWN) && !fit_rules(p, op))
 		return false;
 	if (op->code == OP_update && !fit_update(p, op))
 		return false;
 	if (op->code == OP_reshape && !fit_reshape(p, op))
-		return false;
-	if (op_is(op, TRAIT_OWN) && !fit_own(p, op))
 		return false;
 	if (form_exists((enum op_code)op->code) && op->noperands && !op_is(op, TRAIT_PARALLEL) &&
 		!fit_splits(p, op))

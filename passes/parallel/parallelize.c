@@ -24,6 +24,7 @@
 #include "ir/base/number.h"
 #include "ir/cluster/cluster.h"
 #include "passes/analysis/cost/cost.h"
+#include "passes/manager/pipeline.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/parallel/split/within.h"
 
@@ -275,11 +276,13 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 }
 
 static struct parallel_search
-start_search(struct pass_run *run, struct ir_module *m, const struct cost_model *model)
+start_search(struct pass_run *run, struct ir_module *m, const struct cost_model *model,
+	struct parallel_memo *memo)
 {
 	struct parallel_search f = {.run = run,
 		.m = m,
 		.model = model,
+		.memo = memo,
 		.policy = (enum parallel_policy)pass_enum(run, "policy"),
 		.engine = (enum parallel_engine)pass_enum(run, "engine"),
 		.indices = (enum parallel_indices)pass_enum(run, "indices"),
@@ -399,7 +402,7 @@ find_plan(struct parallel_search *f, const struct space *space)
 	if (f->engine != PARALLEL_DOPT || parallel_is_large(f, fewer_ops))
 		return true;
 	for (int i = f->indices + 1; i <= PARALLEL_OUTPUTS; i++) {
-		struct parallel_search fewer = start_search(f->run, f->m, f->model);
+		struct parallel_search fewer = start_search(f->run, f->m, f->model, f->memo);
 		fewer.indices = (enum parallel_indices)i;
 		if (!search_space(&fewer, space))
 			return false;
@@ -414,14 +417,15 @@ find_plan(struct parallel_search *f, const struct space *space)
 
 /* Splits over the axes of the module, as many at once as possible. */
 static bool
-split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_model *model)
+split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_model *model,
+	struct parallel_memo *memo)
 {
 	uint32_t wanted;
 
 	if (!parallel_axes_wanted(run, m, &wanted))
 		return false;
 	while (wanted) {
-		struct parallel_search f = start_search(run, m, model);
+		struct parallel_search f = start_search(run, m, model, memo);
 		struct space space = {NULL, {0}};
 		for (int a = 0; a < m->naxes && space.axes.n < PARALLEL_MOST_AXES; a++)
 			if (wanted >> a & 1)
@@ -435,10 +439,10 @@ split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_mod
 }
 
 static bool
-split_over_devices(
-	struct pass_run *run, struct ir_module *m, const struct cost_model *model, int64_t n)
+split_over_devices(struct pass_run *run, struct ir_module *m, const struct cost_model *model,
+	struct parallel_memo *memo, int64_t n)
 {
-	struct parallel_search f = start_search(run, m, model);
+	struct parallel_search f = start_search(run, m, model, memo);
 	const struct space space = {
 		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n), {0}};
 
@@ -516,9 +520,11 @@ run(struct pass_run *run, struct ir_module *m)
 		run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &generic);
 	if (!model || !count_devices(run, m, model, &devices))
 		return false;
+	struct parallel_memo *memo =
+		run->manager->memo ? run->manager->memo : parallel_memo_create(run->scratch);
 	if (!devices)
-		return split_over_axes(run, m, model);
-	return devices == 1 || split_over_devices(run, m, model, devices);
+		return split_over_axes(run, m, model, memo);
+	return devices == 1 || split_over_devices(run, m, model, memo, devices);
 }
 
 static const struct pass_option options[] = {

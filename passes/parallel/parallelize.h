@@ -13,9 +13,14 @@
 /* Seconds of ops in other layouts than the ones they have in the step. */
 struct parallel_costs;
 
-/* Costs for a module on the model's devices; owned by `owner`. NULL: reported. */
-struct parallel_costs *parallel_costs_create(
-	const void *owner, const struct cost_model *model, const struct ir_module *m);
+/* Seconds of changes of layout that were computed before, to share between costs: what they cost
+ * depends on the mesh and the cluster, not on the step. Lives no longer than the types. */
+struct parallel_memo *parallel_memo_create(const void *owner);
+
+/* Costs for a module on the model's devices; owned by `owner`. memo: NULL: of their own. NULL:
+ * reported. */
+struct parallel_costs *parallel_costs_create(const void *owner, const struct cost_model *model,
+	const struct ir_module *m, struct parallel_memo *memo);
 
 /* Does the cluster have a device of that kind at the position of the axis? If so, kernels are
  * costed for that kind from now on; initially for the kind of the first device. */
@@ -46,6 +51,11 @@ double parallel_costs_least(
 /* Seconds of the ops by which reshard leads from one layout to another; SPLIT_NEVER if there are
  * none. */
 double parallel_costs_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
+
+/* The least that such a change adds to the messages of a step: its bytes at the rate of the largest
+ * messages, as passes may send several together, and nothing for what a device does by itself. */
+double parallel_costs_least_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
 
 /* --- axes: parallelize_axes.c --------------------------------------------------------------- */
@@ -209,6 +219,7 @@ struct parallel_search {
 	struct pass_run *run;
 	const struct cost_model *model;
 	struct ir_module *m;
+	struct parallel_memo *memo;
 	enum parallel_policy policy;
 	enum parallel_engine engine;
 	enum parallel_indices indices;
@@ -260,6 +271,8 @@ bool parallel_is_large(const struct parallel_search *f, double nodes);
 
 /* Is replayed plan a better than b: less over the budget, or equally much over it and faster? */
 bool parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b);
+
+/* --- the bound: parallelize_bound.c --------------------------------------------------------- */
 
 /* A lower bound, in seconds, on the step of any plan on this mesh, however kernels are fused. */
 double parallel_bound(const struct parallel_step *s);

@@ -1,7 +1,7 @@
 /*
  * Costs for parallelize: an op is typed anew in a module of its own and evaluated by the cost
  * model; a change of layout is built there by reshard. So both cost what they will cost in the
- * step.
+ * step. Changes of layout depend on the mesh alone, so steps on one mesh share what they cost.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -19,6 +19,24 @@ struct change {
 	double seconds;
 };
 
+/* Changes of layout on one mesh of devices, for kernels on one kind of device. */
+struct changes {
+	bool least; /* parallel_costs_least_reshard */
+	const struct cluster *cluster;
+	const struct ir_context *ctx; /* of the types */
+	int naxes;
+	struct ir_axis axis[IR_MAX_AXES];
+	const uint32_t *device; /* [ndevices] by position in the mesh */
+	int64_t ndevices;
+	uint32_t kind;
+	struct map map;
+	struct VEC(struct change) list;
+};
+
+struct parallel_memo {
+	struct VEC(struct changes *) mesh;
+};
+
 struct parallel_costs {
 	const struct cost_model *model;
 	struct ir_module *m; /* module of the probes */
@@ -28,8 +46,8 @@ struct parallel_costs {
 	struct ir_op *probe;       /* NULL: none yet */
 	const uint32_t *device;    /* by position in the mesh */
 	struct event_group *group; /* by axis */
-	struct map map;
-	struct VEC(struct change) change;
+	struct parallel_memo *memo;
+	struct changes *changes[2]; /* for `kind`; the second: what is least */
 };
 
 static const struct ir_loc nowhere = {0};
@@ -55,12 +73,69 @@ list_group(struct parallel_costs *c, int axis)
 	}
 }
 
+struct parallel_memo *
+parallel_memo_create(const void *owner)
+{
+	return NEW(owner, struct parallel_memo);
+}
+
+/* Stages of a pipeline have places of their own. */
+static bool
+same_axis(const struct ir_axis *a, const struct ir_axis *b)
+{
+	return a->size == b->size && a->time == b->time && !a->stage && !b->stage;
+}
+
+static bool
+is_mesh_of(const struct changes *k, const struct parallel_costs *c, bool least)
+{
+	bool same = k->least == least && k->cluster == cost_model_cluster(c->model) &&
+		    k->ctx == c->m->ctx && k->naxes == c->m->naxes &&
+		    k->ndevices == ir_devices(c->m) && k->kind == c->kind &&
+		    !memcmp(k->device, c->device, (size_t)k->ndevices * sizeof *k->device);
+
+	for (int a = 0; a < k->naxes && same; a++)
+		same = same_axis(&k->axis[a], &c->m->axis[a]);
+	return same;
+}
+
+/* The changes for the current kind of device. */
+static struct changes *
+changes_of(struct parallel_costs *c, bool least)
+{
+	struct parallel_memo *memo = c->memo;
+
+	for (int64_t i = 0; i < memo->mesh.n; i++)
+		if (is_mesh_of(memo->mesh.at[i], c, least))
+			return memo->mesh.at[i];
+	struct changes *k = NEW(memo, struct changes);
+	k->least = least;
+	k->cluster = cost_model_cluster(c->model);
+	k->ctx = c->m->ctx;
+	k->naxes = c->m->naxes;
+	memcpy(k->axis, c->m->axis, sizeof k->axis);
+	k->ndevices = ir_devices(c->m);
+	k->device = COPY_ARRAY(k, uint32_t, c->device, k->ndevices);
+	k->kind = c->kind;
+	VEC_PUSH(memo, &memo->mesh, k);
+	return k;
+}
+
+static void
+find_changes(struct parallel_costs *c)
+{
+	for (int least = 0; least < 2; least++)
+		c->changes[least] = changes_of(c, least);
+}
+
 struct parallel_costs *
-parallel_costs_create(const void *owner, const struct cost_model *model, const struct ir_module *m)
+parallel_costs_create(const void *owner, const struct cost_model *model, const struct ir_module *m,
+	struct parallel_memo *memo)
 {
 	struct parallel_costs *c = NEW(owner, struct parallel_costs);
 
 	c->model = model;
+	c->memo = memo ? memo : parallel_memo_create(c);
 	c->m = ir_module_create(c, m->ctx, m->name);
 	memcpy(c->m->axis, m->axis, sizeof m->axis);
 	c->m->naxes = m->naxes;
@@ -73,6 +148,7 @@ parallel_costs_create(const void *owner, const struct cost_model *model, const s
 	for (int a = 0; a < m->naxes; a++)
 		if (!m->axis[a].time)
 			list_group(c, a);
+	find_changes(c);
 	return c;
 }
 
@@ -85,6 +161,7 @@ parallel_costs_use(struct parallel_costs *c, int axis, uint32_t place, uint32_t 
 	for (uint32_t i = 0; i < g->ngroups; i++)
 		if (cluster->kind_of[c->device[g->place[i * g->places + place]]] == kind) {
 			c->kind = kind;
+			find_changes(c);
 			return true;
 		}
 	return false;
@@ -249,14 +326,36 @@ parallel_costs_least(
 static bool
 same_change(const void *list, uint32_t i, const void *key)
 {
-	const struct parallel_costs *c = list;
+	const struct changes *c = list;
 	const struct change *k = key;
 
-	return c->change.at[i].from == k->from && c->change.at[i].to == k->to;
+	return c->list.at[i].from == k->from && c->list.at[i].to == k->to;
+}
+
+/* Messages of that many times their bytes take as long for each byte as any that they are sent
+ * together with, except for rounding. */
+static const double together = 1 << 30;
+
+/* The least that the op adds to the messages of a step. */
+static double
+least_message(struct parallel_costs *c, const struct ir_op *op)
+{
+	struct cost_collective message;
+	bool measured;
+
+	if (cost_op_kind(c->m, op) != COST_COLLECTIVE)
+		return 0;
+	cost_op_collective(c->m, op, &message);
+	message.bytes *= together;
+	return turns_of(c->m, op) *
+	       cost_message_seconds(c->model, c->m, op, &message, &c->group[message.axis],
+		       c->device, &measured) /
+	       together;
 }
 
 static double
-build_change(struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+build_change(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to, bool least)
 {
 	struct ir_builder b = {.m = c->m, .block = c->block};
 	struct ir_value *v = hold(c, 0);
@@ -270,24 +369,40 @@ build_change(struct parallel_costs *c, const struct ir_type *from, const struct 
 		seconds = SPLIT_NEVER;
 	diag_mute(c->m->ctx->diag, before);
 	for (struct ir_op *op = last->next; op && seconds < SPLIT_NEVER; op = op->next)
-		seconds += parallel_costs_op(c, op);
+		seconds += least ? least_message(c, op) : parallel_costs_op(c, op);
 	while (c->block->last != last)
 		ir_op_erase(c->block->last);
 	v->type = held;
 	return seconds < SPLIT_NEVER ? seconds : SPLIT_NEVER;
 }
 
+static double
+change_seconds(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to, bool least)
+{
+	const struct change key = {from, to, 0};
+	struct changes *known = c->changes[least];
+
+	if (from == to)
+		return 0;
+	const uint32_t i = map_add(known, &known->map,
+		mix_word(mix_word(0, (uintptr_t)from), (uintptr_t)to), same_change, known, &key);
+	if (i == known->list.n)
+		VEC_PUSH(known, &known->list,
+			((struct change){from, to, build_change(c, from, to, least)}));
+	return known->list.at[i].seconds;
+}
+
 double
 parallel_costs_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
 {
-	const struct change key = {from, to, 0};
+	return change_seconds(c, from, to, false);
+}
 
-	if (from == to)
-		return 0;
-	const uint32_t i = map_add(c, &c->map,
-		mix_word(mix_word(0, (uintptr_t)from), (uintptr_t)to), same_change, c, &key);
-	if (i == c->change.n)
-		VEC_PUSH(c, &c->change, (struct change){from, to, build_change(c, from, to)});
-	return c->change.at[i].seconds;
+double
+parallel_costs_least_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+{
+	return change_seconds(c, from, to, true);
 }

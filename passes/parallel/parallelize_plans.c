@@ -223,7 +223,8 @@ bool
 parallel_search_mesh(
 	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost)
 {
-	struct parallel_costs *costs = parallel_costs_create(f->run->scratch, f->model, f->m);
+	struct parallel_costs *costs =
+		parallel_costs_create(f->run->scratch, f->model, f->m, f->memo);
 	struct split_solution free = {NULL, 0, -INFINITY, 0};
 	bool fits = true;
 

@@ -8,12 +8,6 @@
  * less, or more, as messages are hidden by them; gathers of params and sums of gradients less, as
  * they do not wait for activations and no activation waits for them. So the step is not slower than
  * that of any policy.
- *
- * No step of the mesh is faster than the bound, with kernels fused in whatever way: ops count the
- * least that they add to kernels (parallel_costs_least), and a change of layout of a value with n
- * readers counts an n-th for each of them, or nothing if the value depends on params alone, as
- * prefetch and unshard gather it once for several readers. With kernels C and messages M of a
- * device, T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h).
  */
 #include "ir/base/alloc.h"
 #include "ir/memory/storage.h"
@@ -22,7 +16,6 @@
 #include "passes/analysis/cost/memory.h"
 #include "passes/attempt/attempt.h"
 #include "passes/parallel/parallelize.h"
-#include "passes/parallel/split/overlap.h"
 #include "passes/parallel/split/within.h"
 
 #include <math.h>
@@ -233,98 +226,6 @@ add_unity(struct parallel_search *f, struct candidates *all, struct parallel_pla
 	plan.found.choice = found.choice;
 	plan.found.cost = found.cost;
 	add(f->run->scratch, all, &plan);
-}
-
-/* --- the bound -------------------------------------------------------------------------------- */
-
-/* The number of readers of the value of an edge: edges with the same source node and lines. */
-static uint32_t *
-count_readers(const void *owner, const struct split_problem *p)
-{
-	uint32_t *first = ARRAY_ZERO(owner, uint32_t, p->nnodes + 2),
-		 *edge = ARRAY_NEW(owner, uint32_t, p->nedges),
-		 *readers = ARRAY_ZERO(owner, uint32_t, p->nedges);
-
-	for (uint32_t e = 0; e < p->nedges; e++)
-		first[p->edge[e].end[0] + 2]++;
-	for (uint32_t i = 2; i < p->nnodes + 2; i++)
-		first[i] += first[i - 1];
-	for (uint32_t e = 0; e < p->nedges; e++)
-		edge[first[p->edge[e].end[0] + 1]++] = e;
-	for (uint32_t i = 0; i < p->nnodes; i++)
-		for (uint32_t j = first[i]; j < first[i + 1]; j++)
-			for (uint32_t k = first[i]; k < first[i + 1]; k++)
-				readers[edge[j]] +=
-					p->edge[edge[j]].line[0] == p->edge[edge[k]].line[0];
-	return readers;
-}
-
-/* A problem whose bound is a lower bound on the kernels, and on the messages, of any step on the
- * mesh. */
-static struct split_problem
-certified(const void *owner, const struct parallel_step *s)
-{
-	struct split_problem p = s->problem;
-	struct split_node *node = ARRAY_NEW(owner, struct split_node, p.nnodes);
-	const uint32_t *readers = count_readers(owner, &p);
-	const double **least = ARRAY_ZERO(owner, const double *, s->alike->n);
-	double *share = ARRAY_NEW(owner, double, p.nedges);
-
-	for (uint32_t i = 0; i < p.nnodes; i++) {
-		const struct parallel_choices *c = parallel_step_choices(s, i);
-		const double **cost = &least[s->alike->number[s->op.at[i]->id]];
-		if (!*cost) {
-			double *of = COPY_ARRAY(owner, double, c->least, c->n);
-			for (uint32_t x = 0; x < c->n; x++)
-				of[x] = c->seconds[x] < SPLIT_NEVER ? of[x] : SPLIT_NEVER;
-			*cost = of;
-		}
-		node[i] = (struct split_node){c->n, *cost};
-	}
-	p.node = node;
-	for (uint32_t e = 0; e < p.nedges; e++)
-		share[e] = s->early[s->op.at[p.edge[e].end[0]]->id] ? 0 : 1.0 / readers[e];
-	return scale_edges(owner, &p, share);
-}
-
-double
-parallel_bound(const struct parallel_step *s)
-{
-	static const double of_kernels[] = {0.5, 0.9, 0.99};
-	void *scratch = alloc_scratch(NULL);
-	const struct split_problem p = certified(scratch, s);
-	double bound = 0;
-
-	for (uint32_t i = 0; i < p.nnodes; i++) {
-		double least = INFINITY;
-		for (uint32_t x = 0; x < p.node[i].n; x++)
-			least = fmin(least, p.node[i].cost[x]);
-		bound += least;
-	}
-	for (size_t i = 0; i < sizeof of_kernels / sizeof *of_kernels; i++) {
-		const double a = of_kernels[i];
-		const struct split_problem q = split_combine(scratch, &p, a / (1 - a), NULL, 0);
-		bound = fmax(bound,
-			(1 - a) * split_solve(scratch, &q, WEIGHTED_SWEEPS, weighted_gap, INFINITY)
-					  .bound);
-	}
-	talloc_free(scratch);
-	return bound;
-}
-
-double
-parallel_module_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m)
-{
-	struct parallel_costs *costs = parallel_costs_create(run->scratch, model, m);
-	struct parallel_axes axes = {0};
-
-	for (int a = 0; a < m->naxes; a++)
-		if (!m->axis[a].time && m->axis[a].size > 1)
-			axes.axis[axes.n++] = a;
-	if (!costs || axes.n > PARALLEL_MOST_AXES)
-		return 0;
-	return parallel_bound(
-		parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
 }
 
 bool

@@ -183,6 +183,8 @@ static uint64_t
 word_of(void *data, const struct ir_op *op)
 {
 	const struct parallel_step *s = data;
+	if (op->block->parent) /* in the body of a while, which is not split */
+		return 0;
 	const struct parallel_part *part = &s->part[op->id];
 	const bool forward = s->indices == PARALLEL_OUTPUTS && s->forward[op->id];
 	uint64_t word = mix_word(mix_word(0, part->reads),

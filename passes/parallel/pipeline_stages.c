@@ -201,7 +201,7 @@ pipeline_weigh(const struct pipeline *p, struct pipeline_room room)
 {
 	struct pipeline_line *l = NEW(p->run->scratch, struct pipeline_line);
 	struct parallel_costs *costs =
-		p->run->cost ? parallel_costs_create(l, p->run->cost, p->m) : NULL;
+		p->run->cost ? parallel_costs_create(l, p->run->cost, p->m, NULL) : NULL;
 	const struct ir_axis *a = &p->m->axis[p->axis];
 	const uint32_t n = p->line.n, stages = (uint32_t)ir_axis_stages(a);
 

@@ -61,7 +61,7 @@ plan_add_depths(struct planner *p, struct plan_base *b)
 	if (p->blocks < 2 * PLAN_DEPTHS * first)
 		return;
 	struct pass_manager *rough =
-		COPY_ARRAY(p->run->scratch, struct pass_manager, p->run->manager, 1);
+		COPY_ARRAY(p->run->scratch, struct pass_manager, p->manager, 1);
 	rough->cost = cost_model_rough(rough, p->model);
 	for (int i = 0; i < PLAN_DEPTHS; i++) {
 		const int64_t blocks = (i + 1) * first;

@@ -50,7 +50,7 @@ add_base(struct planner *p, const struct axis *axis, int n)
 		else
 			b->axis[b->n++] = name;
 	}
-	b->attempts = attempts_create(p->run->scratch, p->run->manager, b->m);
+	b->attempts = attempts_create(p->run->scratch, p->manager, b->m);
 	plan_add_depths(p, b);
 }
 

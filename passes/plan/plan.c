@@ -19,6 +19,7 @@
 #include "ir/cluster/cluster.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/manager/facts.h"
+#include "passes/parallel/parallelize.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -376,6 +377,12 @@ run(struct pass_run *run, struct ir_module *m)
 	p.model = run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &generic);
 	if (!p.model || !read_options(&p) || !count_devices(&p, &devices))
 		return false;
+	/* Tried pipelines run parallelize on few meshes, many times. */
+	struct pass_manager *manager =
+		COPY_ARRAY(run->scratch, struct pass_manager, run->manager, 1);
+	if (!manager->memo)
+		manager->memo = parallel_memo_create(run->scratch);
+	p.manager = manager;
 	p.blocks = plan_count_blocks(m);
 	plan_meshes(&p, devices);
 	plan_start(&p);

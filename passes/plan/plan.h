@@ -75,6 +75,7 @@ struct plan_constant {
 
 struct planner {
 	struct pass_run *run;
+	struct pass_manager *manager; /* of the attempts */
 	struct ir_module *m;
 	const struct cost_model *model;
 	unsigned decide; /* a set of enum plan_decision */

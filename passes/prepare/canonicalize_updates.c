@@ -4,8 +4,8 @@
  *
  *     %y1 = dynamic_update_slice(%y0, %r0, 0)  %y2 = dynamic_update_slice(%y1, %r1, 1) ...    -->   concat(%r0, %r1, ...)
  *
- * where each update copies all rows: T^2 in place of T. What is read of a stack is read of the row, or of what was
- * there before. A position that is out of range is moved into it, as the ops do. All of it moves elements and computes
+ * where each update copies all rows: T^2 in place of T. The gradient of a tensor that is read row by row is a sum of T
+ * pads, which is a concat likewise. What is read of a stack is read of the row, or of what was there before. A position that is out of range is moved into it, as the ops do. All of it moves elements and computes
  * nothing, so results are the same to the bit.
  */
 #include "ir/build_try.h"
@@ -19,6 +19,8 @@ enum {
 	UPDATES_MOST = 4096,   /* updates that become one concat */
 	UPDATES_SIZE = 65536,  /* of the dim: it is looked at position by position */
 	UPDATES_BEFORE = 4096, /* updates that a slice is looked for in, one after the other */
+	PADS_FEW =
+		FORM_MAX_INPUTS, /* pads whose sum stays: a kernel reads as many tensors at once */
 };
 
 /* The part of a dim that an op reads or writes. */
@@ -199,27 +201,6 @@ is_updated_only(const struct ir_value *v, int dim)
 	       ir_operand(u->op, 1) != v && r.dim == dim;
 }
 
-/* One concat takes some operands only: a tree of them, in place in `part`. */
-static struct ir_value *
-build_concat(struct canon *c, struct ir_value **part, int n, int dim)
-{
-	const struct ir_attr attr = ir_make_int(c->m->ctx, "dim", dim);
-
-	while (n > 1) {
-		int groups = 0;
-		for (int i = 0; i < n; i += FORM_MAX_INPUTS) {
-			const int size = n - i < FORM_MAX_INPUTS ? n - i : FORM_MAX_INPUTS;
-			part[groups] =
-				size == 1 ? part[i]
-					  : ir_build(&c->b, OP_concat, &part[i], size, &attr, 1);
-			if (!part[groups++])
-				return NULL;
-		}
-		n = groups;
-	}
-	return part[0];
-}
-
 /* Updates, the last one first, of which each but the last is read by the next alone: together a concat of what they wrote
  * and of ranges that none of them did. */
 static struct ir_value *
@@ -266,7 +247,128 @@ join_updates(struct canon *c, struct ir_op *op)
 			return NULL;
 		k += gap.size;
 	}
-	return build_concat(c, part, nparts, dim);
+	return ir_build_concat(&c->b, part, nparts, dim);
+}
+
+/* Does op add zeros around its operand in one dim, which no axis splits? */
+static bool
+is_zero_pad(const struct ir_op *op, struct range *r)
+{
+	const struct ir_type *t = op ? op->result[0].type : NULL;
+	int64_t low[IR_MAX_RANK] = {0}, inside[IR_MAX_RANK] = {0};
+	int dims = 0;
+
+	if (!op || op->code != OP_pad || ir_attr_find(op, "dims") || ir_attr_find(op, "value"))
+		return false;
+	ir_attr_ints(op, "low", low, IR_MAX_RANK);
+	ir_attr_ints(op, "interior", inside, IR_MAX_RANK);
+	for (int d = 0; d < t->rank; d++) {
+		if (inside[d] || (low[d] && t->dim[d] == ir_operand_type(op, 0)->dim[d]))
+			return false;
+		if (t->dim[d] == ir_operand_type(op, 0)->dim[d])
+			continue;
+		*r = (struct range){d, low[d], ir_operand_type(op, 0)->dim[d]};
+		dims++;
+	}
+	return dims == 1 && r->start >= 0 && r->start + r->size <= t->dim[r->dim] &&
+	       !ir_type_split_depth(t, r->dim);
+}
+
+/* Is v only read by an addition of a pad? Then what follows may be one sum with it. */
+static bool
+is_summed_on(const struct ir_value *v)
+{
+	const struct ir_op *add = v->uses && !v->uses->next ? v->uses->op : NULL;
+	bool pads = false;
+
+	for (int j = 0; add && add->code == OP_add && j < 2; j++) {
+		const struct ir_op *from = ir_operand(add, j)->op;
+		pads |= from && (from->code == OP_pad || from->code == OP_dynamic_pad);
+	}
+	return pads;
+}
+
+/* The pads at the end of a chain of additions, all in one dim, into pad[UPDATES_MOST]; *rest: what they are added to. */
+static int
+find_pads(struct ir_op *op, struct ir_op **pad, struct ir_value **rest)
+{
+	const struct ir_value *sum = &op->result[0];
+	struct range first = {0}, r;
+	int n = 0;
+
+	for (*rest = &op->result[0]; n + 2 <= UPDATES_MOST;) {
+		op = (*rest)->op;
+		if (n && is_zero_pad(op, &r) && r.dim == first.dim) {
+			pad[n++] = op;
+			*rest = NULL;
+			break;
+		}
+		if (!op || op->code != OP_add || (n && (*rest)->uses->next))
+			break;
+		const int j = is_zero_pad(ir_operand(op, 1)->op, &r) ? 1 : 0;
+		struct ir_value *x = ir_operand(op, j);
+		if (!is_zero_pad(x->op, &r) || x->type != sum->type || (n && r.dim != first.dim) ||
+			ir_operand_type(op, 1 - j) != sum->type)
+			break;
+		first = n ? first : r;
+		pad[n++] = x->op;
+		*rest = ir_operand(op, 1 - j);
+	}
+	return n;
+}
+
+/*
+ * Many pads that are added, no two at one place: a concat of what they pad, and of zeros elsewhere. Each element has one
+ * summand other than +0; one more +0 makes 0 of a -0, as theirs do.
+ */
+static struct ir_value *
+join_pads(struct canon *c, struct ir_op *op)
+{
+	struct ir_op *pad[UPDATES_MOST];
+	struct ir_value *rest, *part[UPDATES_MOST];
+	struct ir_type t = *op->result[0].type;
+	const enum ir_dtype dtype = (enum ir_dtype)t.dtype;
+	struct range r = {0};
+	int n, nparts = 0;
+
+	if (is_summed_on(&op->result[0]) || (n = find_pads(op, pad, &rest)) <= PADS_FEW)
+		return NULL;
+	for (int i = 0; i < c->m->naxes; i++)
+		if (t.axis[i].kind == IR_PARTIAL)
+			return NULL;
+	is_zero_pad(pad[0], &r);
+	const int dim = r.dim;
+	const int64_t extent = t.dim[dim];
+	if (extent > UPDATES_SIZE)
+		return NULL;
+	/* By position, the pad that has an element there; NULL: none. */
+	struct ir_op **owner = ARRAY_ZERO(c->run->scratch, struct ir_op *, extent);
+	for (int i = 0; i < n; i++) {
+		is_zero_pad(pad[i], &r);
+		for (int64_t k = r.start; k < r.start + r.size; k++) {
+			if (owner[k])
+				return NULL;
+			owner[k] = pad[i];
+		}
+	}
+	for (int64_t k = 0; k < extent; k += part[nparts++]->type->dim[dim]) {
+		if (nparts == UPDATES_MOST)
+			return NULL;
+		if (owner[k]) {
+			part[nparts] = ir_operand(owner[k], 0);
+			continue;
+		}
+		for (t.dim[dim] = 0; k + t.dim[dim] < extent && !owner[k + t.dim[dim]];)
+			t.dim[dim]++;
+		const struct ir_attr zero = ir_make_float(c->m->ctx, "value", 0);
+		part[nparts] = ir_build_try(
+			&c->b, OP_constant, NULL, &zero, 1, ir_type_intern(c->m->ctx, &t));
+		if (!part[nparts])
+			return NULL;
+	}
+	struct ir_value *v = ir_build_concat(&c->b, part, nparts, dim);
+	v = v ? ir_build2(&c->b, OP_add, v, ir_build_scalar(&c->b, dtype, 0)) : NULL;
+	return v && rest ? ir_build2(&c->b, OP_add, rest, v) : v;
 }
 
 static const char known[] = "position(s) known", joined[] = "update(s) joined or passed";
@@ -277,5 +379,6 @@ const struct rewrite canon_updates[] = {
 	{OP_slice, slice_of_update, joined},
 	{OP_slice, slice_of_concat, joined},
 	{OP_dynamic_update_slice, join_updates, joined},
+	{OP_add, join_pads, joined},
 	{0},
 };

@@ -153,6 +153,8 @@ shrink(struct pass_run *run, struct ir_module *m, struct ir_op *op, int live)
 	if ((op_is(op, TRAIT_VARIADIC | TRAIT_COPY) || op->code == OP_barrier) &&
 		live < op->nresults) {
 		shrink_operands(run, m, op);
+	} else if (op->code == OP_while) {
+		sweep(run, m, op->body);
 	} else if (op_is(op, TRAIT_REGION)) {
 		if (live < op->nresults)
 			op = shrink_yield(run, m, op, live);

@@ -515,7 +515,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 		const term_id p = walk_rest(w, rest);
 		if (p)
 			return how == REDUCE_SUM ? poly_sum(t, p, v, range)
-						 : poly_reduce(t, how, p, v, range);
+						 : poly_reduce(t, how, p, v, range, type);
 		if (c->stop != STOP_CUT || c->cut.v != v ||
 			(c->cut.kind != CUT_AT && c->cut.kind != CUT_RADIX) || whole)
 			return 0;
@@ -535,7 +535,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 		if (!p)
 			return 0;
 		return how == REDUCE_SUM ? poly_sum(t, p, v, part)
-					 : poly_reduce(t, how, p, v, part);
+					 : poly_reduce(t, how, p, v, part, type);
 	}
 	if (cut.kind == CUT_RADIX) {
 		const term_id part = case_quotient(c, range, linear_constant(t, cut.m), true);

@@ -129,7 +129,7 @@ rewrite_greedily(struct rewriter *w, struct ir_block *main)
 {
 	const struct cost_model *model = model_of(w->run);
 
-	w->costs = model ? parallel_costs_create(w->run->scratch, model, w->m) : NULL;
+	w->costs = model ? parallel_costs_create(w->run->scratch, model, w->m, NULL) : NULL;
 	if (!w->costs)
 		return false;
 	while (walk(w, main))

@@ -736,7 +736,7 @@ poly_sum(struct terms *t, term_id p, int32_t v, term_id range)
 	if (!p || !range)
 		return 0;
 	if (t->bitwise)
-		return poly_reduce(t, REDUCE_SUM, p, v, range);
+		return poly_reduce(t, REDUCE_SUM, p, v, range, APPLY_ANY);
 	term_id sum = poly_constant(t, 0, 1);
 	for (int i = 0; i < t->node.at[p].n; i += 3) {
 		const int64_t *w = term_words(t, p) + i;
@@ -778,14 +778,16 @@ poly_sum(struct terms *t, term_id p, int32_t v, term_id range)
 }
 
 term_id
-poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range)
+poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range,
+	enum apply_type type)
 {
 	term_id rest = p, out = poly_constant(t, 0, 1);
-	const bool extreme = how == REDUCE_MAX || how == REDUCE_MIN;
+	const bool extreme = how == REDUCE_MAX || how == REDUCE_MIN,
+		   shifts = extreme && !t->bitwise && type == APPLY_REAL; /* integers overflow */
 
 	if (!p || !range)
 		return 0;
-	if (extreme && !t->bitwise) { /* max over k of a + b[k] = a + max over k of b[k] */
+	if (shifts) { /* max over k of a + b[k] = a + max over k of b[k] */
 		rest = out;
 		for (int i = 0; i < t->node.at[p].n; i += 3) {
 			const int64_t *w = term_words(t, p) + i, m = w[0], n = w[1], d = w[2];
@@ -804,5 +806,5 @@ poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id
 	TERM_PUSH(t, range);
 	TERM_PUSH(t, rest);
 	const term_id reduced = poly_of_factor(t, term_make(t, NODE_REDUCE, mark, false));
-	return extreme && !t->bitwise ? poly_add(t, out, reduced) : reduced;
+	return shifts ? poly_add(t, out, reduced) : reduced;
 }

@@ -160,8 +160,9 @@ term_id poly_scale(struct terms *t, term_id p, int64_t numerator, int64_t denomi
 term_id poly_mul(struct terms *t, term_id p, term_id q);
 /* The sum over v < range: times the range if v is not used. */
 term_id poly_sum(struct terms *t, term_id p, int32_t v, term_id range);
-/* Another reduction over v < range. */
-term_id poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range);
+/* Another reduction over v < range, of elements of that type. */
+term_id poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range,
+	enum apply_type type);
 bool poly_is_constant(const struct terms *t, term_id p, int64_t *numerator, int64_t *denominator);
 bool poly_is_integer(const struct terms *t, term_id p, int64_t value);
 /* The monomial of a polynomial that is a single monomial with factor 1; otherwise 0. */

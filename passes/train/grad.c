@@ -266,6 +266,23 @@ unrounded_sum(struct sweep *s, const struct ir_op *op, struct ir_value *g)
 	return sum;
 }
 
+/* A while whose number of iterations data decides would have to save what each of them carries. */
+static bool
+back_while(struct sweep *s, struct ir_op *op)
+{
+	for (int i = 0; i < op->nresults; i++) {
+		if (!s->grad[op->result[i].id] || !s->wanted[op->result[i].id])
+			continue;
+		diag_error(s->run->ctx->diag, op->loc,
+			"grad: the loss depends on a param through result %d%s of this while, "
+			"which cannot be differentiated; a stop_gradient on its operands declares "
+			"that they are not trained",
+			i + 1, name_of(s, &op->result[i]));
+		s->b.failed = true;
+	}
+	return !s->b.failed;
+}
+
 static bool
 back_uses(struct sweep *s, struct ir_op *op)
 {
@@ -273,6 +290,8 @@ back_uses(struct sweep *s, struct ir_op *op)
 		return true;
 	if (op_is(op, TRAIT_PARALLEL) || is_identity(op))
 		return back_parallel(s, op);
+	if (op->code == OP_while)
+		return back_while(s, op);
 	struct ir_value *g = complete(s, &op->result[0]);
 	if (s->b.failed || !g)
 		return !s->b.failed;

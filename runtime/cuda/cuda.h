@@ -78,7 +78,8 @@ struct rt_cuda {
 	int nspans, room;
 	cudaEvent_t base; /* the first event of a timed step, and the host's clock there */
 	int64_t base_ns;
-	bool needs_host; /* collectives wait for other threads: the step cannot be captured */
+	bool needs_host; /* collectives wait for other threads, or a loop for its condition: the
+			    step cannot be captured */
 	bool capturing;
 	cudaGraphExec_t graph; /* the whole step, NULL: not yet */
 	_Atomic int64_t began,

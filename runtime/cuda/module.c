@@ -202,6 +202,18 @@ rt_cuda_copy(struct rt_ctx *ctx, void *to, const void *from, size_t bytes)
 	rt_cuda_check(d, cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, d->compute), "a copy");
 }
 
+bool
+rt_cuda_is_true(struct rt_ctx *ctx, const void *condition)
+{
+	struct rt_cuda *d = rt_cuda_of(ctx);
+	unsigned char value = 0;
+
+	d->needs_host = true;
+	rt_cuda_copy(ctx, &value, condition, sizeof value);
+	rt_cuda_check(d, cudaStreamSynchronize(d->compute), "the condition of a loop");
+	return value != 0;
+}
+
 void
 rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const void *from,
 	size_t from_stride, size_t bytes, int64_t outer)

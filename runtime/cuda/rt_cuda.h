@@ -98,6 +98,10 @@ void rt_cuda_close_convs(struct rt_cuda *d);
 void rt_cuda_zero(struct rt_ctx *ctx, void *to, size_t bytes);
 void rt_cuda_copy(struct rt_ctx *ctx, void *to, const void *from, size_t bytes);
 
+/* Waits for all work of the step so far, and reads a bool of the device: the condition of a loop. A
+ * step that calls it is not captured as a graph. */
+bool rt_cuda_is_true(struct rt_ctx *ctx, const void *condition);
+
 /* `outer` blocks of `bytes` bytes. */
 void rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const void *from,
 	size_t from_stride, size_t bytes, int64_t outer);

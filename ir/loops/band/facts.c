@@ -283,7 +283,7 @@ static void
 find_in_block(struct walk *w, const struct ir_block *block)
 {
 	IR_FOR_OPS (op, block) {
-		if (op->body)
+		if (ir_fuse_body(op))
 			find_in_block(w, op->body);
 		for (int r = 0; r < op->nresults; r++) {
 			const struct fact f = find_fact(w, &op->result[r]);

@@ -125,7 +125,7 @@ collect_in_block(struct walk *w, const struct ir_block *block)
 	struct candidates **all = w->b->view[w->hopeful].candidates;
 
 	for (const struct ir_op *op = block->last; op; op = op->prev) {
-		if (op->body)
+		if (ir_fuse_body(op)) /* a while reads all of its operands */
 			collect_in_block(w, op->body);
 		for (int j = 0; j < op->noperands; j++) {
 			struct candidates c = {.n = 0};

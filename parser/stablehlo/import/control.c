@@ -1,8 +1,9 @@
 /*
- * Calls in place; loops unrolled while constants decide their condition; branches: the one that a
+ * Calls in place; loops unrolled while constants decide their condition (loop.c has the rest); branches: the one that a
  * constant picks, else all of them and a select; tuples and tokens.
  */
 #include "ir/base/number.h"
+#include "parser/stablehlo/import/loop.h"
 #include "parser/stablehlo/import/ops.h"
 
 #include <inttypes.h>
@@ -95,7 +96,8 @@ void
 import_sweep(struct ir_block *b, const struct ir_op *after)
 {
 	for (struct ir_op *op = b->last, *prev; op && op != after; op = prev) {
-		bool used = !op_is(op, TRAIT_PURE) && op->code != OP_barrier;
+		bool used =
+			!op_is(op, TRAIT_PURE) && op->code != OP_barrier && op->code != OP_while;
 		prev = op->prev;
 		for (int i = 0; i < op->nresults; i++)
 			used = used || op->result[i].uses;
@@ -133,34 +135,29 @@ check_carried(struct import *im, const struct mlir_op *op, const struct import_v
 	return true;
 }
 
-static void
-bind_all(struct import *im, struct mlir_block *b, const struct import_value *v)
+void
+import_bind_all(struct import *im, struct mlir_block *b, const struct import_value *v)
 {
 	for (uint32_t i = 0; i < b->nargs; i++)
 		import_bind(im, &b->arg[i], &v[i]);
 }
 
-/* 1 or 0 if the condition is constant; else -1, which is reported. */
-static int
-condition(struct import *im, const struct mlir_op *op, const struct import_value *carried)
+enum import_condition
+import_condition(struct import *im, const struct mlir_op *op, const struct import_value *carried,
+	struct import_value *c)
 {
-	struct ir_op *last = im->builder.block->last;
-	struct import_value c;
 	int64_t go;
 
-	bind_all(im, &op->region[0], carried);
-	if (!import_block(im, op, &op->region[0], &c, 1))
-		return -1;
-	if (c.type->kind != MLIR_TENSOR || c.type->dtype != IR_bool || c.type->rank) {
-		import_error(im, op, "the condition must be tensor<i1>, not %s", c.type->text);
-		return -1;
+	import_bind_all(im, &op->region[0], carried);
+	if (!import_block(im, op, &op->region[0], c, 1))
+		return CONDITION_FAILED;
+	if (c->type->kind != MLIR_TENSOR || c->type->dtype != IR_bool || c->type->rank) {
+		import_error(im, op, "the condition must be tensor<i1>, not %s", c->type->text);
+		return CONDITION_FAILED;
 	}
-	if (import_known_ints(im, &c, &go, 1) != 1) {
-		import_unsupported(im, op, "with a trip count that depends on an input");
-		return -1;
-	}
-	import_sweep(im->builder.block, last); /* those of the condition */
-	return go != 0;
+	if (import_known_ints(im, c, &go, 1) != 1)
+		return CONDITION_OPEN;
+	return go ? CONDITION_TRUE : CONDITION_FALSE;
 }
 
 /* A scalar that constants decide becomes one, so that what is computed from it stays short. */
@@ -182,23 +179,33 @@ import_while(struct import *im, const struct mlir_op *op, const struct import_va
 	struct import_value *out)
 {
 	uint32_t n = op->noperands, before = im->nops;
+	struct ir_block *block = im->builder.block;
+	const struct ir_op *start = block->last;
 
 	if (!check_carried(im, op, in))
 		return false;
 	memcpy(out, in, n * sizeof *in);
 	for (;;) {
-		int go = condition(im, op, out);
-		if (go <= 0)
-			return go == 0;
-		bind_all(im, &op->region[1], out);
+		struct ir_op *last = block->last;
+		struct import_value c;
+		enum import_condition go = import_condition(im, op, out, &c);
+		if (go == CONDITION_FAILED)
+			return false;
+		import_sweep(block, last); /* the ops of the condition */
+		if (go == CONDITION_FALSE)
+			return true;
+		if (go == CONDITION_OPEN || im->nops - before > IMPORT_MAX_UNROLLED)
+			break;
+		import_bind_all(im, &op->region[1], out);
 		if (!import_block(im, op, &op->region[1], out, (int)n))
 			return false;
 		for (uint32_t i = 0; i < n; i++)
 			settle(im, &out[i]);
-		if (im->nops - before > IMPORT_MAX_UNROLLED)
-			return import_unsupported_form(im, op,
-				"with more than %d ops after unrolling", IMPORT_MAX_UNROLLED);
 	}
+	memset(out, 0, n * sizeof *out); /* iterations that were unrolled are not used */
+	import_sweep(block, start);
+	im->nops = before;
+	return import_loop(im, op, in, out);
 }
 
 /* --- branches --- */

@@ -8,8 +8,6 @@
 
 #include <string.h>
 
-enum { AT_ONCE = 8 }; /* operands of a concat */
-
 struct ir_value *
 spmd_reshape(struct import *im, struct ir_value *x, const int64_t *dim, int rank)
 {
@@ -49,28 +47,6 @@ spmd_slice(struct import *im, struct ir_value *x, int dim, int64_t start, int64_
 		ir_make_ints(im->module, "limit", &limit, 1),
 		ir_make_ints(im->module, "dims", &d, 1)};
 	return ir_build(&im->builder, OP_slice, &x, 1, attr, 3);
-}
-
-struct ir_value *
-spmd_concat(struct import *im, struct ir_value **x, int64_t n, int dim)
-{
-	const struct ir_attr attr = ir_make_int(im->module->ctx, "dim", dim);
-
-	for (int64_t i = 0; i < n; i++)
-		if (!x[i])
-			return NULL;
-	while (n > 1) {
-		int64_t made = 0;
-		for (int64_t i = 0; i < n; i += AT_ONCE, made++) {
-			const int k = n - i < AT_ONCE ? (int)(n - i) : AT_ONCE;
-			x[made] = k == 1 ? x[i]
-					 : ir_build(&im->builder, OP_concat, x + i, k, &attr, 1);
-			if (!x[made])
-				return NULL;
-		}
-		n = made;
-	}
-	return x[0];
 }
 
 struct ir_value *
@@ -246,7 +222,7 @@ spmd_stack(struct import *im, struct ir_value **x, int64_t n)
 		memcpy(dim + 1, x[i]->type->dim, sizeof *dim * x[i]->type->rank);
 		x[i] = spmd_reshape(im, x[i], dim, x[i]->type->rank + 1);
 	}
-	return spmd_concat(im, x, n, 0);
+	return ir_build_concat(&im->builder, x, n, 0);
 }
 
 struct ir_value *

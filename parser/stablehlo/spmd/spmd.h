@@ -147,8 +147,6 @@ struct ir_value *spmd_reshape(struct import *im, struct ir_value *x, const int64
 struct ir_value *spmd_transpose(struct import *im, struct ir_value *x, const int64_t *perm);
 struct ir_value *spmd_slice(
 	struct import *im, struct ir_value *x, int dim, int64_t start, int64_t limit);
-/* Any number of operands; frees nothing. */
-struct ir_value *spmd_concat(struct import *im, struct ir_value **x, int64_t n, int dim);
 /* Splits `dim`, innermost; if x is an allgather of exactly this split, returns its operand. */
 struct ir_value *spmd_partition(struct import *im, struct ir_value *x, int dim, int axis);
 struct ir_value *spmd_allgather(struct import *im, struct ir_value *x, uint32_t axes);

@@ -60,7 +60,7 @@ operand_as(const struct numbering *n, const struct ir_op *op, int i)
 static double
 number_op(const void *owner, struct numbering *n, struct ir_op *op)
 {
-	if (op->body) {
+	if (ir_fuse_body(op)) {
 		for (uint32_t i = 0; i < op->body->nargs; i++)
 			n->as[op->body->arg[i].id] = operand_as(n, op, (int)i);
 		const double repeated = number_block(owner, n, op->body);

@@ -7,6 +7,7 @@
 #include "ir/base/arena.h"
 #include "ir/loops/band/band.h"
 #include "ir/ops/form.h"
+#include "ir/ops/while.h"
 #include "ir/memory/storage.h"
 #include "ir/base/alloc.h"
 #include "passes/analysis/collective/fit.h"
@@ -80,7 +81,7 @@ cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, struc
 		return (b ? band_share(b, op) : 1) * w.flops / flop_rate(d, op);
 	IR_FOR_OPS (inner, op->body)
 		t += cost_arithmetic_seconds(d, m, b, inner, op_work(m, inner));
-	return t;
+	return t * (double)while_trips(op);
 }
 
 double
@@ -138,6 +139,20 @@ scaled(double measured, double now, double before)
 	return before > 0 ? measured * (now / before) : measured;
 }
 
+/* A while launches the kernels of its body in every iteration, and waits for its condition. */
+static double
+estimate_while(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
+	struct bands *b, const struct ir_op *op)
+{
+	double t = model->cluster->kind[kind]->host_latency;
+	bool measured;
+
+	IR_FOR_OPS (inner, op->body)
+		if (cost_op_kind(m, inner) == COST_COMPUTE)
+			t += cost_plain_seconds(model, kind, m, b, inner, NULL, &measured);
+	return t * (double)while_trips(op);
+}
+
 /* The estimate of a kernel without measurements. */
 static double
 estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m, struct bands *b,
@@ -145,6 +160,8 @@ estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *
 {
 	const struct device *d = model->cluster->kind[kind];
 
+	if (op->code == OP_while)
+		return estimate_while(model, kind, m, b, op);
 	if (op->body)
 		return estimate_fuse(model, kind, m, b, op);
 	const struct op_work work = w ? *w : cost_kernel_work(m, op);
@@ -161,9 +178,9 @@ cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct
 	const struct cost_kind_model *k = &model->kind[kind];
 	const struct device *d = model->cluster->kind[kind];
 
-	if (!k->nops)
+	char *key = k->nops ? cost_kernel_key(NULL, m, op, bands_on(d, b)) : NULL;
+	if (!key)
 		return false;
-	char *key = cost_kernel_key(NULL, m, op, bands_on(d, b));
 	const struct profile_op *entry = profile_find_op(k->op, k->nops, key, ir_devices(m));
 	talloc_free(key);
 	if (!entry)
@@ -228,17 +245,24 @@ root_of(const struct ir_module *m, const struct ir_op *op, const struct ir_type 
 	return (uint32_t)ir_attr_int(op, attribute, 0);
 }
 
+/* Kinds without a root have roots of 0, so that equal requests are equal: the attributes of an
+ * alltoall are dims. */
 static struct collective_request
 request_of(const void *owner, const struct ir_module *m, const struct ir_op *op,
 	const struct cost_collective *c, const struct event_group *g, const uint32_t *device)
 {
+	const struct rt_coll_info *info = rt_coll_info(c->kind);
 	uint32_t n = g->ngroups * g->places, *member = NEW_ARRAY(owner, uint32_t, n);
 
 	for (uint32_t i = 0; i < n; i++)
 		member[i] = device[g->place[i]];
 	return (struct collective_request){c->kind, g->ngroups, g->places, member, c->bytes,
-		root_of(m, op, ir_operand_type(op, 0), c->axis, "from"),
-		root_of(m, op, op->result[0].type, c->axis, "to"), c->parts};
+		info->givers == RT_COLL_ALL
+			? 0
+			: root_of(m, op, ir_operand_type(op, 0), c->axis, "from"),
+		info->getters == RT_COLL_ALL ? 0
+					     : root_of(m, op, op->result[0].type, c->axis, "to"),
+		c->parts};
 }
 
 struct collective_request

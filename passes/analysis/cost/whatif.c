@@ -113,7 +113,7 @@ whatif_code(const struct ir_module *m, const struct ir_op *op)
 	enum op_code best = (enum op_code)op->code;
 	double most = -1;
 
-	if (!op->body)
+	if (!ir_fuse_body(op))
 		return best;
 	IR_FOR_OPS (inner, op->body) {
 		double flops = op_is(inner, TRAIT_TERMINATOR) ? -1 : op_work(m, inner).flops;
@@ -133,7 +133,7 @@ is_for(const struct whatif_item *it, const struct ir_module *m, const struct ir_
 	switch (it->kind) {
 	case TARGET_CODE:
 		return it->number == op->code ||
-		       (op->body && it->number == (int)whatif_code(m, op));
+		       (ir_fuse_body(op) && it->number == (int)whatif_code(m, op));
 	case TARGET_VALUE: return it->op == op;
 	case TARGET_KERNELS: return cost_op_kind(m, op) == COST_COMPUTE;
 	case TARGET_COLLECTIVES: return cost_op_kind(m, op) == COST_COLLECTIVE;
@@ -219,7 +219,7 @@ bind_value(struct whatif *w, struct whatif_item *it, const struct names *names,
 	uint32_t number = 0;
 	const char *called = names_find(names, &fuse->result[0], &number);
 	diag_error(w->diag, it->loc,
-		"%%%s is inside a fused kernel, whose cost changes as a whole: use op=%%%s",
+		"%%%s is inside a kernel of several ops, whose cost changes as a whole: use op=%%%s",
 		it->name, called ? called : TEXT(w, "%u", number));
 	return false;
 }
@@ -232,7 +232,7 @@ op_text(const void *owner, const struct names *names, const struct ir_module *m,
 	const char *code = op_name(whatif_code(m, op));
 
 	return op->nresults ? TEXT(owner, "%s (%s%s)", names_text(owner, names, &op->result[0]),
-				      op->body ? "fused " : "", code)
+				      ir_fuse_body(op) ? "fused " : "", code)
 			    : TEXT(owner, "%s", code);
 }
 

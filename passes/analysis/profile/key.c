@@ -365,8 +365,8 @@ cost_kernel_key(
 	const void *owner, const struct ir_module *m, const struct ir_op *op, struct bands *bands)
 {
 	struct cost_collective c;
-	if (cost_op_kind(m, op) == COST_NONE)
-		return NULL;
+	if (cost_op_kind(m, op) == COST_NONE || op->code == OP_while)
+		return NULL; /* how long a loop takes depends on its data */
 	if (cost_op_collective(m, op, &c)) {
 		char *text = TEXT(owner, "%s %d x %.0f", rt_coll_name(c.kind), c.places, c.bytes);
 		return c.parts < 2 ? text : text_append(text, " in %u", c.parts);

@@ -135,9 +135,7 @@ join(struct reducer *x, uint32_t node)
 					*best = sum < *best ? sum : *best;
 				}
 			}
-		for (uint32_t i = 0; i < t->rows; i++)
-			for (uint32_t j = 0; j < t->columns; j++)
-				flipped[j * t->rows + i] = cost[i * t->columns + j];
+		reduce_flip(t, flipped);
 		array_free(least);
 		/* pair_lines may have moved it. */
 		known = reduce_recall(

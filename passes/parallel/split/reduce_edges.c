@@ -34,6 +34,19 @@ reduce_table(struct reducer *x, uint32_t rows, uint32_t columns, double **cost, 
 	return t;
 }
 
+/* Rows and columns of a tile: its lines of both tables are in the cache at once. */
+enum { TILE = 16 };
+
+void
+reduce_flip(const struct split_table *t, double *flipped)
+{
+	for (uint32_t r = 0; r < t->rows; r += TILE)
+		for (uint32_t c = 0; c < t->columns; c += TILE)
+			for (uint32_t i = r; i < t->rows && i < r + TILE; i++)
+				for (uint32_t j = c; j < t->columns && j < c + TILE; j++)
+					flipped[j * t->rows + i] = t->cost[i * t->columns + j];
+}
+
 /* The distinct lines of n choices, in their order: renumbers them in of[], and returns how many
  * there are. */
 static uint32_t
@@ -70,11 +83,19 @@ make_used(struct reducer *x, const struct split_edge *e, const uint32_t n[2])
 		for (uint32_t c = 0; c < n[side]; c++)
 			u->line[side][c] = of[side][e->line[side][c]];
 	}
-	u->table = reduce_table(x, used[0], used[1], &cost, &flipped);
-	for (uint32_t i = 0; i < used[0]; i++)
-		for (uint32_t j = 0; j < used[1]; j++)
-			cost[i * used[1] + j] = flipped[j * used[0] + i] =
-				table_at(e->table, 0, which[0][i], which[1][j]);
+	/* Lines keep their order: if all are used, they keep their numbers. */
+	if (used[0] == e->table->rows && used[1] == e->table->columns) {
+		u->table = e->table;
+	} else {
+		u->table = reduce_table(x, used[0], used[1], &cost, &flipped);
+		for (uint32_t i = 0; i < used[0]; i++) {
+			const double *row =
+				e->table->cost + (size_t)which[0][i] * e->table->columns;
+			for (uint32_t j = 0; j < used[1]; j++)
+				cost[i * used[1] + j] = row[which[1][j]];
+		}
+		reduce_flip(u->table, flipped);
+	}
 	for (int side = 0; side < 2; side++) {
 		array_free(of[side]);
 		array_free(which[side]);
@@ -139,13 +160,17 @@ add_edges(struct reducer *x, const struct split_edge *a, const struct split_edge
 		reduce_recall(x, KEY(MAKE_SUM, P(a->table), P(b->table), turned, P(l[0]), P(l[1])));
 	if (!*known) {
 		struct split_table *t = reduce_table(x, l[0]->n, l[1]->n, &cost, &flipped);
-		for (uint32_t i = 0; i < t->rows; i++)
-			for (uint32_t j = 0; j < t->columns; j++)
-				cost[i * t->columns + j] = flipped[j * t->rows + i] = fmin(
-					SPLIT_NEVER,
-					table_at(a->table, 0, l[0]->of[0][i], l[1]->of[0][j]) +
-						table_at(b->table, turned, l[0]->of[1][i],
-							l[1]->of[1][j]));
+		for (uint32_t i = 0; i < t->rows; i++) {
+			const double *one = a->table->cost +
+					    (size_t)l[0]->of[0][i] * a->table->columns,
+				     *two = (turned ? b->table->flipped : b->table->cost) +
+					    (size_t)l[0]->of[1][i] * lines_of(b->table, !turned);
+			for (uint32_t j = 0; j < t->columns; j++) {
+				const double both = one[l[1]->of[0][j]] + two[l[1]->of[1][j]];
+				cost[i * t->columns + j] = both < SPLIT_NEVER ? both : SPLIT_NEVER;
+			}
+		}
+		reduce_flip(t, flipped);
 		*known = t;
 	}
 	sum.table = *known;

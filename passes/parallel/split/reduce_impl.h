@@ -41,7 +41,7 @@ struct pairs {
 
 /* A table without the lines that no choice has, and the lines of choices in it. */
 struct used {
-	struct split_table *table;
+	const struct split_table *table;
 	uint16_t *line[2];
 };
 
@@ -103,6 +103,9 @@ lines_of(const struct split_table *t, int side)
 /* A new table to be filled. */
 struct split_table *reduce_table(
 	struct reducer *x, uint32_t rows, uint32_t columns, double **cost, double **flipped);
+
+/* Fills the transposed table. */
+void reduce_flip(const struct split_table *t, double *flipped);
 
 /* Lines by which two tables together distinguish the choices of a node. */
 const struct pairs *reduce_pair_lines(

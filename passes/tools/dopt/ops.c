@@ -50,6 +50,7 @@ static const struct op_way ways[NOPS] = {
 	[OP_offload] = {"by result", "copy queue", "copy queue"},
 	[OP_reload] = {"by result", "copy queue", "copy queue"},
 	[OP_fuse] = {"run after grad", "loops", "loops"},
+	[OP_while] = {"none", "loop", "loop on the host"},
 	[OP_yield] = {"run after grad", "loops", "loops"},
 	[OP_call] = {"removed by inline", "removed by inline", "removed by inline"},
 	[OP_return] = {"removed by inline", "removed by inline", "removed by inline"},

@@ -416,6 +416,26 @@ static const struct op_case cases[] = {
 	{OP_send, NULL}, /* layout_test.c */
 	{OP_fuse, "%r = fuse(%a, %b) {\n %x = add(%a, %b)\n %y = exp(%x)\n yield(%y)\n}\n"},
 	{OP_yield, "%r, %s = fuse(%a) {\n %x = exp(%a)\n yield(%x, %a)\n}\n"}, {OP_call, NULL},
+	/* values that change, one that does not, two that change places, a state that is written
+	 * part by part, equal initial values, a product, and a loop in the loop */
+	{OP_while,
+		"%true = constant() {value = 1} : bool[]\n%zero = constant() {value = 0} : i32[]\n"
+		"%at = transpose(%a)\n%g, %n, %m, %r, %s, %t, %left = while(%g = %true, %n = %zero, "
+		"%m = %zero, %x = %a, %y = %b, %list = %b, %at = %at) {trips = 4} {\n"
+		" %step = constant() {value = 1} : i32[]\n %four = constant() {value = 4} : i32[]\n"
+		" %n1 = add(%n, %step)\n %p = matmul(%x, %at)\n %p1 = matmul(%p, %x)\n"
+		" %small = constant() {value = 0.01} : f32[]\n %p2 = mul(%p1, %small)\n"
+		" %row = slice(%p2) {limit = [1,10]}\n"
+		" %next = dynamic_update_slice(%list, %row, %n) {dim = 0}\n"
+		" %go = lt(%n1, %four)\n %no = constant() {value = 0} : i32[]\n"
+		" %more = lt(%m, %n1)\n %gi, %mi, %li = while(%gi = %more, %mi = %m, %li = %n1) {\n"
+		"  %unit = constant() {value = 1} : i32[]\n  %m1 = add(%mi, %unit)\n"
+		"  %again = lt(%m1, %li)\n  yield(%again, %m1, %li)\n }\n"
+		" yield(%go, %n1, %mi, %y, %p2, %next, %at)\n}\n"
+		"output(\"n\", %n)\noutput(\"m\", %m)\n"
+		/* no iteration */
+		"%no = constant() {value = 0} : bool[]\n%gz, %az = while(%gz = %no, %az = %a) {\n"
+		" %twice = add(%az, %az)\n yield(%gz, %twice)\n}\noutput(\"az\", %az)\n"},
 	{OP_return, NULL}, /* inlined before; host_errors.dir tests the messages otherwise */
 };
 

@@ -295,7 +295,7 @@ build_concat(struct import *im, struct ir_value *const *v, int n, int dim)
 	struct ir_value **x = ARENA_ARRAY(im->arena, struct ir_value *, n);
 
 	memcpy(x, v, (size_t)n * sizeof *x);
-	return spmd_concat(im, x, n, dim);
+	return ir_build_concat(&im->builder, x, n, dim);
 }
 
 struct ir_value *

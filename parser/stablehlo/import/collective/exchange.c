@@ -72,7 +72,7 @@ import_all_gather(struct import *im, const struct mlir_op *op, const struct impo
 			int64_t n = 0;
 			for (; n < g.size && m[n] >= 0; n++)
 				part[n] = spmd_row(im, whole, m[n]);
-			struct ir_value *x = n ? spmd_concat(im, part, n, dim) : NULL;
+			struct ir_value *x = n ? ir_build_concat(&im->builder, part, n, dim) : NULL;
 			for (n = 0; n < g.size && m[n] >= 0; n++)
 				row[m[n]] = x;
 		}
@@ -152,7 +152,7 @@ collect_parts(struct import *im, struct ir_value *whole, const int64_t *m, int64
 		const int64_t size = x ? x->type->dim[from] / n : 0;
 		part[k] = spmd_slice(im, x, from, place * size, (place + 1) * size);
 	}
-	struct ir_value *x = part[n - 1] ? spmd_concat(im, part, n, to) : NULL;
+	struct ir_value *x = part[n - 1] ? ir_build_concat(&im->builder, part, n, to) : NULL;
 	talloc_free(part);
 	return x;
 }

@@ -479,39 +479,6 @@ func.func @main(%a: tensor<4xf32>) {
 }
 
 // -----
-// while: how often depends on an input
-func.func @main(%n: tensor<i32>) {
-  %c = stablehlo.constant dense<1> : tensor<i32>
-  // expected-error@+1 {{with a trip count that depends on an input}}
-  %0 = "stablehlo.while"(%n) ({
-  ^bb0(%x: tensor<i32>):
-    %p = "stablehlo.compare"(%x, %c) {comparison_direction = #stablehlo<comparison_direction GT>} : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    stablehlo.return %p : tensor<i1>
-  }, {
-  ^bb0(%x: tensor<i32>):
-    %y = stablehlo.subtract %x, %c : tensor<i32>
-    stablehlo.return %y : tensor<i32>
-  }) : (tensor<i32>) -> tensor<i32>
-  func.return
-}
-
-// -----
-// while: for ever
-func.func @main() {
-  %c = stablehlo.constant dense<true> : tensor<i1>
-  // expected-error@+1 {{with more than}}
-  %0 = "stablehlo.while"(%c) ({
-  ^bb0(%x: tensor<i1>):
-    stablehlo.return %x : tensor<i1>
-  }, {
-  ^bb0(%x: tensor<i1>):
-    %y = stablehlo.or %x, %x : tensor<i1>
-    stablehlo.return %y : tensor<i1>
-  }) : (tensor<i1>) -> tensor<i1>
-  func.return
-}
-
-// -----
 // while: a condition that is no i1
 func.func @main(%n: tensor<i32>) {
   // expected-error@+1 {{the condition must be tensor<i1>, not tensor<i32>}}

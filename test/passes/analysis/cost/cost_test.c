@@ -5,6 +5,7 @@
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
 #include "passes/analysis/cost/cost.h"
+#include "passes/analysis/cost/internal.h"
 #include "passes/analysis/profile/profile.h"
 #include "test/unit.h"
 
@@ -558,6 +559,34 @@ random_steps_keep_their_bounds(void **state)
 	}
 }
 
+/* The attributes of an alltoall are dims, not roots: however it moves a tensor, one request has its
+ * time. */
+static void
+alltoalls_of_all_dims_are_one_request(void **state)
+{
+	struct fixture *f = *state;
+	struct ir_module *m = module(f, "module @t\nmesh [x = 2]\nfunc @main() {\n"
+					"  %a = input(\"a\") : f32[8/x,8,8]\n"
+					"  %b = alltoall(%a) {from = 0, to = 1, axis = x}\n"
+					"  %c = alltoall(%b) {from = 1, to = 2, axis = x}\n"
+					"  output(\"c\", %c)\n}\n");
+	const uint32_t device[] = {0, 1};
+	uint32_t place[] = {0, 1};
+	const struct event_group g = {0, 1, 2, place};
+	int n = 0;
+
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
+		if (op->code != OP_alltoall)
+			continue;
+		const struct collective_request q = cost_collective_request(f, m, op, &g, device);
+		assert_int_equal(q.kind, RT_ALLTOALL);
+		assert_int_equal(q.from, 0);
+		assert_int_equal(q.to, 0);
+		n++;
+	}
+	assert_int_equal(n, 2);
+}
+
 int
 main(void)
 {
@@ -578,6 +607,7 @@ main(void)
 		TEST(what_cannot_be_evaluated),
 		TEST(an_empty_step_costs_nothing),
 		TEST(random_steps_keep_their_bounds),
+		TEST(alltoalls_of_all_dims_are_one_request),
 	};
 	return cmocka_run_group_tests_name("cost", tests, NULL, NULL);
 }
