@@ -118,6 +118,22 @@ is_of_type(const struct import_value *v, const struct mlir_type *t)
 	return true;
 }
 
+/* Are the results elements of operands, of the same type? */
+static bool
+is_moved(const struct mlir_op *op)
+{
+	static const char *const names[] = {"stablehlo.constant", "stablehlo.broadcast_in_dim",
+		"stablehlo.reshape", "stablehlo.transpose", "stablehlo.slice",
+		"stablehlo.concatenate", "stablehlo.gather", "stablehlo.dynamic_slice",
+		"stablehlo.select", "stablehlo.optimization_barrier", "func.call",
+		"stablehlo.while", "stablehlo.if"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(op->name, names[i]))
+			return true;
+	return false;
+}
+
 /* Checks that the resulting type is the written one, and sets it. */
 static bool
 check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value *v)
@@ -131,6 +147,11 @@ check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct imp
 	const struct ir_type *have = v->value->type;
 	int lead = import_lead(v);
 	bool fits = is_of_type(v, written);
+	if (fits && import_is_narrow(written) && !is_moved(op)) {
+		v->value = import_narrow(im, v->value, written);
+		if (!v->value)
+			return false;
+	}
 	if (fits && import_is_static(written)) {
 		v->type = written;
 		return true;
@@ -163,6 +184,24 @@ import_by_row(struct import *im, const struct import_row *row, const struct mlir
 			       : import_point(im, row, op, in, out);
 }
 
+/* The narrow type of an op that depends on where its bits are; NULL: it is none. */
+static const struct mlir_type *
+reads_bits(const struct mlir_op *op)
+{
+	static const char *const names[] = {"stablehlo.bitcast_convert", "stablehlo.popcnt",
+		"stablehlo.count_leading_zeros", "stablehlo.shift_right_logical", "chlo.mulhi",
+		"chlo.next_after"};
+	bool reads = false;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		reads = reads || !strcmp(op->name, names[i]);
+	if (!reads)
+		return NULL;
+	if (op->noperands && import_is_narrow(op->operand[0]->type))
+		return op->operand[0]->type;
+	return import_is_narrow(op->result[0].type) ? op->result[0].type : NULL;
+}
+
 static bool
 dispatch(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out)
@@ -175,6 +214,8 @@ dispatch(struct import *im, const struct import_row *row, const struct mlir_op *
 		return true;
 	if (!check_operands(im, row, op, in))
 		return false;
+	if (reads_bits(op))
+		return import_unsupported_form(im, op, "tensors of %s", reads_bits(op)->element);
 	if (im->pointwise && only_shapes(row, op)) {
 		out[0] = in[0];
 		out[0].type = op->result[0].type;

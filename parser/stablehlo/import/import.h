@@ -109,6 +109,11 @@ bool import_point(struct import *im, const struct import_row *row, const struct 
 bool import_by_row(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);
 
+/* Has the type elements of fewer bits than the one that holds them here (ops/narrow.c)? A value
+ * rounded, or wrapped, to such elements; NULL after reporting. */
+bool import_is_narrow(const struct mlir_type *t);
+struct ir_value *import_narrow(struct import *im, struct ir_value *v, const struct mlir_type *t);
+
 /* Element by element, by a function of templates.dir: rows of TEMPLATE. */
 bool import_template(struct import *im, const struct import_row *row, const struct mlir_op *op,
 	const struct import_value *in, struct import_value *out);

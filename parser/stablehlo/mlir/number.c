@@ -90,11 +90,15 @@ static const struct {
 	const char *name;
 	struct mlir_element element;
 } floats[] = {
-	{"f64", {ELEMENT_FLOAT, 64, 11, 52, 1023}},
-	{"f32", {ELEMENT_FLOAT, 32, 8, 23, 127}},
-	{"f16", {ELEMENT_FLOAT, 16, 5, 10, 15}},
-	{"bf16", {ELEMENT_FLOAT, 16, 8, 7, 127}},
-	{"tf32", {ELEMENT_FLOAT, 19, 0, 0, 0}},
+	{"f64", {ELEMENT_FLOAT, 64, 11, 52, 1023, false}},
+	{"f32", {ELEMENT_FLOAT, 32, 8, 23, 127, false}},
+	{"f16", {ELEMENT_FLOAT, 16, 5, 10, 15, false}},
+	{"bf16", {ELEMENT_FLOAT, 16, 8, 7, 127, false}},
+	{"tf32", {ELEMENT_FLOAT, 19, 0, 0, 0, false}},
+	{"f8E4M3FN", {ELEMENT_FLOAT, 8, 4, 3, 7, true}},
+	{"f8E3M4", {ELEMENT_FLOAT, 8, 3, 4, 3, false}},
+	{"f8E4M3", {ELEMENT_FLOAT, 8, 4, 3, 7, false}},
+	{"f8E5M2", {ELEMENT_FLOAT, 8, 5, 2, 15, false}},
 };
 
 struct mlir_element
@@ -116,7 +120,7 @@ mlir_element_of(const char *name)
 								 : ELEMENT_INT,
 			.bits = bits};
 	}
-	if (*name == 'f' && is_digit(name[1])) /* f8E4M3FN: numbers, but not their bits */
+	if (*name == 'f' && is_digit(name[1])) /* f8E4M3FNUZ: numbers, but not their bits */
 		return (struct mlir_element){
 			.kind = ELEMENT_FLOAT, .bits = (unsigned)strtoul(name + 1, NULL, 10)};
 	return (struct mlir_element){.kind = ELEMENT_OTHER};
@@ -133,7 +137,9 @@ mlir_float_of_bits(const struct mlir_element *e, uint64_t bits)
 	int top = (1 << e->exponent) - 1;
 	double f;
 
-	if (exponent == top)
+	if (exponent == top && e->finite && mantissa + 1 == (uint64_t)1 << e->mantissa)
+		f = (double)NAN;
+	else if (exponent == top && !e->finite)
 		f = mantissa ? (double)NAN : (double)INFINITY;
 	else if (exponent)
 		f = ldexp((double)(mantissa | (uint64_t)1 << e->mantissa),
@@ -141,4 +147,27 @@ mlir_float_of_bits(const struct mlir_element *e, uint64_t bits)
 	else
 		f = ldexp((double)mantissa, 1 - e->bias - (int)e->mantissa);
 	return negative ? -f : f;
+}
+
+double
+mlir_float_largest(const struct mlir_element *e)
+{
+	const uint64_t top = ((uint64_t)1 << (e->exponent + e->mantissa)) - 1;
+
+	return mlir_float_of_bits(e, e->finite ? top - 1 : top - ((uint64_t)1 << e->mantissa));
+}
+
+double
+mlir_float_round(const struct mlir_element *e, double x)
+{
+	int exponent;
+
+	if (!isfinite(x))
+		return e->finite ? (double)NAN : x;
+	frexp(x, &exponent);
+	exponent = exponent - 1 > 1 - e->bias ? exponent - 1 : 1 - e->bias;
+	const double last = ldexp(1, exponent - (int)e->mantissa), r = nearbyint(x / last) * last;
+	if (fabs(r) <= mlir_float_largest(e))
+		return r;
+	return e->finite ? (double)NAN : copysign((double)INFINITY, x);
 }

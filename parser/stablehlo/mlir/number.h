@@ -32,11 +32,17 @@ struct mlir_element {
 	unsigned bits;
 	unsigned exponent, mantissa; /* of a float with known bits; else 0 */
 	int bias;
+	bool finite; /* no infinities; only numbers with all bits set are NaN */
 };
 
 struct mlir_element mlir_element_of(const char *name);
 
 /* The number with those bits. NaN if the format is not known. */
 double mlir_float_of_bits(const struct mlir_element *e, uint64_t bits);
+
+/* The largest number of a float with known bits; x rounded to such a float, ties to even: beyond the
+ * largest it is infinite, or NaN where there are no infinities. */
+double mlir_float_largest(const struct mlir_element *e);
+double mlir_float_round(const struct mlir_element *e, double x);
 
 #endif

@@ -63,7 +63,9 @@ print_float(FILE *out, double f, const char *element)
 		return;
 	}
 	if (isnan(f))
-		bits |= e.mantissa ? (uint64_t)1 << (e.mantissa - 1) : 0;
+		bits |= e.finite     ? ((uint64_t)1 << e.mantissa) - 1
+			: e.mantissa ? (uint64_t)1 << (e.mantissa - 1)
+				     : 0;
 	else if (signbit(f))
 		bits |= (uint64_t)1 << (e.exponent + e.mantissa);
 	fprintf(out, "0x%0*" PRIX64, (int)(e.bits / 4), bits);
@@ -75,7 +77,10 @@ print_number(FILE *out, const struct mlir_dense *d, union mlir_number n)
 	bool boolean = !strcmp(d->type->element, "i1");
 
 	if (d->is_float)
-		print_float(out, n.f, d->complex ? "f64" : d->type->element);
+		print_float(out, n.f,
+			!d->complex                       ? d->type->element
+			: strstr(d->type->element, "f64") ? "f64"
+							  : "f32");
 	else if (boolean)
 		fputs(n.i ? "true" : "false", out);
 	else if (d->type->element[0] == 'u')

@@ -67,7 +67,10 @@ skip_nested(struct reader *r)
 	return r->end;
 }
 
-/* An IR element type, or -1: i1 is bool; si8 and i8 are i8, ui8 is u8. */
+/*
+ * An IR element type, or -1: i1 is bool; si8 and i8 are i8, ui8 is u8. Types of less than 8 bits, and
+ * floats of 8 that JAX has, are kept in wider ones: the importer rounds (import/ops/narrow.c).
+ */
 static int
 dtype_of(const char *element)
 {
@@ -76,18 +79,14 @@ dtype_of(const char *element)
 
 	if (e.kind == ELEMENT_BOOL)
 		return ir_dtype_find("bool");
+	if (e.kind == ELEMENT_FLOAT && e.bits == 8 && e.exponent)
+		return ir_dtype_find("f32");
 	if (e.kind != ELEMENT_INT && e.kind != ELEMENT_UINT)
 		return ir_dtype_find(element);
-	if (e.bits > 64 || !strcmp(element, "index"))
+	if (e.bits > 64 || !e.bits || !strcmp(element, "index"))
 		return -1;
-	name[0] = e.kind == ELEMENT_UINT ? 'u' : 'i';
-	name[1] = (char)('0' + e.bits / 10);
-	name[2] = (char)('0' + e.bits % 10);
-	name[3] = '\0';
-	if (e.bits < 10) {
-		name[1] = name[2];
-		name[2] = '\0';
-	}
+	snprintf(name, sizeof name, "%c%u", e.kind == ELEMENT_UINT ? 'u' : 'i',
+		e.bits == 2 || e.bits == 4 ? 8 : e.bits);
 	return ir_dtype_find(name);
 }
 

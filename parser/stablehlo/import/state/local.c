@@ -2,6 +2,7 @@
 #include "parser/stablehlo/import/state/state.h"
 
 #include "ir/base/alloc.h"
+#include "parser/stablehlo/mlir/number.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -207,6 +208,11 @@ import_dense(struct import *im, const struct mlir_op *op, const struct mlir_dens
 		return NULL;
 	}
 	_Static_assert(sizeof(union cell) == sizeof *d->number, "numbers are cells");
+	const struct mlir_element e = mlir_element_of(d->type->element);
+	if (e.kind == ELEMENT_FLOAT && e.bits == 8) { /* kept in a wider type */
+		for (int64_t i = 0; i < d->n; i++)
+			d->number[i].f = mlir_float_round(&e, d->number[i].f);
+	}
 	return build_constant(im, type, (const union cell *)(const void *)d->number, d->n);
 }
 
