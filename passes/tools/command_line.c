@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -280,12 +281,15 @@ find_command(const struct command_line *l, const char *name)
 	return NULL;
 }
 
-enum driver_exit
-command_line_run(const struct command_line *l, struct tool *t, bool help, struct driver_list *words)
+/* -help or the command that the options ask for. */
+static enum driver_exit
+run(const struct command_line *l, struct tool *t)
 {
+	const bool *help = (void *)((char *)t + command_line_flag(l, "help")->at);
+	struct driver_list *words = (void *)((char *)t + l->words);
 	struct driver_output out;
 
-	if (help) {
+	if (*help) {
 		bool open = driver_output_open(&out, NULL);
 		command_line_help(out.file, l);
 		return open && driver_output_close(&out) ? DRIVER_OK : DRIVER_INPUT;
@@ -307,4 +311,17 @@ command_line_run(const struct command_line *l, struct tool *t, bool help, struct
 		c->most > c->least ? "at least " : "", c->least, number_plural(c->least), c->files,
 		words->n);
 	return DRIVER_USAGE;
+}
+
+enum driver_exit
+command_line_main(const struct command_line *l, struct tool *t, int argc, char **argv)
+{
+	enum driver_exit exit = DRIVER_USAGE;
+
+	/* If the reader of a pipe exits, writing fails with a message instead of a silent end. */
+	signal(SIGPIPE, SIG_IGN);
+	if (command_line_read(t, l, t, argc, argv))
+		exit = run(l, t);
+	talloc_free(t);
+	return exit;
 }

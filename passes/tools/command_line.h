@@ -110,11 +110,12 @@ bool command_line_agrees(const struct command_line *l, const void *options);
 void command_line_help(FILE *out, const struct command_line *l);
 
 /*
- * Prints -help on stdout where `help` is set, or on stderr if there are no arguments; else runs the
- * command named by the first of *words, which is removed. DRIVER_USAGE, after a message on stderr,
- * if there is no such command or it has too few or too many files.
+ * The main of a tool with commands: reads the arguments into *t, which holds the defaults and is freed at the end. Prints
+ * -help on stdout if the flag of that name is set, or on stderr if there are no arguments; else runs the command that
+ * is the first word, with the others. DRIVER_USAGE, after a message on stderr, if there is no such command or it has too
+ * few or too many files.
  */
-enum driver_exit command_line_run(
-	const struct command_line *l, struct tool *t, bool help, struct driver_list *words);
+enum driver_exit command_line_main(
+	const struct command_line *l, struct tool *t, int argc, char **argv);
 
 #endif

@@ -22,10 +22,8 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 /* Runs on a machine that is shared differ by this much: test/bench measures it. */
 #define DEFAULT_TOLERANCE 0.05
@@ -422,9 +420,7 @@ int
 tool_profile(int argc, char **argv)
 {
 	struct tool *t = NEW(NULL, struct tool);
-	enum driver_exit exit = DRIVER_USAGE;
 
-	signal(SIGPIPE, SIG_IGN);
 	t->diag = diag_create(t);
 	t->tolerance = DEFAULT_TOLERANCE;
 	t->places = -1;
@@ -433,8 +429,5 @@ tool_profile(int argc, char **argv)
 	t->seed = network_training_defaults().seed;
 	t->epochs = network_training_defaults().epochs;
 	t->members = 1;
-	if (command_line_read(t, &line, t, argc, argv))
-		exit = command_line_run(&line, t, t->help, &t->file);
-	talloc_free(t);
-	return exit;
+	return command_line_main(&line, t, argc, argv);
 }

@@ -20,7 +20,6 @@
 #include "passes/tools/tools.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <talloc.h>
 
 enum { MAX_TRIES = 1000 * 1000 * 1000 }; /* days; counted in 31 bits */
@@ -289,15 +288,10 @@ int
 tool_rules(int argc, char **argv)
 {
 	struct tool *t = NEW(NULL, struct tool);
-	enum driver_exit exit = DRIVER_USAGE;
 
-	signal(SIGPIPE, SIG_IGN);
 	t->ctx = ir_context_create(t);
 	t->tries = 1000;
 	t->generate = (struct gen_options){
 		"relu,add,mul,matmul,concat,slice,transpose", .size = 3, .inputs = 3, .axes = 1};
-	if (command_line_read(t, &line, t, argc, argv))
-		exit = command_line_run(&line, t, t->help, &t->file);
-	talloc_free(t);
-	return exit;
+	return command_line_main(&line, t, argc, argv);
 }

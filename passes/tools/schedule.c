@@ -18,10 +18,8 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 /* Ranks, stages of a rank, micro-batches: below SCHEDULE_MOST, so that products fit in an int64. */
 enum { MOST = SCHEDULE_MOST - 1 };
@@ -422,9 +420,7 @@ int
 tool_schedule(int argc, char **argv)
 {
 	struct tool *t = NEW(NULL, struct tool);
-	enum driver_exit exit = DRIVER_USAGE;
 
-	signal(SIGPIPE, SIG_IGN);
 	t->diag = diag_create(t);
 	t->ranks = t->steps = -1;
 	t->schedule = SCHEDULE_NNAMES;
@@ -433,8 +429,5 @@ tool_schedule(int argc, char **argv)
 	t->kept = 1;
 	t->join = true;
 	t->memory = INFINITY;
-	if (command_line_read(t, &line, t, argc, argv))
-		exit = command_line_run(&line, t, t->help, &t->file);
-	talloc_free(t);
-	return exit;
+	return command_line_main(&line, t, argc, argv);
 }

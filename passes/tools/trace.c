@@ -22,8 +22,6 @@
 #include "passes/tools/tools.h"
 
 #include <limits.h>
-#include <signal.h>
-#include <talloc.h>
 
 struct tool {
 	struct diag *diag;
@@ -257,13 +255,8 @@ int
 tool_trace(int argc, char **argv)
 {
 	struct tool *t = NEW(NULL, struct tool);
-	enum driver_exit exit = DRIVER_USAGE;
 
-	signal(SIGPIPE, SIG_IGN);
 	t->diag = diag_create(t);
 	t->drift = true;
-	if (command_line_read(t, &line, t, argc, argv))
-		exit = command_line_run(&line, t, t->help, &t->file);
-	talloc_free(t);
-	return exit;
+	return command_line_main(&line, t, argc, argv);
 }
