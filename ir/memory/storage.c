@@ -145,12 +145,9 @@ scratch_of(struct storage_build *b, const struct ir_op *op)
 	struct storage_kernel *k = storage_kernel_of(b, op);
 
 	if (!k->has_scratch) {
+		k->scratch = b->target->scratch(b->target, b->s->module, b->arena, op);
 		k->has_scratch = true;
-		k->scratch = 0;
-		if (!b->target->rough) {
-			k->scratch = b->target->scratch(b->target, b->s->module, b->arena, op);
-			arena_reset(b->arena);
-		}
+		arena_reset(b->arena);
 	}
 	return k->scratch;
 }

@@ -103,9 +103,8 @@ struct storage_target {
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
 	 * loops are one library call. */
 	bool threads, online, parts, addresses;
-	/* For estimates: arenas are as large as the live bytes, buffers have no offsets, kernels
-	 * need no scratch, which takes their loop nests to find, and searches do what they do on
-	 * large steps, also on small ones. */
+	/* For estimates: arenas are as large as the live bytes, buffers have no offsets, and
+	 * searches do what they do on large steps, also on small ones. */
 	bool rough;
 };
 
