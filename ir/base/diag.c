@@ -82,6 +82,54 @@ diag_mute(struct diag *d, bool muted)
 	return before;
 }
 
+/* What a trial replaces, and the first error of it. */
+struct diag_trial {
+	unsigned errors, warnings;
+	bool muted, hiding;
+	diag_handler *handler;
+	void *handler_data;
+	char *first;
+};
+
+static void
+keep_first(void *data, const struct diag_message *m)
+{
+	struct diag_trial *t = data;
+
+	if (m->level == DIAG_ERROR && !t->first)
+		t->first = text_copy(t, m->text);
+}
+
+struct diag_trial *
+diag_trial_begin(struct diag *d)
+{
+	struct diag_trial *t = NEW(d, struct diag_trial);
+
+	t->errors = d->errors;
+	t->warnings = d->warnings;
+	t->muted = d->muted;
+	t->hiding = d->hiding;
+	t->handler = d->handler;
+	t->handler_data = d->handler_data;
+	d->muted = false;
+	diag_set_handler(d, keep_first, t);
+	return t;
+}
+
+const char *
+diag_trial_end(struct diag *d, struct diag_trial *t, const void *owner)
+{
+	const char *first = talloc_steal(owner, t->first);
+
+	d->errors = t->errors;
+	d->warnings = t->warnings;
+	d->muted = t->muted;
+	d->hiding = t->hiding;
+	diag_set_handler(d, t->handler, t->handler_data);
+	talloc_free(t);
+	return first;
+}
+
 uint32_t
 diag_lend_source(struct diag *d, const char *name, const char *text, size_t length)
 {

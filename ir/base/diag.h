@@ -49,6 +49,14 @@ void diag_set_handler(struct diag *d, diag_handler *handler, void *data);
 bool diag_mute(struct diag *d, bool muted);
 
 /*
+ * For what may fail: until the trial ends, messages are neither shown nor, once it has ended,
+ * counted. Trials may be nested. The end returns the text of the first error, owned by `owner`;
+ * NULL: there was none.
+ */
+struct diag_trial *diag_trial_begin(struct diag *d);
+const char *diag_trial_end(struct diag *d, struct diag_trial *t, const void *owner);
+
+/*
  * Registers a text under the name that messages show. The text is copied. Returns the offset of its
  * first byte in the shared address space: byte k of the text is at location base + k.
  */

@@ -263,7 +263,7 @@ static struct ir_module *
 make(struct attempts *a, const char *passes, struct attempt_result *r)
 {
 	struct diag *d = a->manager->ctx->diag;
-	const bool muted = diag_mute(d, true);
+	struct diag_trial *trial = diag_trial_begin(d);
 	struct pass_pipeline *p = pass_pipeline_create(a);
 	struct ir_module *m = NULL;
 
@@ -272,7 +272,7 @@ make(struct attempts *a, const char *passes, struct attempt_result *r)
 	if (read_passes(p, a->manager, a->base, passes))
 		m = run_kept(a, p, r);
 	talloc_free(p);
-	diag_mute(d, muted);
+	r->why = diag_trial_end(d, trial, a);
 	return m;
 }
 

@@ -1,7 +1,7 @@
 /*
  * Pipelines that are tried on copies of a step, and the time and memory of the results: how plan,
- * parallelize and the advice of -budget compare alternatives. Silent: messages of tried passes are
- * discarded.
+ * parallelize and the advice of -budget compare alternatives. Silent: of the messages of tried
+ * passes, the first error is kept.
  *
  *     base module --grad,recompute,shard-- copy kept --adam,opfuse--> step: seconds, bytes
  *                                           `--------adam,offload--> step: seconds, bytes
@@ -16,9 +16,10 @@
 #include "passes/manager/pipeline.h"
 
 struct attempt_result {
-	double seconds; /* of the step; INFINITY: the pipeline failed */
-	uint64_t peak;  /* bytes on a device */
-	uint64_t host;  /* bytes in host memory for each device */
+	double seconds;  /* of the step; INFINITY: the pipeline failed */
+	const char *why; /* the first error, if it failed; owned by the attempts. NULL: unknown */
+	uint64_t peak;   /* bytes on a device */
+	uint64_t host;   /* bytes in host memory for each device */
 	int32_t axis
 		[IR_MAX_AXES]; /* sizes of the device axes of the step above 1, in their order */
 	int naxes;

@@ -81,8 +81,8 @@ remark_candidate(const struct planner *p, const struct plan_candidate *c)
 			number_bytes(bytes, (double)c->r.peak),
 			plan_fits(p, c) ? "" : ", which does not fit", plan_command(p, c));
 	else
-		pass_remark(p->run, NULL, PASS_MISSED, "%s: a pass refuses the step, with %s",
-			c->from, plan_command(p, c));
+		pass_remark(p->run, NULL, PASS_MISSED, "%s: %s, with %s", c->from,
+			c->r.why ? c->r.why : "a pass refuses the step", plan_command(p, c));
 }
 
 static bool

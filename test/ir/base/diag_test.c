@@ -50,11 +50,43 @@ a_long_name_is_cut_and_what_follows_stays(void **state)
 		}
 }
 
+/* The first error of each trial; what comes later, and what is counted, is as if there had been none. */
+static void
+a_trial_keeps_its_first_error(void **state)
+{
+	const struct ir_loc nowhere = {0, 0};
+	char shown[TEXT] = "";
+	struct diag *d = diag_create(NULL);
+
+	(void)state;
+	diag_set_handler(d, keep_text, shown);
+	const bool before = diag_mute(d, true);
+	struct diag_trial *outer = diag_trial_begin(d);
+	diag_report(d, DIAG_WARNING, nowhere, "a warning");
+	struct diag_trial *inner = diag_trial_begin(d);
+	diag_error(d, nowhere, "first %d", 1);
+	diag_error(d, nowhere, "second");
+	assert_int_equal(diag_errors(d), 2);
+	assert_string_equal(diag_trial_end(d, inner, d), "first 1");
+	assert_int_equal(diag_errors(d), 0);
+	diag_error(d, nowhere, "third");
+	assert_string_equal(diag_trial_end(d, outer, d), "third");
+	assert_null(diag_trial_end(d, diag_trial_begin(d), d));
+	diag_error(d, nowhere, "muted");
+	assert_string_equal(shown, "");
+	diag_mute(d, before);
+	diag_error(d, nowhere, "shown");
+	assert_string_equal(shown, "shown");
+	assert_int_equal(diag_errors(d), 1);
+	talloc_free(d);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_long_name_is_cut_and_what_follows_stays),
+		cmocka_unit_test(a_trial_keeps_its_first_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
