@@ -134,6 +134,13 @@ write_result(struct tool *t)
 	return driver_output_close(&out);
 }
 
+/* Is each module written that is found? Then the best is there whenever this is interrupted. */
+static bool
+is_kept(const struct tool *t)
+{
+	return t->output && strcmp(t->output, "-") != 0;
+}
+
 /* Keeps the candidate if the command fails on it as on the module that was given; else frees it. */
 static bool
 keep(struct tool *t, struct ir_module *m)
@@ -144,8 +151,8 @@ keep(struct tool *t, struct ir_module *m)
 	}
 	talloc_free(t->m);
 	t->m = m;
-	if (t->output && strcmp(t->output, "-") != 0)
-		write_result(t); /* so that the best is there whenever this is interrupted */
+	if (is_kept(t))
+		write_result(t);
 	return true;
 }
 
@@ -401,6 +408,8 @@ reduce(struct tool *t)
 	}
 	snprintf(quoted, sizeof quoted, WIFEXITED(t->status) ? "exit status %d" : "signal %d",
 		WIFEXITED(t->status) ? WEXITSTATUS(t->status) : WTERMSIG(t->status));
+	if (is_kept(t) && !write_result(t)) /* before the work, not after it */
+		return DRIVER_INPUT;
 	const int n = t->m->nlets;
 	struct parse_define *define = NEW_ARRAY(t, struct parse_define, n + 1);
 	for (int i = 0; i < n; i++)
