@@ -151,13 +151,14 @@ compare_alike(struct table *t, uint64_t seed, struct ir_module *m)
 			continue;
 		const char *key = cost_kernel_key(a, m, op, bands),
 			   *code = code_of(a, m, op, bands), *other = code_of(a, m, first, bands);
+		const char *known = cost_kernel_key(a, m, first, bands);
 		t->alike++;
-		if (strcmp(key, cost_kernel_key(a, m, first, bands)) == 0 && !code == !other &&
+		if (!key == !known && (!key || strcmp(key, known) == 0) && !code == !other &&
 			(!code || strcmp(code, other) == 0))
 			continue;
 		if (t->unlike++ < 8)
 			printf("seed %llu: alike, but not the same: %s\n%s\n%s\n",
-				(unsigned long long)seed, key, code, other);
+				(unsigned long long)seed, key ? key : "no key", code, other);
 	}
 	talloc_free(bands);
 }
