@@ -158,24 +158,16 @@ keep(struct tool *t, struct ir_module *m)
 
 /* --- sizes, calls --- */
 
-/* Messages about candidates that are no valid modules. */
-static void
-ignore(void *data, const struct diag_message *message)
-{
-	(void)data;
-	(void)message;
-}
-
 /* The module with other lets, or with calls inlined; NULL: there is none. */
 static struct ir_module *
 read_module(struct tool *t, const struct parse_define *define, int n, bool inline_calls)
 {
 	const struct parse_options o = {
 		.define = define, .ndefines = n, .inline_calls = inline_calls};
-	diag_set_handler(t->ctx->diag, ignore, NULL);
+	struct diag_trial *trial = diag_trial_begin(t->ctx->diag);
 	struct ir_module *m = parse_module(t, t->ctx, t->in.name, t->in.text, t->in.length, &o);
 
-	diag_set_handler(t->ctx->diag, NULL, NULL);
+	diag_trial_end(t->ctx->diag, trial, t);
 	return m;
 }
 
@@ -344,7 +336,8 @@ try_change(struct tool *t, change *make, int first, int n)
 	struct VEC(struct ir_op *) ops = {0};
 	int i = 0, made = 0;
 
-	diag_set_handler(t->ctx->diag, ignore, NULL);
+	struct diag_trial *trial = diag_trial_begin(t->ctx->diag);
+
 	IR_FOR_OPS (op, &main_of(m)->body) {
 		if (i >= first && i < first + n)
 			VEC_PUSH(m, &ops, op);
@@ -355,7 +348,7 @@ try_change(struct tool *t, change *make, int first, int n)
 	if (made)
 		sweep(m);
 	const bool valid = made && ir_verify(m);
-	diag_set_handler(t->ctx->diag, NULL, NULL);
+	diag_trial_end(t->ctx->diag, trial, m);
 	if (valid)
 		return keep(t, m);
 	talloc_free(m);
