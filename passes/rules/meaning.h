@@ -157,7 +157,7 @@ int case_stop(struct rule_case *c, enum stop stop, const char *why);
  * Goes on as if the question c->cut, whether the left side has a type, were answered by yes. If it
  * is whether e, which has products of sizes, is at least 0, that is assumed from here on, as cases
  * of such a question have no end. Any other is kept to be asked at last, as a later requirement may
- * exclude the case: the first one, in c->put_off. False: c->stop is no question.
+ * exclude the case: the first one, in c->put_off. False: c->stop is not STOP_CUT.
  */
 bool case_put_off(struct rule_case *c, term_id e);
 

@@ -191,15 +191,15 @@ reads_bits(const struct mlir_op *op)
 	static const char *const names[] = {"stablehlo.bitcast_convert", "stablehlo.popcnt",
 		"stablehlo.count_leading_zeros", "stablehlo.shift_right_logical", "chlo.mulhi",
 		"chlo.next_after"};
-	bool reads = false;
+	const struct mlir_type *t =
+		op->noperands && import_is_narrow(op->operand[0]->type) ? op->operand[0]->type
+		: op->nresults && import_is_narrow(op->result[0].type)  ? op->result[0].type
+									: NULL;
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		reads = reads || !strcmp(op->name, names[i]);
-	if (!reads)
-		return NULL;
-	if (op->noperands && import_is_narrow(op->operand[0]->type))
-		return op->operand[0]->type;
-	return import_is_narrow(op->result[0].type) ? op->result[0].type : NULL;
+	for (size_t i = 0; t && i < sizeof names / sizeof *names; i++)
+		if (!strcmp(op->name, names[i]))
+			return t;
+	return NULL;
 }
 
 static bool
