@@ -27,6 +27,7 @@ struct lower_options {
 	const char *arch;
 	bool library;                  /* processes use MPI's own collectives: struct rt_program */
 	double predicted;              /* seconds per step, for the program's report; 0: unknown */
+	bool predicted_generic;        /* these are of the cluster `generic`, the default */
 	uint64_t predicted_bytes;      /* allocated by a rank on its device; 0: unknown */
 	uint64_t predicted_host_bytes; /* and in host memory */
 	const char *entry; /* NULL: a program with a main. Else the name of a `const struct
