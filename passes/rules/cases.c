@@ -36,14 +36,23 @@ decision_put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 	c->by[v] = e;
 }
 
+struct rule_case *
+decision_case(struct decision *d, const struct rule_case *from)
+{
+	struct rule_case *c =
+		d->free.n ? VEC_POP(&d->free) : ARENA_NEW(d->cases_arena, struct rule_case);
+
+	*c = *from;
+	return c;
+}
+
 /* A copy of the case in which variable v is e. `said`, `sign`: the decision for its trail. */
 static struct rule_case *
 child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said,
 	int sign)
 {
-	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
+	struct rule_case *c = decision_case(d, start);
 
-	*c = *start;
 	decision_put(d, c, v, e);
 	if (said > 0 && c->ntrail < CASE_TRAIL) {
 		int64_t k = 1;
@@ -238,8 +247,7 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 		a->quotient[a->nquotients].d = cut->e;
 		a->quotient[a->nquotients].v = v;
 		a->quotient[a->nquotients++].q = linear_var(t, q);
-		struct rule_case *b = ARENA_NEW(d->arena, struct rule_case);
-		*b = *start;
+		struct rule_case *b = decision_case(d, start);
 		b->quotient[b->nquotients].d = cut->e;
 		b->quotient[b->nquotients].v = v;
 		b->quotient[b->nquotients++].q = 0;
@@ -248,8 +256,7 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 	}
 	case CUT_TRUTH:
 		for (int k = 0; k < 2; k++) {
-			struct rule_case *a = ARENA_NEW(d->arena, struct rule_case);
-			*a = *start;
+			struct rule_case *a = decision_case(d, start);
 			if (a->nfacts == CASE_FACTS)
 				return false;
 			a->fact[a->nfacts].factor = cut->e;
