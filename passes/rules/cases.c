@@ -79,21 +79,23 @@ difference(struct decision *d, const struct rule_case *c, term_id e)
 {
 	struct terms *t = &d->t;
 
-	for (int i = 0; i < c->nnames; i++)
-		for (int j = 0; j < c->nnames; j++) {
-			const term_id x = linear_var(t, c->name[i].v),
-				      y = linear_var(t, c->name[j].v),
-				      both = linear_add(t, x, y, -1);
-			if (i != j && linear_replace(t, both, c->by, CASE_VARS) == e)
-				return both;
+	for (int i = 0; i < c->nnames; i++) {
+		const term_id y = linear_var(t, c->name[i].v),
+			      x = linear_add(t, linear_replace(t, y, c->by, CASE_VARS), e, 1);
+		for (int k = 0; k < c->nnames; k++) {
+			const term_id name = linear_var(t, c->name[k].v);
+			if (i != k && linear_replace(t, name, c->by, CASE_VARS) == x)
+				return linear_add(t, name, y, -1);
 		}
+	}
 	return 0;
 }
 
 /* x = y, x > y, x < y. */
 static bool
-split_order(struct decision *d, const struct rule_case *start, term_id e, term_id asked)
+split_order(struct decision *d, const struct rule_case *start, const struct rule_case *c)
 {
+	const term_id e = c->cut.e;
 	struct terms *t = &d->t;
 	int32_t plus = -1, minus = -1;
 
@@ -124,7 +126,7 @@ split_order(struct decision *d, const struct rule_case *start, term_id e, term_i
 	/* For sizes of at least 0 and of at least 1, the smaller bound would apply to their sum, so
 	 * their bounds are made equal first. */
 	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
-	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : asked;
+	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : difference(d, c, c->cut.whole);
 	const int32_t up = decision_fresh(d, VAR_SIZE, 1, said),
 		      down = decision_fresh(d, VAR_SIZE, 1, said ? linear_scale(t, said, -1) : 0);
 	if (up < 0 || down < 0)
@@ -157,7 +159,7 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 	int64_t rest;
 
 	switch (cut->kind) {
-	case CUT_ORDER: return split_order(d, start, cut->e, difference(d, c, cut->whole));
+	case CUT_ORDER: return split_order(d, start, c);
 	case CUT_SIGN: {
 		const term_id root = var_root(d, v);
 		const int32_t up = decision_fresh(d, VAR_SIZE, 0, root),

@@ -554,6 +554,29 @@ holds_everywhere(struct decision *d, bool bitwise)
 	return decided && holds && !ill && !differ;
 }
 
+static bool
+has_trait(const struct ir_rule *r, unsigned trait)
+{
+	for (int side = 0; side < 2; side++)
+		IR_FOR_OPS (op, &r->side[side]->body)
+			if (op_is(op, trait))
+				return true;
+	return false;
+}
+
+/* Proven to the bit, in all cases and without further conditions: no law of arithmetic is needed. */
+static bool
+decide_bits(struct decision *d)
+{
+	return !has_trait(d->rule, TRAIT_SUMS) && holds_everywhere(d, true);
+}
+
+static bool
+is_proven(struct decision *d)
+{
+	return decide_bits(d) || holds_everywhere(d, false);
+}
+
 /* Are two parameters the same operand of ops with the same code, such as two filters? */
 static bool
 are_alike(const struct ir_rule *r, uint32_t i, uint32_t k)
@@ -583,22 +606,21 @@ equate_dims(const struct ir_rule *r, const struct ir_type_text *x, const struct 
 	return true;
 }
 
-/* Does the rule hold, judged by a few draws and cases? */
+/* Does the rule hold, judged by a few cases and, if these do not suffice, by a few draws? */
 static bool
 may_hold(struct decision *d)
 {
 	int typed;
 
+	d->most = EQUATION_CASES;
+	const bool holds = is_proven(d), open = d->cases > EQUATION_CASES;
+	d->most = CASES_MOST;
+	if (holds || !open)
+		return holds;
 	char *example =
 		rule_refute(NULL, d->rules, d->rule, EQUATION_TRIES, EQUATION_RUNS, 1, &typed);
-	if (example) {
-		talloc_free(example);
-		return false;
-	}
-	d->most = EQUATION_CASES;
-	const bool holds = holds_everywhere(d, false) || d->cases > EQUATION_CASES;
-	d->most = CASES_MOST;
-	return holds;
+	talloc_free(example);
+	return !example;
 }
 
 /* Drops equations that are not needed, according to proofs or to may_hold, which is much faster and
@@ -612,7 +634,7 @@ drop_equations(struct decision *d, struct ir_rule *more, struct ir_rule_conditio
 		const size_t after = sizeof *all * (size_t)(more->nwhere - i - 1);
 		memmove(&all[i], &all[i + 1], after);
 		more->nwhere--;
-		if (proofs ? holds_everywhere(d, false) : may_hold(d))
+		if (proofs ? is_proven(d) : may_hold(d))
 			continue;
 		memmove(&all[i + 1], &all[i], after);
 		all[i] = without;
@@ -656,10 +678,10 @@ equal_sizes(struct decision *d, struct arena *a, struct ir_rule *more,
 		more->where = kept;
 		more->nwhere = n;
 		d->rule = more;
-		if (proofs && !holds_everywhere(d, false))
+		if (proofs && !is_proven(d))
 			return -1;
 		drop_equations(d, more, kept, r->nwhere, proofs);
-		holds = holds_everywhere(d, false);
+		holds = is_proven(d);
 	}
 	n = more->nwhere - r->nwhere;
 	memcpy(where, kept + r->nwhere, sizeof *where * (size_t)n);
@@ -705,16 +727,6 @@ where_text(const void *owner, const struct ir_rules *rules, const struct ir_rule
 	return copy;
 }
 
-static bool
-has_trait(const struct ir_rule *r, unsigned trait)
-{
-	for (int side = 0; side < 2; side++)
-		IR_FOR_OPS (op, &r->side[side]->body)
-			if (op_is(op, trait))
-				return true;
-	return false;
-}
-
 /*
  * For the proof, parallelization ops do not change values; the layouts that they accept are found
  * by trying. False: none was found. A counterexample becomes the verdict.
@@ -747,13 +759,6 @@ rule_prover_create(const void *owner)
 	VEC_ROOM(prover, &d->outcome, 64);
 	terms_init(prover, &d->t);
 	return prover;
-}
-
-/* Proven to the bit, in all cases and without further conditions: no law of arithmetic is needed. */
-static bool
-decide_bits(struct decision *d)
-{
-	return !has_trait(d->rule, TRAIT_SUMS) && holds_everywhere(d, true);
 }
 
 void
