@@ -15,6 +15,13 @@ case_stop(struct rule_case *c, enum stop stop, const char *why)
 	return -1;
 }
 
+bool
+case_expands(struct rule_case *c, int64_t n)
+{
+	c->expandable = c->expandable || (n > 1 && n <= CASE_SMALL);
+	return n <= 1 || (n <= CASE_SMALL && c->expands);
+}
+
 static bool
 has_products(const struct terms *t, term_id e)
 {

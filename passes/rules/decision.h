@@ -16,21 +16,30 @@ struct outcome {
 	int ntrail;
 };
 
+/* Which cases are decided: all, or up to the first that does not hold, for any reason or because
+ * the values differ. */
+enum until { UNTIL_ALL, UNTIL_FAILS, UNTIL_DIFFERS };
+
 struct decision {
 	struct terms t;
-	struct arena *arena, *scratch;
+	struct arena *arena, *scratch; /* types; of the current case */
+	struct arena *cases_arena;     /* cases, of which those in `free` are unused */
+	struct VEC(struct rule_case *) free;
 	const struct ir_rules *rules;
 	const struct ir_rule *rule;
 	struct VEC(struct rule_case *) todo;
 	struct VEC(struct outcome) outcome;
 	int cases, most;
-	bool whole; /* stop at the first case that does not hold */
+	enum until until;
+	bool expands, expandable; /* as in struct rule_case */
 	int32_t index[IR_MAX_RANK];
 	term_id root[CASE_VARS];
 	const char *why;
 	term_id form[2], cut; /* forms of a case that differs; the undecided form; 0: none */
 };
 
+/* A copy of a case, which decide() gives back. */
+struct rule_case *decision_case(struct decision *d, const struct rule_case *from);
 /* A new variable, equal to `root` in terms of the rule's names (0: no such form); -1: there are too
  * many. */
 int32_t decision_fresh(struct decision *d, enum var_kind kind, int64_t low, term_id root);

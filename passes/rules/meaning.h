@@ -14,7 +14,7 @@ enum {
 	CASE_FORCED = 16, /* ranges whose sums are split in the same way on both sides */
 	CASE_LETTERS = 8, /* most element type letters; a rule has one or two */
 	CASE_FACTS = 8,   /* most facts on positions in or out of range */
-	CASE_SMALL = 8,   /* sums over constant ranges up to this size are expanded */
+	CASE_SMALL = 8,   /* constant ranges up to this size can be expanded */
 };
 
 enum stop {
@@ -113,6 +113,8 @@ struct rule_case {
 	/* Forms that are at least 0, as the left side has no type otherwise. */
 	term_id assumed[CASE_FACTS];
 	int nassumed;
+	bool expands;       /* constant ranges are expanded: sums, positions of the result */
+	bool expandable;    /* one was found */
 	bool data, outside; /* of the current position: depends on elements; is out of range */
 	/* Classes of element types, 1 << enum ir_dclass, that the left side accepts. */
 	struct {
@@ -120,10 +122,15 @@ struct rule_case {
 		unsigned classes;
 	} letter[CASE_LETTERS];
 	int nletters;
-	/* Values of the current side, by id less `first`. */
+	/* Values of both sides, by id less `first`, and of the current one. */
+	struct case_values {
+		struct sym_value *value;
+		uint32_t first;
+	} typed[2];
+	bool is_typed; /* both are known */
 	int side;
 	struct sym_value *value;
-	uint32_t first, nvalues;
+	uint32_t first;
 };
 
 /* The name of the size that stands for a rule's `..`. Names are compared as pointers. */
@@ -161,8 +168,13 @@ int case_stop(struct rule_case *c, enum stop stop, const char *why);
  */
 bool case_put_off(struct rule_case *c, term_id e);
 
+/* Should a constant range of n positions be expanded? One position always is. */
+bool case_expands(struct rule_case *c, int64_t n);
+
 /* Computes the types of all values of a side. False: c->stop is set. */
 bool case_types(struct rule_case *c, int side);
+/* Makes a side, whose types have been computed, the current one. */
+void case_side(struct rule_case *c, int side);
 const struct sym_value *case_value(const struct rule_case *c, const struct ir_value *v);
 /* The element of a value at a position; 0: none, with c->stop set. */
 term_id case_element(struct rule_case *c, const struct sym_value *v, const term_id *position);

@@ -42,6 +42,8 @@ put_off(struct rule_case *c, term_id e)
 static bool
 is_some(struct rule_case *c, term_id size)
 {
+	if (case_is_at_least(c, size, 1))
+		return true;
 	const term_id e = linear_add(c->t, size, linear_constant(c->t, 1), -1);
 	const int some = case_at_least(c, e);
 
@@ -598,6 +600,14 @@ type_op(struct rule_case *c, const struct ir_op *op)
 	return type_elements(c, s, v);
 }
 
+void
+case_side(struct rule_case *c, int side)
+{
+	c->side = side;
+	c->value = c->typed[side].value;
+	c->first = c->typed[side].first;
+}
+
 bool
 case_types(struct rule_case *c, int side)
 {
@@ -615,8 +625,9 @@ case_types(struct rule_case *c, int side)
 		c->first = f->body.arg[i].id < c->first ? f->body.arg[i].id : c->first;
 		last = f->body.arg[i].id > last ? f->body.arg[i].id : last;
 	}
-	c->nvalues = last < c->first ? 0 : last - c->first + 1;
-	c->value = ARENA_ARRAY(c->arena, struct sym_value, c->nvalues + 1);
+	const uint32_t n = last < c->first ? 0 : last - c->first + 1;
+	c->value = ARENA_ARRAY(c->arena, struct sym_value, n + 1);
+	c->typed[side] = (struct case_values){c->value, c->first};
 	for (uint32_t i = 0; i < f->body.nargs; i++) {
 		struct sym_value *v = &c->value[f->body.arg[i].id - c->first];
 		v->input = (int)i;

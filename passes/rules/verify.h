@@ -31,9 +31,13 @@ struct rule_proof {
 	int branches; /* number of cases that were decided */
 };
 
+/* The memory of proofs, for any number of rules one after the other. */
+struct rule_prover;
+
+struct rule_prover *rule_prover_create(const void *owner);
 /* Decides a rule; memory that the proof refers to is owned by `owner`. */
-void rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
-	struct rule_proof *proof);
+void rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules *rules,
+	const struct ir_rule *r, struct rule_proof *proof);
 
 /*
  * Looks for a counterexample: runs both sides in the interpreter at `tries` random small sizes,

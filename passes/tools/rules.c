@@ -183,6 +183,7 @@ verify(struct tool *t)
 #define VERDICT_NAME(code, name) name,
 	static const char *const verdict[] = {RULE_VERDICTS(VERDICT_NAME)};
 	struct ir_rules *rules = read_rules(t, t->file.item[0]);
+	struct rule_prover *prover = rule_prover_create(t);
 	struct driver_output out;
 	int n[RULE_NVERDICTS] = {0};
 
@@ -191,7 +192,7 @@ verify(struct tool *t)
 	IR_FOR_RULES (r, rules) {
 		void *scratch = alloc_scratch(t);
 		struct rule_proof p;
-		rule_verify(scratch, rules, r, &p);
+		rule_verify(scratch, prover, rules, r, &p);
 		n[p.verdict]++;
 		fprintf(out.file, "%s: ", r->name);
 		if (p.verdict == RULE_PROVEN) {
