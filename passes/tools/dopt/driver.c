@@ -75,7 +75,7 @@ write_program(struct driver *t, struct ir_module *m)
 		return false;
 	lo.predicted = knows_device(o) ? report.iteration : 0;
 	lo.predicted_generic = !o->cluster && !o->profile;
-	lo.predicted_bytes = (uint64_t)report.peak_bytes;
+	lo.predicted_bytes = (uint64_t)(report.peak_bytes - report.library_bytes);
 	lo.predicted_host_bytes = (uint64_t)report.host_bytes;
 	return lower_emit_program(m, &lo);
 }
