@@ -26,17 +26,19 @@ enum { LEAST_BLOCKS = 16 };
  * line goes through two depths. */
 enum { FIRST_DEPTH = 2 };
 
-int64_t
-plan_count_blocks(const struct ir_module *m)
+void
+plan_count_blocks(struct planner *p)
 {
-	const struct ir_func *main = ir_func_find(m, "main");
+	const struct ir_func *main = ir_func_find(p->m, "main");
 	int64_t most = 0;
 
 	if (main)
-		IR_FOR_OPS (op, &main->body)
-			if (op->code == OP_call && ir_attr_int(op, "repeat", 1) > most)
-				most = ir_attr_int(op, "repeat", 1);
-	return most >= LEAST_BLOCKS ? most : 0;
+		IR_FOR_OPS (op, &main->body) {
+			const int64_t n = op->code == OP_call ? ir_attr_int(op, "repeat", 1) : 1;
+			most = n > most ? n : most;
+			p->repeats += n > 1 ? n : 0;
+		}
+	p->blocks = most >= LEAST_BLOCKS ? most : 0;
 }
 
 /* A copy of the module in which what is repeated most is repeated that often. */
@@ -115,7 +117,8 @@ constant_of(struct planner *p, const struct pass_list *list)
 			return p->constant.at[i];
 	bool ran = plan_read_recipe(p, b, c.text, &bare);
 	const char *text = pass_list_text(p->run->scratch, &bare);
-	for (int i = 0; i < PLAN_DEPTHS && ran; i++)
+	const int depths = b->depth->blocks ? PLAN_DEPTHS : 0;
+	for (int i = 0; i < depths && ran; i++)
 		ran = run_depth(p, b, text, i, 0, &r[i]);
 	if (ran) {
 		struct attempt_result whole;
@@ -123,14 +126,22 @@ constant_of(struct planner *p, const struct pass_list *list)
 		attempts_run(b->attempts, text, &whole);
 		attempts_limit(b->attempts, p->run->manager->budget);
 		p->effort += whole.effort;
-		for (int i = 0; i < PLAN_DEPTHS; i++)
+		for (int i = 0; i < depths; i++)
 			c.bytes[i] = (double)r[i].peak;
-		c.seconds = fmax(0, extended(b, (double[]){r[0].seconds, r[1].seconds}, 0));
+		if (depths)
+			c.seconds = fmax(0, extended(b, (double[]){r[0].seconds, r[1].seconds}, 0));
 		c.whole = isfinite(whole.seconds) ? (double)whole.peak
-						  : extended(b, c.bytes, p->blocks);
+			  : depths                ? extended(b, c.bytes, p->blocks)
+						  : 0;
 	}
 	VEC_PUSH(p->run->scratch, &p->constant, c);
 	return c;
+}
+
+double
+plan_bare_bytes(struct planner *p, const struct pass_list *list)
+{
+	return constant_of(p, list).whole;
 }
 
 /* What that step needs with a few blocks. */

@@ -322,10 +322,11 @@ confirm(struct planner *p)
 		const bool fits = best && plan_fits(p, best);
 		if (best && (!plan_ran(c) || (fits && !may_be_better(p, c, best))))
 			return;
-		extra += fits || (best && !c->recipe);
+		extra += !c->fill.first && (fits || (best && !c->recipe));
 		if (extra > MOST_CONFIRMED && (fits || !c->recipe))
 			return;
 		run_whole(p, c);
+		plan_refill(p, c - p->candidate.at);
 	}
 }
 
@@ -383,7 +384,7 @@ run(struct pass_run *run, struct ir_module *m)
 	if (!manager->memo)
 		manager->memo = parallel_memo_create(run->scratch);
 	p.manager = manager;
-	p.blocks = plan_count_blocks(m);
+	plan_count_blocks(&p);
 	plan_meshes(&p, devices);
 	plan_start(&p);
 	if (!p.candidate.n) {
@@ -392,6 +393,7 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	}
 	plan_improve(&p);
+	plan_fill(&p);
 	confirm(&p);
 	confirm_recipes(&p);
 	const struct plan_candidate *best = best_of(&p, false);
