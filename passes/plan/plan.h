@@ -38,7 +38,7 @@ struct plan_depth {
 	struct attempts *attempts;
 };
 
-enum { PLAN_DEPTHS = 2 };
+enum { PLAN_DEPTHS = 3 };
 
 /* The step on a mesh. */
 struct plan_base {
@@ -67,7 +67,8 @@ struct plan_candidate {
 	struct attempt_result r;
 	bool expanded;   /* its moves have been tried */
 	bool estimated;  /* r is an estimate from steps of fewer blocks */
-	double estimate; /* seconds, of a step that was run after it had been estimated; else 0 */
+	double estimate; /* seconds, the first estimate of a step that has a better one or was run;
+			    else 0 */
 	bool recipe;     /* not made by moves */
 	int64_t family;  /* number of the recipe that moves have made it of; its own */
 	int expansions;  /* of a recipe: members of its family that were expanded */
@@ -78,7 +79,7 @@ struct plan_candidate {
  * seconds with no block, bytes of each depth and of the whole step. */
 struct plan_constant {
 	const char *text;
-	double seconds, bytes[PLAN_DEPTHS], whole;
+	double seconds, bytes[PLAN_DEPTHS - 1], whole;
 };
 
 struct planner {
@@ -124,6 +125,10 @@ void plan_count_blocks(struct planner *p);
 void plan_add_depths(struct planner *p, struct plan_base *b);
 /* Time and memory of a pipeline from steps of fewer blocks. */
 void plan_estimate(
+	struct planner *p, int base, const struct pass_list *list, struct attempt_result *r);
+/* The same from steps of more blocks, which passes and messages at both ends of the step affect
+ * less. False: the step has too few blocks. */
+bool plan_refine(
 	struct planner *p, int base, const struct pass_list *list, struct attempt_result *r);
 
 /* Bytes of the sharded step with the same recomputation and kernels; 0: it is refused. */
