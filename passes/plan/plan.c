@@ -239,13 +239,22 @@ read_options(struct planner *p)
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-/* Has a step with the same first estimate been looked at? It is then most likely the same step. */
+/* Estimates from more blocks that differ by a smaller share are those of the same step, most likely. */
+static const double told_apart = 2e-3;
+
+/* Has a step with the same first estimate been looked at, or one of the family with the same better
+ * estimate been run? */
 static bool
 is_like_measured(const struct planner *p, const struct plan_candidate *c)
 {
-	for (int64_t i = 0; i < p->candidate.n && !c->estimate; i++)
-		if (p->candidate.at[i].estimate == c->r.seconds && !c->recipe)
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		const struct plan_candidate *o = &p->candidate.at[i];
+		if (!c->estimate && o->estimate == c->r.seconds && !c->recipe)
 			return true;
+		if (c->estimate > 0 && !o->estimated && o->family == c->family &&
+			fabs(o->refined / c->r.seconds - 1) < told_apart)
+			return true;
+	}
 	return false;
 }
 
@@ -319,6 +328,7 @@ refine(struct planner *p, struct plan_candidate *c)
 static void
 run_whole(struct planner *p, struct plan_candidate *c)
 {
+	c->refined = c->estimate > 0 ? c->r.seconds : 0;
 	c->estimate = c->estimate > 0 ? c->estimate : c->r.seconds;
 	attempts_run(p->base[c->base].attempts, c->text, &c->r);
 	c->estimated = false;

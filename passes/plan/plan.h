@@ -69,6 +69,7 @@ struct plan_candidate {
 	bool estimated;  /* r is an estimate from steps of fewer blocks */
 	double estimate; /* seconds, the first estimate of a step that has a better one or was run;
 			    else 0 */
+	double refined;  /* of a step that was run: the better estimate; 0: there was none */
 	bool recipe;     /* not made by moves */
 	int64_t family;  /* number of the recipe that moves have made it of; its own */
 	int expansions;  /* of a recipe: members of its family that were expanded */
