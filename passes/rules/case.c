@@ -4,6 +4,7 @@
 #include <string.h>
 
 const char case_dots[] = "..";
+const char case_dots_dim[IR_MAX_RANK][4] = {"..0", "..1", "..2", "..3", "..4", "..5", "..6", "..7"};
 
 int
 case_stop(struct rule_case *c, enum stop stop, const char *why)

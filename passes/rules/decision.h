@@ -6,6 +6,7 @@
 #define PASSES_RULES_DECISION_H
 
 #include "passes/rules/meaning.h"
+#include "passes/rules/verify.h"
 
 enum { WHERE_MOST = 8 }; /* most conditions found for a rule */
 
@@ -29,8 +30,10 @@ struct decision {
 	const struct ir_rule *rule;
 	struct VEC(struct rule_case *) todo;
 	struct VEC(struct outcome) outcome;
+	struct rule_samples samples; /* of cases that do not hold or are not decided */
 	int cases, most;
 	enum until until;
+	int dots;                 /* as in struct rule_case */
 	bool expands, expandable; /* as in struct rule_case */
 	int32_t index[IR_MAX_RANK];
 	term_id root[CASE_VARS];
@@ -48,6 +51,8 @@ void decision_put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 /* Splits `start` by the question c->cut and adds the cases to d->todo; false: it cannot be
  * split. */
 bool decision_split(struct decision *d, const struct rule_case *start, const struct rule_case *c);
+/* Adds sizes and attributes of the case to d->samples, if there is room. */
+void decision_sample(struct decision *d, const struct rule_case *c);
 /*
  * Writes to where[] conditions that leave only cases in which the rule holds; returns how many. -1:
  * no decisions exclude the other cases. *bounds: true if all are bounds of attributes; otherwise

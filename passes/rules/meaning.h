@@ -17,11 +17,14 @@ enum {
 	CASE_SMALL = 8,   /* constant ranges up to this size can be expanded */
 };
 
+enum { ANY_RANK = -1 };
+
 enum stop {
 	STOP_NONE,
 	STOP_CUT,     /* the case leaves a condition open: case->cut */
 	STOP_ILL,     /* the side has no type here */
 	STOP_UNKNOWN, /* unknown: case->why */
+	STOP_RANK,    /* for this rank of `..`, a value has more dims than a tensor may have */
 };
 
 enum cut_kind {
@@ -80,6 +83,7 @@ struct rule_case {
 	const struct ir_rules *rules;
 	const struct ir_rule *rule;
 	/* Equal for all cases of a rule: */
+	int dots; /* rank of `..`; ANY_RANK: it stands for one dim */
 	struct {
 		const char *name;
 		int32_t v;
@@ -133,8 +137,10 @@ struct rule_case {
 	uint32_t first;
 };
 
-/* The name of the size that stands for a rule's `..`. Names are compared as pointers. */
+/* The name of the size that stands for a rule's `..`, and those of its dims if it has a known rank.
+ * Names are compared as pointers. */
 extern const char case_dots[];
+extern const char case_dots_dim[IR_MAX_RANK][4];
 
 /* Substitutes the decided variables of the case. */
 term_id case_affine(struct rule_case *c, term_id e);

@@ -25,6 +25,7 @@ enum {
 
 struct rule_prover {
 	struct decision d;
+	struct rule_samples samples; /* of the rule as it is written */
 };
 
 /* --- one case --- */
@@ -34,6 +35,8 @@ note(struct decision *d, const struct rule_case *c, bool holds, bool typed)
 {
 	struct outcome o = {.holds = holds, .typed = typed, .ntrail = c->ntrail};
 
+	if (!holds)
+		decision_sample(d, c);
 	memcpy(o.trail, c->trail, sizeof o.trail);
 	VEC_PUSH(NULL, &d->outcome, o);
 }
@@ -96,7 +99,7 @@ type_case(struct decision *d, struct rule_case *c)
 	if (!typed)
 		return -1;
 	if (!case_types(c, RULE_RIGHT)) {
-		if (c->stop != STOP_ILL)
+		if (c->stop != STOP_ILL) /* of such a rank, the rule is applied nowhere */
 			return -1;
 		c->stop = STOP_NONE;
 		d->why = c->why;
@@ -346,8 +349,10 @@ decide_or_split(struct decision *d, struct rule_case *start, int r)
 	d->expandable = d->expandable || c->expandable;
 	if (is_enough(d))
 		return false;
-	if (how >= 0 || c->stop == STOP_ILL || split(d, start, c))
-		return true; /* ill: the left side has no type here */
+	/* The left side has no type here, or a side has none of this rank. */
+	if (how >= 0 || c->stop == STOP_ILL || c->stop == STOP_RANK || split(d, start, c))
+		return true;
+	decision_sample(d, c);
 	const bool truth = c->stop == STOP_CUT && c->cut.kind == CUT_TRUTH; /* not an affine form */
 	d->cut = c->stop == STOP_CUT && !truth ? c->cut.e : 0;
 	d->why = truth                 ? "a comparison of elements that cases do not decide"
@@ -444,13 +449,16 @@ see_attributes(struct rule_case *c, const struct ir_op *op, bool real)
 static void
 first_case(struct decision *d, struct rule_case *c)
 {
-	static const struct ir_size dots = {.kind = SIZE_NAME, .name = case_dots};
-
 	c->t = &d->t;
+	c->dots = d->dots;
 	c->expands = d->expands;
 	c->rules = d->rules;
 	c->rule = d->rule;
-	see_size(c, &dots);
+	for (int k = 0; k < (d->dots == ANY_RANK ? 1 : d->dots); k++) {
+		const struct ir_size size = {.kind = SIZE_NAME,
+			.name = d->dots == ANY_RANK ? case_dots : case_dots_dim[k]};
+		see_size(c, &size);
+	}
 	for (uint32_t i = 0; i < d->rule->side[RULE_LEFT]->body.nargs; i++)
 		for (int k = 0; k < d->rule->param[i]->rank; k++)
 			see_size(c, d->rule->param[i]->dim[k]);
@@ -459,6 +467,9 @@ first_case(struct decision *d, struct rule_case *c)
 		for (int side = 0; side < 2; side++)
 			IR_FOR_OPS (op, &d->rule->side[side]->body)
 				see_attributes(c, op, real);
+	for (int i = 0; i < d->rule->nwhere; i++) /* others are in conditions alone: any integers */
+		for (int k = 0; k < 2; k++)
+			see_names(c, d->rule->where[i].arg[k]);
 	for (int i = 0; i < c->nnames; i++)
 		d->root[c->name[i].v] = linear_var(&d->t, c->name[i].v);
 	for (int k = 0; k < IR_MAX_RANK; k++)
@@ -512,7 +523,7 @@ decide_results(struct decision *d, bool bitwise)
 	terms_clear(&d->t);
 	memset(d->root, 0, sizeof d->root);
 	d->t.bitwise = bitwise;
-	d->outcome.n = d->cases = 0;
+	d->outcome.n = d->cases = d->samples.n = 0;
 	d->why = NULL;
 	d->cut = d->form[0] = 0;
 	first_case(d, &first);
@@ -577,6 +588,46 @@ is_proven(struct decision *d)
 	return decide_bits(d) || holds_everywhere(d, false);
 }
 
+static bool
+has_dots(const struct ir_rule *r)
+{
+	for (uint32_t i = 0; i < r->side[RULE_LEFT]->body.nargs; i++)
+		if (r->param[i]->dots)
+			return true;
+	return false;
+}
+
+/*
+ * Proves a rule with `..` for each rank that a tensor may have. For all ranks at once, `..` is one
+ * dim, which nothing can name; an attribute that names one of its dims is decided rank by rank.
+ * *untyped: the left side has no type for any of them.
+ */
+static bool
+prove_ranks(struct decision *d, struct rule_proof *proof, bool *untyped)
+{
+	bool some = false, holds = true, bits = true;
+	unsigned assumes = 0;
+
+	for (d->dots = 0; d->dots <= IR_MAX_RANK && holds; d->dots++) {
+		if (decide_bits(d)) {
+			some = true;
+		} else if (!decide(d, false, UNTIL_FAILS) || d->outcome.n) {
+			some = true;
+			bits = false;
+			holds = holds_everywhere(d, false);
+			assumes |= d->t.assumes;
+		}
+	}
+	d->dots = ANY_RANK;
+	*untyped = !some;
+	if (!holds || !some)
+		return false;
+	bits = bits || only_integers(d->rule);
+	*proof = (struct rule_proof){.verdict = RULE_PROVEN, .why = "", .bitwise = bits};
+	proof->assumes = bits ? 0 : assumes;
+	return true;
+}
+
 /* Are two parameters the same operand of ops with the same code, such as two filters? */
 static bool
 are_alike(const struct ir_rule *r, uint32_t i, uint32_t k)
@@ -617,8 +668,8 @@ may_hold(struct decision *d)
 	d->most = CASES_MOST;
 	if (holds || !open)
 		return holds;
-	char *example =
-		rule_refute(NULL, d->rules, d->rule, EQUATION_TRIES, EQUATION_RUNS, 1, &typed);
+	char *example = rule_refute(
+		NULL, d->rules, d->rule, NULL, EQUATION_TRIES, EQUATION_RUNS, 1, &typed);
 	talloc_free(example);
 	return !example;
 }
@@ -736,7 +787,7 @@ try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	struct rule_proof *proof)
 {
 	int typed;
-	char *example = rule_refute(owner, rules, r, LAYOUT_TRIES, LAYOUT_RUNS, 1, &typed);
+	char *example = rule_refute(owner, rules, r, NULL, LAYOUT_TRIES, LAYOUT_RUNS, 1, &typed);
 
 	if (example) {
 		proof->verdict = RULE_REFUTED;
@@ -776,16 +827,23 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 	d->rules = rules;
 	d->rule = r;
 	d->most = CASES_MOST;
+	d->dots = ANY_RANK;
 	const bool bits = decide_bits(d);
 	bool decided = bits || decide(d, false, UNTIL_ALL);
 	proof->branches = d->cases;
-	const bool untyped = decided && !d->outcome.n;
+	bool untyped = decided && !d->outcome.n;
 	count(d, &holds, &ill, &differ);
 	if (decided && holds && (ill || differ))
 		n = decision_conditions(d, kept, where, &bounds);
+	if (!decided)
+		why = unknown_text(owner, d); /* before other ranks and sizes are tried */
+	if (!decided && has_dots(r) && !has_trait(r, TRAIT_PARALLEL) &&
+		prove_ranks(d, proof, &untyped))
+		return;
+	prover->samples = d->samples;
 	if (!decided || (n < 0 && !differ)) {
 		struct ir_rule *more = ARENA_NEW(kept, struct ir_rule);
-		why = unknown_text(owner, d); /* before other sizes are tried */
+		why = why ? why : unknown_text(owner, d);
 		const int equal = equal_sizes(d, kept, more, where);
 		if (equal >= 0) {
 			decided = true;
@@ -819,8 +877,9 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 		return;
 	}
 	typed = 0;
-	char *example =
-		proven ? NULL : rule_refute(owner, rules, r, REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
+	char *example = proven ? NULL
+			       : rule_refute(owner, rules, r, &prover->samples, REFUTE_TRIES,
+					 REFUTE_RUNS, 1, &typed);
 	if (!example && !typed && (has_trait(r, TRAIT_PARALLEL) || untyped)) {
 		proof->verdict = RULE_UNUSABLE;
 		proof->why = untyped ? "the left side has no type for any sizes"

@@ -67,7 +67,8 @@ static bool
 refute_rule(struct tool *t, FILE *out, const struct ir_rules *rules, const struct ir_rule *r)
 {
 	int typed;
-	char *text = rule_refute(t, rules, r, (int)t->tries, INT_MAX, (uint64_t)t->seed, &typed);
+	char *text =
+		rule_refute(t, rules, r, NULL, (int)t->tries, INT_MAX, (uint64_t)t->seed, &typed);
 
 	if (text)
 		fprintf(out, "%s: refuted: %s\n", r->name, text);
