@@ -95,13 +95,13 @@ enum {
 	FEW_ROWS = 2,        /* of six that a tile has: it is no faster */
 };
 
-typedef double columns __attribute__((vector_size(TILE_COLUMNS * sizeof(double))));
+typedef double vector __attribute__((vector_size(TILE_COLUMNS * sizeof(double))));
 
 /* tile = a * b: `depth` columns of a, one after another, and rows of b. */
 #define ADD_TILE(name, target)                                                                     \
-	target static void name(int64_t depth, const double *a, const columns *b, columns *tile)   \
+	target static void name(int64_t depth, const double *a, const vector *b, vector *tile)     \
 	{                                                                                          \
-		columns sum[TILE_ROWS] = {0};                                                      \
+		vector sum[TILE_ROWS] = {0};                                                       \
 		for (int64_t l = 0; l < depth; l++, a += TILE_ROWS)                                \
 			for (int i = 0; i < TILE_ROWS; i++)                                        \
 				sum[i] += a[i] * b[l];                                             \
@@ -116,7 +116,7 @@ ADD_TILE(add_tile_512, __attribute__((target("avx512f"))))
 #endif
 
 static void
-add_tile(int64_t depth, const double *a, const columns *b, columns *tile)
+add_tile(int64_t depth, const double *a, const vector *b, vector *tile)
 {
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("avx512f"))
@@ -128,8 +128,8 @@ add_tile(int64_t depth, const double *a, const columns *b, columns *tile)
 		add_tile_plain(depth, a, b, tile);
 }
 
-/* Copies rows x columns of a matrix to tiles of `width` columns, one after another, each row by row; the last
- * is filled with zeros. */
+/* Copies rows x columns of a matrix to tiles of `width` columns, one after another, each row by
+ * row; zeros fill the last one. */
 static void
 copy_tiles(double *to, int width, const double *from, int64_t row, int64_t column, int64_t rows,
 	int64_t columns)
@@ -164,7 +164,7 @@ rt_gemm_f64(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, double 
 {
 	const int64_t a_row = trans_a ? 1 : lda, a_step = trans_a ? lda : 1;
 	const int64_t b_row = trans_b ? 1 : ldb, b_step = trans_b ? ldb : 1;
-	columns right[BLOCK_DEPTH * BLOCK_COLUMNS / TILE_COLUMNS], tile[TILE_ROWS];
+	vector right[BLOCK_DEPTH * BLOCK_COLUMNS / TILE_COLUMNS], tile[TILE_ROWS];
 	double left[BLOCK_DEPTH * TILE_ROWS];
 
 	if (m <= FEW_ROWS && !trans_b) {
