@@ -87,9 +87,12 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 	struct parallel_cuts *list = NEW(f->run->scratch, struct parallel_cuts);
 	const uint32_t start = parallel_meshes_start(meshes);
 	uint32_t best = start, from;
+	int64_t *known = parallel_memo_mesh(f->memo, f->devices);
 	double least, cost;
 	int next = 1;
 
+	if (*known >= 0 && pass_bool(f->run, "known"))
+		return try_cuts(&c, (uint32_t)*known, &least);
 	list->at[list->n++] = best;
 	if (!try_cuts(&c, best, &least))
 		return false;
@@ -110,6 +113,7 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 			}
 		} while (best != from);
 	}
+	*known = *known < 0 ? best : *known;
 	return true;
 }
 
@@ -445,6 +449,7 @@ split_over_devices(struct pass_run *run, struct ir_module *m, const struct cost_
 	struct parallel_search f = start_search(run, m, model, memo);
 	const struct space space = {
 		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n), {0}};
+	f.devices = n;
 
 	return find_plan(&f, &space) && take_plan(&f, space.meshes);
 }
@@ -495,7 +500,7 @@ apply_rules(struct pass_run *run, struct ir_module *m)
 	if (!*rules)
 		return true;
 	char *text = TEXT(run->scratch,
-		"rewrite{policy=search,rules=\"%s\",evaluations=%d,before=\"parallelize{sweeps=%d,replay=false,"
+		"rewrite{policy=search,rules=\"%s\",evaluations=%d,before=\"parallelize{sweeps=%d,replay=false,known=true,"
 		"policy=%s",
 		rules, RULES_EVALUATIONS, CLIMB_SWEEPS, policy[pass_enum(run, "policy")]);
 	for (int i = 0; i < n; i++)
@@ -563,6 +568,10 @@ static const struct pass_option options[] = {
 		"devices of the cluster, for a module without device axes, which the pass then makes; 0: all of the "
 		"cluster",
 		NULL, 0, CLUSTER_DEVICES_MAX},
+	{"known", PASS_BOOL, "false",
+		"for passes that compare steps: take the mesh found for the first step of the comparison, without looking "
+		"for one again",
+		NULL, 0, 0},
 	{"rules", PASS_STRING, "",
 		"file of rules that are applied before, where the parallelized step gets faster, also after the passes "
 		"that follow: pass rewrite; "

@@ -16,6 +16,8 @@ struct parallel_costs;
 /* Seconds of changes of layout that were computed before, to share between costs: what they cost
  * depends on the mesh and the cluster, not on the step. Lives no longer than the types. */
 struct parallel_memo *parallel_memo_create(const void *owner);
+/* The cuts of the mesh of that many devices that was best for the first step; -1: not known yet. */
+int64_t *parallel_memo_mesh(struct parallel_memo *memo, int64_t devices);
 
 /* Costs for a module on the model's devices; owned by `owner`. memo: NULL: of their own. NULL:
  * reported. */
@@ -220,6 +222,7 @@ struct parallel_search {
 	const struct cost_model *model;
 	struct ir_module *m;
 	struct parallel_memo *memo;
+	int64_t devices; /* for which meshes are compared */
 	enum parallel_policy policy;
 	enum parallel_engine engine;
 	enum parallel_indices indices;

@@ -35,6 +35,7 @@ struct changes {
 
 struct parallel_memo {
 	struct VEC(struct changes *) mesh;
+	int64_t devices, cuts; /* of the mesh that was best for the first step */
 };
 
 struct parallel_costs {
@@ -77,6 +78,15 @@ struct parallel_memo *
 parallel_memo_create(const void *owner)
 {
 	return NEW(owner, struct parallel_memo);
+}
+
+int64_t *
+parallel_memo_mesh(struct parallel_memo *memo, int64_t devices)
+{
+	if (memo->devices != devices)
+		memo->cuts = -1;
+	memo->devices = devices;
+	return &memo->cuts;
 }
 
 /* Stages of a pipeline have places of their own. */

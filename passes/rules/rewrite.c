@@ -12,6 +12,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/trial.h"
+#include "passes/manager/pipeline.h"
 #include "passes/parallel/parallelize.h"
 #include "passes/rules/search.h"
 
@@ -223,7 +224,11 @@ rewrite_by_search(struct rewriter *w)
 	}
 	if (pass_evaluations(run) && !pass_given(run, "evaluations"))
 		s.evaluations = pass_evaluations(run);
+	/* Tried pipelines run parallelize on few meshes, many times. */
+	struct parallel_memo *outer = run->manager->memo;
+	run->manager->memo = outer ? outer : parallel_memo_create(run->scratch);
 	rule_search_run(&s, w->m);
+	run->manager->memo = outer;
 	return true;
 }
 

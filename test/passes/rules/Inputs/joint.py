@@ -7,7 +7,7 @@ import sys
 
 PLAN = "grad,sgd,parallelize{%sdevices=8},opfuse"
 RULES = 'rewrite{policy=search,confirm=false,before="%s"},'
-RUNS = {"plan": "", "apart": RULES % "grad,sgd,opfuse", "joint": RULES % (PLAN % "sweeps=10,replay=false,")}
+RUNS = {"plan": "", "apart": RULES % "grad,sgd,opfuse", "joint": RULES % (PLAN % "sweeps=10,replay=false,known=true,")}
 
 dopt, file, *defines = sys.argv[1:]
 took = {}
