@@ -4,6 +4,7 @@
 #include <string.h>
 
 const char case_dots[] = "..";
+const char case_dots_dim[IR_MAX_RANK][4] = {"..0", "..1", "..2", "..3", "..4", "..5", "..6", "..7"};
 
 int
 case_stop(struct rule_case *c, enum stop stop, const char *why)
@@ -13,6 +14,13 @@ case_stop(struct rule_case *c, enum stop stop, const char *why)
 		c->why = why;
 	}
 	return -1;
+}
+
+bool
+case_expands(struct rule_case *c, int64_t n)
+{
+	c->expandable = c->expandable || (n > 1 && n <= CASE_SMALL);
+	return n <= 1 || (n <= CASE_SMALL && c->expands);
 }
 
 static bool

@@ -36,14 +36,23 @@ decision_put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 	c->by[v] = e;
 }
 
+struct rule_case *
+decision_case(struct decision *d, const struct rule_case *from)
+{
+	struct rule_case *c =
+		d->free.n ? VEC_POP(&d->free) : ARENA_NEW(d->cases_arena, struct rule_case);
+
+	*c = *from;
+	return c;
+}
+
 /* A copy of the case in which variable v is e. `said`, `sign`: the decision for its trail. */
 static struct rule_case *
 child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said,
 	int sign)
 {
-	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
+	struct rule_case *c = decision_case(d, start);
 
-	*c = *start;
 	decision_put(d, c, v, e);
 	if (said > 0 && c->ntrail < CASE_TRAIL) {
 		int64_t k = 1;
@@ -70,21 +79,23 @@ difference(struct decision *d, const struct rule_case *c, term_id e)
 {
 	struct terms *t = &d->t;
 
-	for (int i = 0; i < c->nnames; i++)
-		for (int j = 0; j < c->nnames; j++) {
-			const term_id x = linear_var(t, c->name[i].v),
-				      y = linear_var(t, c->name[j].v),
-				      both = linear_add(t, x, y, -1);
-			if (i != j && linear_replace(t, both, c->by, CASE_VARS) == e)
-				return both;
+	for (int i = 0; i < c->nnames; i++) {
+		const term_id y = linear_var(t, c->name[i].v),
+			      x = linear_add(t, linear_replace(t, y, c->by, CASE_VARS), e, 1);
+		for (int k = 0; k < c->nnames; k++) {
+			const term_id name = linear_var(t, c->name[k].v);
+			if (i != k && linear_replace(t, name, c->by, CASE_VARS) == x)
+				return linear_add(t, name, y, -1);
 		}
+	}
 	return 0;
 }
 
 /* x = y, x > y, x < y. */
 static bool
-split_order(struct decision *d, const struct rule_case *start, term_id e, term_id asked)
+split_order(struct decision *d, const struct rule_case *start, const struct rule_case *c)
 {
+	const term_id e = c->cut.e;
 	struct terms *t = &d->t;
 	int32_t plus = -1, minus = -1;
 
@@ -115,7 +126,7 @@ split_order(struct decision *d, const struct rule_case *start, term_id e, term_i
 	/* For sizes of at least 0 and of at least 1, the smaller bound would apply to their sum, so
 	 * their bounds are made equal first. */
 	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
-	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : asked;
+	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : difference(d, c, c->cut.whole);
 	const int32_t up = decision_fresh(d, VAR_SIZE, 1, said),
 		      down = decision_fresh(d, VAR_SIZE, 1, said ? linear_scale(t, said, -1) : 0);
 	if (up < 0 || down < 0)
@@ -148,7 +159,7 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 	int64_t rest;
 
 	switch (cut->kind) {
-	case CUT_ORDER: return split_order(d, start, cut->e, difference(d, c, cut->whole));
+	case CUT_ORDER: return split_order(d, start, c);
 	case CUT_SIGN: {
 		const term_id root = var_root(d, v);
 		const int32_t up = decision_fresh(d, VAR_SIZE, 0, root),
@@ -238,8 +249,7 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 		a->quotient[a->nquotients].d = cut->e;
 		a->quotient[a->nquotients].v = v;
 		a->quotient[a->nquotients++].q = linear_var(t, q);
-		struct rule_case *b = ARENA_NEW(d->arena, struct rule_case);
-		*b = *start;
+		struct rule_case *b = decision_case(d, start);
 		b->quotient[b->nquotients].d = cut->e;
 		b->quotient[b->nquotients].v = v;
 		b->quotient[b->nquotients++].q = 0;
@@ -248,8 +258,7 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 	}
 	case CUT_TRUTH:
 		for (int k = 0; k < 2; k++) {
-			struct rule_case *a = ARENA_NEW(d->arena, struct rule_case);
-			*a = *start;
+			struct rule_case *a = decision_case(d, start);
 			if (a->nfacts == CASE_FACTS)
 				return false;
 			a->fact[a->nfacts].factor = cut->e;

@@ -6,6 +6,7 @@
 #define PASSES_RULES_DECISION_H
 
 #include "passes/rules/meaning.h"
+#include "passes/rules/verify.h"
 
 enum { WHERE_MOST = 8 }; /* most conditions found for a rule */
 
@@ -16,21 +17,32 @@ struct outcome {
 	int ntrail;
 };
 
+/* Which cases are decided: all, or up to the first that does not hold, for any reason or because
+ * the values differ. */
+enum until { UNTIL_ALL, UNTIL_FAILS, UNTIL_DIFFERS };
+
 struct decision {
 	struct terms t;
-	struct arena *arena, *scratch;
+	struct arena *arena, *scratch; /* types; of the current case */
+	struct arena *cases_arena;     /* cases, of which those in `free` are unused */
+	struct VEC(struct rule_case *) free;
 	const struct ir_rules *rules;
 	const struct ir_rule *rule;
 	struct VEC(struct rule_case *) todo;
 	struct VEC(struct outcome) outcome;
+	struct rule_samples samples; /* of cases that do not hold or are not decided */
 	int cases, most;
-	bool whole; /* stop at the first case that does not hold */
+	enum until until;
+	int dots;                 /* as in struct rule_case */
+	bool expands, expandable; /* as in struct rule_case */
 	int32_t index[IR_MAX_RANK];
 	term_id root[CASE_VARS];
 	const char *why;
 	term_id form[2], cut; /* forms of a case that differs; the undecided form; 0: none */
 };
 
+/* A copy of a case, which decide() gives back. */
+struct rule_case *decision_case(struct decision *d, const struct rule_case *from);
 /* A new variable, equal to `root` in terms of the rule's names (0: no such form); -1: there are too
  * many. */
 int32_t decision_fresh(struct decision *d, enum var_kind kind, int64_t low, term_id root);
@@ -39,6 +51,8 @@ void decision_put(struct decision *d, struct rule_case *c, int32_t v, term_id e)
 /* Splits `start` by the question c->cut and adds the cases to d->todo; false: it cannot be
  * split. */
 bool decision_split(struct decision *d, const struct rule_case *start, const struct rule_case *c);
+/* Adds sizes and attributes of the case to d->samples, if there is room. */
+void decision_sample(struct decision *d, const struct rule_case *c);
 /*
  * Writes to where[] conditions that leave only cases in which the rule holds; returns how many. -1:
  * no decisions exclude the other cases. *bounds: true if all are bounds of attributes; otherwise

@@ -479,7 +479,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 
 	if (!(range = case_affine(c, range)))
 		return 0;
-	if (!whole && linear_is_constant(t, range, &n) && n <= CASE_SMALL) {
+	if (!whole && linear_is_constant(t, range, &n) && case_expands(c, n)) {
 		term_id sum = how == REDUCE_SUM ? poly_constant(t, 0, 1) : 0;
 		for (int64_t k = 0; k < n; k++) {
 			w->index[i] = linear_add(t, offset, linear_constant(t, 1), scale * k);

@@ -14,14 +14,17 @@ enum {
 	CASE_FORCED = 16, /* ranges whose sums are split in the same way on both sides */
 	CASE_LETTERS = 8, /* most element type letters; a rule has one or two */
 	CASE_FACTS = 8,   /* most facts on positions in or out of range */
-	CASE_SMALL = 8,   /* sums over constant ranges up to this size are expanded */
+	CASE_SMALL = 8,   /* constant ranges up to this size can be expanded */
 };
+
+enum { ANY_RANK = -1 };
 
 enum stop {
 	STOP_NONE,
 	STOP_CUT,     /* the case leaves a condition open: case->cut */
 	STOP_ILL,     /* the side has no type here */
 	STOP_UNKNOWN, /* unknown: case->why */
+	STOP_RANK,    /* for this rank of `..`, a value has more dims than a tensor may have */
 };
 
 enum cut_kind {
@@ -80,6 +83,7 @@ struct rule_case {
 	const struct ir_rules *rules;
 	const struct ir_rule *rule;
 	/* Equal for all cases of a rule: */
+	int dots; /* rank of `..`; ANY_RANK: it stands for one dim */
 	struct {
 		const char *name;
 		int32_t v;
@@ -113,6 +117,8 @@ struct rule_case {
 	/* Forms that are at least 0, as the left side has no type otherwise. */
 	term_id assumed[CASE_FACTS];
 	int nassumed;
+	bool expands;       /* constant ranges are expanded: sums, positions of the result */
+	bool expandable;    /* one was found */
 	bool data, outside; /* of the current position: depends on elements; is out of range */
 	/* Classes of element types, 1 << enum ir_dclass, that the left side accepts. */
 	struct {
@@ -120,14 +126,21 @@ struct rule_case {
 		unsigned classes;
 	} letter[CASE_LETTERS];
 	int nletters;
-	/* Values of the current side, by id less `first`. */
+	/* Values of both sides, by id less `first`, and of the current one. */
+	struct case_values {
+		struct sym_value *value;
+		uint32_t first;
+	} typed[2];
+	bool is_typed; /* both are known */
 	int side;
 	struct sym_value *value;
-	uint32_t first, nvalues;
+	uint32_t first;
 };
 
-/* The name of the size that stands for a rule's `..`. Names are compared as pointers. */
+/* The name of the size that stands for a rule's `..`, and those of its dims if it has a known rank.
+ * Names are compared as pointers. */
 extern const char case_dots[];
+extern const char case_dots_dim[IR_MAX_RANK][4];
 
 /* Substitutes the decided variables of the case. */
 term_id case_affine(struct rule_case *c, term_id e);
@@ -161,8 +174,13 @@ int case_stop(struct rule_case *c, enum stop stop, const char *why);
  */
 bool case_put_off(struct rule_case *c, term_id e);
 
+/* Should a constant range of n positions be expanded? One position always is. */
+bool case_expands(struct rule_case *c, int64_t n);
+
 /* Computes the types of all values of a side. False: c->stop is set. */
 bool case_types(struct rule_case *c, int side);
+/* Makes a side, whose types have been computed, the current one. */
+void case_side(struct rule_case *c, int side);
 const struct sym_value *case_value(const struct rule_case *c, const struct ir_value *v);
 /* The element of a value at a position; 0: none, with c->stop set. */
 term_id case_element(struct rule_case *c, const struct sym_value *v, const term_id *position);

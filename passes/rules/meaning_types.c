@@ -4,6 +4,13 @@
 #include <ctype.h>
 #include <string.h>
 
+static bool
+too_many_dims(struct rule_case *c)
+{
+	return c->dots == ANY_RANK ? unknown(c, "too many dims")
+				   : (case_stop(c, STOP_RANK, NULL), false);
+}
+
 static int
 side_letters(const struct pattern_side *side)
 {
@@ -42,6 +49,8 @@ put_off(struct rule_case *c, term_id e)
 static bool
 is_some(struct rule_case *c, term_id size)
 {
+	if (case_is_at_least(c, size, 1))
+		return true;
 	const term_id e = linear_add(c->t, size, linear_constant(c->t, 1), -1);
 	const int some = case_at_least(c, e);
 
@@ -284,8 +293,6 @@ type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 	for (int i = 0; i < side->nitems; i++) {
 		const struct pattern_item *item = &side->item[i];
 		int order[IR_MAX_RANK];
-		if (v->rank >= IR_MAX_RANK - 1)
-			return unknown(c, "too many dims");
 		if (item->name == '.') {
 			const int n = item->how == ':'
 					      ? sym_dims_of(c, s, item->attr, s->dots_rank, order)
@@ -298,14 +305,20 @@ type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 				const int at = item->how != ':' ? k
 					       : n < 0          ? s->dots_rank - 1 - k
 								: order[k];
-				if (item->how != '-' || !(s->reduced >> (s->dots + at) & 1))
-					s->out[v->rank++] = (int8_t)(s->dots + at);
-				else if (keep && keep->i)
-					s->out[v->rank++] = NO_INDEX;
+				const bool left =
+					item->how != '-' || !(s->reduced >> (s->dots + at) & 1);
+				if (!left && !(keep && keep->i))
+					continue;
+				if (v->rank == IR_MAX_RANK)
+					return too_many_dims(c);
+				s->out[v->rank++] = left ? (int8_t)(s->dots + at) : NO_INDEX;
 			}
 		} else if (item->name == '*') {
-			for (int k = 0; k < s->star_rank; k++)
+			for (int k = 0; k < s->star_rank; k++) {
+				if (v->rank == IR_MAX_RANK)
+					return too_many_dims(c);
 				s->out[v->rank++] = (int8_t)(s->star + k);
+			}
 		} else {
 			int8_t none = -1, *index = item->at ? &none : &s->letter[(int)item->name];
 			if (*index < 0) {
@@ -321,6 +334,8 @@ type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 					return false;
 				*index = (int8_t)made;
 			}
+			if (v->rank == IR_MAX_RANK)
+				return too_many_dims(c);
 			if (item->at)
 				s->out_at[v->rank] = item;
 			s->out[v->rank++] = *index;
@@ -533,17 +548,19 @@ static bool
 type_written(struct rule_case *c, const struct ir_type_text *text, struct sym_value *v)
 {
 	v->type = (struct value_type){text->letter ? -1 : (int)text->dtype, text->letter};
-	v->grouped = text->dots;
-	v->rank = text->dots + text->rank;
+	const int dots = !text->dots ? 0 : c->dots == ANY_RANK ? 1 : c->dots;
+	v->grouped = text->dots && c->dots == ANY_RANK;
+	v->rank = dots + text->rank;
 	if (v->rank > IR_MAX_RANK)
-		return unknown(c, "too many dims");
-	if (text->dots) {
-		const struct ir_size dots = {.kind = SIZE_NAME, .name = case_dots};
-		if (!(v->dim[0] = case_size(c, &dots)))
+		return too_many_dims(c);
+	for (int d = 0; d < dots; d++) {
+		const struct ir_size size = {
+			.kind = SIZE_NAME, .name = v->grouped ? case_dots : case_dots_dim[d]};
+		if (!(v->dim[d] = case_size(c, &size)))
 			return false;
 	}
 	for (int d = 0; d < text->rank; d++)
-		if (!(v->dim[text->dots + d] = case_size(c, text->dim[d])))
+		if (!(v->dim[dots + d] = case_size(c, text->dim[d])))
 			return false;
 	for (int d = 0; d < v->rank; d++)
 		if (!is_some(c, v->dim[d]))
@@ -598,6 +615,14 @@ type_op(struct rule_case *c, const struct ir_op *op)
 	return type_elements(c, s, v);
 }
 
+void
+case_side(struct rule_case *c, int side)
+{
+	c->side = side;
+	c->value = c->typed[side].value;
+	c->first = c->typed[side].first;
+}
+
 bool
 case_types(struct rule_case *c, int side)
 {
@@ -615,8 +640,9 @@ case_types(struct rule_case *c, int side)
 		c->first = f->body.arg[i].id < c->first ? f->body.arg[i].id : c->first;
 		last = f->body.arg[i].id > last ? f->body.arg[i].id : last;
 	}
-	c->nvalues = last < c->first ? 0 : last - c->first + 1;
-	c->value = ARENA_ARRAY(c->arena, struct sym_value, c->nvalues + 1);
+	const uint32_t n = last < c->first ? 0 : last - c->first + 1;
+	c->value = ARENA_ARRAY(c->arena, struct sym_value, n + 1);
+	c->typed[side] = (struct case_values){c->value, c->first};
 	for (uint32_t i = 0; i < f->body.nargs; i++) {
 		struct sym_value *v = &c->value[f->body.arg[i].id - c->first];
 		v->input = (int)i;

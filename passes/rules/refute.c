@@ -23,11 +23,12 @@
 #include <talloc.h>
 
 enum {
-	MAX_SIZE = 4,   /* of a dim: the smallest with two different factors, 2 and 4 / 2 */
-	MAX_DOTS = 2,   /* dims that `..` stands for: none, one, several */
-	AXIS_SIZE = 2,  /* of a mesh axis */
-	MAX_LIST = 4,   /* items of a list */
-	MAX_PARAMS = 32 /* of a rule; the longest published ones have 8 */
+	MAX_SIZE = 4,    /* of a dim: the smallest with two different factors, 2 and 4 / 2 */
+	MAX_DOTS = 2,    /* dims that `..` stands for: none, one, several */
+	AXIS_SIZE = 2,   /* of a mesh axis */
+	MAX_LIST = 4,    /* items of a list */
+	MAX_PARAMS = 32, /* of a rule; the longest published ones have 8 */
+	SAMPLE_TRIES = 4 /* element types and elements for each sample */
 };
 
 /* The value of a name. */
@@ -60,7 +61,8 @@ struct refuter {
 	struct ir_op *call; /* the attributes have been drawn */
 	struct ir_attr *attr;
 	const struct ir_type *type[MAX_PARAMS];
-	char *said; /* the last error on the second side */
+	const struct rule_sample *sample; /* NULL: all values are drawn */
+	char *said;                       /* the last error on the second side */
 };
 
 static int64_t
@@ -242,11 +244,27 @@ draw_name(struct refuter *r, struct ir_module *m, const struct draw *d, struct i
 	}
 }
 
+/* Puts the value of a sample in place of what was drawn. */
+static void
+put_sample(struct refuter *r, struct ir_module *m, const struct draw *d, struct ir_attr *a)
+{
+	const struct rule_sample *s = r->sample;
+
+	if (d->kind == DRAW_DOTS)
+		*a = ir_make_ints(m, d->name, s->dots, s->ndots);
+	for (int i = 0; i < s->n && d->kind <= DRAW_NUMBER; i++)
+		if (s->value[i].name == d->name)
+			*a = ir_make_int(r->ctx, d->name, s->value[i].number);
+}
+
 static void
 draw_names(struct refuter *r, struct ir_module *m)
 {
-	for (int64_t i = 0; i < r->draw.n; i++)
+	for (int64_t i = 0; i < r->draw.n; i++) {
 		draw_name(r, m, &r->draw.at[i], &r->attr[i]);
+		if (r->sample)
+			put_sample(r, m, &r->draw.at[i], &r->attr[i]);
+	}
 	r->call->attr = r->attr;
 	r->call->nattrs = (uint16_t)r->draw.n;
 }
@@ -686,8 +704,8 @@ attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
 }
 
 char *
-rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r, int tries,
-	int enough, uint64_t seed, int *typed)
+rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
+	const struct rule_samples *samples, int tries, int enough, uint64_t seed, int *typed)
 {
 	void *scratch = alloc_scratch(NULL);
 	struct ir_context *ctx = rules->m->ctx;
@@ -705,9 +723,11 @@ rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	diag_mute(ctx->diag, true);
 	see_rule(&f);
 	f.attr = NEW_ARRAY(scratch, struct ir_attr, f.draw.n);
-	for (int i = 0; i < tries && *typed < enough && !text; i++) {
+	const int first = samples ? samples->n * SAMPLE_TRIES : 0;
+	for (int i = -first; i < tries && *typed < enough && !text; i++) {
 		bool here;
-		f.most = 2 + i / (1 + tries / 8);
+		f.sample = i < 0 ? &samples->at[(i + first) / SAMPLE_TRIES] : NULL;
+		f.most = i < 0 ? MAX_SIZE : 2 + i / (1 + tries / 8);
 		f.most = f.most > MAX_SIZE ? MAX_SIZE : f.most;
 		struct ir_module *m = ir_module_create(scratch, ctx, "rule");
 		text = attempt(&f, owner, m, &here);

@@ -83,8 +83,8 @@ check_names(struct pass_run *run, const struct ir_rules *rules, const char *list
 /* Proves the rule, unless it should be trusted or is a shipped rule. Shipped rules are proven by
  * the tests, with the stated assumptions and no further conditions. False: reported. */
 static bool
-prove(struct pass_run *run, const struct ir_rules *rules, const struct ir_rule *r,
-	struct rule_pattern *p)
+prove(struct pass_run *run, struct rule_prover *prover, const struct ir_rules *rules,
+	const struct ir_rule *r, struct rule_pattern *p)
 {
 	struct rule_proof proof = {.verdict = RULE_PROVEN};
 
@@ -95,7 +95,7 @@ prove(struct pass_run *run, const struct ir_rules *rules, const struct ir_rule *
 		p->assumes = r->assumes;
 		return true;
 	}
-	rule_verify(run->scratch, rules, r, &proof);
+	rule_verify(run->scratch, prover, rules, r, &proof);
 	p->where = proof.where;
 	p->nwhere = proof.nwhere;
 	p->assumes = proof.assumes;
@@ -122,10 +122,11 @@ rule_set_create(struct pass_run *run)
 	if (!s->rules || !check_names(run, s->rules, only))
 		return NULL;
 	struct rule_pattern *p = NEW_ARRAY(s, struct rule_pattern, s->rules->n);
+	struct rule_prover *prover = rule_prover_create(run->scratch);
 	IR_FOR_RULES (r, s->rules) {
 		if (!is_named(only, r->name))
 			continue;
-		proven = prove(run, s->rules, r, &p[s->n]) && proven;
+		proven = prove(run, prover, s->rules, r, &p[s->n]) && proven;
 		if (!p[s->n].assumes || pass_bool(run, "assume"))
 			s->n++;
 		else if (all)

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <talloc.h>
 
+enum { TABLE_FIRST = 2048 };
+
 void
 terms_init(const void *owner, struct terms *t)
 {
@@ -17,9 +19,7 @@ terms_init(const void *owner, struct terms *t)
 	VEC_ROOM(owner, &t->word, 8192);
 	VEC_ROOM(owner, &t->stack, 1024);
 	VEC_ROOM(owner, &t->var, 64);
-	VEC_ROOM(owner, &t->table, 4096);
-	t->table.n = 4096;
-	memset(t->table.at, 0, sizeof *t->table.at * 4096);
+	VEC_ROOM(owner, &t->table, TABLE_FIRST);
 	terms_clear(t);
 }
 
@@ -28,7 +28,8 @@ terms_clear(struct terms *t)
 {
 	const struct node none = {0};
 
-	memset(t->table.at, 0, sizeof *t->table.at * (size_t)t->table.n);
+	t->table.n = TABLE_FIRST; /* most rules need no more, whatever the last one needed */
+	memset(t->table.at, 0, sizeof *t->table.at * TABLE_FIRST);
 	t->node.n = t->word.n = t->stack.n = t->var.n = 0;
 	t->used = 0;
 	t->assumes = 0;

@@ -23,6 +23,11 @@ enum {
 	LAYOUT_RUNS = 1,     /* values are already proven: is there a valid layout at all? */
 };
 
+struct rule_prover {
+	struct decision d;
+	struct rule_samples samples; /* of the rule as it is written */
+};
+
 /* --- one case --- */
 
 static void
@@ -30,8 +35,10 @@ note(struct decision *d, const struct rule_case *c, bool holds, bool typed)
 {
 	struct outcome o = {.holds = holds, .typed = typed, .ntrail = c->ntrail};
 
+	if (!holds)
+		decision_sample(d, c);
 	memcpy(o.trail, c->trail, sizeof o.trail);
-	VEC_PUSH(d, &d->outcome, o);
+	VEC_PUSH(NULL, &d->outcome, o);
 }
 
 /* Do the current results have the same type in this case? 1 yes, 0 no, -1 undecided. */
@@ -71,14 +78,13 @@ fact_in(const struct terms *t, term_id x)
 	return found;
 }
 
-/* Decides result `r` of the rule in a case; -1: c->stop is set. */
+/* The types of both sides, which only a split of sizes changes: 1; 0: the case is decided; -1:
+ * c->stop is set. */
 static int
-decide_case(struct decision *d, struct rule_case *c, int r)
+type_case(struct decision *d, struct rule_case *c)
 {
-	struct terms *t = &d->t;
-	struct sym_value left, right;
-	term_id at[IR_MAX_RANK], p[2];
-
+	if (c->is_typed)
+		return 1;
 	for (int i = 0; i < d->rule->nwhere; i++) {
 		const int holds = case_condition(c, &d->rule->where[i]);
 		if (holds < 0 ? !case_put_off(c, 0) : holds != 1)
@@ -92,17 +98,38 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	}
 	if (!typed)
 		return -1;
-	left = *case_value(c, ir_operand(ir_rule_return(d->rule, RULE_LEFT), r));
 	if (!case_types(c, RULE_RIGHT)) {
-		if (c->stop != STOP_ILL)
+		if (c->stop != STOP_ILL) /* of such a rank, the rule is applied nowhere */
 			return -1;
 		c->stop = STOP_NONE;
 		d->why = c->why;
 		note(d, c, false, false);
 		return 0;
 	}
-	right = *case_value(c, ir_operand(ir_rule_return(d->rule, RULE_RIGHT), r));
-	const int same = compare_types(c, &left, &right);
+	c->is_typed = true;
+	return 1;
+}
+
+static const struct sym_value *
+result_of(const struct decision *d, struct rule_case *c, int side, int r)
+{
+	case_side(c, side);
+	return case_value(c, ir_operand(ir_rule_return(d->rule, side), r));
+}
+
+/* Decides result `r` of the rule in a case; -1: c->stop is set. */
+static int
+decide_case(struct decision *d, struct rule_case *c, int r)
+{
+	struct terms *t = &d->t;
+	term_id at[IR_MAX_RANK], p[2];
+	const int typed = type_case(d, c);
+
+	if (typed != 1)
+		return typed;
+	const struct sym_value *left = result_of(d, c, RULE_LEFT, r),
+			       *right = result_of(d, c, RULE_RIGHT, r);
+	const int same = compare_types(c, left, right);
 	if (same < 0)
 		return -1;
 	if (!same) {
@@ -110,9 +137,9 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 		note(d, c, false, false);
 		return 0;
 	}
-	for (int k = 0; k < left.rank; k++) {
+	for (int k = 0; k < left->rank; k++) {
 		int64_t n;
-		const term_id size = case_affine(c, left.dim[k]);
+		const term_id size = case_affine(c, left->dim[k]);
 		const int32_t v = d->index[k];
 		if (!size)
 			return -1;
@@ -121,21 +148,17 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 		const bool constant = linear_is_constant(t, size, &n);
 		at[k] = constant && n == 1 ? linear_constant(t, 0)
 					   : case_affine(c, linear_var(t, v));
-		if (!c->by[v] && constant && n > 1 && n <= CASE_SMALL) {
+		if (!c->by[v] && constant && n > 1 && case_expands(c, n)) {
 			c->cut = (struct cut){CUT_EACH, 0, v, n, 0};
 			return case_stop(c, STOP_CUT, NULL);
 		}
 	}
-	p[1] = poly_canonical(t, case_element(c, &right, at));
-	if (!p[1] && c->stop == STOP_NONE)
-		return case_stop(c, STOP_UNKNOWN, t->failed);
-	if (!p[1] || !case_types(c, RULE_LEFT))
-		return -1;
-	p[0] = poly_canonical(
-		t, case_element(c, case_value(c, ir_operand(ir_rule_return(d->rule, RULE_LEFT), r)),
-			   at));
-	if (!p[0])
-		return c->stop == STOP_NONE ? case_stop(c, STOP_UNKNOWN, t->failed) : -1;
+	for (int side = RULE_RIGHT; side >= RULE_LEFT; side--) {
+		const struct sym_value *value = result_of(d, c, side, r);
+		p[side] = poly_canonical(t, case_element(c, value, at));
+		if (!p[side])
+			return c->stop == STOP_NONE ? case_stop(c, STOP_UNKNOWN, t->failed) : -1;
+	}
 	if (p[0] == p[1]) {
 		note(d, c, true, true);
 		return 1;
@@ -237,61 +260,121 @@ settle(struct rule_case *c)
 		c->by[v] = c->by[v] ? linear_replace(c->t, c->by[v], by, CASE_VARS) : 0;
 }
 
-/* Decides all cases of a result. False: not decided, reason in d->why. */
+/* Does a split by this question leave all sizes as they are? */
 static bool
-decide_result(struct decision *d, struct rule_case *first, int r)
+cut_keeps_types(const struct terms *t, const struct cut *cut)
 {
-	d->todo.n = 0;
-	VEC_PUSH(NULL, &d->todo, first);
-	while (d->todo.n) {
-		struct rule_case *start = VEC_POP(&d->todo),
-				 *c = ARENA_NEW(d->arena, struct rule_case);
-		d->t.var.n = start->vars;
-		if (++d->cases > d->most) {
-			d->why = "too many cases";
-			return false;
-		}
-		arena_reset(d->scratch);
-		assume_conditions(d, start);
-		if (d->t.var.n > CASE_VARS) {
-			d->why = "too many sizes";
-			return false;
-		}
-		*c = *start;
-		c->arena = d->scratch;
-		settle(c);
-		c->nmet = 0;
-		c->is_put_off = false;
-		c->nassumed = 0;
-		c->stop = STOP_NONE;
-		const int how = decide_case(d, c, r);
-		if (how == 2) {
-			struct rule_case *again = ARENA_NEW(d->arena, struct rule_case);
-			*again = *start;
-			memcpy(again->forced, c->forced, sizeof again->forced);
-			again->nforced = c->nforced;
-			VEC_PUSH(NULL, &d->todo, again);
-		}
-		if (d->outcome.n && d->whole && !d->outcome.at[d->outcome.n - 1].holds)
-			return false;
-		if (how >= 0 || c->stop == STOP_ILL)
-			continue; /* the left side has no type here */
-		const int64_t before = d->todo.n;
-		if (c->stop == STOP_CUT && decision_split(d, start, c)) {
-			for (int64_t i = before; i < d->todo.n; i++)
-				d->todo.at[i]->vars = d->t.var.n;
-			continue;
-		}
-		const bool truth =
-			c->stop == STOP_CUT && c->cut.kind == CUT_TRUTH; /* not an affine form */
-		d->cut = c->stop == STOP_CUT && !truth ? c->cut.e : 0;
-		d->why = truth                 ? "a comparison of elements that cases do not decide"
-			 : c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
-			 : c->why              ? c->why
-					       : "a term that is not known";
+	switch (cut->kind) {
+	case CUT_AT:
+	case CUT_EACH:
+	case CUT_TRUTH: return true;
+	case CUT_RADIX: return t->var.at[cut->v].kind == VAR_INDEX;
+	default: return false;
+	}
+}
+
+/* A case of the same sizes as another one: the types of its values are known. */
+static void
+inherit_types(struct rule_case *to, const struct rule_case *from)
+{
+	if (!from->is_typed)
+		return;
+	to->is_typed = true;
+	memcpy(to->typed, from->typed, sizeof to->typed);
+	memcpy(to->assumed, from->assumed, sizeof to->assumed);
+	to->nassumed = from->nassumed;
+}
+
+/* Has a case been decided that makes the others superfluous? */
+static bool
+is_enough(const struct decision *d)
+{
+	const struct outcome *o = d->outcome.n ? &d->outcome.at[d->outcome.n - 1] : NULL;
+
+	if (!o || o->holds)
 		return false;
+	return d->until == UNTIL_FAILS || (d->until == UNTIL_DIFFERS && o->typed) ||
+	       (!d->expands && d->expandable);
+}
+
+/* The cases into which one is split by the question that it leaves open. False: none. */
+static bool
+split(struct decision *d, const struct rule_case *start, const struct rule_case *c)
+{
+	const int64_t before = d->todo.n;
+
+	if (c->stop != STOP_CUT || !decision_split(d, start, c))
+		return false;
+	const bool types = cut_keeps_types(&d->t, &c->cut);
+	for (int64_t i = before; i < d->todo.n; i++) {
+		d->todo.at[i]->vars = d->t.var.n;
+		if (types)
+			inherit_types(d->todo.at[i], c);
 	}
 	return true;
+}
+
+/* Decides a case of a result, or splits it. False: not decided, reason in d->why. */
+static bool
+decide_or_split(struct decision *d, struct rule_case *start, int r)
+{
+	struct rule_case now, *c = &now;
+
+	d->t.var.n = start->vars;
+	if (++d->cases > d->most) {
+		d->why = "too many cases";
+		return false;
+	}
+	arena_reset(d->scratch);
+	assume_conditions(d, start);
+	if (d->t.var.n > CASE_VARS) {
+		d->why = "too many sizes";
+		return false;
+	}
+	settle(start);
+	now = *start;
+	c->arena = d->arena;
+	c->nmet = 0;
+	c->is_put_off = false;
+	c->nassumed = c->is_typed ? c->nassumed : 0;
+	c->stop = STOP_NONE;
+	const int how = decide_case(d, c, r);
+	if (how == 2) {
+		struct rule_case *again = decision_case(d, start);
+		memcpy(again->forced, c->forced, sizeof again->forced);
+		again->nforced = c->nforced;
+		inherit_types(again, c);
+		VEC_PUSH(NULL, &d->todo, again);
+	}
+	d->expandable = d->expandable || c->expandable;
+	if (is_enough(d))
+		return false;
+	/* The left side has no type here, or a side has none of this rank. */
+	if (how >= 0 || c->stop == STOP_ILL || c->stop == STOP_RANK || split(d, start, c))
+		return true;
+	decision_sample(d, c);
+	const bool truth = c->stop == STOP_CUT && c->cut.kind == CUT_TRUTH; /* not an affine form */
+	d->cut = c->stop == STOP_CUT && !truth ? c->cut.e : 0;
+	d->why = truth                 ? "a comparison of elements that cases do not decide"
+		 : c->stop == STOP_CUT ? "a condition on sizes that cases do not decide"
+		 : c->why              ? c->why
+				       : "a term that is not known";
+	return false;
+}
+
+/* Decides all cases of a result. False: not decided, reason in d->why. */
+static bool
+decide_result(struct decision *d, const struct rule_case *first, int r)
+{
+	bool decided = true;
+
+	VEC_PUSH(NULL, &d->todo, decision_case(d, first));
+	while (d->todo.n) {
+		struct rule_case *start = VEC_POP(&d->todo);
+		decided = decided && decide_or_split(d, start, r);
+		VEC_PUSH(NULL, &d->free, start);
+	}
+	return decided;
 }
 
 static void
@@ -363,16 +446,19 @@ see_attributes(struct rule_case *c, const struct ir_op *op, bool real)
 			see_names(c, op->written->dim[k]);
 }
 
-static struct rule_case *
-first_case(struct decision *d)
+static void
+first_case(struct decision *d, struct rule_case *c)
 {
-	struct rule_case *c = ARENA_NEW(d->arena, struct rule_case);
-	static const struct ir_size dots = {.kind = SIZE_NAME, .name = case_dots};
-
 	c->t = &d->t;
+	c->dots = d->dots;
+	c->expands = d->expands;
 	c->rules = d->rules;
 	c->rule = d->rule;
-	see_size(c, &dots);
+	for (int k = 0; k < (d->dots == ANY_RANK ? 1 : d->dots); k++) {
+		const struct ir_size size = {.kind = SIZE_NAME,
+			.name = d->dots == ANY_RANK ? case_dots : case_dots_dim[k]};
+		see_size(c, &size);
+	}
 	for (uint32_t i = 0; i < d->rule->side[RULE_LEFT]->body.nargs; i++)
 		for (int k = 0; k < d->rule->param[i]->rank; k++)
 			see_size(c, d->rule->param[i]->dim[k]);
@@ -381,12 +467,14 @@ first_case(struct decision *d)
 		for (int side = 0; side < 2; side++)
 			IR_FOR_OPS (op, &d->rule->side[side]->body)
 				see_attributes(c, op, real);
+	for (int i = 0; i < d->rule->nwhere; i++) /* others are in conditions alone: any integers */
+		for (int k = 0; k < 2; k++)
+			see_names(c, d->rule->where[i].arg[k]);
 	for (int i = 0; i < c->nnames; i++)
 		d->root[c->name[i].v] = linear_var(&d->t, c->name[i].v);
 	for (int k = 0; k < IR_MAX_RANK; k++)
 		d->index[k] = var_new(&d->t, VAR_INDEX, 0, NULL);
 	c->vars = d->t.var.n;
-	return c;
 }
 
 /* --- verdicts --- */
@@ -413,24 +501,6 @@ only_integers(const struct ir_rule *r)
 	return r->side[RULE_LEFT]->body.nargs > 0;
 }
 
-/* Decides all results in all cases. False: not decided. */
-static bool
-decide(struct decision *d, bool bitwise)
-{
-	arena_reset(d->arena);
-	terms_clear(&d->t);
-	memset(d->root, 0, sizeof d->root);
-	d->t.bitwise = bitwise;
-	d->outcome.n = 0;
-	d->why = NULL;
-	d->cut = d->form[0] = 0;
-	struct rule_case *first = first_case(d);
-	for (int r = 0; r < ir_rule_return(d->rule, RULE_LEFT)->noperands; r++)
-		if (!decide_result(d, first, r))
-			return false;
-	return true;
-}
-
 static void
 count(const struct decision *d, int *holds, int *ill, int *differ)
 {
@@ -444,18 +514,118 @@ count(const struct decision *d, int *holds, int *ill, int *differ)
 			++*ill;
 }
 
-/* Does the rule hold in all cases, under its conditions? */
 static bool
-holds_everywhere(struct decision *d)
+decide_results(struct decision *d, bool bitwise)
+{
+	struct rule_case first = {0};
+
+	arena_reset(d->arena);
+	terms_clear(&d->t);
+	memset(d->root, 0, sizeof d->root);
+	d->t.bitwise = bitwise;
+	d->outcome.n = d->cases = d->samples.n = 0;
+	d->why = NULL;
+	d->cut = d->form[0] = 0;
+	first_case(d, &first);
+	for (int r = 0; r < ir_rule_return(d->rule, RULE_LEFT)->noperands; r++)
+		if (!decide_result(d, &first, r))
+			return false;
+	return true;
+}
+
+/*
+ * Decides all results in all cases, or until a case is found that ends it. False: not decided.
+ * Constant ranges are expanded only if there is no proof without: a filter of three by three makes
+ * nine terms of a convolution, and a case of each row that the padding of one of them leaves out.
+ */
+static bool
+decide(struct decision *d, bool bitwise, enum until until)
 {
 	int holds, ill, differ;
 
-	d->cases = 0;
-	d->whole = true;
-	const bool decided = decide(d, false);
-	d->whole = false;
+	d->until = until;
+	d->expands = d->expandable = false;
+	bool decided = decide_results(d, bitwise);
+	count(d, &holds, &ill, &differ);
+	if (d->expandable && (!decided || ill || differ)) {
+		d->expands = true;
+		decided = decide_results(d, bitwise);
+	}
+	return decided;
+}
+
+/* Does the rule hold in all cases, under its conditions? */
+static bool
+holds_everywhere(struct decision *d, bool bitwise)
+{
+	int holds, ill, differ;
+
+	const bool decided = decide(d, bitwise, UNTIL_FAILS);
 	count(d, &holds, &ill, &differ);
 	return decided && holds && !ill && !differ;
+}
+
+static bool
+has_trait(const struct ir_rule *r, unsigned trait)
+{
+	for (int side = 0; side < 2; side++)
+		IR_FOR_OPS (op, &r->side[side]->body)
+			if (op_is(op, trait))
+				return true;
+	return false;
+}
+
+/* Proven to the bit, in all cases and without further conditions: no law of arithmetic is needed. */
+static bool
+decide_bits(struct decision *d)
+{
+	return !has_trait(d->rule, TRAIT_SUMS) && holds_everywhere(d, true);
+}
+
+static bool
+is_proven(struct decision *d)
+{
+	return decide_bits(d) || holds_everywhere(d, false);
+}
+
+static bool
+has_dots(const struct ir_rule *r)
+{
+	for (uint32_t i = 0; i < r->side[RULE_LEFT]->body.nargs; i++)
+		if (r->param[i]->dots)
+			return true;
+	return false;
+}
+
+/*
+ * Proves a rule with `..` for each rank that a tensor may have. For all ranks at once, `..` is one
+ * dim, which nothing can name; an attribute that names one of its dims is decided rank by rank.
+ * *untyped: the left side has no type for any of them.
+ */
+static bool
+prove_ranks(struct decision *d, struct rule_proof *proof, bool *untyped)
+{
+	bool some = false, holds = true, bits = true;
+	unsigned assumes = 0;
+
+	for (d->dots = 0; d->dots <= IR_MAX_RANK && holds; d->dots++) {
+		if (decide_bits(d)) {
+			some = true;
+		} else if (!decide(d, false, UNTIL_FAILS) || d->outcome.n) {
+			some = true;
+			bits = false;
+			holds = holds_everywhere(d, false);
+			assumes |= d->t.assumes;
+		}
+	}
+	d->dots = ANY_RANK;
+	*untyped = !some;
+	if (!holds || !some)
+		return false;
+	bits = bits || only_integers(d->rule);
+	*proof = (struct rule_proof){.verdict = RULE_PROVEN, .why = "", .bitwise = bits};
+	proof->assumes = bits ? 0 : assumes;
+	return true;
 }
 
 /* Are two parameters the same operand of ops with the same code, such as two filters? */
@@ -487,18 +657,21 @@ equate_dims(const struct ir_rule *r, const struct ir_type_text *x, const struct 
 	return true;
 }
 
-/* Does the rule hold, judged by a few draws and cases? */
+/* Does the rule hold, judged by a few cases and, if these do not suffice, by a few draws? */
 static bool
 may_hold(struct decision *d)
 {
 	int typed;
 
-	if (rule_refute(d, d->rules, d->rule, EQUATION_TRIES, EQUATION_RUNS, 1, &typed))
-		return false;
 	d->most = EQUATION_CASES;
-	const bool holds = holds_everywhere(d) || d->cases > EQUATION_CASES;
+	const bool holds = is_proven(d), open = d->cases > EQUATION_CASES;
 	d->most = CASES_MOST;
-	return holds;
+	if (holds || !open)
+		return holds;
+	char *example = rule_refute(
+		NULL, d->rules, d->rule, NULL, EQUATION_TRIES, EQUATION_RUNS, 1, &typed);
+	talloc_free(example);
+	return !example;
 }
 
 /* Drops equations that are not needed, according to proofs or to may_hold, which is much faster and
@@ -512,7 +685,7 @@ drop_equations(struct decision *d, struct ir_rule *more, struct ir_rule_conditio
 		const size_t after = sizeof *all * (size_t)(more->nwhere - i - 1);
 		memmove(&all[i], &all[i + 1], after);
 		more->nwhere--;
-		if (proofs ? holds_everywhere(d) : may_hold(d))
+		if (proofs ? is_proven(d) : may_hold(d))
 			continue;
 		memmove(&all[i + 1], &all[i], after);
 		all[i] = without;
@@ -556,10 +729,10 @@ equal_sizes(struct decision *d, struct arena *a, struct ir_rule *more,
 		more->where = kept;
 		more->nwhere = n;
 		d->rule = more;
-		if (proofs && !holds_everywhere(d))
+		if (proofs && !is_proven(d))
 			return -1;
 		drop_equations(d, more, kept, r->nwhere, proofs);
-		holds = holds_everywhere(d);
+		holds = is_proven(d);
 	}
 	n = more->nwhere - r->nwhere;
 	memcpy(where, kept + r->nwhere, sizeof *where * (size_t)n);
@@ -605,16 +778,6 @@ where_text(const void *owner, const struct ir_rules *rules, const struct ir_rule
 	return copy;
 }
 
-static bool
-has_trait(const struct ir_rule *r, unsigned trait)
-{
-	for (int side = 0; side < 2; side++)
-		IR_FOR_OPS (op, &r->side[side]->body)
-			if (op_is(op, trait))
-				return true;
-	return false;
-}
-
 /*
  * For the proof, parallelization ops do not change values; the layouts that they accept are found
  * by trying. False: none was found. A counterexample becomes the verdict.
@@ -624,7 +787,7 @@ try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	struct rule_proof *proof)
 {
 	int typed;
-	char *example = rule_refute(owner, rules, r, LAYOUT_TRIES, LAYOUT_RUNS, 1, &typed);
+	char *example = rule_refute(owner, rules, r, NULL, LAYOUT_TRIES, LAYOUT_RUNS, 1, &typed);
 
 	if (example) {
 		proof->verdict = RULE_REFUTED;
@@ -633,11 +796,27 @@ try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	return typed > 0 || example;
 }
 
-void
-rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
-	struct rule_proof *proof)
+struct rule_prover *
+rule_prover_create(const void *owner)
 {
-	struct decision *d = NEW(owner, struct decision);
+	struct rule_prover *prover = NEW(owner, struct rule_prover);
+	struct decision *d = &prover->d;
+
+	d->arena = arena_create(prover);
+	d->scratch = arena_create(prover);
+	d->cases_arena = arena_create(prover);
+	VEC_ROOM(prover, &d->todo, 64);
+	VEC_ROOM(prover, &d->free, 64);
+	VEC_ROOM(prover, &d->outcome, 64);
+	terms_init(prover, &d->t);
+	return prover;
+}
+
+void
+rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules *rules,
+	const struct ir_rule *r, struct rule_proof *proof)
+{
+	struct decision *d = &prover->d;
 	struct ir_rule_condition where[WHERE_MOST];
 	struct arena *kept = arena_create(owner);
 	int holds, ill, differ, n = 0, other, typed;
@@ -645,22 +824,26 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	const char *why = NULL; /* it is not decided */
 
 	*proof = (struct rule_proof){.verdict = RULE_UNKNOWN, .why = ""};
-	d->arena = arena_create(d);
-	d->scratch = arena_create(d);
 	d->rules = rules;
 	d->rule = r;
 	d->most = CASES_MOST;
-	VEC_ROOM(d, &d->todo, 64);
-	terms_init(d, &d->t);
-	bool decided = decide(d, false);
+	d->dots = ANY_RANK;
+	const bool bits = decide_bits(d);
+	bool decided = bits || decide(d, false, UNTIL_ALL);
 	proof->branches = d->cases;
-	const bool untyped = decided && !d->outcome.n;
+	bool untyped = decided && !d->outcome.n;
 	count(d, &holds, &ill, &differ);
 	if (decided && holds && (ill || differ))
 		n = decision_conditions(d, kept, where, &bounds);
+	if (!decided)
+		why = unknown_text(owner, d); /* before other ranks and sizes are tried */
+	if (!decided && has_dots(r) && !has_trait(r, TRAIT_PARALLEL) &&
+		prove_ranks(d, proof, &untyped))
+		return;
+	prover->samples = d->samples;
 	if (!decided || (n < 0 && !differ)) {
 		struct ir_rule *more = ARENA_NEW(kept, struct ir_rule);
-		why = unknown_text(owner, d); /* before other sizes are tried */
+		why = why ? why : unknown_text(owner, d);
 		const int equal = equal_sizes(d, kept, more, where);
 		if (equal >= 0) {
 			decided = true;
@@ -671,10 +854,8 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	const bool proven = decided && holds && n >= 0 && (!differ || bounds);
 	if (proven && has_trait(r, TRAIT_PARALLEL))
 		fits = try_layouts(owner, rules, r, proof);
-	if (proof->verdict == RULE_REFUTED) {
-		talloc_free(d);
+	if (proof->verdict == RULE_REFUTED)
 		return;
-	}
 	if (proven && fits) {
 		proof->verdict = RULE_PROVEN;
 		proof->assumes = d->t.assumes;
@@ -685,19 +866,20 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 			memcpy(copy, where, sizeof *copy * (size_t)n);
 			proof->where = copy;
 		}
-		proof->bitwise = only_integers(r);
-		if (!proof->bitwise && !has_trait(r, TRAIT_SUMS) && decide(d, true)) {
+		proof->bitwise = bits || only_integers(r);
+		if (!proof->bitwise && n && !has_trait(r, TRAIT_SUMS) &&
+			decide(d, true, UNTIL_DIFFERS)) {
 			count(d, &holds, &ill, &other);
 			proof->bitwise = holds && !other;
 		}
 		if (proof->bitwise)
 			proof->assumes = 0;
-		talloc_free(d);
 		return;
 	}
 	typed = 0;
-	char *example =
-		proven ? NULL : rule_refute(owner, rules, r, REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
+	char *example = proven ? NULL
+			       : rule_refute(owner, rules, r, &prover->samples, REFUTE_TRIES,
+					 REFUTE_RUNS, 1, &typed);
 	if (!example && !typed && (has_trait(r, TRAIT_PARALLEL) || untyped)) {
 		proof->verdict = RULE_UNUSABLE;
 		proof->why = untyped ? "the left side has no type for any sizes"
@@ -710,5 +892,4 @@ rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	} else {
 		proof->why = why ? why : unknown_text(owner, d);
 	}
-	talloc_free(d);
 }

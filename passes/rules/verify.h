@@ -31,17 +31,43 @@ struct rule_proof {
 	int branches; /* number of cases that were decided */
 };
 
+/* The memory of proofs, for any number of rules one after the other. */
+struct rule_prover;
+
+struct rule_prover *rule_prover_create(const void *owner);
 /* Decides a rule; memory that the proof refers to is owned by `owner`. */
-void rule_verify(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
-	struct rule_proof *proof);
+void rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules *rules,
+	const struct ir_rule *r, struct rule_proof *proof);
+
+enum {
+	SAMPLES = 16,        /* of a rule: */
+	SAMPLE_VARIANTS = 4, /* of a case */
+	SAMPLE_NAMES = 32,   /* the longest published rules have some ten */
+};
+
+/* Sizes and attributes at which a counterexample is likely. */
+struct rule_sample {
+	struct {
+		const char *name;
+		int64_t number;
+	} value[SAMPLE_NAMES];
+	int n;
+	int64_t dots[IR_MAX_RANK]; /* dims of `..` */
+	int ndots;
+};
+
+struct rule_samples {
+	struct rule_sample at[SAMPLES];
+	int n;
+};
 
 /*
  * Looks for a counterexample: runs both sides in the interpreter at `tries` random small sizes,
  * with small integers as elements. The text gives sizes, element and both values; NULL: none found.
  * *typed counts the tries whose left side had a type, with layouts that fit on the right; it ends
- * after `enough` of them.
+ * after `enough` of them. The samples, if not NULL, are tried first, each with several elements.
  */
 char *rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
-	int tries, int enough, uint64_t seed, int *typed);
+	const struct rule_samples *samples, int tries, int enough, uint64_t seed, int *typed);
 
 #endif

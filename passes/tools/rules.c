@@ -67,7 +67,8 @@ static bool
 refute_rule(struct tool *t, FILE *out, const struct ir_rules *rules, const struct ir_rule *r)
 {
 	int typed;
-	char *text = rule_refute(t, rules, r, (int)t->tries, INT_MAX, (uint64_t)t->seed, &typed);
+	char *text =
+		rule_refute(t, rules, r, NULL, (int)t->tries, INT_MAX, (uint64_t)t->seed, &typed);
 
 	if (text)
 		fprintf(out, "%s: refuted: %s\n", r->name, text);
@@ -183,6 +184,7 @@ verify(struct tool *t)
 #define VERDICT_NAME(code, name) name,
 	static const char *const verdict[] = {RULE_VERDICTS(VERDICT_NAME)};
 	struct ir_rules *rules = read_rules(t, t->file.item[0]);
+	struct rule_prover *prover = rule_prover_create(t);
 	struct driver_output out;
 	int n[RULE_NVERDICTS] = {0};
 
@@ -191,7 +193,7 @@ verify(struct tool *t)
 	IR_FOR_RULES (r, rules) {
 		void *scratch = alloc_scratch(t);
 		struct rule_proof p;
-		rule_verify(scratch, rules, r, &p);
+		rule_verify(scratch, prover, rules, r, &p);
 		n[p.verdict]++;
 		fprintf(out.file, "%s: ", r->name);
 		if (p.verdict == RULE_PROVEN) {

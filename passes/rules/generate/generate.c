@@ -50,7 +50,7 @@ prove(struct gen *g, const struct gen_sides *s)
 	if (!rules)
 		return NULL;
 	void *scratch = alloc_scratch(NULL);
-	rule_verify(scratch, rules, rules->first, &proof);
+	rule_verify(scratch, g->prover, rules, rules->first, &proof);
 	g->outcome[proof.verdict == RULE_PROVEN    ? GEN_PROVEN
 		   : proof.verdict == RULE_REFUTED ? GEN_REFUTED
 						   : GEN_UNKNOWN]++;
@@ -207,6 +207,7 @@ rules_generate(const void *owner, struct ir_context *ctx, const struct gen_optio
 	int64_t written = 0;
 
 	g->ctx = ctx;
+	g->prover = rule_prover_create(g);
 	g->o = o;
 	g->max_size = (int)o->size;
 	const char *fault = check_options(g, o);

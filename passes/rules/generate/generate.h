@@ -115,6 +115,7 @@ struct gen_options {
 
 struct gen {
 	struct ir_context *ctx;
+	struct rule_prover *prover;
 	const struct gen_options *o;
 	int rank, naxes, max_size;
 	struct VEC(struct gen_op) op;
