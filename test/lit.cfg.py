@@ -119,6 +119,7 @@ features = {
     "torch": has_modules(TORCH_PYTHON, "torch"),
     "torch_zoo": has_modules(TORCH_PYTHON, "torch", "torchvision", "transformers"),
     "jax": has_modules(JAX_PYTHON, "jax", "jaxlib"),
+    "venv": has_modules(config.python, "venv", "ensurepip"),
     "zsh": shutil.which("zsh") is not None,
     "nm": shutil.which("nm") is not None,
     "mlir": shutil.which("mlir-opt-19") is not None,
