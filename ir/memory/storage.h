@@ -112,8 +112,8 @@ struct storage_target {
 	bool stage_inside; /* the arena is host memory, and contains the stage */
 	/* Kernel forms, each of which can be switched off. threads, online: those of struct
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
-	 * loops are one library call. */
-	bool threads, online, parts, addresses;
+	 * loops are one library call; bundles: small kernels are one launch. */
+	bool threads, online, parts, addresses, bundles;
 	/* For estimates: arenas are as large as the live bytes, buffers have no offsets, and
 	 * searches do what they do on large steps, also on small ones. */
 	bool rough;
