@@ -175,6 +175,14 @@ is_hopeless(const struct planner *p, double seconds, double share_of_limit)
  * step fits without them, it may fit although it exceeds the limit of a depth by a smaller share. */
 static const double gaps = 0.03;
 
+/* The peak of the whole step, from that at a depth and that of the sharded step there: either has
+ * `more` bytes in the whole step, or, like stages, a share of them. */
+static uint64_t
+whole_bytes(const struct plan_constant *c, double peak, double bare, double more)
+{
+	return (uint64_t)fmax(peak, peak < bare ? c->whole * peak / bare : c->whole + more);
+}
+
 /* From what the pipeline takes at two depths: seconds, and bytes beyond those of the sharded step. */
 static void
 extend_both(const struct planner *p, const struct plan_base *b, int first,
@@ -190,7 +198,8 @@ extend_both(const struct planner *p, const struct plan_base *b, int first,
 	}
 	*r = part[1];
 	r->seconds = fmax(r->seconds, extended(b, first, seconds, p->blocks));
-	r->peak = (uint64_t)fmax((double)r->peak, c->whole + extended(b, first, more, p->blocks));
+	r->peak = whole_bytes(c, (double)r->peak, bare_bytes(p, c, b->depth[first + 1].blocks),
+		extended(b, first, more, p->blocks));
 	r->host = (uint64_t)fmax((double)r->host, extended(b, first, host, p->blocks));
 }
 
@@ -217,7 +226,7 @@ estimate(struct planner *p, int base, const struct pass_list *list, int first,
 		needs = fmax(needs, (double)part[i].peak / limit);
 		*r = part[i];
 		r->seconds = c.seconds + (r->seconds - c.seconds) / share;
-		r->peak = (uint64_t)fmax(0, c.whole + ((double)r->peak - bare) / share);
+		r->peak = whole_bytes(&c, (double)r->peak, bare, ((double)r->peak - bare) / share);
 		if (first == 0 && is_hopeless(p, r->seconds, needs))
 			return;
 	}

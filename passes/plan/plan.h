@@ -141,6 +141,10 @@ void plan_fill(struct planner *p);
  * suggests. */
 void plan_refill(struct planner *p, int64_t i);
 
+/* moves.c: tries the moves that gain most on a recipe, one after the other, each with the best member
+ * of its family so far. */
+void plan_improve_first(struct planner *p, int64_t family);
+
 /* moves.c: improves the best ones as long as evaluations are left. */
 void plan_improve(struct planner *p);
 /* Fills in the allowed numbers of micro-batches, ascending, including 1; returns their count. */
