@@ -93,6 +93,7 @@ report_ops(const struct ir_module *m, const struct cost_step *s, struct cost_rep
 		r->ops++;
 		if (op->code == OP_param)
 			r->parameters += (double)ir_type_elements(op->result[0].type);
+		r->assumed += op->code == OP_while && !ir_attr_find(op, "trips");
 		const enum cost_kind kind = cost_op_kind(m, op);
 		if (kind == COST_NONE || kind == COST_COPY)
 			continue;

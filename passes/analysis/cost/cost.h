@@ -88,7 +88,8 @@ struct cost_report {
 			      of a loop */
 	uint32_t measured, estimated; /* ops whose time is from the profile; from an estimate */
 	double measured_time, estimated_time; /* seconds of these, summed over events */
-	bool fits;                            /* peak_bytes is not more than the device's memory */
+	uint32_t assumed; /* while ops without `trips`: their number of iterations is assumed */
+	bool fits;        /* peak_bytes is not more than the device's memory */
 };
 
 /*

@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "ir/ops/while.h"
 
 static void
 put_json_string(FILE *out, const char *s)
@@ -45,6 +46,7 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 		{"estimated", r->estimated},
 		{"measured_time", r->measured_time},
 		{"estimated_time", r->estimated_time},
+		{"assumed", r->assumed},
 	};
 	fprintf(out, "{\"device\": ");
 	put_json_string(out, cost_model_device(model)->name);
@@ -53,9 +55,9 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 	fprintf(out, ", \"fits\": %s}", r->fits ? "true" : "false");
 }
 
-enum { RATES_TEXT = 2 * NUMBER_TEXT + 32 };
+enum { RATES_TEXT = 2 * NUMBER_TEXT + 96 };
 
-/* "; 16.2k examples, 16.6M tokens a second", if they are known. */
+/* "; 1 loop assumed to run 10 times; 16.2k examples, 16.6M tokens a second", as far as they are known. */
 static void
 write_rates(char text[RATES_TEXT], const struct cost_report *r)
 {
@@ -63,15 +65,22 @@ write_rates(char text[RATES_TEXT], const struct cost_report *r)
 	int n = 0;
 
 	*text = '\0';
+	if (r->assumed) {
+		n = snprintf(text, RATES_TEXT, "; %u loop%s assumed to run %d times", r->assumed,
+			number_plural(r->assumed), WHILE_TRIPS);
+		text += n;
+	}
+	const int room = RATES_TEXT - n;
+	n = 0;
 	if (!(r->iteration > 0) || (!r->examples && !r->tokens))
 		return;
 	if (r->examples)
-		n = snprintf(text, RATES_TEXT, "; %s examples",
+		n = snprintf(text, (size_t)room, "; %s examples",
 			number_large(number, r->examples / r->iteration));
 	if (r->tokens)
-		n += snprintf(text + n, (size_t)(RATES_TEXT - n), "%s%s tokens", n ? ", " : "; ",
+		n += snprintf(text + n, (size_t)(room - n), "%s%s tokens", n ? ", " : "; ",
 			number_large(number, r->tokens / r->iteration));
-	snprintf(text + n, (size_t)(RATES_TEXT - n), " a second");
+	snprintf(text + n, (size_t)(room - n), " a second");
 }
 
 char *
