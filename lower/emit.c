@@ -89,6 +89,12 @@ lower_storage_target(enum lower_target t)
 	return t == LOWER_CUDA ? &cuda_storage : &storage_host;
 }
 
+struct storage_libraries
+lower_libraries(enum lower_target t, const struct cluster *c)
+{
+	return t == LOWER_CUDA && c ? cuda_libraries(c) : (struct storage_libraries){0};
+}
+
 bool
 lower_emit_program(const struct ir_module *m, const struct lower_options *o)
 {

@@ -13,6 +13,8 @@
 
 #include <stdbool.h>
 
+struct cluster;
+
 enum lower_target { LOWER_HOST, LOWER_CUDA };
 
 struct lower_options {
@@ -27,6 +29,7 @@ struct lower_options {
 	const char *arch;
 	bool library;                  /* processes use MPI's own collectives: struct rt_program */
 	double predicted;              /* seconds per step, for the program's report; 0: unknown */
+	bool predicted_generic;        /* these are of the cluster `generic`, the default */
 	uint64_t predicted_bytes;      /* allocated by a rank on its device; 0: unknown */
 	uint64_t predicted_host_bytes; /* and in host memory */
 	const char *entry; /* NULL: a program with a main. Else the name of a `const struct
@@ -44,6 +47,10 @@ bool lower_emit_program(const struct ir_module *m, const struct lower_options *o
 
 /* The rules by which a target's programs place tensors in memory: ir/memory/storage.h. */
 const struct storage_target *lower_storage_target(enum lower_target t);
+
+/* What the driver and libraries take of the memory of the cluster's devices, of the kind with the
+ * most; NULL: no cluster is known. */
+struct storage_libraries lower_libraries(enum lower_target t, const struct cluster *c);
 
 /* The target of that name, "host" or "cuda"; -1: unknown. */
 int lower_target_find(const char *name);

@@ -153,9 +153,11 @@ struct rt_program {
 	 * arena_bytes. */
 	int32_t stage_axis;
 	const size_t *arena_of;
-	size_t host_bytes; /* of host memory for each rank; 0: the program uses none */
-	int64_t batch;     /* rows of a step: dims[0] of every input; 0: no inputs */
-	double predicted;  /* seconds per step; 0: unknown */
+	size_t host_bytes;      /* of host memory for each rank; 0: the program uses none */
+	int64_t batch;          /* rows of a step: dims[0] of every input; 0: no inputs */
+	double predicted;       /* seconds per step; 0: unknown */
+	bool predicted_generic; /* for the cluster `generic`, as neither a cluster nor a profile
+				   was given */
 	/* Bytes that a rank was predicted to allocate on its device; 0: unknown. */
 	size_t predicted_bytes;
 	size_t predicted_host_bytes; /* of host_bytes, where predicted_bytes is known */

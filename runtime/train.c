@@ -138,7 +138,8 @@ print_times(const struct rt_program *p, struct times *t)
 	const double median = (t->durations[(n - 1) / 2] + t->durations[n / 2]) / 2;
 	printf("iteration: %.1f us median of %" PRId64, median, n);
 	if (p->predicted > 0)
-		printf(" (predicted %.1f us)", p->predicted * 1e6);
+		printf(" (predicted %.1f us%s)", p->predicted * 1e6,
+			p->predicted_generic ? " on a generic device" : "");
 	putchar('\n');
 	if (t->watched_ns > 0 && p->nkernels)
 		printf("overhead: %.1f %% outside kernels and communication\n",

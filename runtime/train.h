@@ -3,7 +3,8 @@
  *	step N NAME VALUE NAME VALUE ...    every -report-every steps and after the last one, N
  *	                                    counted from 1; scalar outputs in the program's order
  *	test NAME VALUE                        for each scalar output, its mean over the test rows
- *	iteration: X us median of N (predicted Y us)      (...) only if predicted
+ *	iteration: X us median of N (predicted Y us)      (...) only if predicted; for
+ *	                                    the cluster `generic`: Y us on a generic device
  *	overhead: X % outside kernels and communication   over the steps that were watched
  *
  * Values are printed with %.9g, times with %.1f. An iteration consists of filling the inputs, the

@@ -21,7 +21,7 @@
 # Where .lit_test_times.txt of the build folder is missing, in a fresh build, lit starts with the tests that are the
 # slowest by .lit_test_times.txt of this folder, so that none of them is left for the end.
 # Features for REQUIRES and UNSUPPORTED: cuda (nvcc), cudnn, gpu, root, mpi, asan, avx512, gcc, clang, gpl,
-# chromium, mlir (mlir-opt of LLVM 19, Debian: mlir-19-tools), networks (namespaces and what joins them),
+# chromium, torch, jax (in %torch_python, %jax_python), mlir (mlir-opt of LLVM 19, Debian: mlir-19-tools), networks (namespaces and what joins them),
 # mounts (mount namespaces), long (`../bootstrap test long`).
 
 import os
@@ -85,6 +85,7 @@ def can_have_networks():
 
 
 TORCH_PYTHON = os.environ.get("TORCH_PYTHON", config.python)  # an interpreter that has PyTorch, if another one than that of the tests
+JAX_PYTHON = os.environ.get("JAX_PYTHON", config.python)  # the same for JAX
 
 
 def has_modules(python, *names):
@@ -117,6 +118,8 @@ features = {
     "long": "DOPT_TEST_LONG" in os.environ,
     "torch": has_modules(TORCH_PYTHON, "torch"),
     "torch_zoo": has_modules(TORCH_PYTHON, "torch", "torchvision", "transformers"),
+    "jax": has_modules(JAX_PYTHON, "jax", "jaxlib"),
+    "venv": has_modules(config.python, "venv", "ensurepip"),
     "zsh": shutil.which("zsh") is not None,
     "nm": shutil.which("nm") is not None,
     "mlir": shutil.which("mlir-opt-19") is not None,
@@ -144,6 +147,7 @@ config.substitutions += [
     ("%source", config.source_dir),
     ("%python", config.python),
     ("%torch_python", TORCH_PYTHON),
+    ("%jax_python", JAX_PYTHON),
     ("%unit", os.path.join(config.test_exec_root, "unit")),
     ("%libdir", config.lib_dir),
     ("%rtlibs", "-L%s -ldopt_rt %s" % (config.lib_dir, config.rt_libs)),

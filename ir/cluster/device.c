@@ -68,6 +68,14 @@ device_reach_peak(const struct device *d, enum reach_type t)
 	}
 }
 
+double
+device_memory_seconds(const struct device *d, double bytes)
+{
+	const double cached = d->cache_bandwidth > 0 ? (bytes < d->cache ? bytes : d->cache) : 0;
+
+	return (bytes - cached) / d->bandwidth + (cached > 0 ? cached / d->cache_bandwidth : 0);
+}
+
 void
 device_take_reach(struct device *d, const struct device *from)
 {

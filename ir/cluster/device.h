@@ -41,6 +41,9 @@ double device_flops(const struct device *d, enum ir_dtype t);
 /* The same with operands that have the rates of `t`. */
 double device_reach_peak(const struct device *d, enum reach_type t);
 
+/* Seconds to read and write `bytes` bytes: up to `cache` of them at the bandwidth of the cache. */
+double device_memory_seconds(const struct device *d, double bytes);
+
 /* Copies the shares of the peaks that kernels of another device reach, times `like`. */
 void device_take_reach(struct device *d, const struct device *from);
 

@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/loops/scheme.h"
+#include "ir/memory/op_class.h"
 #include "ir/memory/place.h"
 #include "ir/ops/while.h"
 
@@ -580,15 +581,76 @@ find_home_axis(const struct ir_module *m, const struct issue *o)
 	return -1;
 }
 
-/* Bytes that the runtime allocates outside the arena. */
-static uint64_t
-outside_arena(const struct storage *s)
+/* Which devices of a communicator a device is connected to by its collectives. */
+enum connected { CONNECTED_NEIGHBOUR = 1, CONNECTED_RING = 2, CONNECTED_ALL = 4 };
+
+/* As runtime/cuda/rounds.c executes a collective: sums of floats as sends to all others. */
+static unsigned
+connected_by(const struct ir_op *op)
 {
+	const bool floats =
+		ir_dtype_class((enum ir_dtype)ir_operand_type(op, 0)->dtype) == IR_FLOAT;
+
+	switch (op_collective(op)) {
+	case RT_SEND: return CONNECTED_NEIGHBOUR;
+	case RT_BROADCAST:
+	case RT_ALLGATHER: return CONNECTED_RING;
+	case RT_ALLREDUCE: return CONNECTED_RING | (floats ? CONNECTED_ALL : 0);
+	case RT_REDUCE:
+	case RT_REDUCESCATTER: return floats ? CONNECTED_ALL : CONNECTED_RING;
+	default: return CONNECTED_ALL;
+	}
+}
+
+/* Connections of a communicator of `size` devices. A device of a pipeline has two neighbours. */
+static uint64_t
+connections(unsigned connected, int64_t size)
+{
+	const uint64_t others = (uint64_t)size - 1, neighbours = others < 2 ? others : 2;
+
+	return (connected & CONNECTED_ALL                ? others
+		       : connected & CONNECTED_NEIGHBOUR ? neighbours
+							 : 0) +
+	       (connected & CONNECTED_RING ? 1 : 0);
+}
+
+/* Bytes of the communicators, one for each axis with collectives. Devices are taken to be in the
+ * order of the mesh, as they are without {devices = ...}. */
+static uint64_t
+communicators(const struct storage *s, const unsigned *connected)
+{
+	const struct storage_libraries *l = &s->target->libraries;
+	uint64_t bytes = 0;
+	int64_t span = 1; /* consecutive devices that a communicator extends over */
+
+	for (int a = s->module->naxes - 1; a >= 0; a--) {
+		const struct ir_axis *axis = &s->module->axis[a];
+		if (axis->time)
+			continue;
+		span *= axis->size;
+		bytes += connections(connected[a], axis->size) *
+			 (span <= l->node_devices ? l->near : l->far);
+	}
+	return bytes;
+}
+
+/* Finds bytes that the runtime and libraries allocate outside the arena. */
+static void
+find_outside(struct storage *s)
+{
+	unsigned connected[IR_MAX_AXES] = {0};
 	bool communicates = false;
 
-	for (uint32_t i = 0; i < s->order->n; i++)
-		communicates |= storage_is_message(s->module, s->order->op[i]);
-	return s->target->outside_arena + (communicates ? s->target->for_collectives : 0);
+	for (uint32_t i = 0; i < s->order->n; i++) {
+		const struct ir_op *op = s->order->op[i];
+		if (!storage_is_message(s->module, op))
+			continue;
+		communicates = true;
+		connected[ir_attr_int(op, "axis", 0)] |= connected_by(op);
+	}
+	s->libraries = s->target->libraries.context + communicators(s, connected);
+	s->outside_arena = s->target->outside_arena + s->libraries +
+			   (communicates ? s->target->for_collectives : 0);
 }
 
 struct storage *
@@ -604,7 +666,7 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	s->align = target->align;
 	s->sought = UINT64_MAX;
 	s->order = issue_create(s, m, &main->body);
-	s->outside_arena = outside_arena(s);
+	find_outside(s);
 	s->home_axis = find_home_axis(m, s->order);
 	b->s = s;
 	b->target = target;

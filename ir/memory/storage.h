@@ -84,6 +84,16 @@ struct storage_value {
 	uint32_t ring;
 };
 
+/*
+ * Bytes of a device's memory that the driver and libraries take and that the runtime does not
+ * allocate itself: estimates, where a cluster describes the device; else 0.
+ */
+struct storage_libraries {
+	uint64_t context;   /* in every program */
+	uint64_t near, far; /* for each connection of a communicator inside a node; across nodes */
+	uint32_t node_devices; /* of a node */
+};
+
 /* Properties in which targets differ. */
 struct storage_target {
 	uint64_t align; /* of buffers, a multiple of STORAGE_ALIGN */
@@ -97,12 +107,13 @@ struct storage_target {
 			      what its shape needs, at least `least` and at most `most` */
 	/* Bytes that the runtime allocates itself: for libraries; for collectives, if any. */
 	uint64_t outside_arena, for_collectives;
+	struct storage_libraries libraries; /* in addition */
 	bool bands;        /* its matrix products skip masked elements: ir/loops/band/ */
 	bool stage_inside; /* the arena is host memory, and contains the stage */
 	/* Kernel forms, each of which can be switched off. threads, online: those of struct
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
-	 * loops are one library call. */
-	bool threads, online, parts, addresses;
+	 * loops are one library call; bundles: small kernels are one launch. */
+	bool threads, online, parts, addresses, bundles;
 	/* For estimates: arenas are as large as the live bytes, buffers have no offsets, and
 	 * searches do what they do on large steps, also on small ones. */
 	bool rough;
@@ -140,7 +151,9 @@ struct storage {
 	uint64_t *live;            /* live bytes at each time, 0 ... 2 order->n + 2 */
 	/* The same for the arena in host memory; 0 if no type says @host. */
 	uint64_t host_bytes, host_persistent_bytes, host_live_bytes;
-	uint64_t outside_arena; /* bytes that the runtime allocates outside the arena */
+	uint64_t
+		outside_arena; /* bytes that the runtime and libraries allocate outside the arena */
+	uint64_t libraries;    /* of these: what the runtime does not allocate itself */
 };
 
 /* How a storage treats an op, a set of bits: the same for all ops that are alike. */
@@ -194,7 +207,7 @@ void storage_find_offsets(struct storage *s, uint64_t enough);
  * they do not, storage_find_offsets may still find that they do. */
 bool storage_fits_swept(struct storage *s, uint64_t enough);
 
-/* Bytes that a program with this storage allocates on a device, inside and outside the arena. */
+/* Bytes that a program with this storage needs on a device, inside and outside the arena. */
 static inline uint64_t
 storage_allocated(const struct storage *s)
 {

@@ -8,6 +8,7 @@
 #include "dopt_config.h"
 #include "ir/base/alloc.h"
 #include "lower/build.h"
+#include "lower/cuda/bundle.h"
 #include "lower/cuda/kernel.h"
 #include "lower/plan/step.h"
 #include "lower/plan/tables.h"
@@ -22,7 +23,7 @@
 /* One launch function; `key` identifies equal ops: the text of the host's kernel, with those
  * arguments. */
 struct function {
-	char *key, *name;
+	char *key;
 	struct kernel_args args, key_args;
 };
 
@@ -31,6 +32,9 @@ struct cuda {
 	const char *prefix; /* of all names */
 	struct cuda_sources *src;
 	struct function *function;
+	struct cuda_part *part; /* by function: its name, and whether it can be in a bundle */
+	struct cuda_bundles *bundles;
+	int nbundles; /* written so far */
 	int nfunctions;
 	int *function_of;         /* by kernel */
 	struct kernel_args *args; /* by kernel: of its key, in the key's order */
@@ -43,6 +47,7 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.online = true,
 	.parts = true,
 	.addresses = true,
+	.bundles = true,
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
 	.for_collectives = RT_CUDA_ROOM};
 
@@ -98,15 +103,16 @@ write_kernel(struct cuda *c, const struct lower_action *a)
 	c->function_of[a->kernel] = n;
 	f->key = key;
 	f->key_args = c->args[a->kernel];
-	f->name = TEXT(c->p, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
+	char *name = TEXT(c->p, "%sk_%s_%d", c->prefix, op_name((enum op_code)a->op->code), n);
 	char *text = tables_op_text(NULL, c->p, a->op);
 	fprintf(c->src->kernels, "\n/* %s */\n", text);
 	fprintf(c->src->host, "/* %s */\n", text);
 	talloc_free(text);
 	/* A separate scheme, since this target places values differently. */
 	struct scheme *s = cuda_scheme(c->src, c->p->module, c->p->arena, a->op);
-	const uint64_t scratch = cuda_kernel_write(
-		c->src, s, f->name, a->in_place, all_aligned(c->p, a->op), &f->args);
+	const uint64_t scratch =
+		cuda_kernel_write(c->src, s, name, a->in_place, all_aligned(c->p, a->op), &f->args);
+	c->part[n] = (struct cuda_part){name, c->src->single};
 	assert(scratch <= (a->scratch >= 0 ? c->p->buffer[a->scratch].bytes : 0));
 	(void)scratch;
 }
@@ -125,26 +131,86 @@ arg_of(const struct cuda *c, const struct lower_action *a, int i)
 	return &c->args[a->kernel].at[j];
 }
 
+/* The operands, results and scratch of a kernel: "m, m + 4096, NULL". */
+static char *
+pointers(const void *owner, const struct lower_plan *p, const struct lower_action *a)
+{
+	char *text = text_copy(owner, "");
+
+	for (int j = 0; j < a->op->noperands; j++) {
+		const struct lower_value *v = lower_value_of(p, ir_operand(a->op, j));
+		text = text_append(
+			text, "%s, ", v->buffer < 0 ? "NULL" : step_address(owner, p, v));
+	}
+	for (int r = 0; r < a->op->nresults; r++)
+		text = text_append(
+			text, "%s, ", step_address(owner, p, lower_value_of(p, &a->op->result[r])));
+	return a->scratch >= 0 ? text_append(text, "m + %" PRIu64, p->buffer[a->scratch].offset)
+			       : text_append(text, "NULL");
+}
+
+/* The arguments of all kernels of a bundle, and their launch. In a trace its time is that of the
+ * last one. */
+static void
+write_bundle(struct step_writer *w, const struct cuda_bundle *b)
+{
+	const struct cuda *c = w->data;
+	void *owner = alloc_scratch(NULL);
+	char *end = text_copy(owner, ""), *at = end, *which = end, *word = end;
+	int64_t blocks = 0;
+	int words = 0;
+
+	for (int i = 0; i < b->n; i++) {
+		const struct lower_action *a = &w->p->action[b->action[i]];
+		const int part = c->function_of[a->kernel];
+		const char *comma = i ? ", " : "";
+		blocks += c->part[part].single.grid;
+		end = TEXT(owner, "%s%s%" PRId64, end, comma, blocks);
+		at = TEXT(owner, "%s%s%d", at, comma, words);
+		which = TEXT(owner, "%s%s%d", which, comma, part);
+		word = TEXT(owner, "%s%s%s", word, i ? ",\n\t\t\t" : "", pointers(owner, w->p, a));
+		words += a->op->noperands + a->op->nresults + 1;
+		step_line(w, "rt_cuda_kernel_begin(c, %d);", a->kernel);
+		if (i + 1 < b->n)
+			step_line(w, "rt_cuda_kernel_end(c, %d);", a->kernel);
+	}
+	step_line(w, "{");
+	step_line(w, "\tconst struct dopt_bundle args = {%d, {%s}, {%s}, {%s},", b->n, end, at,
+		which);
+	step_line(w, "\t\t{%s}};", word);
+	step_line(
+		w, "\trt_cuda_launch(c, %d, %" PRId64 ", &args, sizeof args);", b->launch, blocks);
+	step_line(w, "}");
+	step_line(w, "rt_cuda_kernel_end(c, %d);", w->p->action[b->action[b->n - 1]].kernel);
+	talloc_free(owner);
+}
+
+/* Launches the bundle that must be complete before the action. The kernels of bundles are not
+ * written where they are in the plan. */
+static bool
+before(struct step_writer *w, const struct lower_action *a)
+{
+	struct cuda *c = w->data;
+	const int at = a ? (int)(a - w->p->action) : w->p->nactions;
+	const struct cuda_bundle *next = &c->bundles->bundle[c->nbundles];
+
+	if (c->nbundles < c->bundles->n && next->at == at) {
+		fputc('\n', w->out);
+		write_bundle(w, next);
+		c->nbundles++;
+	}
+	return at == w->p->nactions || c->bundles->of[at] < 0;
+}
+
 static void
 write_call(struct step_writer *w, const struct lower_action *a)
 {
 	const struct cuda *c = w->data;
-	const struct function *f = &c->function[c->function_of[a->kernel]];
+	const int number = c->function_of[a->kernel];
+	const struct function *f = &c->function[number];
 	void *owner = alloc_scratch(NULL);
-	char *call = TEXT(owner, "%s(c, ", f->name);
+	char *call = TEXT(owner, "%s(c, %s", c->part[number].name, pointers(owner, w->p, a));
 
-	for (int j = 0; j < a->op->noperands; j++) {
-		const struct lower_value *v = lower_value_of(w->p, ir_operand(a->op, j));
-		call = text_append(
-			call, "%s, ", v->buffer < 0 ? "NULL" : step_address(owner, w->p, v));
-	}
-	for (int r = 0; r < a->op->nresults; r++)
-		call = text_append(call, "%s, ",
-			step_address(owner, w->p, lower_value_of(w->p, &a->op->result[r])));
-	if (a->scratch >= 0)
-		call = text_append(call, "m + %" PRIu64, w->p->buffer[a->scratch].offset);
-	else
-		call = text_append(call, "NULL");
 	for (int i = 0; i < f->args.n; i++)
 		call = text_append(call, ", %s",
 			kernel_arg_text(owner, w->p->module, arg_of(c, a, i), "c->coord"));
@@ -261,13 +327,14 @@ write_step(struct cuda *c, const struct lower_options *o, const char *folder, co
 		"/* One training step of module @%s on a CUDA device, and the "
 		"tables that the runtime needs. */\n",
 		c->p->module->name ? c->p->module->name : "main");
-	fprintf(out, "#include \"runtime/cuda/rt_cuda.h\"\n\n");
+	fprintf(out, "#include \"runtime/cuda/args.h\"\n#include \"runtime/cuda/rt_cuda.h\"\n\n");
 	fputs(functions, out);
 	cuda_write_tables(out, c->src, c->prefix);
 	struct step_writer w = {.out = out,
 		.p = c->p,
 		.prefix = c->prefix,
 		.timer = "rt_cuda_kernel",
+		.before = before,
 		.kernel = write_call,
 		.copy = write_copy,
 		.add = write_add,
@@ -302,6 +369,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 
 	c.prefix = o->entry ? TEXT(p, "%s_", o->entry) : "";
 	c.function = ARRAY_NEW(p, struct function, (size_t)p->nkernels + 1);
+	c.part = ARRAY_NEW(p, struct cuda_part, (size_t)p->nkernels + 1);
 	c.function_of = ARRAY_NEW(p, int, (size_t)p->nkernels + 1);
 	c.args = ARRAY_NEW(p, struct kernel_args, (size_t)p->nkernels + 1);
 	c.src->kernels = lower_open(p->module->ctx->diag, folder, "kernels.cu");
@@ -314,6 +382,8 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 		if (p->action[i].kind == LOWER_KERNEL)
 			write_kernel(&c, &p->action[i]);
 	fclose(c.src->host);
+	c.bundles = cuda_bundles_create(p, p, c.part, c.function_of);
+	cuda_bundles_write(c.bundles, c.src, p, c.part, c.nfunctions, c.function_of, c.prefix);
 	const bool ok = lower_close(p->module->ctx->diag, folder, "kernels.cu", c.src->kernels) &&
 			write_step(&c, o, folder, functions);
 	free(functions);

@@ -10,6 +10,9 @@
  * kernels. */
 extern const struct storage_target cuda_storage;
 
+/* lower_libraries of this target. */
+struct storage_libraries cuda_libraries(const struct cluster *c);
+
 /*
  * Writes kernels.cu and step.c of a checked plan into `folder`. Reports and returns false where a
  * file cannot be written. *convolves: the program calls convolutions of cuDNN.

@@ -92,10 +92,9 @@ copy_results(struct cuda_text *t)
 
 /* Declares the pointers and numbers that a kernel uses, from its arguments. */
 static void
-write_names(struct cuda_text *t, const char *body)
+write_names(struct cuda_text *t, FILE *out, const char *body)
 {
 	const struct ir_op *op = t->s->kernel;
-	FILE *out = t->src->kernels;
 	const char *restricted = t->in_place ? "" : "__restrict__ ";
 
 	for (int j = 0; j < op->noperands; j++)
@@ -139,11 +138,47 @@ write_kernels(struct cuda_text *t)
 	for (int i = 0; i < t->nbodies; i++) {
 		fprintf(out, "\nDOPT_KERNEL(%s_%d, %s_args, %d)\n{\n", t->name, i, t->name,
 			t->body[i].threads);
-		write_names(t, t->body[i].text);
+		write_names(t, out, t->body[i].text);
 		fputs(t->body[i].text, out);
 		fputs("}\n", out);
 		free(t->body[i].text);
 	}
+}
+
+/* Writes the text with one word instead of another. */
+static void
+replace_word(FILE *out, const char *text, const char *word, const char *by)
+{
+	for (const char *at; (at = strstr(text, word)) != NULL; text = at + strlen(word))
+		fprintf(out, "%.*s%s", (int)(at - text), text, by);
+	fputs(text, out);
+}
+
+/* Keeps the kernel as part of a bundle, if the function's statements are its launch alone, in
+ * blocks of the usual size that share no memory. */
+static void
+keep_single(struct cuda_text *t, const char *statements)
+{
+	static const char launch[] = "\trt_cuda_launch(";
+	char *body = NULL, *moved = NULL;
+	size_t size;
+
+	t->src->single = (struct cuda_single){0};
+	if (t->nbodies != 1 || t->w.args->n || t->body[0].threads != CUDA_BLOCK ||
+		strncmp(statements, launch, strlen(launch)) != 0 ||
+		strcmp(strchr(statements, '\n'), "\n") != 0 ||
+		strstr(t->body[0].text, "__shared__"))
+		return;
+	FILE *out = text_stream(&body, &size);
+	write_names(t, out, t->body[0].text);
+	replace_word(out, t->body[0].text, "blockIdx.x", "block");
+	fclose(out);
+	out = text_stream(&moved, &size);
+	replace_word(out, body, "gridDim.x", "blocks");
+	fclose(out);
+	t->src->single = (struct cuda_single){text_copy(t->src, moved), t->grid};
+	free(body);
+	free(moved);
 }
 
 /* The values of a member of the arguments: "{a0, a1}, ". */
@@ -261,6 +296,7 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 	if (!slice)
 		copy_results(&t);
 	fclose(t.host);
+	keep_single(&t, statements);
 	write_kernels(&t);
 	write_host(&t, statements);
 	free(statements);

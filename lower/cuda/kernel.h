@@ -32,6 +32,12 @@ struct cuda_sources {
 	} * gemm;
 	int nconvs;
 	char **conv; /* initializers */
+	/* The kernel of the function that was written last, if that does nothing but launch it:
+	 * its body as a function of `block` and `blocks`; NULL: it does more. */
+	struct cuda_single {
+		char *body;
+		int64_t grid;
+	} single;
 	const struct storage_target *target;
 };
 

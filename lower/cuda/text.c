@@ -38,6 +38,7 @@ cuda_close(struct cuda_text *t, int threads, int64_t grid)
 	LIST_PUSH(src, src->launch, src->nlaunches, (struct cuda_launch){name, threads});
 	LIST_PUSH(t->w.scratch, t->body, t->nbodies, (struct cuda_body){t->text, threads});
 	grid = grid < 1 ? 1 : grid < CUDA_GRID ? grid : CUDA_GRID;
+	t->grid = grid;
 	fprintf(t->host, "\trt_cuda_launch(ctx, %d, %" PRId64 ", &args, sizeof args);\n",
 		src->nlaunches - 1, grid);
 }

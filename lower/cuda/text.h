@@ -90,7 +90,8 @@ struct cuda_text {
 	int64_t scratch; /* bytes allocated so far */
 	struct cuda_body *body;
 	int nbodies;
-	char *text; /* the buffer of w.out */
+	int64_t grid; /* of the last kernel */
+	char *text;   /* the buffer of w.out */
 	size_t text_size;
 };
 

@@ -356,6 +356,8 @@ write_action(struct step_writer *w, const struct lower_action *a)
 {
 	const int before = w->indent;
 
+	if (w->before && !w->before(w, a))
+		return;
 	if (a->op && a->kind != LOWER_WAIT) {
 		char *text = tables_op_text(NULL, w->p, a->op);
 		fputc('\n', w->out);
@@ -403,9 +405,13 @@ step_write(struct step_writer *w)
 			write_action(w, a);
 			continue;
 		}
+		if (w->before)
+			w->before(w, a);
 		write_scheduled(w, a);
 		while (w->p->action[i].kind != LOWER_END)
 			i++;
 	}
+	if (w->before)
+		w->before(w, NULL);
 	fprintf(w->out, "}\n\n");
 }

@@ -17,6 +17,9 @@ struct step_writer {
 	const char *prefix; /* of the function */
 	const char *timer;  /* prefix of the functions that begin and end timed sections */
 	int indent;         /* in addition to the function's own */
+	/* Called before each action, and with NULL at the end; false: the action is not written
+	 * here. NULL: nothing is called. */
+	bool (*before)(struct step_writer *w, const struct lower_action *a);
 	/* Write one action each: LOWER_KERNEL, LOWER_COPY, LOWER_ADD. */
 	void (*kernel)(struct step_writer *w, const struct lower_action *a);
 	void (*copy)(struct step_writer *w, const struct lower_action *a);

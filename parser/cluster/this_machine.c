@@ -22,6 +22,7 @@ enum {
 	PROBE_RUNS = 5,         /* the best of these counts: disturbances only slow down */
 	PROBE_TURNS = 1 << 18,  /* of the arithmetic: a millisecond */
 	PROBE_BYTES = 32 << 20, /* copied: more than the cache of a core */
+	PROBE_CACHE = 1 << 18,  /* where the system does not say how large the cache of a core is */
 	PROBE_MESSAGES = 200,   /* between two threads: some milliseconds */
 	PROBE_CHAINS = 10,      /* independent ones, as many as pipelines are deep */
 };
@@ -89,24 +90,37 @@ flops_of_core(void)
 
 /* --- memory and messages --------------------------------------------------------------------- */
 
-/* Bytes a second, read and written. */
+/* Bytes a second, read and written, of copies of `bytes` bytes that move PROBE_BYTES in all. */
 static double
-bandwidth_of_core(void)
+bandwidth_of_copies(size_t bytes)
 {
-	char *from = NEW_ARRAY(NULL, char, PROBE_BYTES), *to = NEW_ARRAY(NULL, char, PROBE_BYTES);
+	char *from = NEW_ARRAY(NULL, char, bytes), *to = NEW_ARRAY(NULL, char, bytes);
 	double best = 0;
 
-	memset(from, 1, PROBE_BYTES);
-	memset(to, 2, PROBE_BYTES);
+	memset(from, 1, bytes);
+	memset(to, 2, bytes);
 	for (int run = 0; run < PROBE_RUNS; run++) {
 		double start = clock_seconds();
-		from[run] = to[run + 1];
-		memcpy(to, from, PROBE_BYTES);
+		for (size_t copied = 0; copied < PROBE_BYTES; copied += bytes) {
+			from[run] = to[run + 1];
+			memcpy(to, from, bytes);
+		}
 		best = fmax(best, 2.0 * PROBE_BYTES / (clock_seconds() - start));
 	}
 	talloc_free(from);
 	talloc_free(to);
 	return best;
+}
+
+/* The cache of a core in which results of a kernel stay for the next one. */
+static size_t
+cache_of_core(void)
+{
+	long bytes = -1;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+	bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+	return bytes > 0 ? (size_t)bytes : PROBE_CACHE;
 }
 
 /* Two threads hand a number to and fro. */
@@ -158,7 +172,10 @@ this_machine_text(const void *owner)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-	double flops = flops_of_core(), bandwidth = bandwidth_of_core();
+	double flops = flops_of_core(), bandwidth = bandwidth_of_copies(PROBE_BYTES);
+	/* Half of the cache is read and half written. Copies of a quarter leave room for the rest. */
+	double cache = (double)cache_of_core() / 2,
+	       cached = bandwidth_of_copies(cache_of_core() / 4);
 	double latency = latency_of_threads();
 	char name[256];
 
@@ -174,6 +191,8 @@ this_machine_text(const void *owner)
 		"{f32 = %.3gGFLOP/s, scalar_flops = %.3gGFLOP/s, source = \"measured: "
 		"multiply-adds in registers\"}\n"
 		"{bandwidth = %.3gGB/s, source = \"measured: a copy of %d MB, reads and writes\"}\n"
+		"{cache = %.3gMB, source = \"half of the cache of a core\"}\n"
+		"{cache_bandwidth = %.3gGB/s, source = \"measured: copies within that cache\"}\n"
 		"{launch = 0us, source = \"kernels are function calls\"}\n"
 		"{async = 0, overlap = 0, source = \"the cores that compute also move messages\"}\n"
 		"{link_latency = %.3gus, source = \"measured: from one thread to another\"}\n"
@@ -181,7 +200,7 @@ this_machine_text(const void *owner)
 		"}\n",
 		cores, name, memory / (double)(cores > 0 ? cores : 1) / 1e9,
 		memory / (double)(cores > 0 ? cores : 1) / 1e9, bandwidth / 2 / 1e9, flops / 1e9,
-		flops / 1e9, bandwidth / 1e9, PROBE_BYTES >> 20, latency * 1e6,
-		bandwidth / 2 / 1e9);
+		flops / 1e9, bandwidth / 1e9, PROBE_BYTES >> 20, cache / 1e6,
+		fmax(cached, bandwidth) / 1e9, latency * 1e6, bandwidth / 2 / 1e9);
 	return text;
 }

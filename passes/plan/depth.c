@@ -26,18 +26,23 @@ enum { LEAST_BLOCKS = 16 };
  * line goes through two depths. */
 enum { FIRST_DEPTH = 2 };
 
-int64_t
-plan_count_blocks(const struct ir_module *m)
+void
+plan_count_blocks(struct planner *p)
 {
-	const struct ir_func *main = ir_func_find(m, "main");
+	const struct ir_func *main = ir_func_find(p->m, "main");
 	int64_t most = 0;
 
 	if (main)
-		IR_FOR_OPS (op, &main->body)
-			if (op->code == OP_call && ir_attr_int(op, "repeat", 1) > most)
-				most = ir_attr_int(op, "repeat", 1);
-	return most >= LEAST_BLOCKS ? most : 0;
+		IR_FOR_OPS (op, &main->body) {
+			const int64_t n = op->code == OP_call ? ir_attr_int(op, "repeat", 1) : 1;
+			most = n > most ? n : most;
+			p->repeats += n > 1 ? n : 0;
+		}
+	p->blocks = most >= LEAST_BLOCKS ? most : 0;
 }
+
+/* Depths of first estimates; those of better ones are the last two. */
+enum { ROUGH_DEPTHS = 2 };
 
 /* A copy of the module in which what is repeated most is repeated that often. */
 static struct ir_module *
@@ -58,27 +63,27 @@ plan_add_depths(struct planner *p, struct plan_base *b)
 {
 	const int64_t first = b->stages > FIRST_DEPTH ? b->stages : FIRST_DEPTH;
 
-	if (p->blocks < 2 * PLAN_DEPTHS * first)
+	if (p->blocks < 2 * first << (ROUGH_DEPTHS - 1))
 		return;
 	struct pass_manager *rough =
 		COPY_ARRAY(p->run->scratch, struct pass_manager, p->manager, 1);
 	rough->cost = cost_model_rough(rough, p->model);
 	for (int i = 0; i < PLAN_DEPTHS; i++) {
-		const int64_t blocks = (i + 1) * first;
+		const int64_t blocks = first << i;
 		b->depth[i].blocks = blocks;
 		b->depth[i].attempts =
 			attempts_create(p->run->scratch, rough, with_blocks(p, b->m, blocks));
 	}
 }
 
-/* The value at `blocks` of the line through the values of two depths. */
+/* The value at `blocks` of the line through the values of two depths, the `first` and the next. */
 static double
-extended(const struct plan_base *b, const double value[PLAN_DEPTHS], int64_t blocks)
+extended(const struct plan_base *b, int first, const double value[2], int64_t blocks)
 {
-	const double slope =
-		(value[1] - value[0]) / (double)(b->depth[1].blocks - b->depth[0].blocks);
+	const struct plan_depth *d = &b->depth[first];
+	const double slope = (value[1] - value[0]) / (double)(d[1].blocks - d[0].blocks);
 
-	return value[1] + slope * (double)(blocks - b->depth[1].blocks);
+	return value[1] + slope * (double)(blocks - d[1].blocks);
 }
 
 /* Runs the pipeline at the i-th depth; false: a pass refuses the step. */
@@ -107,7 +112,7 @@ constant_of(struct planner *p, const struct pass_list *list)
 	struct plan_constant c = {
 		.text = TEXT(p->run->scratch, "AMP,DP,GRAD,%sSHARD,OPT,%s",
 			again >= 0 ? "recompute," : "", fused >= 0 ? list->pass[fused] : "opfuse")};
-	struct attempt_result r[PLAN_DEPTHS];
+	struct attempt_result r[ROUGH_DEPTHS];
 	struct pass_list bare = {0};
 
 	for (int64_t i = 0; i < p->constant.n; i++)
@@ -115,7 +120,8 @@ constant_of(struct planner *p, const struct pass_list *list)
 			return p->constant.at[i];
 	bool ran = plan_read_recipe(p, b, c.text, &bare);
 	const char *text = pass_list_text(p->run->scratch, &bare);
-	for (int i = 0; i < PLAN_DEPTHS && ran; i++)
+	const int depths = b->depth->blocks ? ROUGH_DEPTHS : 0;
+	for (int i = 0; i < depths && ran; i++)
 		ran = run_depth(p, b, text, i, 0, &r[i]);
 	if (ran) {
 		struct attempt_result whole;
@@ -123,21 +129,30 @@ constant_of(struct planner *p, const struct pass_list *list)
 		attempts_run(b->attempts, text, &whole);
 		attempts_limit(b->attempts, p->run->manager->budget);
 		p->effort += whole.effort;
-		for (int i = 0; i < PLAN_DEPTHS; i++)
+		for (int i = 0; i < depths; i++)
 			c.bytes[i] = (double)r[i].peak;
-		c.seconds = fmax(0, extended(b, (double[]){r[0].seconds, r[1].seconds}, 0));
+		if (depths)
+			c.seconds =
+				fmax(0, extended(b, 0, (double[]){r[0].seconds, r[1].seconds}, 0));
 		c.whole = isfinite(whole.seconds) ? (double)whole.peak
-						  : extended(b, c.bytes, p->blocks);
+			  : depths                ? extended(b, 0, c.bytes, p->blocks)
+						  : 0;
 	}
 	VEC_PUSH(p->run->scratch, &p->constant, c);
 	return c;
+}
+
+double
+plan_bare_bytes(struct planner *p, const struct pass_list *list)
+{
+	return constant_of(p, list).whole;
 }
 
 /* What that step needs with a few blocks. */
 static double
 bare_bytes(const struct planner *p, const struct plan_constant *c, int64_t blocks)
 {
-	return extended(base_of_constant(p), c->bytes, blocks);
+	return extended(base_of_constant(p), 0, c->bytes, blocks);
 }
 
 /* A step whose estimate from one depth is that many times as slow as the best one, or which needs
@@ -160,49 +175,77 @@ is_hopeless(const struct planner *p, double seconds, double share_of_limit)
  * step fits without them, it may fit although it exceeds the limit of a depth by a smaller share. */
 static const double gaps = 0.03;
 
-/* From what the pipeline takes at both depths: seconds, and bytes beyond those of the sharded step. */
-static void
-extend_both(const struct planner *p, const struct plan_base *b, const struct plan_constant *c,
-	const struct attempt_result part[PLAN_DEPTHS], struct attempt_result *r)
+/* The peak of the whole step, from that at a depth and that of the sharded step there: either has
+ * `more` bytes in the whole step, or, like stages, a share of them. */
+static uint64_t
+whole_bytes(const struct plan_constant *c, double peak, double bare, double more)
 {
-	double seconds[PLAN_DEPTHS], more[PLAN_DEPTHS], host[PLAN_DEPTHS];
-
-	for (int i = 0; i < PLAN_DEPTHS; i++) {
-		seconds[i] = part[i].seconds;
-		more[i] = (double)part[i].peak - bare_bytes(p, c, b->depth[i].blocks);
-		host[i] = (double)part[i].host;
-	}
-	*r = part[PLAN_DEPTHS - 1];
-	r->seconds = fmax(r->seconds, extended(b, seconds, p->blocks));
-	r->peak = (uint64_t)fmax((double)r->peak, c->whole + extended(b, more, p->blocks));
-	r->host = (uint64_t)fmax((double)r->host, extended(b, host, p->blocks));
+	return (uint64_t)fmax(peak, peak < bare ? c->whole * peak / bare : c->whole + more);
 }
 
-void
-plan_estimate(struct planner *p, int base, const struct pass_list *list, struct attempt_result *r)
+/* From what the pipeline takes at two depths: seconds, and bytes beyond those of the sharded step. */
+static void
+extend_both(const struct planner *p, const struct plan_base *b, int first,
+	const struct plan_constant *c, const struct attempt_result part[2],
+	struct attempt_result *r)
+{
+	double seconds[2], more[2], host[2];
+
+	for (int i = 0; i < 2; i++) {
+		seconds[i] = part[i].seconds;
+		more[i] = (double)part[i].peak - bare_bytes(p, c, b->depth[first + i].blocks);
+		host[i] = (double)part[i].host;
+	}
+	*r = part[1];
+	r->seconds = fmax(r->seconds, extended(b, first, seconds, p->blocks));
+	r->peak = whole_bytes(c, (double)r->peak, bare_bytes(p, c, b->depth[first + 1].blocks),
+		extended(b, first, more, p->blocks));
+	r->host = (uint64_t)fmax((double)r->host, extended(b, first, host, p->blocks));
+}
+
+/* The pipeline at two depths, from `first` on. */
+static void
+estimate(struct planner *p, int base, const struct pass_list *list, int first,
+	struct attempt_result *r)
 {
 	const struct plan_constant c = constant_of(p, list);
 	const struct plan_base *b = &p->base[base];
 	const char *text = pass_list_text(p->run->scratch, list);
-	struct attempt_result part[PLAN_DEPTHS];
+	struct attempt_result part[2];
 	double needs = 0; /* the largest share of the limit of a depth */
 
-	for (int i = 0; i < PLAN_DEPTHS; i++) {
-		const double share = (double)b->depth[i].blocks / (double)p->blocks,
-			     bare = bare_bytes(p, &c, b->depth[i].blocks),
+	for (int i = 0; i < 2; i++) {
+		const int64_t blocks = b->depth[first + i].blocks;
+		const double share = (double)blocks / (double)p->blocks,
+			     bare = bare_bytes(p, &c, blocks),
 			     limit = fmax(1, bare + (p->limit - c.whole) * share);
-		if (!run_depth(p, b, text, i, isfinite(limit) ? limit : 0, &part[i])) {
+		if (!run_depth(p, b, text, first + i, isfinite(limit) ? limit : 0, &part[i])) {
 			*r = part[i];
 			return;
 		}
 		needs = fmax(needs, (double)part[i].peak / limit);
 		*r = part[i];
 		r->seconds = c.seconds + (r->seconds - c.seconds) / share;
-		r->peak = (uint64_t)fmax(0, c.whole + ((double)r->peak - bare) / share);
-		if (is_hopeless(p, r->seconds, needs))
+		r->peak = whole_bytes(&c, (double)r->peak, bare, ((double)r->peak - bare) / share);
+		if (first == 0 && is_hopeless(p, r->seconds, needs))
 			return;
 	}
-	extend_both(p, b, &c, part, r);
+	extend_both(p, b, first, &c, part, r);
 	if (needs <= 1 + gaps && c.whole <= p->limit)
 		r->peak = (uint64_t)fmin((double)r->peak, p->limit);
+}
+
+void
+plan_estimate(struct planner *p, int base, const struct pass_list *list, struct attempt_result *r)
+{
+	estimate(p, base, list, 0, r);
+}
+
+bool
+plan_refine(struct planner *p, int base, const struct pass_list *list, struct attempt_result *r)
+{
+	if (p->blocks < 2 * p->base[base].depth[PLAN_DEPTHS - 1].blocks)
+		return false;
+	estimate(p, base, list, PLAN_DEPTHS - 2, r);
+	return true;
 }

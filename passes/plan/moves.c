@@ -264,9 +264,8 @@ next(const struct planner *p)
 	return best;
 }
 
-/* Tries the first moves, one after the other, each with the best member so far. */
-static void
-improve_at_first(struct planner *p, int64_t family)
+void
+plan_improve_first(struct planner *p, int64_t family)
 {
 	const struct plan_candidate *first = &p->candidate.at[family];
 
@@ -282,9 +281,6 @@ improve_at_first(struct planner *p, int64_t family)
 void
 plan_improve(struct planner *p)
 {
-	/* Steps of few blocks are run as a whole, some seconds each. */
-	for (int64_t f = 0; p->blocks && f < p->candidate.n && p->candidate.at[f].recipe; f++)
-		improve_at_first(p, f);
 	for (int64_t i; !is_over(p) && (i = next(p)) >= 0;) {
 		p->candidate.at[i].expanded = true;
 		p->candidate.at[p->candidate.at[i].family].expansions++;

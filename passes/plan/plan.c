@@ -239,18 +239,43 @@ read_options(struct planner *p)
 
 /* --- the pass --------------------------------------------------------------------------------- */
 
-/* Has a step with the same estimate been run? It is then most likely the same step. */
+/* Estimates from more blocks that differ by a smaller share are those of the same step, most likely. */
+static const double told_apart = 2e-3;
+
+/* Has a step with the same first estimate been looked at, or one of the family with the same better
+ * estimate been run? */
 static bool
 is_like_measured(const struct planner *p, const struct plan_candidate *c)
 {
-	for (int64_t i = 0; i < p->candidate.n; i++)
-		if (p->candidate.at[i].estimate == c->r.seconds && !c->recipe)
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		const struct plan_candidate *o = &p->candidate.at[i];
+		if (!c->estimate && o->estimate == c->r.seconds && !c->recipe)
 			return true;
+		if (c->estimate > 0 && !o->estimated && o->family == c->family &&
+			fabs(o->refined / c->r.seconds - 1) < told_apart)
+			return true;
+	}
 	return false;
 }
 
-/* The best candidate whose step was run; or that has an estimate only, except those that are like
- * one that was run. NULL: there are none. */
+/* Whole steps of a family that are run: its members differ by little, and so does what their
+ * estimates are off. */
+enum { MOST_OF_FAMILY = 3 };
+
+static bool
+is_well_measured(const struct planner *p, const struct plan_candidate *c)
+{
+	int n = 0;
+
+	for (int64_t i = 0; i < p->candidate.n && !c->fill.first; i++) {
+		const struct plan_candidate *o = &p->candidate.at[i];
+		n += o->family == c->family && o->estimate > 0 && !o->estimated && !o->fill.first;
+	}
+	return n >= MOST_OF_FAMILY;
+}
+
+/* The best candidate whose step was run; or that has an estimate only, except those that one that
+ * was run stands for. NULL: there are none. */
 static struct plan_candidate *
 best_of(const struct planner *p, bool estimated)
 {
@@ -259,7 +284,7 @@ best_of(const struct planner *p, bool estimated)
 	for (int64_t i = 0; i < p->candidate.n; i++) {
 		struct plan_candidate *c = &p->candidate.at[i];
 		if (c->estimated == estimated && (!best || plan_is_better(p, c, best)) &&
-			!(estimated && is_like_measured(p, c)))
+			!(estimated && (is_like_measured(p, c) || is_well_measured(p, c))))
 			best = c;
 	}
 	return best;
@@ -269,23 +294,42 @@ best_of(const struct planner *p, bool estimated)
  * recipes if none fits. */
 enum { MOST_CONFIRMED = 3 };
 
-/* An estimate that is better by a smaller share is not confirmed. */
-static const double told_apart = 2e-3;
+/* Estimates that are made again from more blocks. */
+enum { MOST_REFINED = 10 };
+
+/* How far estimates from more blocks are off, mostly: a step that would be faster by that is run. */
+static const double off = 0.02;
 
 static bool
 may_be_better(
 	const struct planner *p, const struct plan_candidate *c, const struct plan_candidate *best)
 {
-	struct plan_candidate slower = *c;
+	struct plan_candidate faster = *c;
 
-	slower.r.seconds *= 1 + told_apart;
-	return !best || plan_is_better(p, &slower, best);
+	faster.r.seconds *= 1 - off;
+	return !best || plan_is_better(p, &faster, best);
+}
+
+/* Estimates the step from more blocks; false: it was. */
+static bool
+refine(struct planner *p, struct plan_candidate *c)
+{
+	struct attempt_result r;
+
+	if (c->estimate > 0 || c->fill.first || !plan_ran(c) ||
+		!plan_refine(p, c->base, &c->list, &r))
+		return false;
+	c->estimate = c->r.seconds;
+	c->r = r;
+	remark_candidate(p, c);
+	return true;
 }
 
 static void
 run_whole(struct planner *p, struct plan_candidate *c)
 {
-	c->estimate = c->r.seconds;
+	c->refined = c->estimate > 0 ? c->r.seconds : 0;
+	c->estimate = c->estimate > 0 ? c->estimate : c->r.seconds;
 	attempts_run(p->base[c->base].attempts, c->text, &c->r);
 	c->estimated = false;
 	remark_candidate(p, c);
@@ -317,15 +361,20 @@ confirm(struct planner *p)
 {
 	struct plan_candidate *c;
 
-	for (int extra = 0; (c = best_of(p, true));) {
+	for (int extra = 0, refined = 0; (c = best_of(p, true));) {
 		const struct plan_candidate *best = best_of(p, false);
 		const bool fits = best && plan_fits(p, best);
 		if (best && (!plan_ran(c) || (fits && !may_be_better(p, c, best))))
 			return;
-		extra += fits || (best && !c->recipe);
+		if (refined < MOST_REFINED && refine(p, c)) {
+			refined++;
+			continue;
+		}
+		extra += !c->fill.first && (fits || (best && !c->recipe));
 		if (extra > MOST_CONFIRMED && (fits || !c->recipe))
 			return;
 		run_whole(p, c);
+		plan_refill(p, c - p->candidate.at);
 	}
 }
 
@@ -383,7 +432,7 @@ run(struct pass_run *run, struct ir_module *m)
 	if (!manager->memo)
 		manager->memo = parallel_memo_create(run->scratch);
 	p.manager = manager;
-	p.blocks = plan_count_blocks(m);
+	plan_count_blocks(&p);
 	plan_meshes(&p, devices);
 	plan_start(&p);
 	if (!p.candidate.n) {
@@ -392,6 +441,7 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	}
 	plan_improve(&p);
+	plan_fill(&p);
 	confirm(&p);
 	confirm_recipes(&p);
 	const struct plan_candidate *best = best_of(&p, false);

@@ -38,7 +38,7 @@ struct plan_depth {
 	struct attempts *attempts;
 };
 
-enum { PLAN_DEPTHS = 2 };
+enum { PLAN_DEPTHS = 3 };
 
 /* The step on a mesh. */
 struct plan_base {
@@ -52,6 +52,13 @@ struct plan_base {
 		       none */
 };
 
+/* A step of which as few blocks as fit are computed again: fill.c. */
+struct plan_fill {
+	int64_t first;         /* so many are; 0: it is not such a step */
+	double bytes, seconds; /* of a block: saved if it is computed again, and that takes */
+	int refills;           /* steps of the same kind that led to it */
+};
+
 struct plan_candidate {
 	int base;
 	struct pass_list list;
@@ -60,17 +67,20 @@ struct plan_candidate {
 	struct attempt_result r;
 	bool expanded;   /* its moves have been tried */
 	bool estimated;  /* r is an estimate from steps of fewer blocks */
-	double estimate; /* seconds, of a step that was run after it had been estimated; else 0 */
+	double estimate; /* seconds, the first estimate of a step that has a better one or was run;
+			    else 0 */
+	double refined;  /* of a step that was run: the better estimate; 0: there was none */
 	bool recipe;     /* not made by moves */
 	int64_t family;  /* number of the recipe that moves have made it of; its own */
 	int expansions;  /* of a recipe: members of its family that were expanded */
+	struct plan_fill fill;
 };
 
 /* A step without passes that use the memory that is left, by the passes that decide most of it:
  * seconds with no block, bytes of each depth and of the whole step. */
 struct plan_constant {
 	const char *text;
-	double seconds, bytes[PLAN_DEPTHS], whole;
+	double seconds, bytes[PLAN_DEPTHS - 1], whole;
 };
 
 struct planner {
@@ -90,6 +100,7 @@ struct planner {
 	double ends;     /* of clock_seconds; INFINITY: any time */
 	uint64_t effort; /* of all attempts */
 	int64_t blocks;  /* how often a block of the step is repeated; 0: too few to estimate */
+	int64_t repeats; /* blocks of all kinds that are repeated */
 	struct VEC(struct plan_constant) constant;
 	struct plan_base base[PLAN_NMESHES];
 	int nbases;
@@ -109,13 +120,30 @@ void plan_start(struct planner *p);
 bool plan_read_recipe(
 	struct planner *p, const struct plan_base *b, const char *recipe, struct pass_list *list);
 
-/* depth.c: how often the module repeats its blocks, if estimates are worth while; else 0. */
-int64_t plan_count_blocks(const struct ir_module *m);
+/* depth.c: sets p->blocks and p->repeats. */
+void plan_count_blocks(struct planner *p);
 /* Fills b->depth. */
 void plan_add_depths(struct planner *p, struct plan_base *b);
 /* Time and memory of a pipeline from steps of fewer blocks. */
 void plan_estimate(
 	struct planner *p, int base, const struct pass_list *list, struct attempt_result *r);
+/* The same from steps of more blocks, which passes and messages at both ends of the step affect
+ * less. False: the step has too few blocks. */
+bool plan_refine(
+	struct planner *p, int base, const struct pass_list *list, struct attempt_result *r);
+
+/* Bytes of the sharded step with the same recomputation and kernels; 0: it is refused. */
+double plan_bare_bytes(struct planner *p, const struct pass_list *list);
+
+/* fill.c: adds estimates of steps of which as few blocks as fit are computed again. */
+void plan_fill(struct planner *p);
+/* After the i-th candidate was run: adds such a step with as many blocks more or less as its memory
+ * suggests. */
+void plan_refill(struct planner *p, int64_t i);
+
+/* moves.c: tries the moves that gain most on a recipe, one after the other, each with the best member
+ * of its family so far. */
+void plan_improve_first(struct planner *p, int64_t family);
 
 /* moves.c: improves the best ones as long as evaluations are left. */
 void plan_improve(struct planner *p);

@@ -209,7 +209,13 @@ plan_start(struct planner *p)
 {
 	const bool many = p->nbases > 1 || p->base[PLAN_PLAIN].n > 0;
 
-	for (int i = 0; i < NRECIPES; i++)
+	for (int i = 0; i < NRECIPES; i++) {
+		const int64_t first = p->candidate.n;
 		if (recipes[i].many == many && plan_decides(p, recipes[i].needs))
 			try_recipe(p, &recipes[i]);
+		/* At once, as slow recipes are told by fast steps after the smallest depth. Steps
+		 * of few blocks are run as a whole, some seconds each. */
+		for (int64_t f = first, n = p->candidate.n; p->blocks && f < n; f++)
+			plan_improve_first(p, f);
+	}
 }

@@ -5,7 +5,8 @@
  *
  *     blocks   each instance of a repeated template is one segment: its inputs are kept, and all
  *              values that its backward pass reads are recomputed from them (the setting of
- *              DeepCompile and of torch.utils.checkpoint around each layer)
+ *              DeepCompile and of torch.utils.checkpoint around each layer); `first` limits them to
+ *              the first ones (recompute-method block of Megatron-LM)
  *     gathers  values gathered over devices are gathered again, and their slices are kept
  *              (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer
  *              Models", 2023, section 4.2.2); params are not included
@@ -62,9 +63,9 @@ block_of_operands(const struct recompute *r, const struct ir_op *op, const int32
 	return AGAIN_KEPT;
 }
 
-/* Numbers the blocks that repeat. */
+/* Numbers the blocks that repeat, but at most so many; 0: any number. */
 static struct block_names
-find_blocks(struct recompute *r)
+find_blocks(struct recompute *r, int64_t most)
 {
 	const struct again *a = r->again;
 	int32_t *block = ARRAY_NEW(r->scratch, int32_t, a->ops->n + 1u);
@@ -78,6 +79,10 @@ find_blocks(struct recompute *r)
 							  : block_of_operands(r, op, block);
 	}
 	block_names_find_repeats(&list);
+	int64_t repeats = 0;
+	for (int64_t k = 0; k < list.n; k++)
+		if (list.at[k].repeats && ++repeats > most && most)
+			list.at[k].repeats = false;
 	for (uint32_t i = 0; i < a->ops->n; i++)
 		if (block[i] != AGAIN_KEPT && !list.at[block[i]].repeats)
 			block[i] = AGAIN_KEPT;
@@ -337,6 +342,11 @@ run(struct pass_run *run, struct ir_module *m)
 			policy == BLOCKS ? "blocks" : "gathers");
 		return false;
 	}
+	if (policy != BLOCKS && pass_given(run, "first")) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "first"),
+			"recompute: 'first' needs policy=blocks");
+		return false;
+	}
 	if (!loss || !trial_begin(&base, run, m))
 		return false;
 	const uint64_t before = pass_remarks_wanted(run) ? trial_peak(run, m) : 0;
@@ -347,7 +357,7 @@ run(struct pass_run *run, struct ir_module *m)
 			"nothing is computed again: the step has no backward pass; grad makes one");
 		return true;
 	}
-	const struct block_names blocks = find_blocks(&r);
+	const struct block_names blocks = find_blocks(&r, pass_int(run, "first"));
 	const bool ok = policy == BLOCKS    ? run_blocks(run, &r, &blocks)
 			: policy == GATHERS ? run_gathers(run, &r)
 					    : run_budget(run, &r);
@@ -368,6 +378,9 @@ static const struct pass_option options[] = {
 	{"budget", PASS_SIZE, "",
 		"memory limit of policies budget and search (default: that of -budget)", NULL, 0,
 		1e18},
+	{"first", PASS_INT, "0",
+		"policy blocks: number of blocks that are computed again, the first ones; 0: all",
+		NULL, 0, 1e9},
 	COST_MARGIN_OPTION,
 	{"evaluations", PASS_INT, "400",
 		"policy search: most steps that are evaluated; a step of 80 blocks takes about 0.3 s "

@@ -32,4 +32,17 @@ struct dopt_move_args {
 	struct dopt_region from_region, to_region;
 };
 
+/* Most kernels of a bundle, one launch for several kernels, and most pointers that they have as
+ * arguments: a launch takes 4 KB of arguments on all devices. */
+#define DOPT_BUNDLE_MOST 64
+#define DOPT_BUNDLE_WORDS 447
+
+/* Member i has the blocks before end[i] that no member before it has, and the structure of
+ * arguments of its kernel at word[at[i]]. which[i] is the kernel; of unused members `end` is 0. */
+struct dopt_bundle {
+	uint32_t n, end[DOPT_BUNDLE_MOST];
+	uint16_t at[DOPT_BUNDLE_MOST], which[DOPT_BUNDLE_MOST];
+	const void *word[DOPT_BUNDLE_WORDS];
+};
+
 #endif

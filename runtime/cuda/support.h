@@ -1,5 +1,5 @@
-/* Kernels that every program contains: sums over places and copies between regions, for
- * collectives. One for each element type and size; the host side finds them by name. */
+/* Kernels that every program contains, and what bundles of small kernels need: sums over places and
+ * copies between regions, for collectives. One for each element type and size; the host side finds them by name. */
 #ifndef RUNTIME_CUDA_SUPPORT_H
 #define RUNTIME_CUDA_SUPPORT_H
 
@@ -13,6 +13,17 @@ dopt_region_at(const dopt_region &r, int64_t i)
 		      b = run / r.counts[2];
 	return e % r.run + c * r.strides[2] + b % r.counts[1] * r.strides[1] +
 	       b / r.counts[1] * r.strides[0];
+}
+
+/* The member of a bundle that has a block: as many members end before it. */
+DEV int
+dopt_bundle_member(const dopt_bundle &k, unsigned block)
+{
+	int i = 0;
+	for (int step = DOPT_BUNDLE_MOST / 2; step > 0; step /= 2)
+		if (i + step <= (int)k.n && block >= k.end[i + step - 1])
+			i += step;
+	return i;
 }
 
 DEV const void *

@@ -1,5 +1,5 @@
 /* Matrix products for generated host code: row-major, on oneDNN (f32; f16 and bf16 widened to
- * it) or a plain loop (f64), one thread per rank. op(A) is m x k, op(B) k x n, C m x n; lda, ldb,
+ * it) or here (f64), one thread per rank. op(A) is m x k, op(B) k x n, C m x n; lda, ldb,
  * ldc are the lengths of the rows as stored. C = alpha * op(A) * op(B) + beta * C; with beta 0 C
  * need not be initialized. */
 #ifndef RUNTIME_GEMM_H

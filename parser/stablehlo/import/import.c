@@ -246,9 +246,11 @@ stablehlo_import(
 	im.symbols = ptr_map_create(im.missing);
 	import_rows(&im);
 	im.module->name = module_name(&im, file);
-	import_complex(&im);
+	const bool typed = import_constraints(&im);
+	if (typed)
+		import_complex(&im);
 	const struct mlir_op *entry = read_functions(&im, file->module) ? find_entry(&im) : NULL;
-	if (entry) {
+	if (entry && typed) {
 		struct ir_func *f = ir_func_create(im.module, "main", entry->loc);
 		im.builder =
 			(struct ir_builder){.m = im.module, .block = &f->body, .loc = entry->loc};
@@ -263,7 +265,7 @@ stablehlo_import(
 				.unsupported = !wrong && diag_errors(im.diag) != before,
 				.checks = im.nchecks};
 	struct ir_module *m = NULL;
-	if (entry && !im.failed && diag_errors(im.diag) == before) {
+	if (entry && typed && !im.failed && diag_errors(im.diag) == before) {
 		ir_module_renumber(im.module); /* ops needed only during the import were erased */
 		m = talloc_steal(owner, im.module);
 	} else if (diag_errors(im.diag) == before) {

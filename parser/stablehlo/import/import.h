@@ -4,6 +4,7 @@
  *     import.c       entry point: the entry function, its arguments and results
  *     names.c        names of arguments and results; which result replaces which argument
  *     rows.c         the table of ops (import.def)
+ *     constraints.c  what the specification requires of element types, on the tree as written
  *     block.c        ops one by one: checks that apply to all of them
  *     region.c       inlined bodies; which ones are a known monoid
  *     control.c      calls, loops, branches
@@ -84,6 +85,9 @@ const struct import_row *import_find(const struct import *im, const char *name);
 
 /* The row for the parts of complex numbers has this before the op's name. */
 #define IMPORT_COMPLEX "complex "
+
+/* Does the tree meet the constraints of element types? False after reporting: constraints.c. */
+bool import_constraints(struct import *im);
 
 /* Rewrites the tree so that each complex value is a pair of real ones: complex.c. */
 void import_complex(struct import *im);

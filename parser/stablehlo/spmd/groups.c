@@ -100,6 +100,9 @@ read_written(struct import *im, const struct mlir_op *op, int64_t all, struct wr
 	*w = (struct written){1, all, NULL};
 	if (!a)
 		return true;
+	if (flag(op, "use_global_device_ids") && channel_of(op) <= 0)
+		return import_error(
+			im, op, "use_global_device_ids requires a channel id that is positive");
 	if (a->kind != MLIR_DENSE || a->dense->is_float || a->dense->type->rank != 2)
 		return import_error(im, op, "replica_groups must be a tensor of groups x members");
 	const int64_t n = a->dense->type->dim[0], size = a->dense->type->dim[1];

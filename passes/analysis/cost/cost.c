@@ -128,6 +128,7 @@ cost_evaluate(const struct cost_model *model, const struct ir_module *m, struct 
 	memory_evaluate(
 		m, s->main, model->storage, storage_known_create(s, s->alike, NULL), &memory);
 	report->peak_bytes = (double)memory.peak;
+	report->library_bytes = (double)memory.libraries;
 	report->persistent_bytes = (double)memory.persistent;
 	report->host_bytes = (double)memory.host;
 	report->fits = report->peak_bytes <= least_memory(s);

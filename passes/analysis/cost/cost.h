@@ -76,6 +76,7 @@ struct cost_report {
 	double copies;        /* to the host and back, of the device that copies longest */
 	double exposed;    /* iteration minus compute: communication and waiting without overlap */
 	double peak_bytes; /* memory of the device with the largest need */
+	double library_bytes;    /* of these: what the driver and libraries allocate themselves */
 	double persistent_bytes; /* of these: params, states and inputs */
 	double host_bytes;       /* host memory of each device */
 	double flops;            /* arithmetic of all devices */

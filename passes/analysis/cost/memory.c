@@ -16,6 +16,7 @@ memory_evaluate(const struct ir_module *m, struct ir_func *main,
 	const uint32_t p = s->live_at / 2;
 
 	*r = (struct memory_report){.peak = storage_allocated(s),
+		.libraries = s->libraries,
 		.persistent = s->persistent_bytes,
 		.host = s->host_bytes,
 		.live = storage_in_use(s),
@@ -151,7 +152,7 @@ list_held(struct memory_curve *curve, const struct counter *c, const struct name
 	const struct storage *s = c->s;
 	const uint32_t n = s->order->n;
 
-	curve->held = ARRAY_NEW(curve, struct memory_held, s->nbuffers + 1);
+	curve->held = ARRAY_NEW(curve, struct memory_held, s->nbuffers + 2);
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		const struct storage_buffer *b = &s->buffer[i];
 		if (b->first < 0 || b->memory == IR_HOST || !storage_counts(s, b) ||
@@ -162,9 +163,15 @@ list_held(struct memory_curve *curve, const struct counter *c, const struct name
 			(struct memory_held){buffer_name(curve, names, b), c->kind[i],
 				storage_bytes(s, b), b->value, b->op, first, last < n ? last : n};
 	}
-	if (s->outside_arena)
-		curve->held[curve->nheld++] = (struct memory_held){"workspace of libraries",
-			MEMORY_WORKSPACE, s->outside_arena, NULL, NULL, 0, n};
+	const struct {
+		const char *name;
+		uint64_t bytes;
+	} outside[] = {{"workspace of libraries", s->outside_arena - s->libraries},
+		{"the driver and buffers of NCCL", s->libraries}};
+	for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
+		if (outside[i].bytes)
+			curve->held[curve->nheld++] = (struct memory_held){outside[i].name,
+				MEMORY_WORKSPACE, outside[i].bytes, NULL, NULL, 0, n};
 	qsort(curve->held, curve->nheld, sizeof *curve->held, by_bytes);
 }
 

@@ -12,10 +12,11 @@
 #include "ir/memory/storage.h"
 
 struct memory_report {
-	uint64_t peak;       /* bytes that a program allocates: the arena and memory outside it */
-	uint64_t persistent; /* of these: params, states and inputs */
-	uint64_t host;       /* bytes that it allocates in host memory */
-	uint64_t live;       /* most live bytes at one op, with memory outside the arena; the
+	uint64_t peak;          /* bytes that a program needs: the arena and memory outside it */
+	uint64_t libraries;     /* of these: what the driver and libraries allocate themselves */
+	uint64_t persistent;    /* of these: params, states and inputs */
+	uint64_t host;          /* bytes that it allocates in host memory */
+	uint64_t live;          /* most live bytes at one op, with memory outside the arena; the
 				rest of the peak is gaps between buffers */
 	const struct ir_op *at; /* that op; NULL: the end of the step, or there is no step */
 };

@@ -31,6 +31,7 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 		{"communication", r->communication},
 		{"exposed", r->exposed},
 		{"peak_bytes", r->peak_bytes},
+		{"library_bytes", r->library_bytes},
 		{"persistent_bytes", r->persistent_bytes},
 		{"copies", r->copies},
 		{"host_bytes", r->host_bytes},

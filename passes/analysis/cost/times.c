@@ -92,7 +92,8 @@ double
 cost_roofline(const struct device *d, const struct ir_module *m, struct bands *b,
 	const struct ir_op *op, struct op_work w)
 {
-	return d->launch + fmax(cost_arithmetic_seconds(d, m, b, op, w), w.bytes / d->bandwidth);
+	return d->launch +
+	       fmax(cost_arithmetic_seconds(d, m, b, op, w), device_memory_seconds(d, w.bytes));
 }
 
 double

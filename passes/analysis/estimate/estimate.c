@@ -105,7 +105,7 @@ sums_seconds(const struct sums *s, const struct device *d, const struct estimate
 	if (!(s->rate > 0) && d->reached)
 		return reach_kernel_seconds(&s->reach, d);
 	if (!(s->rate > 0))
-		return d->launch + fmax(s->arithmetic, s->bytes / d->bandwidth);
+		return d->launch + fmax(s->arithmetic, device_memory_seconds(d, s->bytes));
 	return p->launch + s->bytes / p->rate + p->beside;
 }
 

@@ -90,7 +90,7 @@ read_without(struct driver *t, struct storage_target *s)
 		const char *name;
 		bool *on;
 	} form[] = {{"columns", &s->threads}, {"parts", &s->parts}, {"addresses", &s->addresses},
-		{"online", &s->online}};
+		{"online", &s->online}, {"bundles", &s->bundles}};
 
 	for (const char *at = t->o->without, *end; at; at = *end ? end + 1 : NULL) {
 		const size_t n = strcspn(at, ",");
@@ -104,7 +104,7 @@ read_without(struct driver *t, struct storage_target *s)
 		if (known)
 			continue;
 		diag_error(t->ctx->diag, LOC_NONE,
-			"option -without: unknown form '%.*s'; expected columns, parts, addresses or online",
+			"option -without: unknown form '%.*s'; expected columns, parts, addresses, online or bundles",
 			(int)n, at);
 		return false;
 	}

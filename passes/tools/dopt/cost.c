@@ -2,6 +2,7 @@
 #include "passes/tools/dopt/driver.h"
 
 #include "ir/cluster/framework.h"
+#include "lower/lower.h"
 #include "parser/cluster/cluster.h"
 #include "passes/analysis/profile/profile.h"
 
@@ -93,6 +94,8 @@ driver_cost_create(struct driver *t)
 	for (uint32_t k = 0; co.cluster && k < co.cluster->nkinds; k++)
 		device_use_framework(
 			(struct device *)co.cluster->kind[k], (enum framework)o->framework);
+	t->storage->libraries = lower_libraries(
+		o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST, co.cluster);
 	t->cost = cost_model_create(t->manager, t->ctx->diag, &co);
 	t->manager->cost = t->cost;
 	return t->cost != NULL;

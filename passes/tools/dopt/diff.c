@@ -23,7 +23,6 @@
 #include "ir/base/vec.h"
 #include "ir/type.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -113,26 +112,10 @@ collect(void *owner, const struct view *v, const struct ir_block *b, struct name
 	}
 }
 
-/* The name without its numbers: "h*.wq" of "h12.wq". */
-static char *
-pattern_of(const void *owner, const char *name)
-{
-	char *text = text_copy(owner, name), *to = text;
-
-	for (const char *at = name; *at; at++) {
-		const bool digit = isdigit((unsigned char)*at);
-		if (digit && at > name && isdigit((unsigned char)at[-1]))
-			continue;
-		*to++ = (char)(digit ? '*' : *at);
-	}
-	*to = 0;
-	return text;
-}
-
 static void
 add_change(void *owner, struct changes *all, const char *name, const char *was, const char *is)
 {
-	const struct change c = {pattern_of(owner, name), was, is, 0};
+	const struct change c = {text_pattern(owner, name), was, is, 0};
 	const uint64_t hash = mix_text(c.name, strlen(c.name));
 	uint32_t at = map_add(owner, &all->map, hash, is_change, all, &c);
 

@@ -32,9 +32,11 @@ static const struct flag flags[] = {
 		"nothing; measure: build a program that measures on another machine; "
 		"stablehlo: the module as StableHLO text",
 		FLAG_CHOICE, AT(emit), .choice = CHOICES(DRIVER_EMITS)},
-	{"target", NULL, "target of -emit=program, -emit=measure and -measure (default: host)",
+	{"target", NULL,
+		"target of programs and measurements, and whose memory -stats, -budget and "
+		"-largest count (default: host)",
 		FLAG_CHOICE, AT(target), .choice = CHOICES(DRIVER_TARGETS),
-		.rule = {.needs = "emit=program,emit=measure,measure"}},
+		.rule = {.needs = "emit=program,emit=measure,measure,stats,budget,largest"}},
 	{"arch", "LIST",
 		"-target=cuda: GPUs that kernels are compiled for, such as sm_80,sm_90 (default: "
 		"DOPT_CUDA_ARCH of the environment, or sm_90)",

@@ -172,8 +172,13 @@ print_table(FILE *out, const struct driver_stats *s, const struct cost_model *co
 	const bool host = cost && uses_host(s);
 
 	if (cost && s->n) {
+		const double libraries = s->row[s->n - 1].cost.library_bytes;
+		char number[NUMBER_TEXT];
 		char *times = cost_report_header(s, cost, &s->row[s->n - 1].cost);
 		fprintf(out, "%s\n", times);
+		if (libraries > 0)
+			fprintf(out, "memory: the driver and NCCL take %s of it on each device\n",
+				number_bytes(number, libraries));
 		talloc_free(times);
 	}
 	fprintf(out, "%-*s", width, "pass");

@@ -142,7 +142,7 @@ put_memory(FILE *out, const struct report *r, double tick)
 			fprintf(out, "%s%" PRIu64, i ? "," : "", r->level[i].point->bytes[k]);
 		fputc(']', out);
 	}
-	fputs("]}", out);
+	fprintf(out, "],\"room\":%.0f}", isfinite(r->v->room) ? r->v->room : 0);
 }
 
 void

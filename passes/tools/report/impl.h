@@ -14,7 +14,9 @@ enum report_limit {
 	REPORT_BUFFERS = 20,     /* the largest at the peak of memory */
 	REPORT_LEVELS = 2000,    /* points of the memory curve: more than screens are wide */
 	REPORT_NAME = 64,        /* bytes of a name or a type */
-	REPORT_COLUMNS = 1000,   /* width in pixels of the picture without a script */
+	REPORT_NEAR = 50,      /* percent of the capacity: the line is drawn from this peak on, as a
+				  smaller one would be flat below it; report.js has it too */
+	REPORT_COLUMNS = 1000, /* width in pixels of the picture without a script */
 };
 
 /* A bar of the timeline: an event, or several that are too short to be visible. */

@@ -1,8 +1,15 @@
 /* Memory on the page: the curve, live bytes at the peak by kind, and the largest buffers there. */
 #include "passes/tools/report/impl.h"
 
+#include "ir/base/alloc.h"
+#include "ir/base/map.h"
+#include "ir/base/mix.h"
+#include "ir/base/vec.h"
+
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <talloc.h>
 
 static void
 put_curve(FILE *out, const struct report *r)
@@ -57,26 +64,86 @@ position_name(const struct report *r, uint32_t position, char text[VIEW_NAME])
 	return text;
 }
 
+/* Buffers of one size and kind whose names differ only in digits: those of equal blocks. */
+struct alike {
+	const char *name; /* with * for digits */
+	const struct memory_held *first;
+	uint32_t n;
+};
+
+struct alikes {
+	struct VEC(struct alike);
+};
+
+static bool
+is_alike(const void *list, uint32_t i, const void *key)
+{
+	const struct alike *a = &((const struct alikes *)list)->at[i], *b = key;
+
+	return a->first->kind == b->first->kind && a->first->bytes == b->first->bytes &&
+	       !strcmp(a->name, b->name);
+}
+
+static double
+bytes_of(const struct alike *a)
+{
+	return (double)a->n * (double)a->first->bytes;
+}
+
+/* The most bytes first; else as they are in the curve. */
+static int
+larger(const void *a, const void *b)
+{
+	const struct alike *x = a, *y = b;
+
+	return bytes_of(x) != bytes_of(y) ? (bytes_of(x) < bytes_of(y) ? 1 : -1)
+					  : (x->first > y->first) - (x->first < y->first);
+}
+
+static struct alikes
+group(void *owner, const struct memory_curve *c)
+{
+	struct alikes all = {0};
+	struct map map = {0};
+
+	for (uint32_t i = 0; i < c->nheld; i++) {
+		const struct memory_held *h = &c->held[i];
+		const struct alike a = {text_pattern(owner, h->name), h, 0};
+		const uint64_t hash = mix_text(a.name, strlen(a.name));
+		const uint32_t at = map_add(owner, &map, hash, is_alike, &all, &a);
+		if (at == all.n)
+			VEC_PUSH(owner, &all, a);
+		all.at[at].n++;
+	}
+	if (all.n)
+		qsort(all.at, (size_t)all.n, sizeof *all.at, larger);
+	return all;
+}
+
 static void
 put_buffers(FILE *out, const struct report *r)
 {
-	const struct memory_curve *c = r->v->memory;
-	uint32_t shown = c->nheld < REPORT_BUFFERS ? c->nheld : REPORT_BUFFERS;
+	void *scratch = alloc_scratch(NULL);
+	const struct alikes all = group(scratch, r->v->memory);
+	const uint32_t n = (uint32_t)all.n, shown = n < REPORT_BUFFERS ? n : REPORT_BUFFERS;
 	char text[VIEW_NAME];
 
-	html_table(out, "Largest buffers at the peak", "buffer|kind|>bytes|from|to");
+	html_table(out, "Largest buffers at the peak; those of equal blocks are one row",
+		"buffer|kind|>number|>bytes|from|to");
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct memory_held *h = &c->held[i];
+		const struct alike *a = &all.at[i];
 		html_row(out);
-		html_code(out, h->name);
-		html_text(out, memory_kind_one(h->kind));
-		html_bytes(out, (double)h->bytes);
-		html_code(out, position_name(r, h->first, text));
-		html_code(out, position_name(r, h->last, text));
+		html_code(out, a->n > 1 ? a->name : a->first->name);
+		html_text(out, memory_kind_one(a->first->kind));
+		html_number(out, "%u", a->n);
+		html_bytes(out, bytes_of(a));
+		html_code(out, position_name(r, a->first->first, text));
+		html_code(out, position_name(r, a->first->last, text));
 		fputs("</tr>", out);
 	}
 	html_table_end(out);
-	html_cut(out, shown, c->nheld, "buffers");
+	html_cut(out, shown, n, "buffers");
+	talloc_free(scratch);
 }
 
 void

@@ -130,7 +130,11 @@ put_timeline(FILE *out, const struct report *r)
 	      "<button type=\"button\" id=\"all\">whole step</button>"
 	      "<button type=\"button\" id=\"back\" aria-label=\"previous event\">&lsaquo;</button>"
 	      "<button type=\"button\" id=\"next\" aria-label=\"next event\">&rsaquo;</button>"
-	      "</div>\n",
+	      "<input type=\"search\" id=\"search\" placeholder=\"find an op\" "
+	      "aria-label=\"find ops by kind, name or type; Enter goes to the next\">"
+	      "<output id=\"matches\" for=\"search\" class=\"q\"></output>"
+	      "<label><input type=\"checkbox\" id=\"bykind\">colors by kind</label>"
+	      "</div>\n<p class=\"legend\" id=\"kindlegend\"></p>\n",
 		out);
 	fprintf(out,
 		"<div class=\"s chart\" id=\"chart\" tabindex=\"0\" role=\"group\" "
@@ -152,6 +156,9 @@ put_timeline(FILE *out, const struct report *r)
 static void
 put_script(FILE *out, const struct report *r)
 {
+	fputs("<section id=\"compare\" hidden><h2>Another report</h2>\n<p class=\"tools\"><label>compare with <input type=\"file\" id=\"other\" "
+	      "accept=\".html\"></label></p><div id=\"compared\"></div></section>\n",
+		out);
 	fputs("</main>\n<script type=\"application/json\" id=\"data\">", out);
 	report_data(out, r);
 	fprintf(out, "</script>\n<script>\n%s</script>\n</body></html>\n", dopt_report_js);

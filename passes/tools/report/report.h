@@ -97,4 +97,7 @@ void driver_report_write(FILE *out, const struct driver_stats *stats,
 void text_json(FILE *out, const char *s);
 void text_html(FILE *out, const char *s);
 
+/* The name without its numbers, "h*.wq" of "h12.wq"; owned by `owner`. */
+char *text_pattern(const void *owner, const char *name);
+
 #endif

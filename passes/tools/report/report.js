@@ -3,11 +3,13 @@
 // Heights as in passes/tools/report/svg.c.
 const BAR = 18, STRIP = 3, SEAM = 0.7, LANE = 24, GAP = 6, LABEL = 15, AXIS = 22, CURVE = 160;
 const LEAST = 20; // ticks in view, at least
+const NEAR = 0.5; // of the capacity: a smaller peak would be flat below the line, as REPORT_NEAR
 const data = JSON.parse(document.getElementById("data").textContent);
 const chart = document.getElementById("chart"), svg = document.getElementById("lanes");
 const curve = document.getElementById("curve"), detail = document.getElementById("detail");
 const end = Math.max(1, data.end), nd = data.devices.length;
 let from = 0, to = end, width = 1, chosen = null, waiting = false;
+let colors = false, found = null; // is each op coloured by its kind; does it match the search
 
 // Bars come as gaps and durations; starts are their sums.
 const lanes = [];
@@ -36,6 +38,13 @@ function scaled(x, units) {
 function seconds(ticks) { return scaled(ticks * data.tick, ["s", "ms", "us", "ns", "ps"]); }
 function bytes(b) { return scaled(b / 1e12, ["TB", "GB", "MB", "KB", "B"]); }
 function escaped(s) { return s.replace(/&/g, "&amp;").replace(/</g, "&lt;"); }
+function byId(id) { return document.getElementById(id); }
+function hue(kind) {
+	let sum = 0;
+	for (const c of kind) sum = (sum * 31 + c.charCodeAt(0)) % 3600;
+	return 137 * sum % 360;
+}
+function color(kind) { return "hsl(" + hue(kind) + " var(--hs) var(--hl))"; }
 function px(t) { return (t - from) / (to - from) * width; }
 
 // The first bar of a lane that ends behind t.
@@ -49,8 +58,8 @@ function first(lane, t) {
 }
 
 // A path of bars; those narrower than a pixel are added up in it, its height being how busy it is.
-function path(kind, y, h) {
-	const apart = kind === "k" || kind === "c";
+function path(kind, y, h, style) {
+	const apart = kind[0] === "k" || kind[0] === "c";
 	let text = "", column = -1, sum = 0, last = 0, open = false, count = 0;
 	function box(x, w, part) {
 		const high = Math.max(1, h * Math.min(1, part));
@@ -81,7 +90,7 @@ function path(kind, y, h) {
 	}
 	return {
 		add: add,
-		end: function () { flush(); bars += kind === "p" ? 0 : count; return '<path class="' + kind + '" d="' + text + '"/>'; }
+		end: function () { flush(); bars += kind === "p" ? 0 : count; return '<path class="' + kind + '"' + (style ? ' style="' + style + '"' : "") + ' d="' + text + '"/>'; }
 	};
 }
 let bars = 0;
@@ -92,12 +101,21 @@ function name(lane, i) {
 }
 
 function drawLane(lane, s) {
-	const all = path(s ? "c" : "k", lane.y, BAR), path1 = path("p", lane.y + BAR + 1, STRIP);
+	const plain = s ? "c" : "k", path1 = path("p", lane.y + BAR + 1, STRIP), paths = new Map();
 	let labels = "";
+	// The path that bar i is part of: bars of one colour, found or not, are drawn together.
+	function pathOf(i, wide) {
+		const op = data.ops[lane.o[i]], other = found && !found[lane.o[i]];
+		const kind = colors && wide && lane.k[i] === 1 ? op[0] : "", key = kind + (other ? " other" : "");
+		if (!paths.has(key))
+			paths.set(key, path(plain + (other ? " other" : ""), lane.y, BAR, kind && "fill:" + color(kind)));
+		return paths.get(key);
+	}
+	pathOf.all = function () { return Array.from(paths.values(), function (p) { return p.end(); }).join(""); };
 	for (let i = first(lane, from); i < lane.n && lane.start[i] < to; i++) {
 		if (!lane.d[i]) continue;
 		const a = px(lane.start[i]), b = px(lane.start[i] + lane.d[i]);
-		all.add(a, b, lane.b[i] / lane.d[i]);
+		pathOf(i, b - a >= 1).add(a, b, lane.b[i] / lane.d[i]);
 		if (lane.c[i] === "1") path1.add(a, b, 1);
 		const left = Math.max(a, 0), room = Math.floor((Math.min(b, width) - left - 6) / 6.2);
 		if (room > 3) {
@@ -119,7 +137,7 @@ function drawLane(lane, s) {
 		more = x.end();
 		bars = before;
 	}
-	return '<text class="l" x="2" y="' + (lane.y - 4) + '">' + lane.name + "</text>" + all.end() + more + path1.end() + labels;
+	return '<text class="l" x="2" y="' + (lane.y - 4) + '">' + lane.name + "</text>" + pathOf.all() + more + path1.end() + labels;
 }
 
 function drawAxis(h) {
@@ -152,7 +170,8 @@ function drawMemory() {
 		for (const kind of m.b) sum += kind[i];
 		most = Math.max(most, sum);
 	}
-	const scale = (CURVE - 14) / Math.max(1, most);
+	const capacity = m.room && most > m.room * NEAR ? m.room : 0;
+	const scale = (CURVE - 14) / Math.max(1, most, capacity);
 	let a = 0, b = n;
 	while (a + 1 < n && m.t[a + 1] <= from) a++;
 	while (b > a + 1 && m.t[b - 1] >= to) b--;
@@ -169,8 +188,18 @@ function drawMemory() {
 		}
 		text += '<path class="m' + k + '" d="' + up + down + 'z"/>';
 	});
+	let label = '<text class="a" x="3" y="11">' + bytes(most) + "</text>";
+	if (capacity) {
+		const y = (CURVE - scale * capacity).toFixed(1);
+		for (let i = a; i < b; i++)
+			if (sums[i] > capacity)
+				text += '<path class="over" d="M' + px(m.t[i]).toFixed(1) + " " + y + "V" +
+					(CURVE - scale * sums[i]).toFixed(1) + "H" + right(i) + "V" + y + 'z"/>';
+		label += '<path class="room" d="M0 ' + y + "H" + width + '"/><text class="a" x="' + (width - 3) +
+			'" y="' + (Number(y) + (most > capacity ? 12 : -3)) + '" text-anchor="end">capacity ' + bytes(capacity) + "</text>";
+	}
 	size(curve, CURVE);
-	curve.innerHTML = text + '<text class="a" x="3" y="11">' + bytes(most) + "</text>";
+	curve.innerHTML = text + label;
 }
 
 function size(element, h) {
@@ -313,11 +342,126 @@ chart.addEventListener("keydown", function (e) {
 	e.preventDefault();
 });
 const buttons = { "in": keys["+"], out: keys["-"], all: keys["0"], next: keys.n, back: keys.b };
+
+// Ops whose kind, name or type contains the text; Enter goes to the next of them.
+const search = byId("search"), matches = byId("matches");
+search.addEventListener("input", function () {
+	const text = search.value.trim().toLowerCase();
+	found = text ? data.ops.map(function (op) {
+		return op.slice(0, 3).some(function (part) { return part.toLowerCase().includes(text); }) || op[5] === text;
+	}) : null;
+	let n = 0;
+	if (found)
+		lanes.forEach(function (lane) { for (let i = 0; i < lane.n; i++) n += found[lane.o[i]] ? 1 : 0; });
+	matches.textContent = found ? n + (n === 1 ? " event" : " events") : "";
+	redraw();
+});
+search.addEventListener("keydown", function (e) {
+	if (e.key !== "Enter" || !found) return;
+	const all = [];
+	lanes.forEach(function (lane) {
+		for (let i = 0; i < lane.n; i++) if (found[lane.o[i]]) all.push({ lane: lane, i: i });
+	});
+	all.sort(function (x, y) { return x.lane.start[x.i] - y.lane.start[y.i]; });
+	const at = all.findIndex(function (x) { return chosen && x.lane === chosen.lane && x.i === chosen.i; });
+	const next = all[(at + (e.shiftKey ? all.length - 1 : 1)) % all.length] || all[0];
+	if (next) choose(next.lane, next.i, true);
+	e.preventDefault();
+});
+
+// Seconds of each kind on a device, in the mean.
+function kindsOf(page) {
+	const sum = new Map();
+	page.devices.forEach(function (device) {
+		device.lanes.forEach(function (lane) {
+			for (let i = 0; i < lane.n; i++) {
+				const kind = lane.k[i] > 1 ? "short events" : page.ops[lane.o[i]][0];
+				sum.set(kind, (sum.get(kind) || 0) + lane.b[i] * page.tick / page.devices.length);
+			}
+		});
+	});
+	return sum;
+}
+byId("bykind").addEventListener("change", function (e) {
+	colors = e.target.checked;
+	const all = Array.from(kindsOf(data)).sort(function (x, y) { return y[1] - x[1]; }).slice(0, 12);
+	byId("kindlegend").innerHTML = colors ? all.map(function (x) {
+		return '<span><i style="background:' + color(x[0]) + '"></i>' + escaped(x[0]) + "</span>";
+	}).join(" ") : "";
+	redraw();
+});
+
+// Another report, read from its file: what differs.
+function peakOf(page) {
+	let most = 0;
+	page.memory.t.forEach(function (t, i) {
+		most = Math.max(most, page.memory.b.reduce(function (sum, kind) { return sum + kind[i]; }, 0));
+	});
+	return most;
+}
+function compare(other, name) {
+	const time = function (x) { return scaled(x, ["s", "ms", "us", "ns", "ps"]); };
+	const before = kindsOf(other), after = kindsOf(data), rows = [["iteration", other.end * other.tick, data.end * data.tick, time]];
+	rows.push(["memory", peakOf(other), peakOf(data), bytes]);
+	const kinds = Array.from(new Set(Array.from(before.keys()).concat(Array.from(after.keys())))).map(function (kind) {
+		return [kind, before.get(kind) || 0, after.get(kind) || 0, time];
+	});
+	kinds.sort(function (x, y) { return Math.abs(y[2] - y[1]) - Math.abs(x[2] - x[1]); });
+	byId("compared").innerHTML = '<div class="s" role="region" tabindex="0" aria-label="Comparison"><table><caption>' + escaped(name) +
+		" and this report: seconds of each kind of op on a device</caption><thead><tr><th></th><th class=n>there</th><th class=n>here</th>" +
+		"<th class=n>difference</th></tr></thead><tbody>" + rows.concat(kinds).map(function (r) {
+			const d = r[2] - r[1];
+			return "<tr><td>" + escaped(r[0]) + "</td>" + [r[3](r[1]), r[3](r[2]), (d < 0 ? "-" : d > 0 ? "+" : "") + r[3](Math.abs(d))].map(
+				function (cell) { return "<td class=n>" + cell + "</td>"; }).join("") + "</tr>";
+		}).join("") + "</tbody></table></div>";
+	document.querySelectorAll("#compared table").forEach(sortable);
+}
+byId("other").addEventListener("change", function (e) {
+	const file = e.target.files[0];
+	if (!file) return;
+	file.text().then(function (text) {
+		const page = new DOMParser().parseFromString(text, "text/html").getElementById("data");
+		compare(JSON.parse(page.textContent), file.name);
+	}).catch(function () { byId("compared").textContent = file.name + " is not a report."; });
+});
+
+// A click on the head of a column sorts the rows by it, numbers with their units the largest first.
+const UNITS = { p: 1e-12, n: 1e-9, u: 1e-6, m: 1e-3, "": 1, K: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 };
+function quantity(text) {
+	const m = text.match(/^([-+]?[\d.]+(?:e[-+]?\d+)?)\s*([pnumKMGTP]?)(?:s|B|FLOP|%|$)/);
+	return m ? Number(m[1]) * UNITS[m[2]] : -Infinity;
+}
+function sortable(table) {
+	const heads = Array.from(table.tHead.rows[0].cells), body = table.tBodies[0];
+	heads.forEach(function (head, c) {
+		if (body.rows.length < 2) return;
+		function sort() {
+			const number = head.classList.contains("n");
+			const down = head.ariaSort ? head.ariaSort === "ascending" : number;
+			heads.forEach(function (h) { h.ariaSort = null; });
+			head.ariaSort = down ? "descending" : "ascending";
+			const rows = Array.from(body.rows, function (row) {
+				const text = row.cells[c] ? row.cells[c].textContent : "";
+				return { row: row, key: number ? quantity(text) : text };
+			});
+			rows.sort(function (x, y) {
+				const order = number ? x.key - y.key : x.key.localeCompare(y.key, undefined, { numeric: true });
+				return down ? -order : order;
+			});
+			rows.forEach(function (r) { body.appendChild(r.row); });
+		}
+		head.tabIndex = 0;
+		head.classList.add("sort");
+		head.addEventListener("click", sort);
+		head.addEventListener("keydown", function (e) { if (e.key === "Enter") sort(); });
+	});
+}
+document.querySelectorAll("table").forEach(sortable);
 Object.keys(buttons).forEach(function (id) { document.getElementById(id).addEventListener("click", buttons[id]); });
 
 chart.classList.add("live");
 if (curve) curve.parentNode.classList.add("live");
-["#keys", "#detail", ".tools"].forEach(function (s) { document.querySelector(s).hidden = false; });
+["#keys", "#detail", ".tools", "#compare"].forEach(function (s) { document.querySelector(s).hidden = false; });
 detail.textContent = "Point at an event to see its details.";
 window.addEventListener("resize", redraw);
 draw();

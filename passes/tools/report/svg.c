@@ -210,14 +210,38 @@ draw_kind(FILE *out, const struct report *r, int k, double scale)
 	fputs("z\"/>\n", out);
 }
 
+/* The memory of the device with the least, and what is beyond it. */
+static void
+draw_capacity(FILE *out, const struct report *r, double room, double scale)
+{
+	const double y = REPORT_CURVE - scale * room;
+	char text[NUMBER_TEXT];
+
+	for (uint32_t i = 0; i < r->nlevels; i++) {
+		const double live = level_sum(r->level[i].point, MEMORY_NKINDS);
+		if (live > room)
+			fprintf(out, "<path class=\"over\" d=\"M%.1f %.1fV%.1fH%.1fV%.1fz\"/>\n",
+				place(r, r->level[i].time), y, REPORT_CURVE - scale * live,
+				level_end(r, i), y);
+	}
+	fprintf(out,
+		"<path class=\"room\" d=\"M0 %.1fH%d\"/><text class=\"a\" x=\"%d\" y=\"%.1f\" "
+		"text-anchor=\"end\">capacity %s</text>\n",
+		y, REPORT_COLUMNS, REPORT_COLUMNS - 3,
+		y + (scale * room < REPORT_CURVE - 14 ? 12 : -3), number_bytes(text, room));
+}
+
 void
 report_svg_memory(FILE *out, const struct report *r)
 {
-	uint64_t most = r->v->memory->point[r->v->memory->peak].live;
+	const double most = (double)r->v->memory->point[r->v->memory->peak].live;
+	const double room = most > r->v->room * REPORT_NEAR / 100 ? r->v->room : 0;
+	const double scale = (REPORT_CURVE - 14) / fmax(most, room);
 	char text[NUMBER_TEXT];
 
-	for (int k = 0; k < MEMORY_NKINDS && most; k++)
-		draw_kind(out, r, k, (REPORT_CURVE - 14) / (double)most);
-	fprintf(out, "<text class=\"a\" x=\"3\" y=\"11\">%s</text>\n",
-		number_bytes(text, (double)most));
+	for (int k = 0; k < MEMORY_NKINDS && most > 0; k++)
+		draw_kind(out, r, k, scale);
+	if (room > 0)
+		draw_capacity(out, r, room, scale);
+	fprintf(out, "<text class=\"a\" x=\"3\" y=\"11\">%s</text>\n", number_bytes(text, most));
 }

@@ -1,6 +1,9 @@
 /* Text and numbers of timelines and reports. */
 #include "passes/tools/report/report.h"
 
+#include "ir/base/alloc.h"
+
+#include <ctype.h>
 #include <string.h>
 
 /* The length of the UTF-8 character at s; 0: invalid (RFC 3629: no surrogates, none overlong).
@@ -81,4 +84,19 @@ text_html(FILE *out, const char *s)
 		}
 		s++;
 	}
+}
+
+char *
+text_pattern(const void *owner, const char *name)
+{
+	char *text = text_copy(owner, name), *to = text;
+
+	for (const char *at = name; *at; at++) {
+		const bool digit = isdigit((unsigned char)*at);
+		if (digit && at > name && isdigit((unsigned char)at[-1]))
+			continue;
+		*to++ = (char)(digit ? '*' : *at);
+	}
+	*to = 0;
+	return text;
 }

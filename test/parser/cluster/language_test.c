@@ -339,6 +339,24 @@ half_sizes_halve(void **state)
 	assert_true(reach_seconds(&r, 1e9, 0) == 0);
 }
 
+/* A kernel finds at most `cache` bytes of what it reads and writes in a cache. */
+static void
+bytes_in_a_cache_are_read_faster(void **state)
+{
+	(void)state;
+	struct device *d = device_generic(NULL);
+
+	d->bandwidth = 1e9;
+	assert_true(fabs(device_memory_seconds(d, 3e6) - 3e-3) < 1e-15);
+	d->cache = 1e6;
+	assert_true(fabs(device_memory_seconds(d, 3e6) - 3e-3) < 1e-15);
+	d->cache_bandwidth = 4e9;
+	assert_true(device_memory_seconds(d, 0) == 0);
+	assert_true(fabs(device_memory_seconds(d, 8e5) - 0.2e-3) < 1e-15);
+	assert_true(fabs(device_memory_seconds(d, 3e6) - 2.25e-3) < 1e-15);
+	talloc_free(d);
+}
+
 /* A card that is measured under the name of a shipped one reaches what that does. */
 static void
 known_devices_reach_what_was_fitted(void **state)
@@ -397,6 +415,7 @@ main(void)
 		cmocka_unit_test(values_have_units),
 		cmocka_unit_test(kernels_and_messages_reach_shares),
 		cmocka_unit_test(half_sizes_halve),
+		cmocka_unit_test(bytes_in_a_cache_are_read_faster),
 		cmocka_unit_test(known_devices_reach_what_was_fitted),
 		cmocka_unit_test(quantities_have_factors),
 		cmocka_unit_test(the_text_is_canonical),

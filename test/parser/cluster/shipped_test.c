@@ -222,6 +222,7 @@ this_machine_was_measured(void **state)
 	const struct device *d = c->kind[0];
 	assert_true(c->boundless && cluster_reserve(c, 4));
 	assert_true(d->f32 > 1e6 && d->bandwidth > 1e6 && d->link_bandwidth > 1e6);
+	assert_true(d->cache > 1e4 && d->cache_bandwidth >= d->bandwidth);
 	assert_true(d->memory > 1e6 && d->link_latency > 0 && d->async == 0);
 	talloc_free(ctx);
 }

@@ -67,7 +67,9 @@ products_equal_three_loops(void **state)
 {
 	(void)state;
 	static const int64_t sizes[][3] = {{1, 1, 1}, {5, 7, 3}, {1, 600, 9}, {33, 1, 17},
-		{16, 16, 16}, {6, 4, 2300}}; /* by parts, the last of which is smaller */
+		{16, 16, 16}, {2, 130, 5},
+		{13, 131, 130}, /* f64: a tile and a block more than are full */
+		{6, 4, 2300}};  /* by parts, the last of which is smaller */
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		for (int t = 0; t < 4; t++) {
 			const int64_t *s = sizes[i];

@@ -44,9 +44,12 @@ fold_take_inputs(const struct fold *f, const struct import_value *in)
 }
 
 bool
-fold_nothing(const struct fold *f, const struct import_value *in, struct import_value *out)
+fold_nothing(const struct fold *f, const struct import_value *in, const int64_t *dim, int rank,
+	struct import_value *out)
 {
 	for (int i = 0; i < f->n; i++) {
+		if (!import_check_shape(f->im, f->op, i, dim, rank))
+			return false;
 		const struct mlir_type *t = f->op->result[i].type;
 		const struct import_value *init = &in[f->n + i];
 		if (import_is_empty(t))

@@ -32,8 +32,9 @@ bool fold_begin_reduction(struct fold *f, struct import *im, const struct mlir_o
 /* Are the tensors of such an op of one shape, its initial values scalars? False after reporting. */
 bool fold_take_inputs(const struct fold *f, const struct import_value *in);
 
-/* The results of such an op on empty tensors: the initial values. */
-bool fold_nothing(const struct fold *f, const struct import_value *in, struct import_value *out);
+/* The results of such an op on empty tensors, of sizes dim[rank]: the initial values. */
+bool fold_nothing(const struct fold *f, const struct import_value *in, const int64_t *dim, int rank,
+	struct import_value *out);
 
 /* The operands of such an op, aligned if they vary over processes; sets f->varies. */
 const struct import_value *fold_align(struct fold *f, const struct import_value *in);

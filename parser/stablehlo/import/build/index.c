@@ -55,9 +55,9 @@ index_take(struct index *x, const struct index_names *names, int limit, struct d
 
 	if (!dict || dict->kind != MLIR_DICT)
 		return import_error(x->im, x->op, "has no %s", names->attribute);
-	return take_dims(x->im, x->op, dict, names->window, limit, window) &&
-	       take_dims(x->im, x->op, dict, names->collapsed, rank, &x->collapsed) &&
-	       take_dims(x->im, x->op, dict, names->table_batch, rank, &x->table_batch) &&
+	return take_ascending(x->im, x->op, dict, names->window, limit, window) &&
+	       take_ascending(x->im, x->op, dict, names->collapsed, rank, &x->collapsed) &&
+	       take_ascending(x->im, x->op, dict, names->table_batch, rank, &x->table_batch) &&
 	       take_dims(
 		       x->im, x->op, dict, names->index_batch, x->indices->rank, &x->index_batch) &&
 	       take_dims(x->im, x->op, dict, names->map, rank, &x->map) &&

@@ -98,6 +98,18 @@ take_dims(struct import *im, const struct mlir_op *op, const struct mlir_attr *d
 }
 
 bool
+take_ascending(struct import *im, const struct mlir_op *op, const struct mlir_attr *dict,
+	const char *name, int rank, struct dims *out)
+{
+	if (!take_dims(im, op, dict, name, rank, out))
+		return false;
+	for (int i = 1; i < out->n; i++)
+		if (out->dim[i] < out->dim[i - 1])
+			return import_error(im, op, "%s are not ascending", name);
+	return true;
+}
+
+bool
 take_disjoint(struct import *im, const struct mlir_op *op, const struct dims *a,
 	const struct dims *b, const char *what)
 {

@@ -27,6 +27,10 @@ bool take_padding(struct import *im, const struct mlir_op *op, int n, int64_t *l
 bool take_dims(struct import *im, const struct mlir_op *op, const struct mlir_attr *dict,
 	const char *name, int rank, struct dims *out);
 
+/* The same, ascending. */
+bool take_ascending(struct import *im, const struct mlir_op *op, const struct mlir_attr *dict,
+	const char *name, int rank, struct dims *out);
+
 static inline bool
 dims_has(const struct dims *d, int64_t dim)
 {

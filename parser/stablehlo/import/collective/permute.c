@@ -195,6 +195,10 @@ import_collective_broadcast(struct import *im, const struct mlir_op *op,
 
 	if (!spmd_groups_of(im, op, &g))
 		return false;
+	for (int64_t k = 0; k < g.n * g.size; k++)
+		if (g.member[k] < 0)
+			return import_error(
+				im, op, "replica_groups has a negative number; each group is full");
 	if (dynamic && (dynamic->kind != MLIR_BOOL || dynamic->i))
 		return apart(im, op) && broadcast_dynamic(im, op, in, &g, out);
 	if (op->noperands != op->nresults)

@@ -54,9 +54,6 @@ take_attributes(struct scatter *s, const struct import_value *in)
 	if (s->window.n != rank - x->collapsed.n - x->table_batch.n)
 		return import_error(x->im, x->op, "%d update_window_dims, but windows keep %d dims",
 			s->window.n, rank - x->collapsed.n - x->table_batch.n);
-	for (int i = 1; i < s->window.n; i++)
-		if (s->window.dim[i] < s->window.dim[i - 1])
-			return import_error(x->im, x->op, "update_window_dims are not ascending");
 	for (int d = 0, i = 0; d < rank; d++)
 		x->window[d] = index_is_kept(x, d) ? in[s->n + 1].type->dim[s->window.dim[i++]] : 1;
 	return index_check(x);

@@ -1,4 +1,5 @@
 /* Constants, and ops that move elements. */
+#include "parser/stablehlo/import/build/take.h"
 #include "parser/stablehlo/import/ops/shape.h"
 
 #include "ir/base/number.h"
@@ -147,6 +148,12 @@ import_broadcast(struct import *im, const struct mlir_op *op, const struct impor
 		!import_unique_dims(
 			im, op, "broadcast_dimensions", dims, t->rank, op->result[0].type->rank) ||
 		!result_shape(im, op, op->noperands > 1 ? &in[1] : NULL, shape, &rank))
+		return false;
+	struct dims grows, stays;
+	if (!take_dims(im, op, NULL, "known_expanding_dimensions", t->rank, &grows) ||
+		!take_dims(im, op, NULL, "known_nonexpanding_dimensions", t->rank, &stays) ||
+		!take_disjoint(
+			im, op, &grows, &stays, "the known expanding and nonexpanding dimensions"))
 		return false;
 	for (int i = 0; i < t->rank; i++)
 		if (t->dim[i] != 1 && t->dim[i] != shape[dims[i]])

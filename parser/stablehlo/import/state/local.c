@@ -54,6 +54,18 @@ import_same_type(const struct mlir_type *a, const struct mlir_type *b)
 	       (a->dtype >= 0 || a->element == b->element);
 }
 
+bool
+import_check_shape(struct import *im, const struct mlir_op *op, int i, const int64_t *dim, int rank)
+{
+	const struct mlir_type *t = op->result[i].type;
+	const struct mlir_type *made =
+		import_local_type(im, t->dtype < 0 ? IR_f32 : (enum ir_dtype)t->dtype, rank, dim);
+
+	return import_same_shape(t, made) ||
+	       import_error(im, op, "result %d has the written type %s, but the op produces %s",
+		       i + 1, t->text, made->text);
+}
+
 const struct mlir_type *
 import_local_type(struct import *im, enum ir_dtype dtype, int rank, const int64_t *dim)
 {

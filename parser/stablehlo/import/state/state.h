@@ -149,6 +149,11 @@ void import_align(struct import *im, struct import_value *v, int n, bool broadca
 struct import_value import_result(
 	const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies);
 
+/* Has result i the sizes dim[rank], as far as its written type has them? Reports if not: for results
+ * that get no value of the IR, as they or their operands are empty. */
+bool import_check_shape(
+	struct import *im, const struct mlir_op *op, int i, const int64_t *dim, int rank);
+
 /* A scalar constant of element type `t`, copied everywhere; integers and bool exact. */
 struct ir_value *import_scalar(struct import *im, enum ir_dtype t, double value);
 struct ir_value *import_integer(struct import *im, enum ir_dtype t, int64_t value);

@@ -106,17 +106,19 @@ build_product(struct import *im, const struct mlir_op *op, const struct import_v
 	struct letters l = {.next = 'a'};
 	const int rank = a->rank + b->rank - p->batch[0].n - 2 * p->sum[0].n;
 
-	if (import_is_empty(a) || import_is_empty(b)) {
-		out[0] = import_result(
-			op, 0, build_zeros(im, import_type(im, op, op->result[0].type, 0)), 0);
-		return out[0].value != NULL;
-	}
 	int64_t dim[2 * IR_MAX_RANK];
 	int n = 0;
 	for (int side = 0; side < 2; side++)
 		for (int d = 0; d < in[side].type->rank; d++)
 			if (!dims_has(&p->sum[side], d) && (!side || !dims_has(&p->batch[1], d)))
 				dim[n++] = in[side].type->dim[d];
+	if (import_is_empty(a) || import_is_empty(b)) {
+		if (!import_check_shape(im, op, 0, dim, n))
+			return false;
+		out[0] = import_result(
+			op, 0, build_zeros(im, import_type(im, op, op->result[0].type, 0)), 0);
+		return out[0].value != NULL;
+	}
 	if (!build_fits(im, dim, n))
 		return false;
 	if (rank + __builtin_popcount(varies) > IR_MAX_RANK)

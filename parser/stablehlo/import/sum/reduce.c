@@ -40,8 +40,14 @@ import_reduce(struct import *im, const struct mlir_op *op, const struct import_v
 
 	if (!check_reduce(im, op, in, &f, &dims))
 		return false;
-	if (import_is_empty(in[0].type))
-		return fold_nothing(&f, in, out);
+	if (import_is_empty(in[0].type)) {
+		int64_t left[IR_MAX_RANK];
+		int rank = 0;
+		for (int d = 0; d < in[0].type->rank; d++)
+			if (!dims_has(&dims, d))
+				left[rank++] = in[0].type->dim[d];
+		return fold_nothing(&f, in, left, rank, out);
+	}
 	const struct import_value *x = fold_align(&f, in);
 	struct ir_value **v = fold_array(&f), **init = fold_array(&f);
 	for (int i = 0; i < n; i++) {

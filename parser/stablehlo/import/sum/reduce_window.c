@@ -46,7 +46,7 @@ import_reduce_window(struct import *im, const struct mlir_op *op, const struct i
 	if (!check_reduce_window(im, op, in, &f, &w))
 		return false;
 	if (import_is_empty(in[0].type) || has_no_windows(&w))
-		return fold_nothing(&f, in, out);
+		return fold_nothing(&f, in, w.count, w.rank, out);
 	const struct import_value *x = fold_align(&f, in);
 	struct ir_value **v = fold_array(&f), **init = fold_array(&f);
 	const int lead = import_lead(&x[0]);

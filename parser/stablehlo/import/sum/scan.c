@@ -48,6 +48,28 @@ take_segments(struct scan *s)
 	return s->inputs > 0 || import_error(s->im, s->op, "has no inputs");
 }
 
+/* The region's arguments are a slice of each input and the carries; it returns carries last. */
+static bool
+check_arguments(const struct scan *s, const struct import_value *in)
+{
+	const struct mlir_block *b = &s->op->region[0];
+
+	for (int i = 0; i < s->inputs + s->carries; i++) {
+		const struct mlir_type *t = in[i].type;
+		int64_t dim[IR_MAX_RANK];
+		int rank = 0;
+		for (int d = 0; d < t->rank; d++)
+			if (i >= s->inputs || d != s->dim)
+				dim[rank++] = t->dim[d];
+		t = import_local_type(s->im, (enum ir_dtype)t->dtype, rank, dim);
+		if (!import_same_type(b->arg[i].type, t))
+			return import_error(s->im, s->op,
+				"argument %d of the region is %s, expected %s", i + 1,
+				b->arg[i].type->text, t->text);
+	}
+	return true;
+}
+
 static bool
 check_scan(struct scan *s, const struct import_value *in)
 {
@@ -76,6 +98,8 @@ check_scan(struct scan *s, const struct import_value *in)
 		return import_error(s->im, s->op,
 			"the region must have %" PRIu32 " arguments and return %" PRIu32 " values",
 			s->op->noperands, s->op->nresults);
+	if (!check_arguments(s, in))
+		return false;
 	if (s->n > IMPORT_MAX_UNROLLED)
 		return import_unsupported_form(
 			s->im, s->op, "more than %d elements to scan", IMPORT_MAX_UNROLLED);

@@ -2,6 +2,7 @@
 import math
 import types
 
+import choice
 import external_page
 import fit
 import rows
@@ -54,4 +55,20 @@ assert ", share = 1," in fit.cluster_text("a100", "a100", KNOWN | fit.largest("a
 # A cluster with the numbers of a framework is what -framework makes of it.
 text = fit.cluster_text("a100", "a100", KNOWN)
 assert "{issue = 30000ns}" in text and "{kernel = flat, share = 0.45}" in text and "half = " not in text and "start" not in text
+
+
+def plan_of(tensor, predicted, measured, model="m"):
+    row = {"model": model, "seq": "8", "global_batch": "8", "devices": "8", "device_type": "x", "precision": "p", "tp": tensor, "pp": "",
+           "micro_batch": "1"}
+    return {"step": types.SimpleNamespace(row=row, devices=8, measured=measured), "predicted": predicted}
+
+
+# Of three plans the one that is predicted to be the fastest is measured 0.5 slower than the fastest one, and any of them
+# (0 + 0.5 + 1) / 3; of the next three the chosen one is the fastest; two plans are no choice.
+plans = [plan_of("2", 1, 3), plan_of("4", 1.1, 2), plan_of("8", 5, 4)]
+plans += [plan_of("2", 2, 2, "n"), plan_of("4", 3, 3, "n"), plan_of("8", 4, 4, "n"), plan_of("2", 1, 2, "o"), plan_of("4", 2, 1, "o")]
+told = choice.text({"made": plans})
+assert "| made | 8 | 2 | 6 | 1 | 25.0 % | 50.0 % | 50.0 % |" in told, told
+assert "| m | 8 | 8 | 3 | t=2 d=4 p=1, micro-batch 1 | 1,000.0 | 3,000.0 | t=4 d=2 p=1, micro-batch 1 | 1,100.0 | 2,000.0 | 50.0 % |" in told
+assert not choice.text({"made": plans[-2:]})
 print("right")

@@ -2,6 +2,7 @@
 import collections
 import math
 
+import choice
 import rows
 from tables import filled, table
 
@@ -128,7 +129,7 @@ def page(results, refused):
         text += "Rows that dopt cannot express yet:\n\n"
         count = collections.Counter((step.group, step.reason) for step in refused)
         text += table(["source", "reason", "rows"], [[*key, n] for key, n in count.items()]) + "\n"
-    text += NOTES
+    text += NOTES + choice.text(groups)
     for name, done in groups.items():
         text += f"\n## {name}\n\n{done[0]['step'].row['source']}. The first row is\n\n"
         text += "```text\n" + shown(done[0]["command"]) + "\n```\n\n"

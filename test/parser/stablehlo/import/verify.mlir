@@ -131,7 +131,7 @@ func.func @main(%p: tensor<3xi1>, %a: tensor<2xi32>) {
 // -----
 // select: branches differ
 func.func @main(%p: tensor<2xi1>, %a: tensor<2xi32>, %b: tensor<2xf32>) {
-  // expected-error@+1 {{operands 2 and 3 differ}}
+  // expected-error@+1 {{operand 2 has elements of i32, but operand 3 of f32; they must be equal}}
   %0 = "stablehlo.select"(%p, %a, %b) : (tensor<2xi1>, tensor<2xi32>, tensor<2xf32>) -> tensor<2xi32>
   func.return
 }
@@ -273,7 +273,7 @@ func.func @main(%a: tensor<2x3xf32>) {
 // -----
 // reshape: the element type stays
 func.func @main(%a: tensor<2x3xf32>) {
-  // expected-error@+1 {{written type tensor<6xi32>, but the op produces tensor<6xf32>}}
+  // expected-error@+1 {{operand 1 has elements of f32, but result 1 of i32; they must be equal}}
   %0 = "stablehlo.reshape"(%a) : (tensor<2x3xf32>) -> tensor<6xi32>
   func.return
 }
@@ -425,7 +425,7 @@ func.func @main(%a: tensor<4xf32>, %i: tensor<i32>) {
 // -----
 // dynamic_slice: a start that is no integer
 func.func @main(%a: tensor<4xf32>, %i: tensor<f32>) {
-  // expected-error@+1 {{start 0 is tensor<f32>; it must be an integer scalar}}
+  // expected-error@+1 {{operand 2 is tensor<f32>; its elements must be integers}}
   %0 = "stablehlo.dynamic_slice"(%a, %i) {slice_sizes = array<i64: 2>} : (tensor<4xf32>, tensor<f32>) -> tensor<2xf32>
   func.return
 }
@@ -441,7 +441,7 @@ func.func @main(%a: tensor<4xf32>, %u: tensor<5xf32>, %i: tensor<i32>) {
 // -----
 // dynamic_update_slice: of another element type
 func.func @main(%a: tensor<4xf32>, %u: tensor<2xi32>, %i: tensor<i32>) {
-  // expected-error@+1 {{the update is tensor<2xi32>, but the operand is tensor<4xf32>}}
+  // expected-error@+1 {{operand 1 has elements of f32, but operand 2 of i32; they must be equal}}
   %0 = "stablehlo.dynamic_update_slice"(%a, %u, %i) : (tensor<4xf32>, tensor<2xi32>, tensor<i32>) -> tensor<4xf32>
   func.return
 }
@@ -647,4 +647,246 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 }
 func.func private @f(%a: tensor<5xf32>) -> tensor<5xf32> {
   func.return %a : tensor<5xf32>
+}
+
+// -----
+// convolution: mixed element types
+func.func @main(%a: tensor<1x4x1xf32>, %f: tensor<2x1x1xf64>) {
+  // expected-error@+1 {{operand 1 has elements of f32, but operand 2 of f64; they must be equal}}
+  %0 = stablehlo.convolution(%a, %f) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x1xf32>, tensor<2x1x1xf64>) -> tensor<1x3x1xf32>
+  func.return
+}
+
+// -----
+// concatenate: complex numbers of another precision
+func.func @main(%a: tensor<2xcomplex<f32>>, %b: tensor<2xcomplex<f64>>) {
+  // expected-error@+1 {{operand 1 has elements of complex<f32>, but operand 2 of complex<f64>}}
+  %0 = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<2xcomplex<f32>>, tensor<2xcomplex<f64>>) -> tensor<4xcomplex<f32>>
+  func.return
+}
+
+// -----
+// concatenate: floats that are held in the same way
+func.func @main(%a: tensor<2xf8E5M2>, %b: tensor<2xf32>) {
+  // expected-error@+1 {{operand 1 has elements of f8E5M2, but operand 2 of f32}}
+  %0 = "stablehlo.concatenate"(%a, %b) {dimension = 0 : i64} : (tensor<2xf8E5M2>, tensor<2xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// dynamic_iota: a shape of another rank
+func.func @main() {
+  %s = stablehlo.constant dense<[2, 3]> : tensor<2xi64>
+  // expected-error@+1 {{operand 1 is tensor<2xi64>; a shape is a vector of a size for each of the 1 dims of the result}}
+  %0 = "stablehlo.dynamic_iota"(%s) {iota_dimension = 0 : i64} : (tensor<2xi64>) -> tensor<6xf32>
+  func.return
+}
+
+// -----
+// top_k: positions are i32
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{result 2 is tensor<2xi64>; its elements must be i32}}
+  %0:2 = chlo.top_k(%a, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi64>)
+  func.return
+}
+
+// -----
+// reduce: a region of integers
+func.func @main(%a: tensor<4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{operand 1 has elements of f32, which argument 1 of region 1, tensor<i32>, cannot hold}}
+  %0 = "stablehlo.reduce"(%a, %z) ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %s = stablehlo.add %x, %y : tensor<i32>
+    stablehlo.return %s : tensor<i32>
+  }) {dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  func.return
+}
+
+// -----
+// reduce: a region that is wider than the result; its operands may be narrower
+func.func @main(%a: tensor<4xi32>, %z: tensor<i32>) {
+  %0 = "stablehlo.reduce"(%a, %z) ({
+  ^bb0(%x: tensor<i64>, %y: tensor<i64>):
+    %s = stablehlo.add %x, %y : tensor<i64>
+    stablehlo.return %s : tensor<i64>
+  }) {dimensions = array<i64: 0>} : (tensor<4xi32>, tensor<i32>) -> tensor<i64>
+  // expected-error@+1 {{result 1 has elements of i32, but region 1 computes tensor<i64>}}
+  %1 = "stablehlo.reduce"(%a, %z) ({
+  ^bb0(%x: tensor<i64>, %y: tensor<i64>):
+    %s = stablehlo.add %x, %y : tensor<i64>
+    stablehlo.return %s : tensor<i64>
+  }) {dimensions = array<i64: 0>} : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  func.return
+}
+
+// -----
+// reduce: over dims that are not given
+func.func @main(%a: tensor<4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{the attribute dimensions is missing}}
+  %0 = "stablehlo.reduce"(%a, %z) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  func.return
+}
+
+// -----
+// reduce: of nothing, to another shape
+func.func @main(%a: tensor<3x0xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{result 1 has the written type tensor<2xf32>, but the op produces tensor<3xf32>}}
+  %0 = "stablehlo.reduce"(%a, %z) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) {dimensions = array<i64: 1>} : (tensor<3x0xf32>, tensor<f32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// dot: of nothing, to another shape
+func.func @main(%a: tensor<3x0xf32>, %b: tensor<0x3xf32>) {
+  // expected-error@+1 {{result 1 has the written type tensor<2x3xf32>, but the op produces tensor<3x3xf32>}}
+  %0 = "stablehlo.dot"(%a, %b) : (tensor<3x0xf32>, tensor<0x3xf32>) -> tensor<2x3xf32>
+  func.return
+}
+
+// -----
+// an elementwise op whose result alone is empty
+func.func @main(%a: tensor<1xf32>) {
+  // expected-error@+1 {{result 1 has the written type tensor<0xf32>, but the op produces tensor<1xf32>}}
+  %0 = "stablehlo.exponential"(%a) : (tensor<1xf32>) -> tensor<0xf32>
+  func.return
+}
+
+// -----
+// reduce_window: a region that returns another type
+func.func @main(%a: tensor<4xf32>, %z: tensor<f32>) {
+  %0 = "stablehlo.reduce_window"(%a, %z) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %i = stablehlo.constant dense<0> : tensor<i32>
+    // expected-error@+1 {{result 1 of region 1 is tensor<i32>, but argument 1 is tensor<f32>}}
+    stablehlo.return %i : tensor<i32>
+  }) {window_dimensions = array<i64: 2>} : (tensor<4xf32>, tensor<f32>) -> tensor<3xf32>
+  func.return
+}
+
+// -----
+// reduce_window: a window that fits nowhere has no results
+func.func @main(%a: tensor<4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{result 1 has the written type tensor<1xf32>, but the op produces tensor<0xf32>}}
+  %0 = "stablehlo.reduce_window"(%a, %z) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) {window_dimensions = array<i64: 5>} : (tensor<4xf32>, tensor<f32>) -> tensor<1xf32>
+  func.return
+}
+
+// -----
+// reduce_window: padding of another rank
+func.func @main(%a: tensor<4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{padding is tensor<1x2x1xi64>; it must be a matrix of i64}}
+  %0 = "stablehlo.reduce_window"(%a, %z) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) {window_dimensions = array<i64: 2>, padding = dense<1> : tensor<1x2x1xi64>} : (tensor<4xf32>, tensor<f32>) -> tensor<5xf32>
+  func.return
+}
+
+// -----
+// scatter: updates of another kind
+func.func @main(%a: tensor<4xf32>, %i: tensor<2x1xi32>, %u: tensor<2xi32>) {
+  // expected-error@+1 {{operand 3 has elements of i32, which argument 1 of region 1, tensor<f32>, cannot hold}}
+  %0 = "stablehlo.scatter"(%a, %i, %u) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %y : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<4xf32>, tensor<2x1xi32>, tensor<2xi32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// gather: dims that do not ascend
+func.func @main(%a: tensor<4x4xf32>, %i: tensor<2x2xi32>) {
+  // expected-error@+1 {{collapsed_slice_dims are not ascending}}
+  %0 = "stablehlo.gather"(%a, %i) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1, 0], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<4x4xf32>, tensor<2x2xi32>) -> tensor<2xf32>
+  func.return
+}
+
+// -----
+// select_and_scatter: a selection that is not a truth value
+func.func @main(%a: tensor<4xf32>, %s: tensor<2xf32>, %z: tensor<f32>) {
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %z) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    // expected-error@+1 {{region 1 returns tensor<f32>; it must return tensor<i1>}}
+    stablehlo.return %x : tensor<f32>
+  }, {
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) {window_dimensions = array<i64: 2>, window_strides = array<i64: 2>} : (tensor<4xf32>, tensor<2xf32>, tensor<f32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// select_and_scatter: sources of another kind
+func.func @main(%a: tensor<4xf32>, %s: tensor<2xi32>, %z: tensor<f32>) {
+  // expected-error@+1 {{the operand has elements of f32, but the source of i32}}
+  %0 = "stablehlo.select_and_scatter"(%a, %s, %z) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %c = stablehlo.compare GE, %x, %y : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }, {
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    stablehlo.return %x : tensor<f32>
+  }) {window_dimensions = array<i64: 2>, window_strides = array<i64: 2>} : (tensor<4xf32>, tensor<2xi32>, tensor<f32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// sort: a comparator of another type
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{argument 1 of region 1 is tensor<i32>, but operand 1 has elements of f32}}
+  %0 = "stablehlo.sort"(%a) ({
+  ^bb0(%x: tensor<i32>, %y: tensor<i32>):
+    %c = stablehlo.compare LT, %x, %y : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) {dimension = 0 : i64} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// scan: a region on whole tensors
+func.func @main(%a: tensor<4xi32>, %c: tensor<i32>) {
+  // expected-error@+1 {{argument 1 of the region is tensor<4xi32>, expected tensor<i32>}}
+  %0:2 = "chlo.scan"(%a, %c) ({
+  ^bb0(%x: tensor<4xi32>, %y: tensor<i32>):
+    "stablehlo.return"(%x, %y) : (tensor<4xi32>, tensor<i32>) -> ()
+  }) {dimension = 0 : i64, operandSegmentSizes = array<i32: 1, 1>, resultSegmentSizes = array<i32: 1, 1>} : (tensor<4xi32>, tensor<i32>) -> (tensor<4x4xi32>, tensor<i32>)
+  func.return
+}
+
+// -----
+// all_reduce: flat groups without a channel
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{use_global_device_ids requires a channel id that is positive}}
+  %0 = "stablehlo.all_reduce"(%a) ({
+  ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+    %s = stablehlo.add %x, %y : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// collective_broadcast: a group that is not full
+func.func @main(%a: tensor<4xf32>) {
+  // expected-error@+1 {{replica_groups has a negative number; each group is full}}
+  %0 = "stablehlo.collective_broadcast"(%a) {replica_groups = dense<[[0, -1], [1, 2]]> : tensor<2x2xi64>} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+// dynamic_broadcast_in_dim: a dim that expands and does not
+func.func @main(%a: tensor<1xf32>) {
+  %s = stablehlo.constant dense<[2, 3]> : tensor<2xi64>
+  // expected-error@+1 {{dim 0 is in both the known expanding and nonexpanding dimensions}}
+  %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 0>, known_expanding_dimensions = array<i64: 0>, known_nonexpanding_dimensions = array<i64: 0>} : (tensor<1xf32>, tensor<2xi64>) -> tensor<2x3xf32>
+  func.return
 }

@@ -9,6 +9,7 @@ Options: width=390 height=844 dark touch noscript. Steps run one after another:
     tap:X,Y click:X,Y move:X,Y
     drag:X,Y,X2,Y2       with the mouse
     pinch:X,Y,FACTOR     with two fingers
+    file:ID,PATH         that file, for an input of files
     png:FILE             a screenshot of the window; page:FILE of the whole page
     @FILE                steps from a file, a line each
 
@@ -94,6 +95,11 @@ class Browser:
             key = {"key": rest, "text": rest} if len(rest) == 1 else {"key": rest}
             self.call("Input.dispatchKeyEvent", type="keyDown", **key)
             self.call("Input.dispatchKeyEvent", type="keyUp", key=rest)
+        elif kind == "file":
+            element, file = rest.split(",", 1)
+            root = self.call("DOM.getDocument")["root"]["nodeId"]
+            node = self.call("DOM.querySelector", nodeId=root, selector="#" + element)["nodeId"]
+            self.call("DOM.setFileInputFiles", nodeId=node, files=[str(pathlib.Path(file).resolve())])
         elif kind in ("png", "page"):
             shot = self.call("Page.captureScreenshot", captureBeyondViewport=kind == "page")
             pathlib.Path(rest).write_bytes(base64.b64decode(shot["data"]))
@@ -131,7 +137,7 @@ def main():
     for word in sys.argv[2:]:
         words += pathlib.Path(word[1:]).read_text().splitlines() if word.startswith("@") else [word]
     for word in words:
-        if word.split(":")[0] in ("js", "key", "png", "page", "tap", "pinch", "click", "move", "drag"):
+        if word.split(":")[0] in ("js", "key", "png", "page", "tap", "pinch", "click", "move", "drag", "file"):
             steps.append(word)
         else:
             name, _, value = word.partition("=")

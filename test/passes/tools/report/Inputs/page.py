@@ -8,7 +8,7 @@ import json
 import re
 import sys
 
-VOID = {"meta", "link", "path", "br"}
+VOID = {"meta", "link", "path", "br", "input"}
 
 
 class Page(html.parser.HTMLParser):

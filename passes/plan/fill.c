@@ -1,0 +1,163 @@
+/*
+ * Blocks that need not be computed again. With `recompute` a step may fit with much memory left,
+ * and without it may not fit at all: between the two are the steps of recompute{first=N}. Seconds
+ * and bytes of these are on the line between the two ends, which are known from the moves:
+ *
+ *     bytes   needs(N) = bytes of none - N x bytes of a block     the smallest N that fits
+ *     time    T(N) = T(none) + N / blocks x (T(all) - T(none))
+ *
+ * The bytes of a block are those by which two sharded steps differ, as passes that use the memory
+ * that is left hide it in the ends themselves. plan.c runs these steps as a whole; if one does not
+ * fit, the next has as many blocks more as are missing.
+ */
+#include "ir/base/alloc.h"
+#include "passes/plan/plan.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Families that get such a step, those with the fastest. */
+enum { MOST_FILLED = 2 };
+
+/* Steps that follow from one that was run: each differs from it by fewer blocks. */
+enum { MOST_REFILLS = 2 };
+
+static const char all_blocks[] = "recompute";
+
+static int64_t
+find(const struct planner *p, int base, const char *text)
+{
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (p->candidate.at[i].base == base && !strcmp(p->candidate.at[i].text, text))
+			return i;
+	return -1;
+}
+
+/* The position of the pass that computes all blocks again; -1: there is none. */
+static int
+again_at(const struct pass_list *list)
+{
+	const int at = pass_list_find(list, all_blocks);
+
+	return at >= 0 && !strcmp(list->pass[at], all_blocks) ? at : -1;
+}
+
+static struct pass_list
+with_first(const struct planner *p, const struct pass_list *list, int64_t first)
+{
+	struct pass_list other = {
+		COPY_ARRAY(p->run->scratch, const char *, list->pass, list->n), list->n};
+
+	other.pass[pass_list_find(list, all_blocks)] =
+		TEXT(p->run->scratch, "recompute{first=%" PRId64 "}", first);
+	return other;
+}
+
+static void
+add(struct planner *p, struct plan_candidate like, struct plan_fill fill, double seconds,
+	double bytes)
+{
+	struct plan_candidate c = like;
+
+	c.list = with_first(p, &like.list, fill.first);
+	c.text = pass_list_text(p->run->scratch, &c.list);
+	if (find(p, c.base, c.text) >= 0)
+		return;
+	c.from = like.fill.first
+			 ? like.from
+			 : TEXT(p->run->scratch, "%s; as few blocks again as fit", like.from);
+	c.fill = fill;
+	c.r.seconds = seconds;
+	c.r.peak = (uint64_t)fmin(bytes, p->limit);
+	c.estimated = c.expanded = true;
+	c.recipe = false;
+	c.estimate = 0;
+	VEC_PUSH(p->run->scratch, &p->candidate, c);
+}
+
+/* What is between a step that fits with all blocks computed again and one with none; `first` is 0
+ * if there is nothing. */
+static struct plan_fill
+between(struct planner *p, int64_t all, int64_t none)
+{
+	const struct plan_candidate a = p->candidate.at[all], n = p->candidate.at[none];
+	const double bare = plan_bare_bytes(p, &n.list) - plan_bare_bytes(p, &a.list),
+		     peaks = (double)n.r.peak - (double)a.r.peak, blocks = (double)p->repeats;
+	struct plan_fill fill = {.bytes = (bare > 0 ? bare : peaks) / blocks,
+		.seconds = (a.r.seconds - n.r.seconds) / blocks};
+
+	if (fill.bytes > 0 && fill.seconds > 0 && (double)n.r.peak > p->limit)
+		fill.first = (int64_t)ceil(((double)n.r.peak - p->limit) / fill.bytes);
+	if (fill.first >= p->repeats)
+		fill.first = 0;
+	return fill;
+}
+
+static bool
+is_filled(const struct planner *p, int64_t family)
+{
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (p->candidate.at[i].family == family && p->candidate.at[i].fill.first)
+			return true;
+	return false;
+}
+
+/* Adds the fastest step between two candidates of a family that has none yet; false: there is none. */
+static bool
+fill_once(struct planner *p)
+{
+	struct plan_fill fill = {0};
+	double least = INFINITY;
+	int64_t from = -1, to = -1;
+
+	for (int64_t i = 0, n = p->candidate.n; i < n; i++) {
+		const struct plan_candidate *a = &p->candidate.at[i];
+		const int at = again_at(&a->list);
+		if (at < 0 || !plan_fits(p, a) || is_filled(p, a->family))
+			continue;
+		const struct pass_list less = pass_list_without(p->run->scratch, &a->list, at);
+		const int64_t k = find(p, a->base, pass_list_text(p->run->scratch, &less));
+		if (k < 0 || !plan_ran(&p->candidate.at[k]) || plan_fits(p, &p->candidate.at[k]))
+			continue;
+		const struct plan_fill f = between(p, i, k);
+		const double seconds = p->candidate.at[k].r.seconds + (double)f.first * f.seconds;
+		if (!f.first || seconds >= least)
+			continue;
+		fill = f;
+		least = seconds;
+		from = i;
+		to = k;
+	}
+	if (from < 0)
+		return false;
+	add(p, p->candidate.at[from], fill, least,
+		(double)p->candidate.at[to].r.peak - (double)fill.first * fill.bytes);
+	return true;
+}
+
+void
+plan_fill(struct planner *p)
+{
+	if (p->objective != PLAN_TIME || !plan_decides(p, PLAN_MEMORY) || p->repeats < 2)
+		return;
+	for (int i = 0; i < MOST_FILLED && fill_once(p); i++)
+		;
+}
+
+void
+plan_refill(struct planner *p, int64_t i)
+{
+	const struct plan_candidate c = p->candidate.at[i];
+	struct plan_fill fill = c.fill;
+
+	if (!fill.first || fill.refills == MOST_REFILLS || !plan_ran(&c))
+		return;
+	const double over = ((double)c.r.peak - p->limit) / fill.bytes;
+	const int64_t more = (int64_t)ceil(over);
+	fill.first += more;
+	fill.refills++;
+	if (more && fill.first > 0 && fill.first < p->repeats)
+		add(p, c, fill, c.r.seconds + (double)more * fill.seconds,
+			(double)c.r.peak - (double)more * fill.bytes);
+}
