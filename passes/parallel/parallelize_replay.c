@@ -324,6 +324,23 @@ tighten(struct parallel_search *f, const struct parallel_meshes *meshes, struct 
 	}
 }
 
+/* Plans that need this share of the bytes of the fastest one that fits. The sum of costs does not see
+ * that what is split more is gathered while kernels run. */
+static const double slimmer = 0.9;
+
+static void
+slim(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all)
+{
+	const struct parallel_plan plan = f->plan[f->policy];
+	const int64_t first = all->n;
+
+	f->budget = fmin(f->budget,
+		slimmer * split_bytes(&plan.s->problem, plan.s->bytes, plan.found.choice));
+	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+		add_weighted(f, all, plan, &weights[i]);
+	replay_from(f, meshes, all, first);
+}
+
 void
 parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
@@ -336,6 +353,8 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 	replay_from(f, meshes, &all, 0);
 	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict)
 		tighten(f, meshes, &all);
+	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict && best->over == 0)
+		slim(f, meshes, &all);
 	f->budget = budget;
 	/* The other plans have bounds from the comparison of meshes, after few sweeps. */
 	if (best->s == proven.s && proven.found.bound > best->found.bound) {
