@@ -151,9 +151,11 @@ interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
 	struct tensor *t = tensor_create(owner, (enum ir_dtype)type->dtype, type->rank, type->dim);
 	const int64_t rows = batched ? t->dim[0] : 1, width = tensor_elements(t) / rows;
 	for (int64_t i = 0; i < rows; i++) {
-		const int64_t row = batched ? rt_batch_row(it->o.seed, it->step, i,
-						      source_rows(source, type), rows)
-					    : 0;
+		const int64_t row = !batched           ? 0
+				    : it->o.no_shuffle ? rt_batch_row_in_order(it->step, i,
+								 source_rows(source, type), rows)
+						       : rt_batch_row(it->o.seed, it->step, i,
+								 source_rows(source, type), rows);
 		for (int64_t k = 0; k < width; k++) {
 			double lost;
 			if (read_element(t->dtype, source, row * width + k, &t->data[i * width + k],

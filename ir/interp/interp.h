@@ -72,6 +72,7 @@ struct interp_options {
 		load; /* a safetensors file whose params and states take the place of initial values, or NULL */
 	const char *data; /* a safetensors file: input("x") reads rows of "train.x"; NULL: random
 			     inputs */
+	bool no_shuffle;  /* of data: rows in their order, in every epoch */
 };
 
 struct interp;

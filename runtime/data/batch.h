@@ -41,4 +41,11 @@ rt_batch_row(uint64_t seed, int64_t step, int64_t i, int64_t nrows, int64_t batc
 		seed, at / (uint64_t)nrows, at % (uint64_t)nrows, (uint64_t)nrows);
 }
 
+/* The same where rows are not shuffled. */
+static inline int64_t
+rt_batch_row_in_order(int64_t step, int64_t i, int64_t nrows, int64_t batch)
+{
+	return (int64_t)(((uint64_t)step * (uint64_t)batch + (uint64_t)i) % (uint64_t)nrows);
+}
+
 #endif

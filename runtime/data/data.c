@@ -205,9 +205,7 @@ static int64_t
 order_row(const struct order *o, int64_t i)
 {
 	if (o->in_order)
-		return (int64_t)(((uint64_t)o->step * (uint64_t)o->batch +
-					 (uint64_t)(o->shift + i)) %
-				 (uint64_t)o->rows);
+		return rt_batch_row_in_order(o->step, o->shift + i, o->rows, o->batch);
 	if (o->part == RT_TRAIN)
 		return rt_batch_row(o->seed, o->step, o->shift + i, o->rows, o->batch);
 	const int64_t row = o->step * o->batch + i;

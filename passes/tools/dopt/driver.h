@@ -127,8 +127,8 @@ struct driver_options {
 	const char *measure_mpi, *measure_limit;
 	struct driver_list trial; /* pipelines, and files of modules */
 	const char *trial_run;
-	bool verify_each, split, verify_diagnostics, run, check, time, f64, subnormals, layout,
-		version, tf32;
+	bool verify_each, split, verify_diagnostics, run, check, time, f64, subnormals, no_shuffle,
+		layout, version, tf32;
 	bool list_facts;
 	int64_t steps, seed;
 	const char *carry, *entry; /* of StableHLO: parser/stablehlo/import/import.h */

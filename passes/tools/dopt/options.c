@@ -210,6 +210,9 @@ static const struct flag flags[] = {
 		"safetensors file with the inputs of -run and -check, or 'set-*.safetensors' (default: random "
 		"inputs)",
 		FLAG_TEXT, AT(data)},
+	{"no-shuffle", NULL,
+		"read the rows of train.NAME in their order, as programs do with -no-shuffle",
+		FLAG_BOOL, AT(no_shuffle), .rule = {.needs = "data"}},
 	{"initial", "FILE|DIR",
 		"-run: params and states at the start, from a file or folder of -save (default: initial "
 		"values); of -keep-step: the inputs, too",

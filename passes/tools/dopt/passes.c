@@ -157,6 +157,7 @@ driver_interp_options(const struct driver_options *o)
 	return (struct interp_options){.mode = o->layout ? INTERP_LAYOUT : INTERP_MEANING,
 		.f64 = o->f64,
 		.subnormals = o->subnormals,
+		.no_shuffle = o->no_shuffle,
 		.seed = (uint64_t)o->seed,
 		.steps = o->steps,
 		.load = o->initial,
