@@ -374,10 +374,10 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 			p->host_bytes, o->predicted_host_bytes);
 	fprintf(out,
 		"\t.arena_bytes = %" PRIu64 ",\n\t.batch = %" PRId64
-		",\n\t.predicted = %.17g, .predicted_generic = %s, .predicted_bytes = %" PRIu64
-		",\n\t.stage = %" PRIu64 ", .stage_bytes = %" PRIu64
+		",\n\t.predicted = %.17g, .predicted_bytes = %" PRIu64
+		", .predicted_generic = %s,\n\t.stage = %" PRIu64 ", .stage_bytes = %" PRIu64
 		",\n\t.library = %s,\n\t.step = %sstep,\n};\n",
-		p->arena_bytes, batch_of(p), o->predicted, o->predicted_generic ? "true" : "false",
-		o->predicted_bytes, stage ? stage->offset : 0, stage ? stage->bytes : 0,
-		o->library ? "true" : "false", prefix);
+		p->arena_bytes, batch_of(p), o->predicted, o->predicted_bytes,
+		o->predicted_generic ? "true" : "false", stage ? stage->offset : 0,
+		stage ? stage->bytes : 0, o->library ? "true" : "false", prefix);
 }
