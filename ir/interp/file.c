@@ -136,6 +136,14 @@ find_source(const struct interp *it, const struct ir_op *op, bool batched)
 	return NULL;
 }
 
+/* The row of the data set that is row i of this step's batch. */
+static int64_t
+row_of(const struct interp *it, int64_t i, int64_t nrows, int64_t batch)
+{
+	return it->o.no_shuffle ? rt_batch_row_in_order(it->step, i, nrows, batch)
+				: rt_batch_row(it->o.seed, it->step, i, nrows, batch);
+}
+
 /*
  * train.NAME for an input: where its first dimension is the batch, the rows of this step, else the
  * whole tensor, the same at every step.
@@ -151,11 +159,7 @@ interp_rows(const struct interp *it, const void *owner, const struct ir_op *op,
 	struct tensor *t = tensor_create(owner, (enum ir_dtype)type->dtype, type->rank, type->dim);
 	const int64_t rows = batched ? t->dim[0] : 1, width = tensor_elements(t) / rows;
 	for (int64_t i = 0; i < rows; i++) {
-		const int64_t row = !batched           ? 0
-				    : it->o.no_shuffle ? rt_batch_row_in_order(it->step, i,
-								 source_rows(source, type), rows)
-						       : rt_batch_row(it->o.seed, it->step, i,
-								 source_rows(source, type), rows);
+		const int64_t row = batched ? row_of(it, i, source_rows(source, type), rows) : 0;
 		for (int64_t k = 0; k < width; k++) {
 			double lost;
 			if (read_element(t->dtype, source, row * width + k, &t->data[i * width + k],

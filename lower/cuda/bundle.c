@@ -90,9 +90,8 @@ complete(struct planner *l, int end)
 	l->at = -1;
 }
 
-/* Pointers that the kernel of an action has as arguments. */
-static int
-words_of(const struct lower_action *a)
+int
+cuda_bundle_words(const struct lower_action *a)
 {
 	return a->op->noperands + a->op->nresults + 1;
 }
@@ -103,14 +102,15 @@ may_join(const struct planner *l, const struct lower_action *a)
 	if (a->kind != LOWER_KERNEL || a->guard.n || a->last)
 		return false;
 	const struct cuda_single *s = &l->part[l->part_of[a->kernel]].single;
-	return s->body && s->grid < MEMBER_BLOCKS && words_of(a) <= DOPT_BUNDLE_WORDS;
+	return s->body && s->grid < MEMBER_BLOCKS && cuda_bundle_words(a) <= DOPT_BUNDLE_WORDS;
 }
 
 /* Is there room for action i, and can it run where the bundle does? */
 static bool
 joins(const struct planner *l, int i)
 {
-	if (l->n == DOPT_BUNDLE_MOST || l->words + words_of(&l->p->action[i]) > DOPT_BUNDLE_WORDS ||
+	if (l->n == DOPT_BUNDLE_MOST ||
+		l->words + cuda_bundle_words(&l->p->action[i]) > DOPT_BUNDLE_WORDS ||
 		depends_on_members(l, i) || (l->at >= 0 && i - l->at > MOVES_UP))
 		return false;
 	for (int k = l->at < 0 ? i : l->at; k < i; k++)
@@ -134,7 +134,7 @@ pass(struct planner *l, int i)
 		complete(l, i);
 	if (member) {
 		l->member[l->n++] = i;
-		l->words += words_of(a);
+		l->words += cuda_bundle_words(a);
 	} else if (l->at < 0 && depends_on_members(l, i)) {
 		l->at = i;
 	}

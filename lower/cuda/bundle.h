@@ -37,6 +37,9 @@ struct cuda_part {
 	struct cuda_single single; /* body NULL: it may not */
 };
 
+/* Pointers that the kernel of an action has as arguments: operands, results, scratch. */
+int cuda_bundle_words(const struct lower_action *a);
+
 /* Plans the bundles of a step, owned by `owner`. `part_of`: by row of the plan's table of kernels,
  * the number of its part. */
 struct cuda_bundles *cuda_bundles_create(const void *owner, const struct lower_plan *p,

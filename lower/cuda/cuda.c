@@ -169,7 +169,7 @@ write_bundle(struct step_writer *w, const struct cuda_bundle *b)
 		at = TEXT(owner, "%s%s%d", at, comma, words);
 		which = TEXT(owner, "%s%s%d", which, comma, part);
 		word = TEXT(owner, "%s%s%s", word, i ? ",\n\t\t\t" : "", pointers(owner, w->p, a));
-		words += a->op->noperands + a->op->nresults + 1;
+		words += cuda_bundle_words(a);
 		step_line(w, "rt_cuda_kernel_begin(c, %d);", a->kernel);
 		if (i + 1 < b->n)
 			step_line(w, "rt_cuda_kernel_end(c, %d);", a->kernel);

@@ -25,15 +25,6 @@ enum { MOST_REFILLS = 2 };
 
 static const char all_blocks[] = "recompute";
 
-static int64_t
-find(const struct planner *p, int base, const char *text)
-{
-	for (int64_t i = 0; i < p->candidate.n; i++)
-		if (p->candidate.at[i].base == base && !strcmp(p->candidate.at[i].text, text))
-			return i;
-	return -1;
-}
-
 /* The position of the pass that computes all blocks again; -1: there is none. */
 static int
 again_at(const struct pass_list *list)
@@ -62,7 +53,7 @@ add(struct planner *p, struct plan_candidate like, struct plan_fill fill, double
 
 	c.list = with_first(p, &like.list, fill.first);
 	c.text = pass_list_text(p->run->scratch, &c.list);
-	if (find(p, c.base, c.text) >= 0)
+	if (plan_find(p, c.base, c.text) >= 0)
 		return;
 	c.from = like.fill.first
 			 ? like.from
@@ -117,7 +108,7 @@ fill_once(struct planner *p)
 		if (at < 0 || !plan_fits(p, a) || is_filled(p, a->family))
 			continue;
 		const struct pass_list less = pass_list_without(p->run->scratch, &a->list, at);
-		const int64_t k = find(p, a->base, pass_list_text(p->run->scratch, &less));
+		const int64_t k = plan_find(p, a->base, pass_list_text(p->run->scratch, &less));
 		if (k < 0 || !plan_ran(&p->candidate.at[k]) || plan_fits(p, &p->candidate.at[k]))
 			continue;
 		const struct plan_fill f = between(p, i, k);

@@ -85,13 +85,13 @@ remark_candidate(const struct planner *p, const struct plan_candidate *c)
 			c->r.why ? c->r.why : "a pass refuses the step", plan_command(p, c));
 }
 
-static bool
-is_known(const struct planner *p, int base, const char *text)
+int64_t
+plan_find(const struct planner *p, int base, const char *text)
 {
 	for (int64_t i = 0; i < p->candidate.n; i++)
 		if (p->candidate.at[i].base == base && !strcmp(p->candidate.at[i].text, text))
-			return true;
-	return false;
+			return i;
+	return -1;
 }
 
 void
@@ -105,7 +105,7 @@ plan_try(struct planner *p, int base, struct pass_list list, const char *from, i
 		.family = family < 0 ? p->candidate.n : family,
 		.estimated = p->base[base].depth->blocks > 0};
 
-	if (is_known(p, base, c.text))
+	if (plan_find(p, base, c.text) >= 0)
 		return;
 	if (c.estimated)
 		plan_estimate(p, base, &list, &c.r);

@@ -54,7 +54,7 @@ struct plan_base {
 
 /* A step of which as few blocks as fit are computed again: fill.c. */
 struct plan_fill {
-	int64_t first;         /* so many are; 0: it is not such a step */
+	int64_t first;         /* number of these blocks; 0: it is not such a step */
 	double bytes, seconds; /* of a block: saved if it is computed again, and that takes */
 	int refills;           /* steps of the same kind that led to it */
 };
@@ -165,6 +165,9 @@ plan_ran(const struct plan_candidate *c)
 
 /* plan.c: measures a candidate and adds it, unless it was measured before. family: -1 for a recipe. */
 void plan_try(struct planner *p, int base, struct pass_list list, const char *from, int64_t family);
+
+/* The candidate with that base and text; -1: there is none. */
+int64_t plan_find(const struct planner *p, int base, const char *text);
 bool plan_fits(const struct planner *p, const struct plan_candidate *c);
 /* True if only a fits; else compares by the objective, or if neither fits by the missing bytes. */
 bool plan_is_better(

@@ -63,7 +63,7 @@ block_of_operands(const struct recompute *r, const struct ir_op *op, const int32
 	return AGAIN_KEPT;
 }
 
-/* Numbers the blocks that repeat, but at most so many; 0: any number. */
+/* Numbers the blocks that repeat, the first `most` of them; 0: all. */
 static struct block_names
 find_blocks(struct recompute *r, int64_t most)
 {

@@ -1,5 +1,6 @@
-/* Kernels that every program contains, and what bundles of small kernels need: sums over places and
- * copies between regions, for collectives. One for each element type and size; the host side finds them by name. */
+/* Kernels that every program contains: sums over places and copies between regions, for
+ * collectives. One for each element type and size; the host side finds them by name. In addition
+ * what bundles of small kernels need. */
 #ifndef RUNTIME_CUDA_SUPPORT_H
 #define RUNTIME_CUDA_SUPPORT_H
 

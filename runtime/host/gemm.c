@@ -92,7 +92,7 @@ enum {
 	TILE_COLUMNS = 8,
 	BLOCK_DEPTH = 128,   /* summands: six rows of them and eight columns take 14 KB, in L1 */
 	BLOCK_COLUMNS = 128, /* 128 KB of B, in L2 */
-	FEW_ROWS = 2,        /* of six that a tile has: it is no faster */
+	FEW_ROWS = 2,        /* a product with at most that many is not faster by tiles */
 };
 
 typedef double vector __attribute__((vector_size(TILE_COLUMNS * sizeof(double))));
@@ -111,7 +111,7 @@ typedef double vector __attribute__((vector_size(TILE_COLUMNS * sizeof(double)))
 
 ADD_TILE(add_tile_plain, )
 #ifdef __x86_64__
-ADD_TILE(add_tile_256, __attribute__((target("avx2,fma"))))
+ADD_TILE(add_tile_256, __attribute__((target("avx2"))))
 ADD_TILE(add_tile_512, __attribute__((target("avx512f"))))
 #endif
 
@@ -121,7 +121,7 @@ add_tile(int64_t depth, const double *a, const vector *b, vector *tile)
 #ifdef __x86_64__
 	if (__builtin_cpu_supports("avx512f"))
 		add_tile_512(depth, a, b, tile);
-	else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+	else if (__builtin_cpu_supports("avx2"))
 		add_tile_256(depth, a, b, tile);
 	else
 #endif
@@ -140,7 +140,7 @@ copy_tiles(double *to, int width, const double *from, int64_t row, int64_t colum
 				*to++ = j < columns ? from[l * row + j * column] : 0;
 }
 
-/* The same for few rows, where copying B takes as long as the product. */
+/* A product with few rows, where copying B takes as long as the product. */
 static void
 few_rows(int64_t m, int64_t n, int64_t k, double alpha, const double *a, int64_t a_row,
 	int64_t a_step, const double *b, int64_t b_row, double beta, double *c, int64_t ldc)

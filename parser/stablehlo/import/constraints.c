@@ -250,7 +250,7 @@ check_pairs(struct import *im, const struct mlir_op *op, uint32_t n, bool exact)
 	return true;
 }
 
-/* Wrong numbers of arguments and results are reported by whoever imports the op. */
+/* Wrong numbers of arguments and results are reported by the function that imports the op. */
 static bool
 has_signature(const struct mlir_op *op, uint32_t region, uint32_t nargs, uint32_t nresults)
 {

@@ -65,22 +65,18 @@ write_rates(char text[RATES_TEXT], const struct cost_report *r)
 	int n = 0;
 
 	*text = '\0';
-	if (r->assumed) {
+	if (r->assumed)
 		n = snprintf(text, RATES_TEXT, "; %u loop%s assumed to run %d times", r->assumed,
 			number_plural(r->assumed), WHILE_TRIPS);
-		text += n;
-	}
-	const int room = RATES_TEXT - n;
-	n = 0;
 	if (!(r->iteration > 0) || (!r->examples && !r->tokens))
 		return;
 	if (r->examples)
-		n = snprintf(text, (size_t)room, "; %s examples",
+		n += snprintf(text + n, (size_t)(RATES_TEXT - n), "; %s examples",
 			number_large(number, r->examples / r->iteration));
 	if (r->tokens)
-		n += snprintf(text + n, (size_t)(room - n), "%s%s tokens", n ? ", " : "; ",
-			number_large(number, r->tokens / r->iteration));
-	snprintf(text + n, (size_t)(room - n), " a second");
+		n += snprintf(text + n, (size_t)(RATES_TEXT - n), "%s%s tokens",
+			r->examples ? ", " : "; ", number_large(number, r->tokens / r->iteration));
+	snprintf(text + n, (size_t)(RATES_TEXT - n), " a second");
 }
 
 char *
