@@ -8,6 +8,14 @@
 #include "passes/analysis/collective/collective.h"
 
 /*
+ * The request with as few of its groups as take as long, in a cluster whose nodes are all alike:
+ * groups on different nodes do not share links, so of those that are alike one is enough. Its
+ * devices are owned by `owner`, or those of q. In other clusters it is q.
+ */
+struct collective_request request_distinct(
+	const void *owner, struct cluster *c, const struct collective_request *q);
+
+/*
  * Members of each group in the order in which algorithms take them: node by node, so that a ring
  * enters and leaves each node once, and neighbours of a tree or of halving are near.
  */

@@ -121,8 +121,8 @@ group_of(struct events_builder *b, int axis, uint32_t device)
 	for (int a = 0; a < b->m->naxes; a++)
 		if ((b->axes >> a & 1) && a != axis)
 			alike /= b->m->axis[a].size;
-	*g = (struct event_group){
-		axis, 0, (uint32_t)b->m->axis[axis].size, NEW_ARRAY(b->e, uint32_t, alike)};
+	*g = (struct event_group){axis, 0, (uint32_t)b->m->axis[axis].size,
+		NEW_ARRAY(b->e, uint32_t, alike), NEW(b->e, struct event_costs)};
 	list_places(b, g, device);
 	return number;
 }
