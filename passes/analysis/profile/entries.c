@@ -67,31 +67,43 @@ is_fine(struct profile *p, enum profile_kind kind, const void *entry)
 	return !fault;
 }
 
-bool
-profile_put(struct profile *p, const char *device, enum profile_kind kind, const void *entry)
+/* The statement that writes an entry of a kind, kept for the next; NULL: reported. */
+static sqlite3_stmt *
+put_statement(struct profile *p, enum profile_kind kind)
 {
-	enum { BOUND = 2 }; /* texts before those of the entry */
 	const struct profile_table *t = profile_table(kind);
-	const char *const texts[BOUND] = {device, p->backend ? p->backend : profile_backend(false)};
 
-	if (!is_fine(p, kind, entry))
-		return false;
+	if (p->put[kind])
+		return p->put[kind];
 	char *names = TEXT(NULL, "%s", ""), *marks = TEXT(names, "%s", "");
 	for (const struct profile_column *c = t->column; c->name; c++) {
 		names = text_append_end(names, ", %s", c->name);
 		marks = text_append_end(marks, ", ?");
 	}
-	sqlite3_stmt *s = profile_prepare(p,
-		TEXT(marks, "INSERT OR REPLACE INTO %s(device, backend%s) VALUES(?, ?%s)", t->name,
+	p->put[kind] = profile_prepare(p,
+		TEXT(names, "INSERT OR REPLACE INTO %s(device, backend%s) VALUES(?, ?%s)", t->name,
 			names, marks),
-		BOUND, texts);
-	bool good = s != NULL;
-	for (int i = 0; s && t->column[i].name; i++)
-		bind_column(s, BOUND + 1 + i, &t->column[i], entry);
-	if (s)
-		good = sqlite3_step(s) == SQLITE_DONE || profile_fail(p, "write to it");
-	sqlite3_finalize(s);
+		0, NULL);
 	talloc_free(names);
+	return p->put[kind];
+}
+
+bool
+profile_put(struct profile *p, const char *device, enum profile_kind kind, const void *entry)
+{
+	const struct profile_column *c = profile_table(kind)->column;
+	sqlite3_stmt *s = is_fine(p, kind, entry) ? put_statement(p, kind) : NULL;
+	int n = 0;
+
+	if (!s)
+		return false;
+	sqlite3_bind_text(s, ++n, device, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(
+		s, ++n, p->backend ? p->backend : profile_backend(false), -1, SQLITE_TRANSIENT);
+	for (; c->name; c++)
+		bind_column(s, ++n, c, entry);
+	const bool good = sqlite3_step(s) == SQLITE_DONE || profile_fail(p, "write to it");
+	sqlite3_reset(s);
 	return good;
 }
 
