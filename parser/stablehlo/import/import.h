@@ -66,6 +66,10 @@ bool import_check_region(struct import *im, const struct mlir_op *op, uint32_t r
 
 enum import_pointwise { POINTWISE_NO, POINTWISE_YES, POINTWISE_SHAPE };
 
+/* What results are, for narrow elements: computed, elements of operands, or a matter of where bits
+ * are. */
+enum import_values { VALUES_COMPUTED, VALUES_MOVED, VALUES_BITS };
+
 /* A row of import.def. */
 struct import_row {
 	const char *name;
@@ -74,6 +78,7 @@ struct import_row {
 				      after the last: any number, one or more */
 	int8_t results, regions;   /* -1: any number */
 	uint8_t pointwise;         /* enum import_pointwise */
+	uint8_t values;            /* enum import_values */
 	int16_t numbers, bools;    /* of POINT: IR ops; OP_NCODES: none */
 	const char *refused;       /* known, but not supported: why */
 	const char *template;      /* the function of templates.dir that computes it; NULL: none */
