@@ -56,11 +56,11 @@ enum op_code import_monoid_reduction(enum import_monoid m, enum ir_dtype t);
 enum op_code import_monoid_op(enum import_monoid m, enum ir_dtype t);
 
 /*
- * Has region r of the op the types arg[n] of arguments and result[nout] of results, all scalars? If
- * not, reports and returns false.
+ * Has region r of the op n arguments and nout results, of the types of those values? NULL:
+ * arguments are any scalars, results are of any type. If not, reports and returns false.
  */
 bool import_check_region(struct import *im, const struct mlir_op *op, uint32_t r,
-	const struct mlir_type *const *arg, int n, const struct mlir_type *const *result, int nout);
+	const struct import_value *arg, int n, const struct import_value *result, int nout);
 
 /* --- the table -------------------------------------------------------------------------------- */
 
