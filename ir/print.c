@@ -13,7 +13,6 @@
 #include "ir/template.h"
 #include "ir/base/unit.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 

@@ -7,7 +7,6 @@
 #include "ir/ops/special.h"
 #include "ir/template.h"
 
-#include <assert.h>
 #include <string.h>
 #include <talloc.h>
 

@@ -11,7 +11,6 @@
 #include "runtime/kernel/half.h"
 #include "runtime/kernel/rng.h"
 
-#include <assert.h>
 #include <float.h>
 #include <math.h>
 

@@ -21,7 +21,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 struct block {
 	uint64_t bytes, offset;

@@ -9,7 +9,6 @@
 #include "ir/loops/scheme.h"
 #include "lower/stablehlo/hlo.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* --- positions ----------------------------------------------------------------------------------

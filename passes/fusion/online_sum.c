@@ -17,7 +17,6 @@
 #include "ir/base/diag.h"
 
 #include <string.h>
-#include <talloc.h>
 
 enum { MAX_FACTORS = 16 };
 

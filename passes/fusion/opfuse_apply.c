@@ -8,7 +8,6 @@
 #include "ir/base/alloc.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 

@@ -16,7 +16,6 @@
 #include "passes/parallel/microbatch.h"
 
 #include <inttypes.h>
-#include <talloc.h>
 
 static bool
 has_time(const struct ir_module *m)

@@ -18,7 +18,6 @@
 #include "passes/analysis/profile/text.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 

@@ -8,7 +8,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <talloc.h>
 
 enum {
 	PASSES = 3, /* a forward product, and two for its gradient */

@@ -3,8 +3,6 @@
 
 #include "ir/base/alloc.h"
 
-#include <talloc.h>
-
 struct schedule_graph *
 graph_create(const void *owner, const struct schedule *s)
 {

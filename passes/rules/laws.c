@@ -6,7 +6,6 @@
 #include "passes/rules/verify.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum law {

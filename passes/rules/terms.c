@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 enum { TABLE_FIRST = 2048 };
 

@@ -35,7 +35,6 @@
 #include "passes/analysis/cost/trial.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <talloc.h>
 
 #define POLICIES(ROW) ROW(ADAPTIVE, "adaptive") ROW(ALL, "all") ROW(ALL_SYNC, "all_sync")

@@ -21,8 +21,6 @@
 #include "passes/analysis/cost/limit.h"
 #include "passes/analysis/cost/memory.h"
 
-#include <talloc.h>
-
 /* Moves the makers of op's operands that come later in the block before the op. */
 static void
 put_after_makers(struct ir_op *op, bool *done)

@@ -22,7 +22,6 @@
 
 #include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Runs on a machine that is shared differ by this much: test/bench measures it. */

@@ -19,7 +19,6 @@
 #include "ir/ops/row.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- values with named indices: operands of contract, broadcast and transpose ---- */

@@ -36,7 +36,6 @@
 #include "passes/pass.h"
 
 #include <string.h>
-#include <talloc.h>
 
 #define POLICIES(ROW)                                                                              \
 	ROW(BLOCKS, "blocks") ROW(GATHERS, "gathers") ROW(BUDGET, "budget") ROW(SEARCH, "search")

@@ -2,7 +2,6 @@
 #include "runtime/data/shards.h"
 #include "runtime/data/digest.h"
 #include "runtime/data/json.h"
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -5,7 +5,6 @@
 
 #include "runtime/kernel/rng.h"
 #include "runtime/rt_program.h"
-#include <math.h>
 
 struct rt_initer {
 	enum rt_init kind;

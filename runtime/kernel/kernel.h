@@ -13,7 +13,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 /* Integers are truncated, and x / 0 is 0; the smallest by -1 is itself. */
 static inline int32_t

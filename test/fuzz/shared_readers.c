@@ -4,12 +4,12 @@
 #include "ir/ir.h"
 #include "parser/cluster/cluster.h"
 #include "parser/dir/parse.h"
-#include "parser/stablehlo/mlir/print.h"
 #include "passes/analysis/profile/text.h"
 #include "passes/analysis/trace/report/measure.h"
 #include "passes/analysis/trace/report/report.h"
 #include "passes/pipeline/schedule.h"
 #include "runtime/data/shards.h"
+#include "test/fuzz/mlir_print.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -41,10 +41,9 @@ only_shapes(const struct import_row *row, const struct mlir_op *op)
 }
 
 static bool
-check_operand(struct import *im, const struct import_row *row, const struct mlir_op *op, char kind,
-	uint32_t i, const struct import_value *v)
+check_operand(struct import *im, const struct mlir_op *op, char kind, uint32_t i,
+	const struct import_value *v)
 {
-	(void)row;
 	if (kind == 'x')
 		return true;
 	if (!v->type || v->type->kind != MLIR_TENSOR)
@@ -75,7 +74,7 @@ check_operands(struct import *im, const struct import_row *row, const struct mli
 			open ? "at least " : "", fixed, number_plural(fixed), op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++) {
 		char kind = i < fixed ? letters[i] : letters[n - 2];
-		if (!check_operand(im, row, op, kind, i, &in[i]))
+		if (!check_operand(im, op, kind, i, &in[i]))
 			return false;
 	}
 	return true;
@@ -118,25 +117,10 @@ is_of_type(const struct import_value *v, const struct mlir_type *t)
 	return true;
 }
 
-/* Are the results elements of operands, of the same type? */
-static bool
-is_moved(const struct mlir_op *op)
-{
-	static const char *const names[] = {"stablehlo.constant", "stablehlo.broadcast_in_dim",
-		"stablehlo.reshape", "stablehlo.transpose", "stablehlo.slice",
-		"stablehlo.concatenate", "stablehlo.gather", "stablehlo.dynamic_slice",
-		"stablehlo.select", "stablehlo.optimization_barrier", "func.call",
-		"stablehlo.while", "stablehlo.if"};
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (!strcmp(op->name, names[i]))
-			return true;
-	return false;
-}
-
 /* Checks that the resulting type is the written one, and sets it. */
 static bool
-check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct import_value *v)
+check_result(struct import *im, const struct import_row *row, const struct mlir_op *op, uint32_t i,
+	struct import_value *v)
 {
 	const struct mlir_type *written = op->result[i].type;
 
@@ -147,7 +131,7 @@ check_result(struct import *im, const struct mlir_op *op, uint32_t i, struct imp
 	const struct ir_type *have = v->value->type;
 	int lead = import_lead(v);
 	bool fits = is_of_type(v, written);
-	if (fits && import_is_narrow(written) && !is_moved(op)) {
+	if (fits && import_is_narrow(written) && row->values != VALUES_MOVED) {
 		v->value = import_narrow(im, v->value, written);
 		if (!v->value)
 			return false;
@@ -196,22 +180,13 @@ import_by_row(struct import *im, const struct import_row *row, const struct mlir
 			       : import_point(im, row, op, in, out);
 }
 
-/* The narrow type of an op that depends on where its bits are; NULL: it is none. */
+/* A narrow type of the first operand or result; NULL: none. */
 static const struct mlir_type *
-reads_bits(const struct mlir_op *op)
+narrow_type(const struct mlir_op *op)
 {
-	static const char *const names[] = {"stablehlo.bitcast_convert", "stablehlo.popcnt",
-		"stablehlo.count_leading_zeros", "stablehlo.shift_right_logical", "chlo.mulhi",
-		"chlo.next_after"};
-	const struct mlir_type *t =
-		op->noperands && import_is_narrow(op->operand[0]->type) ? op->operand[0]->type
-		: op->nresults && import_is_narrow(op->result[0].type)  ? op->result[0].type
-									: NULL;
-
-	for (size_t i = 0; t && i < sizeof names / sizeof *names; i++)
-		if (!strcmp(op->name, names[i]))
-			return t;
-	return NULL;
+	return op->noperands && import_is_narrow(op->operand[0]->type) ? op->operand[0]->type
+	       : op->nresults && import_is_narrow(op->result[0].type)  ? op->result[0].type
+								       : NULL;
 }
 
 static bool
@@ -226,8 +201,8 @@ dispatch(struct import *im, const struct import_row *row, const struct mlir_op *
 		return row->function || check_empty(im, op);
 	if (!check_operands(im, row, op, in))
 		return false;
-	if (reads_bits(op))
-		return import_unsupported_form(im, op, "tensors of %s", reads_bits(op)->element);
+	if (row->values == VALUES_BITS && narrow_type(op))
+		return import_unsupported_form(im, op, "tensors of %s", narrow_type(op)->element);
 	if (im->pointwise && only_shapes(row, op)) {
 		out[0] = in[0];
 		out[0].type = op->result[0].type;
@@ -274,7 +249,7 @@ import_values(struct import *im, const struct mlir_op *op, struct import_value *
 	if (!dispatch(im, row, op, in, out) || im->builder.failed)
 		return false;
 	for (uint32_t i = 0; i < op->nresults; i++)
-		if (!check_result(im, op, i, &out[i]))
+		if (!check_result(im, row, op, i, &out[i]))
 			return false;
 	return true;
 }

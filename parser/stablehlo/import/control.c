@@ -106,33 +106,18 @@ import_sweep(struct ir_block *b, const struct ir_op *after)
 	}
 }
 
+/* A condition of what is carried, and its next values. */
 static bool
 check_carried(struct import *im, const struct mlir_op *op, const struct import_value *in)
 {
-	for (int r = 0; r < 2; r++) {
-		const struct mlir_block *b = &op->region[r];
-		if (b->nargs != op->noperands)
-			return import_error(im, op, "region %d has %u arguments for %u operands",
-				r + 1, b->nargs, op->noperands);
-		for (uint32_t i = 0; i < b->nargs; i++)
-			if (!import_same_type(b->arg[i].type, in[i].type))
-				return import_error(im, op,
-					"argument %u of region %d is %s, but operand %u is %s",
-					i + 1, r + 1, b->arg[i].type->text, i + 1,
-					in[i].type->text);
-	}
+	const struct import_value go = {.type = import_local_type(im, IR_bool, 0, NULL)};
+	const int n = (int)op->noperands;
+
 	if (op->nresults != op->noperands)
 		return import_error(
 			im, op, "has %u results for %u operands", op->nresults, op->noperands);
-	const struct mlir_op *last = op->region[1].last;
-	if (!last || last->noperands != op->noperands)
-		return import_error(im, op, "the body returns %u values for %u operands",
-			last ? last->noperands : 0, op->noperands);
-	for (uint32_t i = 0; i < op->noperands; i++)
-		if (!import_same_type(last->operand[i]->type, in[i].type))
-			return import_error(im, last, "value %u is %s, but the loop carries %s",
-				i + 1, last->operand[i]->type->text, in[i].type->text);
-	return true;
+	return import_check_region(im, op, 0, in, n, &go, 1) &&
+	       import_check_region(im, op, 1, in, n, in, n);
 }
 
 void
@@ -151,10 +136,6 @@ import_condition(struct import *im, const struct mlir_op *op, const struct impor
 	import_bind_all(im, &op->region[0], carried);
 	if (!import_block(im, op, &op->region[0], c, 1))
 		return CONDITION_FAILED;
-	if (c->type->kind != MLIR_TENSOR || c->type->dtype != IR_bool || c->type->rank) {
-		import_error(im, op, "the condition must be tensor<i1>, not %s", c->type->text);
-		return CONDITION_FAILED;
-	}
 	if (import_known_ints(im, c, &go, 1) != 1)
 		return CONDITION_OPEN;
 	return go ? CONDITION_TRUE : CONDITION_FALSE;
@@ -215,19 +196,13 @@ import_while(struct import *im, const struct mlir_op *op, const struct import_va
 static bool
 branch(struct import *im, const struct mlir_op *op, uint32_t r, struct import_value *out)
 {
-	const struct mlir_block *b = &op->region[r];
+	struct import_value *type = NEW_ARRAY(NULL, struct import_value, op->nresults + 1);
 
-	if (b->nargs)
-		return import_error(im, op, "region %u has arguments", r + 1);
-	if (!b->last || b->last->noperands != op->nresults)
-		return import_error(im, op, "region %u returns %u values, expected %u", r + 1,
-			b->last ? b->last->noperands : 0, op->nresults);
 	for (uint32_t i = 0; i < op->nresults; i++)
-		if (!import_same_type(b->last->operand[i]->type, op->result[i].type))
-			return import_error(im, op,
-				"value %u of region %u is %s, but the result is %s", i + 1, r + 1,
-				b->last->operand[i]->type->text, op->result[i].type->text);
-	return import_block(im, op, b, out, (int)op->nresults);
+		type[i].type = op->result[i].type;
+	const bool ok = import_check_region(im, op, r, NULL, 0, type, (int)op->nresults);
+	talloc_free(type);
+	return ok && import_block(im, op, &op->region[r], out, (int)op->nresults);
 }
 
 /* Selects yes[i] or out[i] for each element; a scalar `take` applies to all elements. */

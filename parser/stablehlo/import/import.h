@@ -56,15 +56,19 @@ enum op_code import_monoid_reduction(enum import_monoid m, enum ir_dtype t);
 enum op_code import_monoid_op(enum import_monoid m, enum ir_dtype t);
 
 /*
- * Has region r of the op the types arg[n] of arguments and result[nout] of results, all scalars? If
- * not, reports and returns false.
+ * Has region r of the op n arguments and nout results, of the types of those values? NULL:
+ * arguments are any scalars, results are of any type. If not, reports and returns false.
  */
 bool import_check_region(struct import *im, const struct mlir_op *op, uint32_t r,
-	const struct mlir_type *const *arg, int n, const struct mlir_type *const *result, int nout);
+	const struct import_value *arg, int n, const struct import_value *result, int nout);
 
 /* --- the table -------------------------------------------------------------------------------- */
 
 enum import_pointwise { POINTWISE_NO, POINTWISE_YES, POINTWISE_SHAPE };
+
+/* What results are, for narrow elements: computed, elements of operands, or a matter of where bits
+ * are. */
+enum import_values { VALUES_COMPUTED, VALUES_MOVED, VALUES_BITS };
 
 /* A row of import.def. */
 struct import_row {
@@ -74,6 +78,7 @@ struct import_row {
 				      after the last: any number, one or more */
 	int8_t results, regions;   /* -1: any number */
 	uint8_t pointwise;         /* enum import_pointwise */
+	uint8_t values;            /* enum import_values */
 	int16_t numbers, bools;    /* of POINT: IR ops; OP_NCODES: none */
 	const char *refused;       /* known, but not supported: why */
 	const char *template;      /* the function of templates.dir that computes it; NULL: none */

@@ -18,9 +18,6 @@ import_region(struct import *im, const struct mlir_op *op, int region,
 	const struct mlir_block *b = &op->region[region];
 	bool larger = false;
 
-	if (b->nargs != (uint32_t)nin)
-		return import_error(im, op, "region %d has %u arguments, expected %d", region + 1,
-			b->nargs, nin);
 	for (int i = 0; i < nin; i++) {
 		struct import_value v = in[i];
 		v.type = b->arg[i].type;
@@ -41,27 +38,32 @@ words(const struct mlir_type *t)
 
 bool
 import_check_region(struct import *im, const struct mlir_op *op, uint32_t r,
-	const struct mlir_type *const *arg, int n, const struct mlir_type *const *result, int nout)
+	const struct import_value *arg, int n, const struct import_value *result, int nout)
 {
 	const struct mlir_block *b = &op->region[r];
 
 	if (b->nargs != (uint32_t)n)
 		return import_error(im, op, "region %u has %u argument%s, expected %d", r + 1,
 			b->nargs, number_plural(b->nargs), n);
-	for (int i = 0; i < n; i++)
-		if (!import_same_type(b->arg[i].type, arg[i]))
+	for (int i = 0; i < n; i++) {
+		const struct mlir_type *t = b->arg[i].type;
+		if (!arg && (t->kind != MLIR_TENSOR || t->rank))
+			return import_error(
+				im, op, "argument %d of region %u must be a scalar", i + 1, r + 1);
+		if (arg && !import_same_type(t, arg[i].type))
 			return import_error(im, op, "argument %d of region %u is %s, expected %s",
-				i + 1, r + 1, words(b->arg[i].type), words(arg[i]));
+				i + 1, r + 1, words(t), words(arg[i].type));
+	}
 	if (!b->last)
 		return import_error(im, op, "region %u is empty; it must end in return", r + 1);
 	if (b->last->noperands != (uint32_t)nout)
 		return import_error(im, b->last, "region %u returns %u value%s, expected %d", r + 1,
 			b->last->noperands, number_plural(b->last->noperands), nout);
-	for (int i = 0; i < nout; i++)
-		if (!import_same_type(b->last->operand[i]->type, result[i]))
+	for (int i = 0; result && i < nout; i++)
+		if (!import_same_type(b->last->operand[i]->type, result[i].type))
 			return import_error(im, b->last,
 				"result %d of region %u is %s, expected %s", i + 1, r + 1,
-				words(b->last->operand[i]->type), words(result[i]));
+				words(b->last->operand[i]->type), words(result[i].type));
 	return true;
 }
 

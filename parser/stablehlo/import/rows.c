@@ -3,33 +3,32 @@
 #include "parser/stablehlo/import/ops.h"
 
 static const struct import_row rows[] = {
-#define POINT(name, numbers, bools)                                                                \
-	{name, NULL, "t+", 1, 0, POINTWISE_YES, OP_##numbers, OP_##bools, NULL, NULL, false},
-#define IMPORT(name, function, operands, results, regions, pointwise)                              \
-	{name, function, operands, results, regions, POINTWISE_##pointwise, OP_NCODES, OP_NCODES,  \
-		NULL, NULL, false},
+#define POINT_OF(name, numbers, bools, values)                                                     \
+	{name, NULL, "t+", 1, 0, POINTWISE_YES, values, OP_##numbers, OP_##bools, NULL, NULL,      \
+		false},
+#define IMPORT_OF(name, function, operands, results, regions, pointwise, values)                   \
+	{name, function, operands, results, regions, POINTWISE_##pointwise, values, OP_NCODES,     \
+		OP_NCODES, NULL, NULL, false},
+#define POINT(...) POINT_OF(__VA_ARGS__, VALUES_COMPUTED)
+#define POINT_BITS(...) POINT_OF(__VA_ARGS__, VALUES_BITS)
+#define IMPORT(...) IMPORT_OF(__VA_ARGS__, VALUES_COMPUTED)
+#define MOVED(...) IMPORT_OF(__VA_ARGS__, VALUES_MOVED)
+#define BITS(...) IMPORT_OF(__VA_ARGS__, VALUES_BITS)
 #define TEMPLATE(name, function, operands)                                                         \
-	{name, NULL, operands, 1, 0, POINTWISE_YES, OP_NCODES, OP_NCODES, NULL, #function, true},
+	{name, NULL, operands, 1, 0, POINTWISE_YES, VALUES_COMPUTED, OP_NCODES, OP_NCODES, NULL,   \
+		#function, true},
 #define FORMULA(name, function, operands, results)                                                 \
-	{IMPORT_COMPLEX name, NULL, operands, results, 0, POINTWISE_YES, OP_NCODES, OP_NCODES,     \
-		NULL, #function, false},
+	{IMPORT_COMPLEX name, NULL, operands, results, 0, POINTWISE_YES, VALUES_COMPUTED,          \
+		OP_NCODES, OP_NCODES, NULL, #function, false},
 #define RULE(name, function)
 #define EACH(name)
 #define FOLD(name)
 #define THROUGH(name)
 #define REFUSED(name, why)                                                                         \
-	{name, NULL, "x*", -1, -1, POINTWISE_NO, OP_NCODES, OP_NCODES, why, NULL, false},
+	{name, NULL, "x*", -1, -1, POINTWISE_NO, VALUES_COMPUTED, OP_NCODES, OP_NCODES, why, NULL, \
+		false},
 #include "parser/stablehlo/import/import.def"
-#undef POINT
-#undef IMPORT
-#undef TEMPLATE
-#undef REFUSED
 #include "parser/stablehlo/import/complex.def"
-#undef FORMULA
-#undef RULE
-#undef EACH
-#undef FOLD
-#undef THROUGH
 };
 
 enum { NROWS = sizeof rows / sizeof *rows };

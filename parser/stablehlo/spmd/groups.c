@@ -7,7 +7,6 @@
 #include "ir/base/alloc.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 

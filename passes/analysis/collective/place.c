@@ -2,7 +2,6 @@
 #include "ir/base/alloc.h"
 #include "passes/analysis/collective/build.h"
 
-#include <stdlib.h>
 #include <talloc.h>
 
 static int

@@ -15,7 +15,6 @@
 #include "passes/analysis/cost/whatif.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <talloc.h>
 
 bool

@@ -7,8 +7,6 @@
 
 #include "passes/analysis/estimate/network.h"
 
-#include <stdio.h>
-
 struct estimate_data {
 	const struct network_graph **graph; /* [n] */
 	double *seconds;                    /* [n] measured */

@@ -13,7 +13,6 @@
 #include "passes/analysis/fit/least_squares.h"
 #include "passes/analysis/profile/key_read.h"
 
-#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

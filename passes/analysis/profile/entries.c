@@ -1,4 +1,5 @@
 /* Entries of the profile database: rows into and out of its tables. */
+#include "passes/analysis/profile/columns.h"
 #include "passes/analysis/profile/internal.h"
 
 #include "ir/base/vec.h"
@@ -14,144 +15,127 @@ profile_buffers_name(enum profile_buffers b)
 	return name[b];
 }
 
-/* Binds the values of a put: one letter per value. */
-struct binder {
-	sqlite3_stmt *s;
-	int n;
-};
-
+/* Binds a value of an entry; `n`: its number in the statement. */
 static void
-bind_text(struct binder *b, const char *text)
+bind_column(sqlite3_stmt *s, int n, const struct profile_column *c, const void *entry)
 {
-	sqlite3_bind_text(b->s, ++b->n, text ? text : "", -1, SQLITE_TRANSIENT);
+	const void *at = (const char *)entry + c->at;
+	const char *text = NULL;
+
+	switch (c->type) {
+	case COLUMN_NUMBER: sqlite3_bind_double(s, n, *(const double *)at); return;
+	case COLUMN_COUNT: sqlite3_bind_int(s, n, *(const int *)at); return;
+	case COLUMN_NODES: sqlite3_bind_int(s, n, *(const int *)at ? *(const int *)at : 1); return;
+	case COLUMN_TIME:
+		sqlite3_bind_int64(
+			s, n, *(const int64_t *)at ? *(const int64_t *)at : (int64_t)time(NULL));
+		return;
+	case COLUMN_COLLECTIVE: text = rt_coll_name(*(const enum rt_coll_kind *)at); break;
+	case COLUMN_BUFFERS: text = profile_buffers_name(*(const enum profile_buffers *)at); break;
+	case COLUMN_TEXT:
+	case COLUMN_OPTIONAL: text = *(const char *const *)at;
+	}
+	sqlite3_bind_text(s, n, text ? text : "", -1, SQLITE_TRANSIENT);
 }
 
-static void
-bind_int(struct binder *b, int64_t i)
+/* The kind of collective that an entry is of, for messages; NULL: none. */
+static const struct profile_column *
+collective_column(const struct profile_table *t)
 {
-	sqlite3_bind_int64(b->s, ++b->n, i);
-}
-
-static void
-bind_double(struct binder *b, double x)
-{
-	sqlite3_bind_double(b->s, ++b->n, x);
-}
-
-static void
-bind_time(struct binder *b, int64_t t)
-{
-	bind_int(b, t ? t : (int64_t)time(NULL));
-}
-
-/* A statement that writes a row, its device and backend bound; s NULL: reported. */
-static struct binder
-begin_put(struct profile *p, const char *device, const char *sql)
-{
-	const char *backend = p->backend ? p->backend : profile_backend(false);
-	const char *const texts[] = {device, backend};
-	return (struct binder){profile_prepare(p, sql, 2, texts), 2};
-}
-
-static bool
-end_put(struct profile *p, struct binder *b)
-{
-	bool good = sqlite3_step(b->s) == SQLITE_DONE || profile_fail(p, "write to it");
-	sqlite3_finalize(b->s);
-	return good;
+	for (const struct profile_column *c = t->column; c->name; c++)
+		if (c->type == COLUMN_COLLECTIVE)
+			return c;
+	return NULL;
 }
 
 /* Rejects entries that could not be read again. */
 static bool
-is_fine(struct profile *p, const char *table, const char *key, const char *fault)
+is_fine(struct profile *p, enum profile_kind kind, const void *entry)
 {
-	if (fault)
-		diag_error(p->diag, LOC_NONE, "profile %s: table %s, %s: %s", p->path, table, key,
-			fault);
+	const struct profile_table *t = profile_table(kind);
+	const char *fault = profile_fault(kind, entry);
+
+	if (fault) {
+		const struct profile_column *c = collective_column(t);
+		const enum rt_coll_kind *coll =
+			c ? (const void *)((const char *)entry + c->at) : NULL;
+		char *text = profile_describe(NULL, kind, entry, coll ? rt_coll_name(*coll) : "");
+		diag_error(p->diag, LOC_NONE, "profile %s: table %s, %s: %s", p->path, t->name,
+			text, fault);
+		talloc_free(text);
+	}
 	return !fault;
+}
+
+/* The statement that writes an entry of a kind, kept for the next; NULL: reported. */
+static sqlite3_stmt *
+put_statement(struct profile *p, enum profile_kind kind)
+{
+	const struct profile_table *t = profile_table(kind);
+
+	if (p->put[kind])
+		return p->put[kind];
+	char *names = TEXT(NULL, "%s", ""), *marks = TEXT(names, "%s", "");
+	for (const struct profile_column *c = t->column; c->name; c++) {
+		names = text_append_end(names, ", %s", c->name);
+		marks = text_append_end(marks, ", ?");
+	}
+	p->put[kind] = profile_prepare(p,
+		TEXT(names, "INSERT OR REPLACE INTO %s(device, backend%s) VALUES(?, ?%s)", t->name,
+			names, marks),
+		0, NULL);
+	talloc_free(names);
+	return p->put[kind];
+}
+
+bool
+profile_put(struct profile *p, const char *device, enum profile_kind kind, const void *entry)
+{
+	const struct profile_column *c = profile_table(kind)->column;
+	sqlite3_stmt *s = is_fine(p, kind, entry) ? put_statement(p, kind) : NULL;
+	int n = 0;
+
+	if (!s)
+		return false;
+	sqlite3_bind_text(s, ++n, device, -1, SQLITE_TRANSIENT);
+	sqlite3_bind_text(
+		s, ++n, p->backend ? p->backend : profile_backend(false), -1, SQLITE_TRANSIENT);
+	for (; c->name; c++)
+		bind_column(s, ++n, c, entry);
+	const bool good = sqlite3_step(s) == SQLITE_DONE || profile_fail(p, "write to it");
+	sqlite3_reset(s);
+	return good;
 }
 
 bool
 profile_put_op(struct profile *p, const char *device, const struct profile_op *op)
 {
-	if (!is_fine(p, "op", op->key, profile_op_fault(op)))
-		return false;
-	struct binder b =
-		begin_put(p, device, "INSERT OR REPLACE INTO op VALUES(?,?,?,?,?,?,?,?,?,?,?)");
-	if (!b.s)
-		return false;
-	bind_text(&b, op->key);
-	bind_int(&b, op->ranks);
-	bind_text(&b, profile_buffers_name(op->buffers));
-	bind_double(&b, op->median);
-	bind_double(&b, op->spread);
-	bind_int(&b, op->runs);
-	bind_double(&b, op->flops);
-	bind_double(&b, op->bytes);
-	bind_time(&b, op->time);
-	return end_put(p, &b);
+	return profile_put(p, device, PROFILE_OP, op);
 }
 
 bool
 profile_put_collective(struct profile *p, const char *device, const struct profile_collective *c)
 {
-	if (!is_fine(p, "collective", rt_coll_name(c->kind), profile_collective_fault(c)))
-		return false;
-	struct binder b = begin_put(
-		p, device, "INSERT OR REPLACE INTO collective VALUES(?,?,?,?,?,?,?,?,?,?,?)");
-	if (!b.s)
-		return false;
-	bind_text(&b, c->transport);
-	bind_text(&b, rt_coll_name(c->kind));
-	bind_int(&b, c->places);
-	bind_int(&b, c->nodes ? c->nodes : 1);
-	bind_double(&b, c->bytes);
-	bind_double(&b, c->median);
-	bind_double(&b, c->spread);
-	bind_int(&b, c->runs);
-	bind_time(&b, c->time);
-	return end_put(p, &b);
+	return profile_put(p, device, PROFILE_COLLECTIVE, c);
 }
 
 bool
 profile_put_link(struct profile *p, const char *device, const struct profile_link *l)
 {
-	if (!is_fine(p, "link", rt_coll_name(l->kind), profile_link_fault(l)))
-		return false;
-	struct binder b =
-		begin_put(p, device, "INSERT OR REPLACE INTO link VALUES(?,?,?,?,?,?,?,?,?,?)");
-	if (!b.s)
-		return false;
-	bind_text(&b, l->transport);
-	bind_text(&b, rt_coll_name(l->kind));
-	bind_int(&b, l->places);
-	bind_int(&b, l->nodes ? l->nodes : 1);
-	bind_double(&b, l->alpha);
-	bind_double(&b, l->beta);
-	bind_double(&b, l->error);
-	bind_time(&b, l->time);
-	return end_put(p, &b);
+	return profile_put(p, device, PROFILE_LINK, l);
 }
 
 bool
 profile_put_field(struct profile *p, const char *device, const struct profile_field *f)
 {
-	if (!is_fine(p, "field", f->name, profile_field_fault(f)))
-		return false;
-	struct binder b = begin_put(p, device, "INSERT OR REPLACE INTO field VALUES(?,?,?,?,?,?)");
-	if (!b.s)
-		return false;
-	bind_text(&b, f->transport);
-	bind_text(&b, f->name);
-	bind_double(&b, f->value);
-	bind_time(&b, f->time);
-	return end_put(p, &b);
+	return profile_put(p, device, PROFILE_FIELD, f);
 }
 
 /* A list that is being read. */
 struct reader {
 	struct profile *profile;
-	const char *table, *device;
+	const char *device;
+	enum profile_kind kind;
 	sqlite3_stmt *s;
 	char *list;
 	bool failed;
@@ -183,35 +167,15 @@ column_int(const struct reader *r, int column)
 	return x >= 0 && x <= INT32_MAX ? (int)x : -1;
 }
 
-static void
-report_entry(struct reader *r, const char *key, const char *fault)
+static enum profile_buffers
+column_buffers(const struct reader *r, int column)
 {
-	if (!fault)
-		return;
-	diag_error(r->profile->diag, LOC_NONE, "profile %s: table %s, device %s, %s: %s",
-		r->profile->path, r->table, r->device, key, fault);
-	r->failed = true;
-}
+	const char *name = column_text(r, column);
+	int b = 0;
 
-static void
-row_op(struct reader *r, void *entry)
-{
-	struct profile_op *op = entry;
-	const char *buffers = column_text(r, 2);
-	*op = (struct profile_op){.key = column_text(r, 0),
-		.ranks = column_int(r, 1),
-		.median = column_number(r, 3),
-		.spread = column_number(r, 4),
-		.runs = column_int(r, 5),
-		.flops = column_number(r, 6),
-		.bytes = column_number(r, 7),
-		.time = sqlite3_column_int64(r->s, 8)};
-	while (op->buffers < PROFILE_NBUFFERS &&
-		strcmp(buffers, profile_buffers_name(op->buffers)) != 0)
-		op->buffers++;
-	report_entry(r, op->key,
-		op->buffers == PROFILE_NBUFFERS ? "buffers is not step or rotate"
-						: profile_op_fault(op));
+	while (b < PROFILE_NBUFFERS && strcmp(name, profile_buffers_name((enum profile_buffers)b)))
+		b++;
+	return (enum profile_buffers)b;
 }
 
 static enum rt_coll_kind
@@ -222,37 +186,33 @@ column_collective(const struct reader *r, int column)
 }
 
 static void
-row_collective(struct reader *r, void *entry)
+row_entry(struct reader *r, void *entry)
 {
-	struct profile_collective *c = entry;
-	*c = (struct profile_collective){column_text(r, 0), column_collective(r, 1),
-		column_int(r, 2), column_number(r, 3), column_number(r, 4), column_number(r, 5),
-		column_int(r, 6), column_int(r, 7), sqlite3_column_int64(r->s, 8)};
-	report_entry(r,
-		TEXT(r->list, "%s %s, %d ranks, %.0f bytes", c->transport, column_text(r, 1),
-			c->places, c->bytes),
-		profile_collective_fault(c));
-}
+	const struct profile_table *t = profile_table(r->kind);
+	const char *collective = "";
 
-static void
-row_link(struct reader *r, void *entry)
-{
-	struct profile_link *l = entry;
-	*l = (struct profile_link){column_text(r, 0), column_collective(r, 1), column_int(r, 2),
-		column_number(r, 3), column_number(r, 4), column_number(r, 5), column_int(r, 6),
-		sqlite3_column_int64(r->s, 7)};
-	report_entry(r,
-		TEXT(r->list, "%s %s, %d ranks", l->transport, column_text(r, 1), l->places),
-		profile_link_fault(l));
-}
-
-static void
-row_field(struct reader *r, void *entry)
-{
-	struct profile_field *f = entry;
-	*f = (struct profile_field){column_text(r, 0), column_number(r, 1), column_text(r, 2),
-		sqlite3_column_int64(r->s, 3)};
-	report_entry(r, f->name, profile_field_fault(f));
+	for (int i = 0; t->column[i].name; i++) {
+		void *at = (char *)entry + t->column[i].at;
+		switch (t->column[i].type) {
+		case COLUMN_TEXT:
+		case COLUMN_OPTIONAL: *(const char **)at = column_text(r, i); break;
+		case COLUMN_COUNT:
+		case COLUMN_NODES: *(int *)at = column_int(r, i); break;
+		case COLUMN_NUMBER: *(double *)at = column_number(r, i); break;
+		case COLUMN_BUFFERS: *(enum profile_buffers *)at = column_buffers(r, i); break;
+		case COLUMN_TIME: *(int64_t *)at = sqlite3_column_int64(r->s, i); break;
+		case COLUMN_COLLECTIVE:
+			*(enum rt_coll_kind *)at = column_collective(r, i);
+			collective = column_text(r, i);
+		}
+	}
+	const char *fault = profile_fault(r->kind, entry);
+	if (!fault)
+		return;
+	diag_error(r->profile->diag, LOC_NONE, "profile %s: table %s, device %s, %s: %s",
+		r->profile->path, t->name, r->device,
+		profile_describe(r->list, r->kind, entry, collective), fault);
+	r->failed = true;
 }
 
 static void
@@ -289,63 +249,50 @@ get(const void *owner, struct reader *r, const char *sql, int n, const char *con
 }
 
 int
-profile_ops(const void *owner, struct profile *p, const char *device, struct profile_op **list)
+profile_entries(const void *owner, struct profile *p, const char *device, enum profile_kind kind,
+	void **list)
 {
-	struct reader r = {.profile = p, .table = "op", .device = device};
-	char *backend = profile_chosen_backend(NULL, p, "op", device);
-	const char *const texts[] = {device, backend};
-	/* Names of buffers: "step" sorts after "rotate" but comes first. */
+	const struct profile_table *t = profile_table(kind);
+	struct reader r = {.profile = p, .device = device, .kind = kind};
+	char *scratch = profile_chosen_backend(NULL, p, t->name, device);
+	const char *const transport =
+		*t->transports ? profile_chosen_transport(scratch, p, device, scratch) : NULL;
+	const char *const texts[] = {device, scratch, transport, transport};
+	char *names = TEXT(scratch, "%s", t->column->name);
+	for (const struct profile_column *c = t->column + 1; c->name; c++)
+		names = text_append_end(names, ", %s", c->name);
 	int n = get(owner, &r,
-		"SELECT key, ranks, buffers, median, spread, runs, flops, bytes, time FROM op "
-		"WHERE device = ? AND backend = ? ORDER BY key, ranks, buffers DESC",
-		2, texts, sizeof **list, row_op, (void **)list);
-	talloc_free(backend);
+		TEXT(scratch, "SELECT %s FROM %s WHERE device = ? AND backend = ?%s ORDER BY %s",
+			names, t->name, t->transports, t->order),
+		transport ? 4 : 2, texts, t->size, row_entry, list);
+	talloc_free(scratch);
 	return n;
 }
 
-/* The rows of a table that belong to a device, the chosen backend and the chosen transport. */
-static int
-get_of_transport(const void *owner, struct profile *p, const char *table, const char *device,
-	const char *sql, size_t size, read_row *row, void **list)
+int
+profile_ops(const void *owner, struct profile *p, const char *device, struct profile_op **list)
 {
-	struct reader r = {.profile = p, .table = table, .device = device};
-	char *backend = profile_chosen_backend(NULL, p, table, device);
-	char *transport = profile_chosen_transport(backend, p, device, backend);
-	const char *const texts[] = {device, backend, transport, transport};
-	int n = get(owner, &r, sql, 4, texts, size, row, list);
-	talloc_free(backend);
-	return n;
+	return profile_entries(owner, p, device, PROFILE_OP, (void **)list);
 }
 
 int
 profile_collectives(
 	const void *owner, struct profile *p, const char *device, struct profile_collective **list)
 {
-	return get_of_transport(owner, p, "collective", device,
-		"SELECT transport, kind, places, bytes, median, spread, runs, nodes, time "
-		"FROM collective WHERE device = ? AND backend = ? AND (? = '*' OR transport = ?) "
-		"ORDER BY transport, kind, places, bytes, nodes",
-		sizeof **list, row_collective, (void **)list);
+	return profile_entries(owner, p, device, PROFILE_COLLECTIVE, (void **)list);
 }
 
 int
 profile_links(const void *owner, struct profile *p, const char *device, struct profile_link **list)
 {
-	return get_of_transport(owner, p, "link", device,
-		"SELECT transport, kind, places, alpha, beta, error, nodes, time "
-		"FROM link WHERE device = ? AND backend = ? AND (? = '*' OR transport = ?) "
-		"ORDER BY transport, kind, places, nodes",
-		sizeof **list, row_link, (void **)list);
+	return profile_entries(owner, p, device, PROFILE_LINK, (void **)list);
 }
 
 int
 profile_fields(
 	const void *owner, struct profile *p, const char *device, struct profile_field **list)
 {
-	return get_of_transport(owner, p, "field", device,
-		"SELECT name, value, transport, time FROM field WHERE device = ? AND backend = ? "
-		"AND (? = '*' OR transport = ? OR transport = '') ORDER BY transport, name",
-		sizeof **list, row_field, (void **)list);
+	return profile_entries(owner, p, device, PROFILE_FIELD, (void **)list);
 }
 
 int

@@ -17,23 +17,18 @@ enum { READ_CHUNK = 1 << 16 };
 static bool
 write_entries(const void *scratch, struct profile *p, const char *device, FILE *out)
 {
-	struct profile_op *op;
-	struct profile_collective *c;
-	struct profile_link *l;
-	struct profile_field *f;
-	int nops = profile_ops(scratch, p, device, &op);
-	int ncollectives = profile_collectives(scratch, p, device, &c);
-	int nlinks = profile_links(scratch, p, device, &l);
-	int nfields = profile_fields(scratch, p, device, &f);
-	for (int i = 0; i < nops; i++)
-		profile_text_op(out, &op[i]);
-	for (int i = 0; i < ncollectives; i++)
-		profile_text_collective(out, &c[i]);
-	for (int i = 0; i < nlinks; i++)
-		profile_text_link(out, &l[i]);
-	for (int i = 0; i < nfields; i++)
-		profile_text_field(out, &f[i]);
-	return nops >= 0 && ncollectives >= 0 && nlinks >= 0 && nfields >= 0;
+	bool good = true;
+
+	for (int kind = 0; kind < PROFILE_NENTRIES; kind++) {
+		void *list;
+		const int n = profile_entries(scratch, p, device, (enum profile_kind)kind, &list);
+		const size_t size = profile_table((enum profile_kind)kind)->size;
+		for (int i = 0; i < n; i++)
+			profile_text_entry(
+				out, (enum profile_kind)kind, (char *)list + size * (size_t)i);
+		good = good && n >= 0;
+	}
+	return good;
 }
 
 static bool

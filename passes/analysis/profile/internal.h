@@ -2,12 +2,13 @@
 #ifndef PASSES_ANALYSIS_PROFILE_INTERNAL_H
 #define PASSES_ANALYSIS_PROFILE_INTERNAL_H
 
-#include "passes/analysis/profile/profile.h"
+#include "passes/analysis/profile/columns.h"
 
 #include <sqlite3.h>
 
 struct profile {
 	sqlite3 *db;
+	sqlite3_stmt *put[PROFILE_NENTRIES]; /* what writes an entry; NULL: not yet */
 	struct diag *diag;
 	char *path;
 	char *backend, *transport; /* NULL: chosen from the existing entries */

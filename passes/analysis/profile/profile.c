@@ -36,6 +36,8 @@ static const char schema[] =
 static int
 profile_close(struct profile *p)
 {
+	for (int kind = 0; kind < PROFILE_NENTRIES; kind++)
+		sqlite3_finalize(p->put[kind]);
 	sqlite3_close(p->db);
 	return 0;
 }

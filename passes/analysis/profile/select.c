@@ -191,6 +191,8 @@ profile_op_fault(const struct profile_op *op)
 {
 	if (!*op->key || strchr(op->key, '\n'))
 		return "the key is not one line";
+	if (op->buffers >= PROFILE_NBUFFERS)
+		return "buffers is not step or rotate";
 	if (!is_time(op->median))
 		return "the median is not a time above 0";
 	if (!is_amount(op->spread))

@@ -24,80 +24,42 @@ profile_number(double x, char *text)
 	}
 }
 
-/* " name=number" */
-static void
-put_number(FILE *out, const char *name, double x)
+/* The value of a column; `room` is for those that are no text. */
+static const char *
+value_text(const struct profile_column *c, const void *entry, char room[static 32])
 {
-	char text[32];
-	profile_number(x, text);
-	fprintf(out, " %s=%s", name, text);
-}
-
-static void
-put_time(FILE *out, int64_t seconds)
-{
-	char text[32] = "";
-	time_t t = (time_t)seconds;
+	const void *at = (const char *)entry + c->at;
+	const int count = c->type == COLUMN_COUNT || c->type == COLUMN_NODES ? *(const int *)at : 0;
 	struct tm utc;
-	if (gmtime_r(&t, &utc))
-		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
-	fprintf(out, " time=%s", text);
+
+	*room = '\0';
+	switch (c->type) {
+	case COLUMN_TEXT:
+	case COLUMN_OPTIONAL: return *(const char *const *)at ? *(const char *const *)at : "";
+	case COLUMN_COLLECTIVE: return rt_coll_name(*(const enum rt_coll_kind *)at);
+	case COLUMN_BUFFERS: return profile_buffers_name(*(const enum profile_buffers *)at);
+	case COLUMN_NUMBER: profile_number(*(const double *)at, room); break;
+	case COLUMN_COUNT: snprintf(room, 32, "%d", count); break;
+	case COLUMN_NODES: snprintf(room, 32, "%d", count ? count : 1); break;
+	case COLUMN_TIME:
+		if (gmtime_r(&(time_t){(time_t) * (const int64_t *)at}, &utc))
+			strftime(room, 32, "%Y-%m-%dT%H:%M:%SZ", &utc);
+	}
+	return room;
 }
 
 void
-profile_text_op(FILE *out, const struct profile_op *op)
+profile_text_entry(FILE *out, enum profile_kind kind, const void *entry)
 {
-	fprintf(out, "op ranks=%d buffers=%s", op->ranks, profile_buffers_name(op->buffers));
-	put_number(out, "median", op->median);
-	put_number(out, "spread", op->spread);
-	fprintf(out, " runs=%d", op->runs);
-	put_number(out, "flops", op->flops);
-	put_number(out, "bytes", op->bytes);
-	put_time(out, op->time);
-	fprintf(out, " key=%s\n", op->key);
-}
+	const struct profile_table *t = profile_table(kind);
+	char room[32];
 
-/* The fields that identify a message. */
-static void
-put_message(FILE *out, const char *what, const char *transport, enum rt_coll_kind kind, int places,
-	int nodes)
-{
-	fprintf(out, "%s transport=%s kind=%s places=%d nodes=%d", what, transport,
-		rt_coll_name(kind), places, nodes ? nodes : 1);
-}
-
-void
-profile_text_collective(FILE *out, const struct profile_collective *c)
-{
-	put_message(out, "collective", c->transport, c->kind, c->places, c->nodes);
-	put_number(out, "bytes", c->bytes);
-	put_number(out, "median", c->median);
-	put_number(out, "spread", c->spread);
-	fprintf(out, " runs=%d", c->runs);
-	put_time(out, c->time);
-	fputc('\n', out);
-}
-
-void
-profile_text_link(FILE *out, const struct profile_link *l)
-{
-	put_message(out, "link", l->transport, l->kind, l->places, l->nodes);
-	put_number(out, "alpha", l->alpha);
-	put_number(out, "beta", l->beta);
-	put_number(out, "error", l->error);
-	put_time(out, l->time);
-	fputc('\n', out);
-}
-
-void
-profile_text_field(FILE *out, const struct profile_field *f)
-{
-	fprintf(out, "field");
-	if (f->transport && *f->transport)
-		fprintf(out, " transport=%s", f->transport);
-	fprintf(out, " name=%s", f->name);
-	put_number(out, "value", f->value);
-	put_time(out, f->time);
+	fputs(t->name, out);
+	for (const struct profile_column *c = t->column; c->name; c++) {
+		const char *text = value_text(c, entry, room);
+		if (*text || c->type != COLUMN_OPTIONAL)
+			fprintf(out, " %s=%s", c->name, text);
+	}
 	fputc('\n', out);
 }
 
@@ -222,9 +184,9 @@ take_int(struct reading *r, const char *name)
 }
 
 static int64_t
-take_time(struct reading *r)
+take_time(struct reading *r, const char *name)
 {
-	struct word *w = take(r, "time", true);
+	struct word *w = take(r, name, true);
 	if (!w)
 		return 0;
 	struct tm t = {0};
@@ -241,9 +203,9 @@ take_time(struct reading *r)
 }
 
 static enum rt_coll_kind
-take_kind(struct reading *r)
+take_kind(struct reading *r, const char *name)
 {
-	struct word *w = take(r, "kind", true);
+	struct word *w = take(r, name, true);
 	const enum rt_coll_kind kind = w ? rt_coll_find(w->value, w->nvalue) : RT_COLL_KINDS;
 
 	if (kind != RT_COLL_KINDS)
@@ -255,12 +217,12 @@ take_kind(struct reading *r)
 }
 
 static enum profile_buffers
-take_buffers(struct reading *r)
+take_buffers(struct reading *r, const char *name)
 {
-	struct word *w = take(r, "buffers", true);
+	struct word *w = take(r, name, true);
 	for (int b = 0; w && b < PROFILE_NBUFFERS; b++) {
-		const char *name = profile_buffers_name((enum profile_buffers)b);
-		if (w->nvalue == strlen(name) && memcmp(name, w->value, w->nvalue) == 0)
+		const char *buffers = profile_buffers_name((enum profile_buffers)b);
+		if (w->nvalue == strlen(buffers) && !memcmp(buffers, w->value, w->nvalue))
 			return (enum profile_buffers)b;
 	}
 	if (w)
@@ -282,61 +244,24 @@ finish(struct reading *r, const char *fault)
 }
 
 static void
-read_op(struct reading *r, struct profile_line *line)
+read_entry(struct reading *r, enum profile_kind kind, void *entry)
 {
-	struct profile_op *op = &line->op;
-	op->ranks = take_int(r, "ranks");
-	op->buffers = take_buffers(r);
-	op->median = take_number(r, "median");
-	op->spread = take_number(r, "spread");
-	op->runs = take_int(r, "runs");
-	op->flops = take_number(r, "flops");
-	op->bytes = take_number(r, "bytes");
-	op->time = take_time(r);
-	op->key = take_text(r, "key", true);
-	finish(r, r->wrong ? NULL : profile_op_fault(op));
-}
-
-static void
-read_collective(struct reading *r, struct profile_line *line)
-{
-	struct profile_collective *c = &line->collective;
-	c->transport = take_text(r, "transport", true);
-	c->kind = take_kind(r);
-	c->places = take_int(r, "places");
-	c->nodes = take_int(r, "nodes");
-	c->bytes = take_number(r, "bytes");
-	c->median = take_number(r, "median");
-	c->spread = take_number(r, "spread");
-	c->runs = take_int(r, "runs");
-	c->time = take_time(r);
-	finish(r, r->wrong ? NULL : profile_collective_fault(c));
-}
-
-static void
-read_link(struct reading *r, struct profile_line *line)
-{
-	struct profile_link *l = &line->link;
-	l->transport = take_text(r, "transport", true);
-	l->kind = take_kind(r);
-	l->places = take_int(r, "places");
-	l->nodes = take_int(r, "nodes");
-	l->alpha = take_number(r, "alpha");
-	l->beta = take_number(r, "beta");
-	l->error = take_number(r, "error");
-	l->time = take_time(r);
-	finish(r, r->wrong ? NULL : profile_link_fault(l));
-}
-
-static void
-read_field(struct reading *r, struct profile_line *line)
-{
-	struct profile_field *f = &line->field;
-	f->transport = take_text(r, "transport", false);
-	f->name = take_text(r, "name", true);
-	f->value = take_number(r, "value");
-	f->time = take_time(r);
-	finish(r, r->wrong ? NULL : profile_field_fault(f));
+	for (const struct profile_column *c = profile_table(kind)->column; c->name; c++) {
+		void *at = (char *)entry + c->at;
+		switch (c->type) {
+		case COLUMN_TEXT:
+		case COLUMN_OPTIONAL:
+			*(const char **)at = take_text(r, c->name, c->type == COLUMN_TEXT);
+			break;
+		case COLUMN_COUNT:
+		case COLUMN_NODES: *(int *)at = take_int(r, c->name); break;
+		case COLUMN_NUMBER: *(double *)at = take_number(r, c->name); break;
+		case COLUMN_COLLECTIVE: *(enum rt_coll_kind *)at = take_kind(r, c->name); break;
+		case COLUMN_BUFFERS: *(enum profile_buffers *)at = take_buffers(r, c->name); break;
+		case COLUMN_TIME: *(int64_t *)at = take_time(r, c->name); break;
+		}
+	}
+	finish(r, r->wrong ? NULL : profile_fault(kind, entry));
 }
 
 /* A text in quotes, \ before a quote or \ in it, and the blanks before it; NULL: reported. */
@@ -391,14 +316,7 @@ struct profile_line
 profile_text_line(
 	const void *owner, struct diag *d, struct ir_loc at, const char *text, size_t length)
 {
-	static const struct {
-		const char *name;
-		enum profile_kind kind;
-		void (*read)(struct reading *r, struct profile_line *line);
-	} kinds[] = {{"op", PROFILE_OP, read_op},
-		{"collective", PROFILE_COLLECTIVE, read_collective},
-		{"link", PROFILE_LINK, read_link}, {"field", PROFILE_FIELD, read_field},
-		{"device", PROFILE_DEVICE, NULL}, {"dopt-profile", PROFILE_NOTHING, NULL}};
+	static const char *const other[] = {"dopt-profile", "device"};
 	struct reading r = {owner, d, at, text, text + length, "", {{0}}, 0, false};
 	struct profile_line line = {.kind = PROFILE_NOTHING};
 	while (r.end > text && (r.end[-1] == '\r' || r.end[-1] == ' '))
@@ -408,14 +326,15 @@ profile_text_line(
 	size_t n = 0;
 	while (text + n < r.end && text[n] != ' ')
 		n++;
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-		if (strlen(kinds[i].name) != n || memcmp(kinds[i].name, text, n) != 0)
+	for (int kind = 0; kind < PROFILE_WRONG; kind++) {
+		r.what = kind < PROFILE_NENTRIES ? profile_table((enum profile_kind)kind)->name
+						 : other[kind - PROFILE_NENTRIES];
+		if (strlen(r.what) != n || memcmp(r.what, text, n) != 0)
 			continue;
-		r.what = kinds[i].name;
-		line.kind = kinds[i].kind;
-		if (kinds[i].read) {
+		line.kind = (enum profile_kind)kind;
+		if (kind < PROFILE_NENTRIES) {
 			read_words(&r, text + n);
-			kinds[i].read(&r, &line);
+			read_entry(&r, line.kind, &line.op);
 		} else if (line.kind == PROFILE_DEVICE) {
 			read_device(&r, &line, text + n);
 		} else {
@@ -435,11 +354,5 @@ profile_text_line(
 bool
 profile_text_store(struct profile *p, const char *device, const struct profile_line *line)
 {
-	switch (line->kind) {
-	case PROFILE_OP: return profile_put_op(p, device, &line->op);
-	case PROFILE_COLLECTIVE: return profile_put_collective(p, device, &line->collective);
-	case PROFILE_LINK: return profile_put_link(p, device, &line->link);
-	case PROFILE_FIELD: return profile_put_field(p, device, &line->field);
-	default: return true;
-	}
+	return line->kind >= PROFILE_NENTRIES || profile_put(p, device, line->kind, &line->op);
 }

@@ -17,7 +17,7 @@
 #ifndef PASSES_ANALYSIS_PROFILE_TEXT_H
 #define PASSES_ANALYSIS_PROFILE_TEXT_H
 
-#include "passes/analysis/profile/profile.h"
+#include "passes/analysis/profile/columns.h"
 
 #include <stdio.h>
 
@@ -28,29 +28,17 @@
 bool profile_text_write(struct profile *p, FILE *out);
 
 /* One entry as a line with its newline. */
-void profile_text_op(FILE *out, const struct profile_op *op);
-void profile_text_collective(FILE *out, const struct profile_collective *c);
-void profile_text_link(FILE *out, const struct profile_link *l);
-void profile_text_field(FILE *out, const struct profile_field *f);
+void profile_text_entry(FILE *out, enum profile_kind kind, const void *entry);
 
 /* x as the shortest text that reads back as exactly x; `text` has room for 32 bytes. */
 void profile_number(double x, char *text);
-
-enum profile_kind {
-	PROFILE_NOTHING, /* an empty line, a comment, the first line */
-	PROFILE_DEVICE,
-	PROFILE_OP,
-	PROFILE_COLLECTIVE,
-	PROFILE_LINK,
-	PROFILE_FIELD,
-	PROFILE_WRONG /* reported */
-};
 
 /* What a line says. */
 struct profile_line {
 	enum profile_kind kind;
 	const char *device, *backend; /* PROFILE_DEVICE */
-	union {
+	union {                       /* `entry` of all of them */
+		char entry;
 		struct profile_op op;
 		struct profile_collective collective;
 		struct profile_link link;

@@ -11,7 +11,6 @@
 #include "passes/analysis/trace/descend.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 

@@ -12,7 +12,6 @@
 #include "ir/base/vec.h"
 #include "passes/analysis/trace/meet.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <talloc.h>

@@ -11,7 +11,6 @@
  */
 #include "passes/rules/foreign/foreign.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { KIND_NUMBER = 0, KIND_BYTES = 2 };

@@ -10,7 +10,6 @@
 
 #include "passes/rules/foreign/sizes.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <talloc.h>
 
 static bool
 is_name(const char *text, size_t n)

@@ -7,7 +7,6 @@
 
 #include "ir/base/alloc.h"
 
-#include <inttypes.h>
 #include <talloc.h>
 
 enum { NAMES_SHOWN = 3 };

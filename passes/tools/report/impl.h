@@ -14,9 +14,6 @@ enum report_limit {
 	REPORT_BUFFERS = 20,     /* the largest at the peak of memory */
 	REPORT_LEVELS = 2000,    /* points of the memory curve: more than screens are wide */
 	REPORT_NAME = 64,        /* bytes of a name or a type */
-	REPORT_NEAR = 50,      /* percent of the capacity: the line is drawn from this peak on, as a
-				  smaller one would be flat below it; report.js has it too */
-	REPORT_COLUMNS = 1000, /* width in pixels of the picture without a script */
 };
 
 /* A bar of the timeline: an event, or several that are too short to be visible. */
@@ -63,12 +60,6 @@ void report_lanes(struct report *r);
 
 /* Writes the data that the script draws, as JSON. */
 void report_data(FILE *out, const struct report *r);
-
-/* The timeline and the memory curve as pictures that need no script: content of an svg element. */
-void report_svg_timeline(FILE *out, const struct report *r);
-void report_svg_memory(FILE *out, const struct report *r);
-enum { REPORT_LANE = 24, REPORT_GAP = 6, REPORT_LABEL = 15, REPORT_AXIS = 22, REPORT_CURVE = 160 };
-double report_svg_height(const struct report *r);
 
 /* Tables and figures, each a section of the page. */
 void report_totals(FILE *out, const struct report *r);

@@ -12,20 +12,16 @@
 #include <talloc.h>
 
 static void
-put_curve(FILE *out, const struct report *r)
+put_curve(FILE *out)
 {
 	fputs("<p class=\"legend\">", out);
 	for (int k = 0; k < MEMORY_NKINDS; k++)
 		fprintf(out, "<span><i class=\"m%d\"></i>%s</span> ", k,
 			memory_kind_name((enum memory_kind)k));
-	fprintf(out,
-		"</p>\n"
-		"<div class=\"s chart\"><svg id=\"curve\" role=\"img\" aria-label=\"Memory over "
-		"time by kind; the tables below show its peak\" viewBox=\"0 0 %d %d\" "
-		"style=\"aspect-ratio:%d/%d\">\n",
-		REPORT_COLUMNS, REPORT_CURVE, REPORT_COLUMNS, REPORT_CURVE);
-	report_svg_memory(out, r);
-	fputs("</svg></div>\n", out);
+	fputs("</p>\n"
+	      "<div class=\"s chart\"><svg id=\"curve\" role=\"img\" aria-label=\"Memory "
+	      "over time by kind; the tables below show its peak\"></svg></div>\n",
+		out);
 }
 
 static void
@@ -162,7 +158,7 @@ report_memory(FILE *out, const struct report *r)
 	fputs(", first reached at <code>", out);
 	text_html(out, position_name(r, c->peak, at));
 	fputs("</code>.</p>\n", out);
-	put_curve(out, r);
+	put_curve(out);
 	put_kinds(out, r);
 	put_buffers(out, r);
 	fputs("</section>\n", out);

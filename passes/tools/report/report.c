@@ -1,7 +1,6 @@
 /*
- * -emit=report: one self-contained HTML page about the predicted step. Tables and pictures work
- * without a script; the script (report.js) draws the pictures again so that they can be zoomed,
- * from the data at the end of the page.
+ * -emit=report: one self-contained HTML page about the predicted step. Tables need no script; the
+ * script (report.js) draws the pictures from the data at the end of the page.
  */
 #include "passes/tools/report/impl.h"
 
@@ -123,6 +122,9 @@ static void
 put_timeline(FILE *out, const struct report *r)
 {
 	html_section(out, "timeline", "Timeline", NULL);
+	fputs("<noscript><p>The pictures of this page need scripts; its tables do "
+	      "not.</p></noscript>\n",
+		out);
 	put_legend(out);
 	fputs("<div class=\"tools\" hidden>"
 	      "<button type=\"button\" id=\"in\" aria-label=\"zoom in\">+</button>"
@@ -134,16 +136,10 @@ put_timeline(FILE *out, const struct report *r)
 	      "aria-label=\"find ops by kind, name or type; Enter goes to the next\">"
 	      "<output id=\"matches\" for=\"search\" class=\"q\"></output>"
 	      "<label><input type=\"checkbox\" id=\"bykind\">colors by kind</label>"
-	      "</div>\n<p class=\"legend\" id=\"kindlegend\"></p>\n",
-		out);
-	fprintf(out,
-		"<div class=\"s chart\" id=\"chart\" tabindex=\"0\" role=\"group\" "
-		"aria-label=\"Timeline of the step; tables with the same events follow\" "
-		"aria-describedby=\"keys\"><svg id=\"lanes\" aria-hidden=\"true\" "
-		"viewBox=\"0 0 %d %.0f\" style=\"aspect-ratio:%d/%.0f\">\n",
-		REPORT_COLUMNS, report_svg_height(r), REPORT_COLUMNS, report_svg_height(r));
-	report_svg_timeline(out, r);
-	fputs("</svg></div>\n"
+	      "</div>\n<p class=\"legend\" id=\"kindlegend\"></p>\n"
+	      "<div class=\"s chart\" id=\"chart\" tabindex=\"0\" role=\"group\" "
+	      "aria-label=\"Timeline of the step; tables with the same events follow\" "
+	      "aria-describedby=\"keys\"><svg id=\"lanes\" aria-hidden=\"true\"></svg></div>\n"
 	      "<p id=\"detail\" role=\"status\" hidden></p>\n"
 	      "<p class=\"q\" id=\"keys\" hidden>Drag to pan; pinch, or hold Ctrl and scroll, "
 	      "to zoom. Keys: + and &minus; zoom, arrow keys pan, n and b select the next and "

@@ -1,9 +1,8 @@
 (function () {
 "use strict";
-// Heights as in passes/tools/report/svg.c.
 const BAR = 18, STRIP = 3, SEAM = 0.7, LANE = 24, GAP = 6, LABEL = 15, AXIS = 22, CURVE = 160;
 const LEAST = 20; // ticks in view, at least
-const NEAR = 0.5; // of the capacity: a smaller peak would be flat below the line, as REPORT_NEAR
+const NEAR = 0.5; // of the capacity: a smaller peak would be flat below its line
 const data = JSON.parse(document.getElementById("data").textContent);
 const chart = document.getElementById("chart"), svg = document.getElementById("lanes");
 const curve = document.getElementById("curve"), detail = document.getElementById("detail");
@@ -459,8 +458,6 @@ function sortable(table) {
 document.querySelectorAll("table").forEach(sortable);
 Object.keys(buttons).forEach(function (id) { document.getElementById(id).addEventListener("click", buttons[id]); });
 
-chart.classList.add("live");
-if (curve) curve.parentNode.classList.add("live");
 ["#keys", "#detail", ".tools", "#compare"].forEach(function (s) { document.querySelector(s).hidden = false; });
 detail.textContent = "Point at an event to see its details.";
 window.addEventListener("resize", redraw);

@@ -12,7 +12,7 @@ fold_begin(struct fold *f, struct import *im, const struct mlir_op *op, int regi
 	const struct mlir_block *b = &op->region[region];
 
 	*f = (struct fold){.im = im, .op = op, .region = region, .n = n};
-	if (!take_region(im, op, region, 2 * (uint32_t)n, (uint32_t)n))
+	if (!import_check_region(im, op, (uint32_t)region, NULL, 2 * n, NULL, n))
 		return false;
 	for (int i = 0; i < 2 * n; i++)
 		if (b->arg[i].type->dtype < 0)

@@ -156,30 +156,6 @@ take_scalar(struct import *im, const struct mlir_op *op, const struct import_val
 }
 
 bool
-take_region(
-	struct import *im, const struct mlir_op *op, int region, uint32_t nargs, uint32_t nresults)
-{
-	const struct mlir_block *b = &op->region[region];
-
-	if (!b->last)
-		return import_error(im, op, "region %d is empty", region + 1);
-	if (b->nargs != nargs)
-		return import_error(im, op,
-			"region %d must have %" PRIu32 " arguments, not %" PRIu32, region + 1,
-			nargs, b->nargs);
-	for (uint32_t i = 0; i < nargs; i++)
-		if (b->arg[i].type->kind != MLIR_TENSOR || b->arg[i].type->rank)
-			return import_error(im, op,
-				"argument %" PRIu32 " of region %d must be a scalar", i + 1,
-				region + 1);
-	if (b->last->noperands != nresults)
-		return import_error(im, op,
-			"region %d must return %" PRIu32 " values, not %" PRIu32, region + 1,
-			nresults, b->last->noperands);
-	return true;
-}
-
-bool
 take_known(struct import *im, const struct import_value *v, int n, int64_t *out)
 {
 	void *scratch = alloc_scratch(NULL);

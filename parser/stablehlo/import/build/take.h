@@ -49,10 +49,6 @@ bool take_same_shape(
 	struct import *im, const struct mlir_op *op, const struct import_value *in, int i, int j);
 /* Operand i is a scalar. */
 bool take_scalar(struct import *im, const struct mlir_op *op, const struct import_value *in, int i);
-/* The region has that many arguments, all scalars, and its terminator that many operands. */
-bool take_region(
-	struct import *im, const struct mlir_op *op, int region, uint32_t nargs, uint32_t nresults);
-
 /* The n integers of a value that depends only on constants, row-major. False, without a report, if
  * it is not known. */
 bool take_known(struct import *im, const struct import_value *v, int n, int64_t *out);

@@ -200,7 +200,8 @@ prepare(struct import *im, const struct mlir_op *op, uint32_t i, struct import_v
 	if (dtype < 0)
 		return import_error(im, op, "needs a region of two scalars");
 	const struct mlir_type *t = import_local_type(im, (enum ir_dtype)dtype, 0, NULL);
-	if (!i && !import_check_region(im, op, 0, (const struct mlir_type *[]){t, t}, 2, &t, 1))
+	if (!i && !import_check_region(im, op, 0, (struct import_value[]){{.type = t}, {.type = t}},
+			  2, &(struct import_value){.type = t}, 1))
 		return false;
 	v->value = import_build_convert(im, v->value, (enum ir_dtype)dtype);
 	return v->value != NULL;

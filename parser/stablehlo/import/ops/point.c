@@ -396,14 +396,13 @@ import_map(struct import *im, const struct mlir_op *op, const struct import_valu
 		if (list[i] != i)
 			return import_error(
 				im, op, "dimensions must be all %u in order", in[0].type->rank);
-	const struct mlir_type **arg =
-		NEW_ARRAY(im->missing, const struct mlir_type *, op->noperands);
+	struct import_value *arg = NEW_ARRAY(NULL, struct import_value, op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++)
-		arg[i] = import_local_type(im, dtype_of(&in[i]), 0, NULL);
-	const struct mlir_type *result[2]; /* both parts of a complex number */
+		arg[i].type = import_local_type(im, dtype_of(&in[i]), 0, NULL);
+	struct import_value result[2]; /* both parts of a complex number */
 	const int nresults = (int)op->nresults;
 	for (int i = 0; i < nresults && i < 2; i++)
-		result[i] =
+		result[i].type =
 			import_local_type(im, (enum ir_dtype)op->result[i].type->dtype, 0, NULL);
 	bool ok = (nresults == 1 || nresults == 2) &&
 		  import_check_region(im, op, 0, arg, (int)op->noperands, result, nresults) &&

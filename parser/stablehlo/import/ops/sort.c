@@ -225,7 +225,7 @@ check_sort(const struct sorting *s, const struct import_value *in, int64_t *dim)
 	for (int i = 1; i < s->n; i++)
 		if (!take_same_shape(s->im, s->op, in, i, 0))
 			return false;
-	if (!take_region(s->im, s->op, 0, 2 * (uint32_t)s->n, 1))
+	if (!import_check_region(s->im, s->op, 0, NULL, 2 * s->n, NULL, 1))
 		return false;
 	const struct mlir_type *t = s->op->region[0].last->operand[0]->type;
 	return (t->kind == MLIR_TENSOR && t->rank == 0 && t->dtype == IR_bool) ||

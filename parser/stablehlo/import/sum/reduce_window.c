@@ -184,7 +184,8 @@ scatter_place(struct selection *s, const struct fold *f, struct ir_value *source
 static bool
 check_selection(struct selection *s, const struct import_value *in, struct fold *f)
 {
-	if (!take_region(s->im, s->op, 0, 2, 1) || !fold_begin(f, s->im, s->op, 1, 1) ||
+	if (!import_check_region(s->im, s->op, 0, NULL, 2, NULL, 1) ||
+		!fold_begin(f, s->im, s->op, 1, 1) ||
 		!window_take(&s->w, s->im, s->op, in[0].type) || !take_scalar(s->im, s->op, in, 2))
 		return false;
 	if (in[1].type->rank != s->w.rank)

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <talloc.h>
 
 struct scan {
 	struct import *im;
@@ -48,33 +49,31 @@ take_segments(struct scan *s)
 	return s->inputs > 0 || import_error(s->im, s->op, "has no inputs");
 }
 
-/* The region's arguments are a slice of each input and the carries; it returns carries last. */
+/* The region's arguments are a slice of each input and the carries. */
 static bool
 check_arguments(const struct scan *s, const struct import_value *in)
 {
-	const struct mlir_block *b = &s->op->region[0];
+	const int n = s->inputs + s->carries;
+	struct import_value *arg = NEW_ARRAY(NULL, struct import_value, n);
 
-	for (int i = 0; i < s->inputs + s->carries; i++) {
+	for (int i = 0; i < n; i++) {
 		const struct mlir_type *t = in[i].type;
 		int64_t dim[IR_MAX_RANK];
 		int rank = 0;
 		for (int d = 0; d < t->rank; d++)
 			if (i >= s->inputs || d != s->dim)
 				dim[rank++] = t->dim[d];
-		t = import_local_type(s->im, (enum ir_dtype)t->dtype, rank, dim);
-		if (!import_same_type(b->arg[i].type, t))
-			return import_error(s->im, s->op,
-				"argument %d of the region is %s, expected %s", i + 1,
-				b->arg[i].type->text, t->text);
+		arg[i].type = import_local_type(s->im, (enum ir_dtype)t->dtype, rank, dim);
 	}
-	return true;
+	const bool ok = import_check_region(s->im, s->op, 0, arg, n, NULL, (int)s->op->nresults);
+	talloc_free(arg);
+	return ok;
 }
 
 static bool
 check_scan(struct scan *s, const struct import_value *in)
 {
 	int64_t reverse;
-	const struct mlir_block *b = &s->op->region[0];
 
 	if (!take_segments(s) || !take_int(s->im, s->op, NULL, "dimension", 0, &s->dim) ||
 		!take_int(s->im, s->op, NULL, "is_reverse", 0, &reverse))
@@ -94,10 +93,6 @@ check_scan(struct scan *s, const struct import_value *in)
 				i + 1, t->dim[s->dim], s->dim, s->n);
 		s->n = t->dim[s->dim];
 	}
-	if (!b->last || b->nargs != s->op->noperands || b->last->noperands != s->op->nresults)
-		return import_error(s->im, s->op,
-			"the region must have %" PRIu32 " arguments and return %" PRIu32 " values",
-			s->op->noperands, s->op->nresults);
 	if (!check_arguments(s, in))
 		return false;
 	if (s->n > IMPORT_MAX_UNROLLED)

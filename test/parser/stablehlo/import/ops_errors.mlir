@@ -58,7 +58,7 @@ func.func @reduce_dims(%a: tensor<2x3xf32>, %i: tensor<f32>) -> tensor<2xf32> {
 // -----
 
 func.func @reduce_region(%a: tensor<2x3xf32>, %i: tensor<f32>) -> tensor<2xf32> {
-  // expected-error@+1 {{region 1 must have 2 arguments, not 1}}
+  // expected-error@+1 {{region 1 has 1 argument, expected 2}}
   %0 = "stablehlo.reduce"(%a, %i) <{dimensions = array<i64: 1>}> ({
   ^bb0(%x: tensor<f32>):
     stablehlo.return %x : tensor<f32>

@@ -29,15 +29,15 @@ def rows(source):
     """(op, what it becomes) in the order of the table."""
     text = open(os.path.join(source, "parser/stablehlo/import/import.def")).read()
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-    for kind, args in re.findall(r'^(POINT|TEMPLATE|IMPORT|REFUSED)\((.*)\)$', text, flags=re.M):
+    for kind, args in re.findall(r'^(POINT|POINT_BITS|TEMPLATE|IMPORT|MOVED|BITS|REFUSED)\((.*)\)$', text, flags=re.M):
         name, rest = re.match(r'"([^"]+)", (.*)', args).groups()
-        if kind == "POINT":
+        if kind.startswith("POINT"):
             numbers, bools = (x.strip() for x in rest.split(","))
             parts = [] if numbers == "NCODES" else ["`%s`" % numbers]
             if bools not in ("NCODES", numbers):
                 parts.append("of i1 `%s`" % bools)
             yield name, ", ".join(parts)
-        elif kind in ("IMPORT", "TEMPLATE"):
+        elif kind != "REFUSED":
             yield name, "yes"
         else:
             yield name, "no: " + rest.strip('"')

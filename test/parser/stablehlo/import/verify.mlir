@@ -481,9 +481,9 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // while: a condition that is no i1
 func.func @main(%n: tensor<i32>) {
-  // expected-error@+1 {{the condition must be tensor<i1>, not tensor<i32>}}
   %0 = "stablehlo.while"(%n) ({
   ^bb0(%x: tensor<i32>):
+    // expected-error@+1 {{result 1 of region 1 is tensor<i32>, expected tensor<i1>}}
     stablehlo.return %x : tensor<i32>
   }, {
   ^bb0(%x: tensor<i32>):
@@ -495,10 +495,10 @@ func.func @main(%n: tensor<i32>) {
 // -----
 // if: branches of other types
 func.func @main(%p: tensor<i1>, %a: tensor<2xf32>, %b: tensor<3xf32>) {
-  // expected-error@+1 {{value 1 of region 2 is tensor<3xf32>, but the result is tensor<2xf32>}}
   %0 = "stablehlo.if"(%p) ({
     stablehlo.return %a : tensor<2xf32>
   }, {
+    // expected-error@+1 {{result 1 of region 2 is tensor<3xf32>, expected tensor<2xf32>}}
     stablehlo.return %b : tensor<3xf32>
   }) : (tensor<i1>) -> tensor<2xf32>
   func.return
@@ -854,7 +854,7 @@ func.func @main(%a: tensor<4xf32>) {
 // -----
 // scan: a region on whole tensors
 func.func @main(%a: tensor<4xi32>, %c: tensor<i32>) {
-  // expected-error@+1 {{argument 1 of the region is tensor<4xi32>, expected tensor<i32>}}
+  // expected-error@+1 {{argument 1 of region 1 is tensor<4xi32>, expected tensor<i32>}}
   %0:2 = "chlo.scan"(%a, %c) ({
   ^bb0(%x: tensor<4xi32>, %y: tensor<i32>):
     "stablehlo.return"(%x, %y) : (tensor<4xi32>, tensor<i32>) -> ()

@@ -3,8 +3,8 @@
  * written by hand from the specification; errors with their places; all programs of ../Inputs;
  * attributes of the tree by their values; texts that are long, deep, cut off or damaged.
  */
-#include "parser/stablehlo/mlir/print.h"
 #include "test/file.h"
+#include "test/fuzz/mlir_print.h"
 #include "test/unit.h"
 
 #include <dirent.h>

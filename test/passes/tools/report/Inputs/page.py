@@ -8,14 +8,14 @@ import json
 import re
 import sys
 
-VOID = {"meta", "link", "path", "br", "input"}
+VOID = {"meta", "link", "br", "input"}
 
 
 class Page(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
         self.open, self.ids, self.refers, self.text = [], set(), [], ""
-        self.row, self.head, self.tags, self.paths = None, 0, set(), {}
+        self.row, self.head, self.tags = None, 0, set()
 
     def handle_starttag(self, tag, attributes):
         attributes = dict(attributes)
@@ -28,9 +28,6 @@ class Page(html.parser.HTMLParser):
                 self.ids.add(value)
             if key in ("aria-labelledby", "aria-describedby"):
                 self.refers.append(value)
-        if tag == "path":
-            cls = attributes.get("class")
-            self.paths[cls] = self.paths.get(cls, 0) + attributes["d"].count("z")
         if tag not in VOID:
             self.open.append(tag)
         if tag == "tr":
@@ -79,6 +76,5 @@ for d, device in enumerate(data["devices"]):
         assert sum(lane["g"]) + sum(lane["d"]) <= data["end"]
     print("data of device %d: %d kernels, %d collectives, %d exposed" % (
         d, sum(device["lanes"][0]["k"]), sum(device["lanes"][1]["k"]), len(device["e"]) // 2))
-print("picture:", sorted(page.paths.items()))
 print("tags:", " ".join(sorted(page.tags)))
 print("size: %d bytes" % len(text))

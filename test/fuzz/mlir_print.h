@@ -1,13 +1,13 @@
 /*
- * A tree as generic MLIR text: for tests of the reader, and for debugging.
+ * A tree as generic MLIR text, for tests of the reader.
  *
  * The text can be read again and gives the same text; MLIR's own tools accept it as text of unknown
  * dialects. Types of integer and float attributes are lost: they become 64 bits; a word, such as
  * compare's LT, is #stablehlo<word LT>; the inside of #stablehlo.dot<..> and similar is a
  * dictionary.
  */
-#ifndef PARSER_STABLEHLO_MLIR_PRINT_H
-#define PARSER_STABLEHLO_MLIR_PRINT_H
+#ifndef TEST_FUZZ_MLIR_PRINT_H
+#define TEST_FUZZ_MLIR_PRINT_H
 
 #include "parser/stablehlo/mlir/mlir.h"
 

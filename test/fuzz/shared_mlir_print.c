@@ -1,5 +1,5 @@
 /* A tree as generic text. */
-#include "parser/stablehlo/mlir/print.h"
+#include "test/fuzz/mlir_print.h"
 
 #include "parser/stablehlo/mlir/number.h"
 
