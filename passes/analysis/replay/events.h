@@ -31,6 +31,8 @@
 
 DOPT_API_BEGIN
 
+struct bundles;
+
 enum {
 	/*
 	 * With more events, each loop becomes one iteration of the total duration: replaying 4
@@ -114,6 +116,9 @@ struct event_times {
 	replay_time (*collective)(
 		const void *data, const struct ir_op *op, const struct event_group *g);
 	const void *data;
+	/* Kernels of a bundle (ir/memory/bundle.h) follow one another where it is launched; NULL:
+	 * there are none. */
+	const struct bundles *bundles;
 };
 
 /*
