@@ -40,14 +40,14 @@ struct placement *placement_of(
 uint32_t placement_ways(const struct placement *at, struct cluster *c);
 
 /*
- * An alltoall between all pairs of places has at most this many sends: building them takes a tenth
- * of a second. Above it, one distance stands for those from 2^k to 2^(k+1) nodes, the middle one,
- * and of the members of a node that receive, the one in the same position and one other are enough.
- * On one switch, or on switches whose links are alike, rounds take equally long and nothing
- * changes; with racks of R nodes that share an uplink the middle distance crosses them as often as
- * the others do on average.
+ * An alltoall between all pairs of places has at most this many sends, those of 512 places, which
+ * takes some hundredths of a second. Above it, one distance stands for those from 2^k to 2^(k+1)
+ * nodes, the middle one, and of the members of a node that receive, the one in the same position
+ * and one other are enough. On one switch, or on switches whose links are alike, rounds take
+ * equally long and nothing changes; with racks of R nodes that share an uplink the middle distance
+ * crosses them as often as the others do on average.
  */
-enum { PAIRWISE_SENDS = 1 << 20 };
+enum { PAIRWISE_SENDS = 1 << 18 };
 
 struct builder {
 	struct cluster *cluster;
