@@ -286,37 +286,37 @@ ir_type_resolve(const struct ir_size_scope *scope, const struct ir_type_text *te
 	return ir_type_intern(scope->m->ctx, &t);
 }
 
-static void
-names_of_size(const struct ir_size *s, void (*see)(void *, const char *), void *data)
+void
+ir_size_names(const struct ir_size *s, ir_see_name *see, void *data)
 {
 	if (s->kind == SIZE_NAME)
 		see(data, s->name);
 	for (int i = 0; i < 2; i++)
 		if (s->arg[i])
-			names_of_size(s->arg[i], see, data);
+			ir_size_names(s->arg[i], see, data);
 }
 
-static void
-names_of_attr(const struct ir_attr *a, void (*see)(void *, const char *), void *data)
+void
+ir_attr_names(const struct ir_attr *a, ir_see_name *see, void *data)
 {
 	if (a->kind == ATTR_SIZE)
-		names_of_size(a->size, see, data);
+		ir_size_names(a->size, see, data);
 	for (int i = 0; a->kind == ATTR_LIST && i < a->n; i++)
-		names_of_attr(&a->list[i], see, data);
+		ir_attr_names(&a->list[i], see, data);
 }
 
 static void
-names_of_block(const struct ir_block *b, void (*see)(void *, const char *), void *data)
+names_of_block(const struct ir_block *b, ir_see_name *see, void *data)
 {
 	IR_FOR_OPS (op, b) {
 		for (int i = 0; i < op->nattrs; i++)
-			names_of_attr(&op->attr[i], see, data);
+			ir_attr_names(&op->attr[i], see, data);
 		for (const struct ir_type_text *t = op->written; t; t = t->next) {
 			for (int i = 0; i < t->rank; i++)
-				names_of_size(t->dim[i], see, data);
+				ir_size_names(t->dim[i], see, data);
 			for (int i = 0; i < t->nsuffixes; i++)
 				if (t->suffix[i].place)
-					names_of_size(t->suffix[i].place, see, data);
+					ir_size_names(t->suffix[i].place, see, data);
 		}
 		if (op->body)
 			names_of_block(op->body, see, data);
@@ -324,7 +324,7 @@ names_of_block(const struct ir_block *b, void (*see)(void *, const char *), void
 }
 
 void
-ir_template_names(const struct ir_func *f, void (*see)(void *data, const char *name), void *data)
+ir_template_names(const struct ir_func *f, ir_see_name *see, void *data)
 {
 	names_of_block(&f->body, see, data);
 }

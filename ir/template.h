@@ -91,9 +91,12 @@ bool ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, in
 const struct ir_type *ir_type_resolve(
 	const struct ir_size_scope *scope, const struct ir_type_text *t);
 
-/* Calls `see` for every name in the sizes of a template, in types and in attributes. */
-void ir_template_names(
-	const struct ir_func *f, void (*see)(void *data, const char *name), void *data);
+/* Calls `see` for every name in a size, in the sizes of an attribute, or in those of a template, in
+ * types and in attributes. */
+typedef void ir_see_name(void *data, const char *name);
+void ir_size_names(const struct ir_size *s, ir_see_name *see, void *data);
+void ir_attr_names(const struct ir_attr *a, ir_see_name *see, void *data);
+void ir_template_names(const struct ir_func *f, ir_see_name *see, void *data);
 
 /*
  * Types of the results of a call that stays in the IR, found with a temporary instance, which equal

@@ -43,26 +43,6 @@ form_new_index(struct matcher *mt, int64_t size)
 	return mt->f->nindices++;
 }
 
-/* Letters of a side. */
-static int
-side_letters(const struct pattern_side *s)
-{
-	int n = 0;
-
-	for (int i = 0; i < s->nitems; i++)
-		n += s->item[i].name != '.' && s->item[i].name != '*';
-	return n;
-}
-
-static const struct pattern_item *
-side_group(const struct pattern_side *s, char name)
-{
-	for (int i = 0; i < s->nitems; i++)
-		if (s->item[i].name == name)
-			return &s->item[i];
-	return NULL;
-}
-
 int
 dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RANK])
 {
@@ -101,14 +81,14 @@ match_both_groups(struct matcher *mt)
 	const struct pattern *p = mt->row->pattern;
 
 	for (int j = 0; j < p->ninputs; j++) {
-		int left =
-			ir_operand_type(mt->op, j)->rank - side_letters(&p->in[j]) - mt->dots_rank;
-		if (!side_group(&p->in[j], '.') || !side_group(&p->in[j], '*'))
+		int left = ir_operand_type(mt->op, j)->rank - row_side_letters(&p->in[j]) -
+			   mt->dots_rank;
+		if (!row_side_group(&p->in[j], '.') || !row_side_group(&p->in[j], '*'))
 			continue;
 		if (left < 0)
 			return FAIL(mt, "%s: operand %d has rank %d; expected at least %d",
 				mt->row->name, j + 1, ir_operand_type(mt->op, j)->rank,
-				side_letters(&p->in[j]) + mt->dots_rank);
+				row_side_letters(&p->in[j]) + mt->dots_rank);
 		mt->star_rank = left;
 	}
 	return true;
@@ -119,17 +99,17 @@ static bool
 match_groups(struct matcher *mt)
 {
 	const struct pattern *p = mt->row->pattern;
-	const struct pattern_item *out = side_group(&p->out, '.');
+	const struct pattern_item *out = row_side_group(&p->out, '.');
 	int64_t shape[IR_MAX_RANK];
 
 	for (int j = 0; j < p->ninputs; j++) {
-		int left = ir_operand_type(mt->op, j)->rank - side_letters(&p->in[j]);
-		const struct pattern_item *dots = side_group(&p->in[j], '.'),
-					  *star = side_group(&p->in[j], '*');
-		if (left < 0 || (left > 0 && p->in[j].nitems == side_letters(&p->in[j])))
+		int left = ir_operand_type(mt->op, j)->rank - row_side_letters(&p->in[j]);
+		const struct pattern_item *dots = row_side_group(&p->in[j], '.'),
+					  *star = row_side_group(&p->in[j], '*');
+		if (left < 0 || (left > 0 && p->in[j].nitems == row_side_letters(&p->in[j])))
 			return FAIL(mt, "%s: operand %d has rank %d; expected %s%d", mt->row->name,
 				j + 1, ir_operand_type(mt->op, j)->rank,
-				left < 0 ? "at least " : "", side_letters(&p->in[j]));
+				left < 0 ? "at least " : "", row_side_letters(&p->in[j]));
 		if (dots && !star && dots->how != ':' && left > mt->dots_rank)
 			mt->dots_rank = left;
 		if (star && !dots)
@@ -149,7 +129,7 @@ match_groups(struct matcher *mt)
 		mt->dots_rank = mt->written->rank;
 		memcpy(shape, mt->written->dim, sizeof shape);
 	}
-	if (side_letters(&p->out) + mt->dots_rank + mt->star_rank > IR_MAX_RANK)
+	if (row_side_letters(&p->out) + mt->dots_rank + mt->star_rank > IR_MAX_RANK)
 		return FAIL(mt, "%s: the result would have more than %d dims", mt->row->name,
 			IR_MAX_RANK);
 	bool given = (out && (out->how == '=' || out->size)) || !p->ninputs;
@@ -289,9 +269,9 @@ match_operand(struct matcher *mt, int j)
 	access->rank = t->rank;
 	for (int i = 0; i < side->nitems; i++) {
 		const struct pattern_item *item = &side->item[i];
-		int rest = t->rank - side_letters(side);
+		int rest = t->rank - row_side_letters(side);
 		if (item->name == '.') {
-			rest -= side_group(side, '*') ? mt->star_rank : 0;
+			rest -= row_side_group(side, '*') ? mt->star_rank : 0;
 			if (rest > mt->dots_rank)
 				return FAIL(mt,
 					"%s: operand %d has rank %d, more than the "

@@ -58,6 +58,25 @@ row_attr_type_name(enum row_attr_type t)
 	return attr_type[t].words;
 }
 
+int
+row_side_letters(const struct pattern_side *s)
+{
+	int n = 0;
+
+	for (int i = 0; i < s->nitems; i++)
+		n += s->item[i].name != '.' && s->item[i].name != '*';
+	return n;
+}
+
+const struct pattern_item *
+row_side_group(const struct pattern_side *s, char name)
+{
+	for (int i = 0; i < s->nitems; i++)
+		if (s->item[i].name == name)
+			return &s->item[i];
+	return NULL;
+}
+
 const struct row_attr *
 row_attr_find(const struct ir_row *row, const char *key)
 {

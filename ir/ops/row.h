@@ -129,6 +129,10 @@ op_row(const struct ir_context *ctx, const struct ir_op *op)
 	return &ctx->row[op->code];
 }
 
+/* The number of letters of a side; its group of indices, `..` as '.' or `*`, NULL if it has none. */
+int row_side_letters(const struct pattern_side *s);
+const struct pattern_item *row_side_group(const struct pattern_side *s, char name);
+
 /* The row's attribute of that name, or NULL. `key` is interned or not. */
 const struct row_attr *row_attr_find(const struct ir_row *row, const char *key);
 

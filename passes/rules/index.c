@@ -123,22 +123,12 @@ see_name(void *data, const char *name)
 }
 
 static void
-see_size(struct names *s, const struct ir_size *size)
-{
-	if (size->kind == SIZE_NAME)
-		see_name(s, size->name);
-	for (int i = 0; i < 2; i++)
-		if (size->arg[i])
-			see_size(s, size->arg[i]);
-}
-
-static void
 see_type(struct names *s, const struct ir_type_text *t)
 {
 	if (t->letter)
 		see_name(s, t->letter);
 	for (int i = 0; i < t->rank; i++)
-		see_size(s, t->dim[i]);
+		ir_size_names(t->dim[i], see_name, s);
 }
 
 /* Names of sizes, lists, axes and element types that a side uses. */

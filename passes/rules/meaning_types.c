@@ -12,25 +12,6 @@ too_many_dims(struct rule_case *c)
 }
 
 static int
-side_letters(const struct pattern_side *side)
-{
-	int n = 0;
-
-	for (int i = 0; i < side->nitems; i++)
-		n += side->item[i].name != '.' && side->item[i].name != '*';
-	return n;
-}
-
-static const struct pattern_item *
-side_group(const struct pattern_side *side, char name)
-{
-	for (int i = 0; i < side->nitems; i++)
-		if (side->item[i].name == name)
-			return &side->item[i];
-	return NULL;
-}
-
-static int
 new_index(struct rule_case *c, struct sym_op *s, term_id size)
 {
 	if (s->nindices == FORM_MAX_INDICES)
@@ -96,13 +77,13 @@ static bool
 type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *written)
 {
 	const struct pattern *p = s->p;
-	const struct pattern_item *out = side_group(&p->out, '.');
+	const struct pattern_item *out = row_side_group(&p->out, '.');
 	term_id shape[IR_MAX_RANK];
 
 	for (int j = 0; j < p->ninputs; j++) {
-		const int left = s->in[j]->rank - side_letters(&p->in[j]);
-		const struct pattern_item *dots = side_group(&p->in[j], '.'),
-					  *star = side_group(&p->in[j], '*');
+		const int left = s->in[j]->rank - row_side_letters(&p->in[j]);
+		const struct pattern_item *dots = row_side_group(&p->in[j], '.'),
+					  *star = row_side_group(&p->in[j], '*');
 		if (left < 0 || (left > 0 && !dots && !star))
 			return ill(c, "the rank");
 		if (dots && !star && dots->how != ':' && left > s->dots_rank)
@@ -111,8 +92,8 @@ type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *writt
 			s->star_rank = left;
 	}
 	for (int j = 0; j < p->ninputs; j++)
-		if (side_group(&p->in[j], '.') && side_group(&p->in[j], '*')) {
-			s->star_rank = s->in[j]->rank - side_letters(&p->in[j]) - s->dots_rank;
+		if (row_side_group(&p->in[j], '.') && row_side_group(&p->in[j], '*')) {
+			s->star_rank = s->in[j]->rank - row_side_letters(&p->in[j]) - s->dots_rank;
 			if (s->star_rank < 0)
 				return ill(c, "the rank");
 		}
@@ -201,9 +182,9 @@ type_operand(struct rule_case *c, struct sym_op *s, int j)
 
 	for (int i = 0; i < side->nitems; i++) {
 		const struct pattern_item *item = &side->item[i];
-		int rest = v->rank - side_letters(side), dims[IR_MAX_RANK];
+		int rest = v->rank - row_side_letters(side), dims[IR_MAX_RANK];
 		if (item->name == '.') {
-			rest -= side_group(side, '*') ? s->star_rank : 0;
+			rest -= row_side_group(side, '*') ? s->star_rank : 0;
 			if (rest > s->dots_rank || (item->at && rest != s->dots_rank))
 				return ill(c, "the rank");
 			if (v->grouped && !item->at && item->how != ':' && rest < s->dots_rank)

@@ -391,30 +391,17 @@ see_name(void *data, const char *name)
 	c->name[c->nnames++].name = name;
 }
 
+/* The names of a size of the rule: sizes. */
 static void
 see_size(struct rule_case *c, const struct ir_size *s)
 {
-	if (s->kind == SIZE_NAME) {
-		const int before = c->nnames;
-		see_name(c, s->name);
-		if (c->nnames > before) {
-			c->t->var.at[c->name[before].v].kind = VAR_SIZE;
-			c->t->var.at[c->name[before].v].low = 1;
-		}
-	}
-	for (int i = 0; i < 2; i++)
-		if (s->arg[i])
-			see_size(c, s->arg[i]);
-}
+	const int before = c->nnames;
 
-static void
-see_names(struct rule_case *c, const struct ir_size *s)
-{
-	if (s->kind == SIZE_NAME)
-		see_name(c, s->name);
-	for (int i = 0; i < 2; i++)
-		if (s->arg[i])
-			see_names(c, s->arg[i]);
+	ir_size_names(s, see_name, c);
+	for (int i = before; i < c->nnames; i++) {
+		c->t->var.at[c->name[i].v].kind = VAR_SIZE;
+		c->t->var.at[c->name[i].v].low = 1;
+	}
 }
 
 /* Gives names in an op's attributes and written type a kind: numbers, or other values. */
@@ -433,17 +420,13 @@ see_attributes(struct rule_case *c, const struct ir_op *op, bool real)
 			row && !integer && (row->type == ROW_SCALAR || row->type == ROW_FLOAT);
 		if (number != real)
 			continue;
-		if (a->kind == ATTR_SIZE)
-			see_names(c, a->size);
-		for (int k = 0; a->kind == ATTR_LIST && k < a->n; k++)
-			if (a->list[k].kind == ATTR_SIZE)
-				see_names(c, a->list[k].size);
+		ir_attr_names(a, see_name, c);
 	}
 	for (int i = before; real && i < c->nnames; i++)
 		c->t->var.at[c->name[i].v].kind = VAR_REAL;
 	if (!real && op->written)
 		for (int k = 0; k < op->written->rank; k++)
-			see_names(c, op->written->dim[k]);
+			ir_size_names(op->written->dim[k], see_name, c);
 }
 
 static void
@@ -469,7 +452,7 @@ first_case(struct decision *d, struct rule_case *c)
 				see_attributes(c, op, real);
 	for (int i = 0; i < d->rule->nwhere; i++) /* others are in conditions alone: any integers */
 		for (int k = 0; k < 2; k++)
-			see_names(c, d->rule->where[i].arg[k]);
+			ir_size_names(d->rule->where[i].arg[k], see_name, c);
 	for (int i = 0; i < c->nnames; i++)
 		d->root[c->name[i].v] = linear_var(&d->t, c->name[i].v);
 	for (int k = 0; k < IR_MAX_RANK; k++)
