@@ -363,6 +363,7 @@ def bag(below):
 ADAMW = ("adamw{lr=0.003,weight_decay=0.01}", lambda p: torch.optim.AdamW(p, 3e-3, weight_decay=0.01))
 SGD = ("momentum{lr=0.05,momentum=0.9}", lambda p: torch.optim.SGD(p, 0.05, momentum=0.9))
 SMALL = ("sgd{lr=0.001}", lambda p: torch.optim.SGD(p, 1e-3))
+SLOW = ("sgd{lr=0.0001}", lambda p: torch.optim.SGD(p, 1e-4))
 STEP = {
     "mlp": (Mlp, labels, {"x": numbers((16, 12)), "y": numbers((16,), 5)}, ADAMW, 1e-3),
     "mlp_sgd": (Mlp, labels, {"x": numbers((16, 12)), "y": numbers((16,), 5)}, SGD, 1e-3),
@@ -381,7 +382,7 @@ STEP = {
     "moe": (Moe, labels, {"x": numbers((12, 8)), "y": numbers((12,), 3)}, ADAMW, 1e-3),
     "frozen": (Frozen, square, {"x": numbers((8, 6))}, SGD, 1e-3),
     "functions": (lambda: nn.Linear(5, 4), functions, {"x": numbers((6, 5)), "y": numbers((6,), 4)}, SMALL, 1e-3),
-    "pictures": (Pictures, lambda model, x: model(x), {"x": numbers((2, 3, 8, 8))}, SMALL, 2e-2),
+    "pictures": (Pictures, lambda model, x: model(x), {"x": numbers((2, 3, 8, 8))}, SLOW, 1e-3),
     "conv1d": (Conv1d, labels, {"x": numbers((8, 4, 16)), "y": numbers((8,), 3)}, ADAMW, 1e-3),
 }
 
