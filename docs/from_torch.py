@@ -7,6 +7,7 @@
 A step is a function (model, inputs ...) -> loss, or -> {"loss": loss, name: another result}. It is exported as it is, in
 training or evaluation mode: the passes of dopt add gradients and the optimizer. Tried with torch 2.15.
 """
+import functools
 import inspect
 import json
 import math
@@ -129,10 +130,49 @@ def with_batch(texts, rows, name):
 
 def translate(name, step, model, inputs, ignored=True):
     table = torch.export.default_decompositions()
-    for op in [op for op in table if handler(op)]:
+    for op, function in torch._decomp.decomposition_table.items():
+        if op not in table:
+            table[op] = function
+    for op in [op for op in table if isinstance(op, torch._ops.OpOverload) and handler(op)]:
         table.pop(op)
-    program = torch.export.export(Step(step, model), tuple(inputs)).run_decompositions(table)
+    table.update(DECOMPOSED)
+    validates = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)  # checks read values, which export does not have
+    try:
+        program = torch.export.export(Step(step, model), tuple(inputs))
+    finally:
+        torch.distributions.Distribution.set_default_validate_args(validates)
+    cut_gradients(program.graph_module)
+    program = program.run_decompositions(table)
     return Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
+
+
+def cut_gradients(module):
+    """Under no_grad, what is read from outside is a constant to gradients, except what is written there: it has none."""
+    for node in module.graph.find_nodes(op="call_function", target=torch.ops.higher_order.wrap_with_set_grad_enabled):
+        inside = getattr(module, node.args[1].target)
+        for same in list(inside.graph.find_nodes(op="call_function", target=aten.flatten.using_ints)):
+            if same.meta["val"].shape == same.args[0].meta["val"].shape:  # the tensor itself, with its gradient outside
+                same.replace_all_uses_with(same.args[0])
+        for read in [] if node.args[0] else list(inside.graph.find_nodes(op="placeholder")):
+            val = read.meta.get("val")
+            if isinstance(val, torch.Tensor) and val.is_floating_point() and not is_written(read):
+                with inside.graph.inserting_after(read):
+                    stopped = inside.graph.call_function(aten.detach.default, (read,))
+                stopped.meta.update(read.meta)
+                read.replace_all_uses_with(stopped, lambda user, stopped=stopped: user is not stopped and user.op != "output")
+        inside.recompile()
+
+
+def is_written(value):
+    """Whether an operation writes to the value, or to a view of it."""
+    for user in value.users:
+        known = user.target._schema.arguments if isinstance(user.target, torch._ops.OpOverload) else ()
+        for place, argument in enumerate(known):
+            given = user.args[place] if place < len(user.args) else user.kwargs.get(argument.name)
+            if given is value and argument.alias_info and (argument.alias_info.is_write or is_written(user)):
+                return True
+    return False
 
 
 def name_of(op):
@@ -281,12 +321,12 @@ class Text:
             symbol = self.input_names[place] if place < len(self.input_names) else f"input{place}"
             self.define(node, "input", symbol)
             return
-        if not node.users:
+        updated = spec.target in self.program.graph_signature.buffers_to_mutate.values()
+        if not node.users and not updated:
             return
         symbol = spec.target.removeprefix("model.")
         tensor = (self.program.constants[spec.target] if spec.target in self.program.constants
                   else self.program.state_dict[spec.target])
-        updated = spec.target in self.program.graph_signature.buffers_to_mutate.values()
         if kind != "PARAMETER" and not updated and tensor.numel() <= LITERAL:
             self.value[node] = self.literal(tensor)
             return
@@ -428,9 +468,11 @@ def leaky_relu(b, x, slope=0.01):
 
 @handles("elu")
 def elu(b, x, alpha=1.0, scale=1.0, input_scale=1.0):
-    if scale != 1 or input_scale != 1:
-        b.refuse("scales are not translated")
-    return b.op("elu", b.read(x), alpha=float(alpha))
+    y = b.read(x)
+    if input_scale != 1:
+        y = b.op("select", b.op("gt", y, b.number(0, b.dtype())), y, b.op("mul", y, b.number(input_scale, b.dtype())))
+    y = b.op("elu", y, alpha=float(alpha))
+    return y if scale == 1 else b.op("mul", y, b.number(scale, b.dtype()))
 
 
 @handles("softplus")
@@ -556,7 +598,7 @@ def copy_from(b, x, source, *_):
     return y if b.shape(source) == b.shape() else b.broadcast(y, b.shape())
 
 
-@handles("_assert_tensor_metadata", "_assert_scalar", "sym_constrain_range_for_size")
+@handles("_assert_tensor_metadata", "_assert_scalar", "_assert_async", "_is_all_true", "sym_constrain_range_for_size")
 def checked(b, *_, **__):
     """What export has found is so for the examples."""
 
@@ -703,7 +745,10 @@ def put_slice(b, x, source, dim=0, start=None, end=None, step=1):
         end, y = start + 1, b.reshape(y, shape[:dim] + [1] + shape[dim + 1:])
     start, end, step = slice(start, end, step).indices(shape[dim])
     if step != 1:
-        b.refuse("a step is not translated")
+        perm = [dim, *[d for d in range(len(shape)) if d != dim]]
+        y = b.op("transpose", y, perm=perm) if dim else y
+        at = torch.arange(start, end, step)
+        return placed(b, b.read(x), y, [b.literal(at)], [dim], "set", list(at.shape))
     around = [cut(b, b.read(x), shape, dim, *r) if r[0] < r[1] else None for r in ((0, start), (end, shape[dim]))]
     return joined(b, [p for p in (around[0], y, around[1]) if p], dim)
 
@@ -775,6 +820,8 @@ def triangle(b, x, diagonal=0):
          "new_ones", "empty", "empty_like", "new_empty")
 def filled(b, *args, **_):
     how = b.which()
+    if not math.prod(b.shape()):
+        return None  # what cat leaves out
     value = (args[-1] if "full" in how or how == "scalar_tensor" else 1 if "ones" in how else 0)
     return b.full(int(value) if isinstance(value, bool) else value, b.shape(), b.dtype())
 
@@ -819,13 +866,11 @@ def index_(b, x, index):
     dims = [d for d, i in enumerate(index) if i is not None]
     if any(index[d].meta["val"].dtype == torch.bool for d in dims):
         b.refuse("how many elements a mask chooses depends on data")
-    if dims != list(range(dims[0], dims[-1] + 1)):
-        b.refuse("indices of dims that are apart")
     common = list(torch.broadcast_shapes(*[index[d].meta["val"].shape for d in dims]))
     at = [indices(b, index[d], b.shape(x)[d]) for d in dims]
     at = [a if b.shape(index[d]) == common else b.broadcast(a, common) for a, d in zip(at, dims)]
     rows = b.op("gather_nd", b.value[x], *at, dims=dims)  # indices first, then the other dims of x
-    if dims[0] == 0:
+    if dims[0] == 0 or dims != list(range(dims[0], dims[-1] + 1)):
         return rows
     n, before = len(common), dims[0]
     return b.op("transpose", rows, perm=[*range(n, n + before), *range(n), *range(n + before, len(b.shape()))])
@@ -849,24 +894,88 @@ def gather(b, x, dim, index, sparse_grad=False):
 
 @handles("index_put", "_unsafe_index_put")
 def index_put(b, x, index, values, accumulate=False):
-    if not accumulate or any(i is None for i in index):
-        b.refuse("only sums by numbers of the first dims are translated (accumulate=True)")
-    shape = b.shape(x)
-    at = [indices(b, i, shape[d]) for d, i in enumerate(index)]
-    common = list(torch.broadcast_shapes(*[i.meta["val"].shape for i in index]))
-    at = [a if b.shape(i) == common else b.broadcast(a, common) for a, i in zip(at, index)]
+    shape, dims = b.shape(x), [d for d, i in enumerate(index) if i is not None]
+    first = index[dims[0]].meta["val"]
+    if first.dtype == torch.bool:
+        if len(dims) > 1 or dims[0] or math.prod(b.shape(values)) > 1:
+            b.refuse("how many elements a mask chooses depends on data")
+        mask = b.reshape(b.value[index[0]], list(first.shape) + [1] * (len(shape) - first.dim()))
+        new = b.reshape(b.read(values), [])
+        return b.op("select", mask, b.op("add", b.read(x), new) if accumulate else new, b.read(x))
+    common = list(torch.broadcast_shapes(*[index[d].meta["val"].shape for d in dims]))
+    at = [indices(b, index[d], shape[d]) for d in dims]
+    at = [a if b.shape(index[d]) == common else b.broadcast(a, common) for a, d in zip(at, dims)]
+    rest = [n for d, n in enumerate(shape) if d not in dims]
+    before = dims[0] if dims == list(range(dims[0], dims[-1] + 1)) else 0
+    wanted = rest[:before] + common + rest[before:]
     v = b.read(values)
-    wanted = common + shape[len(index):]
     v = v if b.shape(values) == wanted else b.broadcast(v, wanted)
-    return b.op("add", b.read(x), b.op("scatter_nd", v, *at, sizes=shape[:len(index)]))
+    if before:
+        n = len(common)
+        v = b.op("transpose", v, perm=[*range(before, before + n), *range(before), *range(before + n, len(wanted))])
+    return placed(b, b.read(x), v, at, dims, "add" if accumulate else "set", common)
+
+
+def placed(b, x, v, at, dims, how, common):
+    """x with v [indices.., the other dims of x], whose indices of `dims` of x are `at`. "set" writes the last one of those with
+    the same index, as torch does on a CPU."""
+    shape, rank = b.shape(), len(b.shape())
+    sizes = [shape[d] for d in dims]
+    if how != "set":
+        total = b.op("scatter_nd", v, *at, sizes=sizes, dims=dims, how=None if how == "add" else how)
+        return b.op({"add": "add", "max": "maximum", "min": "minimum", "mul": "mul"}[how], x, total)
+    rest = [d for d in range(rank) if d not in dims]
+    many, one = math.prod(common), b.number(1, torch.int64)
+    order = b.reshape(b.op("add", b.iota([many], 0), one), common)
+    last = b.op("scatter_nd", order, *at, sizes=sizes, how="max")
+    chosen = b.op("maximum", b.op("sub", last, one), b.number(0, torch.int64))
+    rows = b.op("gather", b.reshape(v, [many] + [shape[d] for d in rest]), chosen)
+    perm = [(list(dims) + rest).index(d) for d in range(rank)]
+    if perm != list(range(rank)):
+        rows = b.op("transpose", rows, perm=perm)
+        last = b.op("transpose", last, perm=[sorted(dims).index(d) for d in dims]) if sorted(dims) != list(dims) else last
+    mask = b.reshape(b.op("gt", last, b.number(0, torch.int64)), [n if d in dims else 1 for d, n in enumerate(shape)])
+    return b.op("select", mask, rows, x)
+
+
+@handles("scatter", "scatter_add", "scatter_reduce")
+def scatter(b, x, dim, index, source, reduce=None, include_self=True):
+    how = b.which()
+    if how == "scatter" and reduce is not None:
+        how, reduce = "scatter_reduce", {"add": "sum", "multiply": "prod"}[reduce]
+    rank, shape, size = len(b.shape()), b.shape(index), b.shape()
+    if not rank:
+        b.refuse("of a scalar")
+    dim %= rank
+    at = [indices(b, index, size[d]) if d == dim else b.iota(shape, d) for d in range(rank)]
+    v = b.read(source)
+    if not isinstance(source, torch.fx.Node):
+        v = b.broadcast(v, shape)
+    for d, n in enumerate(b.shape(source) if isinstance(source, torch.fx.Node) else []):
+        if n != shape[d]:
+            v = b.op("slice", v, dims=[d], start=[0], limit=[shape[d]])
+    y, dims, t = b.read(x), list(range(rank)), b.dtype()
+    if how != "scatter_reduce":
+        return placed(b, y, v, at, dims, "add" if how == "scatter_add" else "set", shape)
+    op = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}[reduce]
+    many = None
+    if reduce == "mean" or not include_self:
+        ones = b.full(1, shape, t)
+        many = b.op("scatter_nd", ones, *at, sizes=size)
+    if include_self:
+        total = placed(b, y, v, at, dims, op, shape)
+        return b.op("div", total, b.op("add", many, b.number(1, t))) if reduce == "mean" else total
+    total = b.op("scatter_nd", v, *at, sizes=size, how=op)
+    if reduce == "mean":
+        total = b.op("div", total, b.op("maximum", many, b.number(1, t)))
+    return b.op("select", b.op("gt", many, b.number(0, t)), total, y)
 
 
 @handles("topk")
 def topk(b, x, k, dim=-1, largest=True, sorted=True):
-    if not largest:
-        b.refuse("the smallest elements: negate x")
-    value, where_ = b.op("topk", b.value[x], results=2, k=k, dim=dim % len(b.shape(x)))
-    return [value, b.convert(where_, torch.int32, torch.int64)]
+    y = b.read(x) if largest else b.op("neg", b.read(x))
+    value, where_ = b.op("topk", y, results=2, k=k, dim=dim % len(b.shape(x)))
+    return [value if largest else b.op("neg", value), b.convert(where_, torch.int32, torch.int64)]
 
 
 @handles("sort")
@@ -918,41 +1027,84 @@ def linear(b, x, w, bias=None):
 
 @handles("einsum")
 def einsum(b, spec, operands, path=None):
+    spec = spec.replace(" ", "")
     if "." in spec:
-        b.refuse("an ellipsis: name all indices")
+        parts, _, result = spec.partition("->")
+        free = [c for c in "zyxwvutsrqponmlkjihgfedcba" if c not in spec]
+        many = [len(b.shape(x)) - len(p.replace("...", "")) for p, x in zip(parts.split(","), operands)]
+        most = "".join(free[:max(many)])
+        parts = ",".join(p.replace("...", most[len(most) - n:]) for p, n in zip(parts.split(","), many))
+        letters = sorted(c for c in set(parts) if c.isalpha() and parts.count(c) == 1 and c not in most)
+        spec = parts + "->" + (result.replace("...", most) if "->" in spec else most + "".join(letters))
     if "->" not in spec:
         letters = sorted(c for c in set(spec) if c.isalpha() and spec.count(c) == 1)
         spec += "->" + "".join(letters)
-    return b.op("contract", *map(b.read, operands), spec=spec.replace(" ", ""))
+    values, (parts, _, result) = [b.read(x) for x in operands], spec.partition("->")
+    parts = parts.split(",")
+    for i, (part, x) in enumerate(zip(parts, operands)):
+        for c in [c for c in dict.fromkeys(part) if part.count(c) > 1]:  # a diagonal
+            dims = [d for d, other in enumerate(part) if other == c]
+            at = b.iota([b.shape(x)[part.index(c)]], 0) if len(parts[i]) == len(part) else b.refuse("two diagonals")
+            values[i] = b.op("gather_nd", values[i], *[at] * len(dims), dims=dims)
+            parts[i] = c + part.replace(c, "")
+    return b.op("contract", *values, spec=",".join(parts) + "->" + result)
 
 
-@handles("convolution", "conv1d", "conv2d")
+@handles("convolution", "conv1d", "conv2d", "conv3d")
 def convolution(b, x, w, bias=None, stride=1, padding=0, dilation=1, *rest):
-    """conv1d is one of images that have one row."""
-    how = b.which()
-    transposed, output_padding, groups = rest if how == "convolution" else (False, [0], rest[0] if rest else 1)
-    spatial = len(b.shape(x)) - 2
-    if spatial > 2 or isinstance(padding, str):
-        b.refuse("of convolutions those of one or two dims are translated, with padding in numbers")
-
-    def two(v, fill):
-        v = list(v) if isinstance(v, (list, tuple)) else [v] * spatial
-        v = v * spatial if len(v) == 1 else v
-        return [fill] * (2 - spatial) + v
-
-    def image(value, shape):
-        return value if spatial == 2 else b.reshape(value, shape[:-1] + [1, shape[-1]])
-
-    a, f = image(b.read(x), b.shape(x)), image(b.read(w), b.shape(w))
-    low = two(padding, 0)
-    if transposed:
-        h, v = ([1] + b.shape()[2:])[-2:] if spatial == 1 else b.shape()[2:]
-        y = b.op("conv2d_data", a, f, height=h, width=v, stride=two(stride, 1), low=low, dilation=two(dilation, 1),
-                 groups=groups)
+    """conv1d is one of images that have one row; conv3d one of images whose channels are those of some neighbouring images."""
+    how, n = b.which(), len(b.shape(x)) - 2
+    transposed, _, groups = rest if how == "convolution" else (False, [0], rest[0] if rest else 1)
+    stride, dilation, shape, filters = spread(stride, n), spread(dilation, n), b.shape(x), b.shape(w)
+    if isinstance(padding, str):
+        total = [e * (k - 1) if padding == "same" else 0 for e, k in zip(dilation, filters[2:])]
+        low, high = [t // 2 for t in total], [t - t // 2 for t in total]
     else:
-        y = b.op("conv2d", a, f, stride=two(stride, 1), low=low, high=low, dilation=two(dilation, 1), groups=groups)
-    y = y if spatial == 2 else b.reshape(y, b.shape())
-    return y if bias is None else b.op("add", y, b.reshape(b.read(bias), [b.shape()[1]] + [1] * spatial))
+        low = high = spread(padding, n)
+    a, f, new = b.read(x), b.read(w), b.shape()
+    if n == 1:
+        a, f = b.reshape(a, shape[:-1] + [1, shape[-1]]), b.reshape(f, filters[:-1] + [1, filters[-1]])
+        low, high, stride, dilation = [0, *low], [0, *high], [1, *stride], [1, *dilation]
+    said = {"stride": stride[-2:], "low": low[-2:], "high": high[-2:], "dilation": dilation[-2:], "groups": groups}
+    if transposed:
+        said.pop("high")
+    deep = convolution_3d_data if transposed else convolution_3d
+    if n == 3:
+        y = deep(b, a, f, shape, filters, new, (stride[0], low[0], high[0], dilation[0]), said)
+    elif transposed:
+        y = b.op("conv2d_data", a, f, height=new[2] if n == 2 else 1, width=new[-1], **said)
+    else:
+        y = b.op("conv2d", a, f, **said)
+    y = y if n > 1 else b.reshape(y, new)
+    return y if bias is None else b.op("add", y, b.reshape(b.read(bias), [new[1]] + [1] * n))
+
+
+def convolution_3d(b, a, f, shape, filters, new, depth, said):
+    (rows, channels, _, *image), (out, each, k, *window) = shape, filters
+    stride, low, up, dilation = depth
+    a = b.op("transpose", a, perm=[0, 2, 1, 3, 4])
+    a = b.op("pad", a, dims=[1], low=[low], high=[up]) if low or up else a
+    parts = [b.op("slice", a, dims=[1], start=[i * dilation], limit=[i * dilation + (new[2] - 1) * stride + 1], step=[stride])
+             for i in range(k)]
+    a = joined(b, [b.reshape(p, [rows, new[2], channels, 1, *image]) for p in parts], 3)
+    a = b.reshape(a, [rows, new[2], channels * k, *image])
+    y = b.op("conv2d", a, b.reshape(f, [out, each * k, *window]), **said)
+    return b.op("transpose", y, perm=[0, 2, 1, 3, 4])
+
+
+def convolution_3d_data(b, a, f, shape, filters, new, depth, said):
+    (rows, _, n, *_), (channels, each, k, *window) = shape, filters
+    stride, low, _, dilation = depth
+    a = b.op("transpose", a, perm=[0, 2, 1, 3, 4])
+    y = b.op("conv2d_data", a, b.reshape(f, [channels, each * k, *window]), height=new[3], width=new[4], **said)
+    y = b.reshape(y, [rows, n, new[1], k, *new[3:]])
+    total = None
+    for i in range(k):
+        part = b.reshape(b.op("slice", y, dims=[3], start=[i], limit=[i + 1]), [rows, n, new[1], *new[3:]])
+        before = i * dilation - low
+        part = b.op("pad", part, dims=[1], low=[before], high=[new[2] - before - (n - 1) * stride - 1], interior=[stride - 1])
+        total = part if total is None else b.op("add", total, part)
+    return b.op("transpose", total, perm=[0, 2, 1, 3, 4])
 
 
 @handles("scaled_dot_product_attention")
@@ -1083,8 +1235,9 @@ def batch_norm(b, x, w, bias, mean=None, var=None, *rest):
     """In training the statistics are those of the whole batch, on however many devices; while a program evaluates, the
     running ones. Results as ATen has them: y, mean, 1 / deviation, the next running mean and variance."""
     how = b.which()
-    training, momentum, eps = (False, *rest) if how.endswith("no_training") else rest if how.endswith("functional") \
-        else (True, rest[-2], rest[-1])
+    if isinstance(mean, bool):  # without running statistics
+        mean, var, rest = None, None, (mean, var, *rest)
+    training, momentum, eps = (False, *rest) if how.endswith("no_training") else rest
     t, shape = wide_type(b, x), b.shape(x)
     dims = [0, *range(2, len(shape))]
     each = [shape[1]] + [1] * (len(shape) - 2)
@@ -1119,10 +1272,13 @@ def cross_entropy(b, z, y, weight=None, reduction=1, ignore=-100, smoothing=0.0)
     if b.which().startswith("cross"):
         value = softmax_last(b, value, t, log=True)
     if y.meta["val"].dtype.is_floating_point:
-        if weight is not None or smoothing:
-            b.refuse("weights and smoothing of probabilities are not translated")
         p = b.read(y, t)
         p = b.op("transpose", p, perm=[0, *range(2, len(shape)), 1]) if len(shape) > 2 else p
+        if smoothing:
+            p = b.op("add", b.op("mul", p, b.number(1 - smoothing, t)),
+                     b.number(smoothing / shape[1 if len(shape) > 1 else 0], t))
+        if weight is not None:
+            p = b.op("mul", p, b.read(weight, t))
         each, many = b.op("sum", b.op("mul", value, p), dims=[-1]), None
         rows = math.prod(shape) // shape[1 if len(shape) > 1 else 0]
     else:
@@ -1142,10 +1298,8 @@ def cross_entropy(b, z, y, weight=None, reduction=1, ignore=-100, smoothing=0.0)
         else:
             many = b.op("sum", b.convert(counted, torch.bool, t)) if counted else None
         if smoothing:
-            if weight is not None:
-                b.refuse("weights with smoothing are not translated")
             classes = shape[1 if len(shape) > 1 else 0]
-            flat = b.op("sum", value, dims=[-1])
+            flat = b.op("sum", value if weight is None else b.op("mul", value, b.read(weight, t)), dims=[-1])
             if counted:
                 flat = b.op("select", counted, flat, b.number(0.0, t))
             each = b.op("add", b.op("mul", each, b.number(1 - smoothing, t)),
@@ -1156,8 +1310,7 @@ def cross_entropy(b, z, y, weight=None, reduction=1, ignore=-100, smoothing=0.0)
         lost = b.op("div", total, many) if many else b.op("div", total, b.number(rows, t))
     elif reduction == 2:
         lost = b.op("sum", lost)
-    lost = b.convert(lost, t, b.dtype())
-    return lost if b.which().startswith("cross") else [lost, None]
+    return b.convert(lost, t, b.dtype())
 
 
 def reduced(b, each, reduction):
@@ -1187,38 +1340,85 @@ def bce_logits(b, x, y, weight=None, pos_weight=None, reduction=1):
 # Pools.
 
 
-def pair(v):
+def spread(v, n):
     v = list(v) if isinstance(v, (list, tuple)) else [v]
-    return v * 2 if len(v) == 1 else v
+    return v * n if len(v) == 1 else v
 
 
-@handles("max_pool2d_with_indices", "max_pool2d")
+@handles("max_pool2d_with_indices", "max_pool2d", "max_pool3d_with_indices", "max_pool3d")
 def max_pool(b, x, window, stride=(), padding=0, dilation=1, ceil_mode=False):
-    if pair(dilation) != [1, 1]:
-        b.refuse("dilation is not translated")
-    low, window, stride = pair(padding), pair(window), pair(stride or window)
-    high = [(m - 1) * s + w - n - a for m, s, w, n, a in zip(b.shape()[-2:], stride, window, b.shape(x)[-2:], low)]
-    y = b.op("max_pool", b.read(x), window=window, stride=stride, low=low, high=[max(h, 0) for h in high])
+    rank, n = len(b.shape(x)), 3 if "3d" in b.which() else 2
+    low, window, stride, dilation = (spread(v, n) for v in (padding, window, stride or window, dilation))
+    new, old = b.shape()[-n:], b.shape(x)[-n:]
+    reach = [(m - 1) * s + (w - 1) * e + 1 for m, s, w, e in zip(new, stride, window, dilation)]
+    high = [max(r - n_ - a, 0) for r, n_, a in zip(reach, old, low)]
+    y = b.read(x)
+    if n == 2 and dilation == [1, 1]:
+        y = b.op("max_pool", y, window=window, stride=stride, low=low, high=high)
+    else:  # the maximum of the elements at each place of the window, a dim at a time
+        integer = not b.dtype().is_floating_point
+        y = b.op("pad", y, low=[0] * (rank - n) + low, high=[0] * (rank - n) + high,
+                 value=torch.iinfo(b.dtype()).min if integer else float("-inf"))
+        for i in range(n):
+            each = [b.op("slice", y, dims=[rank - n + i], start=[k * dilation[i]], step=[stride[i]],
+                         limit=[k * dilation[i] + (new[i] - 1) * stride[i] + 1]) for k in range(window[i])]
+            y = functools.reduce(lambda a, c: b.op("maximum", a, c), each)
     return [y, None] if "indices" in b.which() else y
 
 
-@handles("avg_pool2d")
+@handles("avg_pool2d", "avg_pool3d")
 def avg_pool(b, x, window, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor=None):
-    low = pair(padding)
-    if ceil_mode or divisor or low != [0, 0] and not count_include_pad:
-        b.refuse("ceil_mode, divisor_override and padding that is not counted are not translated")
-    return b.op("avg_pool", b.read(x), window=pair(window), stride=pair(stride or window), low=low, high=low)
+    rank, n = len(b.shape(x)), 3 if "3d" in b.which() else 2
+    low, window, stride = (spread(v, n) for v in (padding, window, stride or window))
+    if n == 2 and not ceil_mode and not divisor and (low == [0, 0] or count_include_pad):
+        return b.op("avg_pool", b.read(x), window=window, stride=stride, low=low, high=low)
+    new, old = b.shape()[-n:], b.shape(x)[-n:]
+    y, ones = b.read(x), torch.ones(1, *old, dtype=torch.float64)
+    for i in range(n):
+        high = (new[i] - 1) * stride[i] + window[i] - old[i] - low[i]
+        y = b.op("window", y, dim=rank - n + i, size=window[i], stride=stride[i], low=low[i], high=max(high, 0))
+    pool = aten.avg_pool3d if n == 3 else aten.avg_pool2d
+    rest = (window, stride, low, ceil_mode)
+    scale = (pool(ones, *rest, count_include_pad, divisor) / pool(ones, *rest, False, 1))[0]
+    if (scale == scale.flatten()[0]).all():
+        return b.op("mul", y, b.number(scale.flatten()[0].item(), b.dtype()))
+    return b.op("mul", y, b.literal(scale.to(b.dtype())))
 
 
-@handles("adaptive_avg_pool2d", "_adaptive_avg_pool2d")
+@handles("adaptive_avg_pool2d", "_adaptive_avg_pool2d", "adaptive_avg_pool3d", "_adaptive_avg_pool3d")
 def adaptive_pool(b, x, size):
-    old, new = b.shape(x)[-2:], b.shape()[-2:]
-    if not any(n % m for n, m in zip(old, new)):
-        window = [n // m for n, m in zip(old, new)]
+    n = 3 if "3d" in b.which() else 2
+    old, new = b.shape(x)[-n:], b.shape()[-n:]
+    if n == 2 and not any(m % k for m, k in zip(old, new)):
+        window = [m // k for m, k in zip(old, new)]
         return b.op("avg_pool", b.read(x), window=window, stride=window)
-    part = [b.literal(averages(n, m).to(b.dtype())) for n, m in zip(old, new)]
-    lead = "abcdefg"[:len(b.shape()) - 2]
-    return b.op("contract", b.read(x), *part, spec=f"{lead}hw,yh,xw->{lead}yx")
+    return by_dims(b, b.read(x), [averages(m, k) for m, k in zip(old, new)])
+
+
+def by_dims(b, value, matrices):
+    """The last dims times a matrix each, [new,old]."""
+    rank = len(b.shape())
+    letters = "abcdefg"[:rank]
+    for i, matrix in enumerate(matrices):
+        at = rank - len(matrices) + i
+        if matrix.shape[0] != matrix.shape[1] or not torch.equal(matrix, torch.eye(len(matrix), dtype=matrix.dtype)):
+            value = b.op("contract", value, b.literal(matrix.to(b.dtype())),
+                         spec=f"{letters},z{letters[at]}->{letters[:at]}z{letters[at + 1:]}")
+    return value
+
+
+@handles("adaptive_max_pool2d", "adaptive_max_pool3d")
+def adaptive_max_pool(b, x, size):
+    n = 3 if "3d" in b.which() else 2
+    y, rank = b.read(x), len(b.shape())
+    for d, old, new in zip(range(rank - n, rank), b.shape(x)[-n:], b.shape()[-n:]):
+        inside = averages(old, new) > 0
+        wide = int(inside.sum(1).max())
+        first, last = inside.int().argmax(1), inside.sum(1) - 1
+        at = first[:, None] + torch.minimum(torch.arange(wide), last[:, None])
+        y = b.op("max", b.op("gather_nd", y, b.literal(at), dims=[d]), dims=[1])
+        y = b.op("transpose", y, perm=[*range(1, d + 1), 0, *range(d + 1, rank)]) if d else y
+    return [y, None]
 
 
 def averages(n, m):
@@ -1230,25 +1430,305 @@ def averages(n, m):
     return rows
 
 
-@handles("upsample_nearest2d")
-def upsample(b, x, size=None, *_, **__):
-    *lead, h, w = b.shape(x)
-    up = [n // m for n, m in zip(b.shape()[-2:], (h, w))]
-    if [h * up[0], w * up[1]] != b.shape()[-2:]:
-        b.refuse("only whole factors are translated")
-    y = b.broadcast(b.reshape(b.read(x), lead + [h, 1, w, 1]), lead + [h, up[0], w, up[1]])
-    return b.reshape(y, b.shape())
+@handles(*[f"{kind}upsample_{mode}" for kind in ("", "_") for mode in (
+    "nearest1d", "nearest2d", "nearest3d", "nearest_exact1d", "nearest_exact2d", "nearest_exact3d", "linear1d", "bilinear2d",
+    "trilinear3d", "bicubic2d", "bilinear2d_aa", "bicubic2d_aa")])
+def upsample(b, x, size=None, *rest, **named):
+    """Along each dim a matrix, whose columns are what torch makes of unit vectors, or a choice of elements."""
+    how = b.which()
+    n = int(re.search(r"(\d)d", how).group(1))
+    old, new = b.shape(x)[-n:], b.shape()[-n:]
+    corners = [] if "nearest" in how else [bool(named.get("align_corners", rest[0] if rest else False))]
+    after = list(rest[len(corners):])
+    if b.node.target._overloadname == "vec":
+        scales = named.get("scale_factors", after[0] if after else None) or [None] * n
+    else:
+        scales = [named.get(f"scales_{k}", after[i] if i < len(after) else None)
+                  for i, k in enumerate("dhw"[3 - n:])] if n > 1 else [after[0] if after else named.get("scales")]
+    mode = {"nearest": "upsample_nearest2d", "nearest_exact": "_upsample_nearest_exact2d", "bicubic": "upsample_bicubic2d",
+            "bilinear_aa": "_upsample_bilinear2d_aa", "bicubic_aa": "_upsample_bicubic2d_aa"}.get(
+                re.sub(r"^_?upsample_|\dd", "", how), "upsample_bilinear2d")
+    matrices = [getattr(aten, mode)(torch.eye(m, dtype=torch.float64).view(m, 1, m, 1).repeat(1, 1, 1, 2), [k, 2],
+                                           *corners, scale, None)[:, 0, :, 0].T for m, k, scale in zip(old, new, scales)]
+    if "nearest" not in how:
+        return by_dims(b, b.read(x), matrices)
+    y, rank, lead = b.read(x), len(b.shape()), b.shape()[:-n]
+    at = [matrix.argmax(1) for matrix in matrices]
+    if all(torch.equal(a, torch.arange(k) // max(k // m, 1)) for a, m, k in zip(at, old, new)):
+        y = b.reshape(y, lead + [size for m in old for size in (m, 1)])
+        return b.reshape(b.broadcast(y, lead + [size for m, k in zip(old, new) for size in (m, k // m)]), b.shape())
+    for d, a in enumerate(at, rank - n):
+        rows = b.op("gather_nd", y, b.literal(a), dims=[d])
+        y = b.op("transpose", rows, perm=[*range(1, d + 1), 0, *range(d + 1, rank)])
+    return y
 
 
 @handles("embedding_bag", "_embedding_bag", "_embedding_bag_forward_only")
 def embedding_bag(b, table, index, offsets, by_frequency=False, mode=0, sparse=False, weights=None, last=False, padding=-1):
-    """Bags of one size, that is, offsets from a reshaped matrix; else how many rows a bag has depends on data."""
+    """Bags of one size are offsets from a reshaped matrix; else the offsets say to which bag a row is added."""
     bags = b.shape()[0]
-    if b.shape(index)[0] % bags or padding not in (None, -1):
-        b.refuse("bags of different sizes: pad the numbers with -1, which adds 0, and sum an embedding")
+    if padding not in (None, -1) or last:
+        b.refuse("padding_idx and include_last_offset are not translated")
+    if name_of(offsets.target) != "arange" if offsets.op == "call_function" else True:
+        return [ragged_bags(b, table, index, offsets, mode, weights), None, None, None]
     many = b.shape(index)[0] // bags
     rows = b.op("gather", b.value[table], b.reshape(b.value[index], [bags, many]))
     if weights is not None:
         rows = b.op("mul", rows, b.reshape(b.read(weights), [bags, many, 1]))
     y = b.op({0: "sum", 1: "mean", 2: "max"}[mode], rows, dims=[1])
     return [y, None, None, None]
+
+
+def ragged_bags(b, table, index, offsets, mode, weights):
+    rows = b.op("gather", b.value[table], b.value[index])
+    (bags, width), many, t = b.shape(), b.shape(index)[0], b.dtype()
+    if weights is not None:
+        rows = b.op("mul", rows, b.reshape(b.read(weights), [many, 1]))
+    begins = b.op("le", b.reshape(b.read(offsets, torch.int64), [1, bags]), b.reshape(b.iota([many], 0), [many, 1]))
+    bag = b.op("sub", b.op("sum", b.convert(begins, torch.bool, torch.int64), dims=[1]), b.number(1, torch.int64))
+    y = b.op("scatter_nd", rows, bag, sizes=[bags], how="max" if mode == 2 else None)
+    if mode == 0:
+        return y
+    count = b.op("scatter_nd", b.full(1, [many], t), bag, sizes=[bags])
+    count = b.reshape(b.op("maximum", count, b.number(1, t)) if mode == 1 else count, [bags, 1])
+    return b.op("div", y, count) if mode == 1 else b.op("select", b.op("gt", count, b.number(0, t)), y, b.number(0, t))
+
+
+# --- operations as others --------------------------------------------------------------------------------
+#
+# What has no row above is computed with other operations of torch. Where a value comes from an algorithm whose gradient would
+# be that of its steps, the value is a constant plus a term that is 0 and has the gradient.
+
+DECOMPOSED = {}
+
+
+def decomposes(*names):
+    def add(function):
+        for name in names:
+            packet = getattr(aten, name)
+            for overload in packet.overloads():
+                if not overload.endswith(("out", "hacked_twin")):
+                    DECOMPOSED[getattr(packet, overload)] = function
+        return function
+    return add
+
+
+def with_gradient(value, term):
+    """`value`, a constant, with the gradient of `term`."""
+    return value.detach() + (term - term.detach())
+
+
+def safe_sqrt(square):
+    """A length: its gradient at 0 is 0, as torch has it for norms."""
+    inside = square > 0
+    return torch.where(inside, torch.where(inside, square, 1).sqrt(), 0)
+
+
+@decomposes("linalg_vector_norm")
+def vector_norm(x, order=2, dim=None, keepdim=False, dtype=None):
+    x = x.to(dtype) if dtype else x
+    dim = list(range(x.dim())) if dim is None or dim == [] else dim
+    if order == 2:
+        return safe_sqrt(x.square().sum(dim, keepdim))
+    size = x.abs()
+    if math.isinf(order):
+        return size.amax(dim, keepdim) if order > 0 else size.amin(dim, keepdim)
+    if order == 0:
+        return (x != 0).to(x.dtype).sum(dim, keepdim)
+    if order == 1:
+        return size.sum(dim, keepdim)
+    total = size.pow(order).sum(dim, keepdim)
+    inside = total > 0
+    return torch.where(inside, torch.where(inside, total, 1).pow(1 / order), 0)
+
+
+@decomposes("_cdist_forward")
+def cdist(x, y, p, mode=None):
+    return vector_norm(x.unsqueeze(-2) - y.unsqueeze(-3), p, [-1])
+
+
+@decomposes("_pdist_forward")
+def pdist(x, p=2.0):
+    i, j = torch.triu_indices(len(x), len(x), 1).unbind(0)
+    return vector_norm(x[i] - x[j], p, [-1])
+
+
+@decomposes("hypot")
+def hypot(x, y):
+    return safe_sqrt(x.square() + y.square())
+
+
+@decomposes("copysign")
+def copysign(x, y):
+    y = y if isinstance(y, torch.Tensor) else torch.full((), y, dtype=x.dtype)
+    return torch.where((y < 0) | (1 / y < 0), -x.abs(), x.abs())
+
+
+@decomposes("logcumsumexp")
+def logcumsumexp(x, dim):
+    x = x.movedim(dim, -1)
+    before = torch.ones(x.shape[-1], x.shape[-1], dtype=torch.bool).tril()
+    return torch.where(before, x.unsqueeze(-2), -math.inf).logsumexp(-1).movedim(-1, dim)
+
+
+def scanned(x, dim, combine):
+    """Of each element and all before it, in doubling steps."""
+    at, n = 1, x.shape[dim]
+    while at < n:
+        x = torch.cat([x.narrow(dim, 0, at), combine(x.narrow(dim, at, n - at), x.narrow(dim, 0, n - at))], dim)
+        at *= 2
+    return x
+
+
+@decomposes("cumprod")
+def cumprod(x, dim, dtype=None):
+    return scanned(x.to(dtype) if dtype else x, dim, torch.mul)
+
+
+
+@decomposes("dist")
+def dist(x, y, p=2):
+    return vector_norm(x - y, p)
+
+
+@decomposes("_trilinear")
+def trilinear(x, y, z, expand1, expand2, expand3, sumdim, unroll_dim=1):
+    for dims, name in ((expand1, "x"), (expand2, "y"), (expand3, "z")):
+        for d in sorted(dims):
+            x, y, z = (v.unsqueeze(d) if who == name else v for v, who in ((x, "x"), (y, "y"), (z, "z")))
+    return (x * y * z).sum(sumdim)
+
+
+@decomposes("median", "nanmedian")
+def median(x, dim=None, keepdim=False):
+    if dim is None:
+        return x.flatten().sort()[0][(x.numel() - 1) // 2]
+    return kthvalue(x, (x.shape[dim] - 1) // 2 + 1, dim, keepdim)
+
+
+@decomposes("kthvalue")
+def kthvalue(x, k, dim=-1, keepdim=False):
+    value, place = x.sort(dim)
+    value, place = value.select(dim, k - 1), place.select(dim, k - 1)
+    return (value.unsqueeze(dim), place.unsqueeze(dim)) if keepdim else (value, place)
+
+
+@decomposes("searchsorted")
+def searchsorted(edges, x, *, out_int32=False, right=False, side=None, sorter=None):
+    x = x if isinstance(x, torch.Tensor) else torch.full((), x, dtype=edges.dtype)
+    e, v = edges.unsqueeze(-2) if edges.dim() > 1 else edges, x.unsqueeze(-1)
+    before = e <= v if right or side == "right" else e < v
+    return before.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
+
+
+@decomposes("bucketize")
+def bucketize(x, edges, *, out_int32=False, right=False):
+    return searchsorted(edges, x, out_int32=out_int32, right=right)
+
+
+@decomposes("histc")
+def histc(x, bins=100, min=0, max=0):
+    low, high = (x.amin(), x.amax()) if min == max else (min, max)
+    place = ((x - low) * bins / (high - low)).floor().clamp(0, bins - 1)
+    inside = (x >= low) & (x <= high)
+    return ((place.flatten()[:, None] == torch.arange(bins)) & inside.flatten()[:, None]).to(x.dtype).sum(0)
+
+
+# Views.
+
+
+@decomposes("unfold")
+def unfold(x, dim, size, step):
+    dim %= x.dim()
+    many = (x.shape[dim] - size) // step + 1
+    at = torch.arange(many)[:, None] * step + torch.arange(size)
+    return x.index_select(dim, at.flatten()).unflatten(dim, (many, size)).movedim(dim + 1, -1)
+
+
+@decomposes("as_strided")
+def as_strided(x, size, stride, offset=None):
+    if not x.is_contiguous():
+        raise Unsupported("as_strided of a view")
+    at = torch.full((), offset or 0)
+    for n, step in zip(size, stride):
+        at = at.unsqueeze(-1) + torch.arange(n) * step
+    return x.flatten()[at.flatten()].reshape(size)
+
+
+@decomposes("diagonal", "diagonal_copy")
+def diagonal(x, offset=0, dim1=0, dim2=1):
+    x = x.movedim((dim1, dim2), (-2, -1))
+    many = min(x.shape[-2] + min(offset, 0), x.shape[-1] - max(offset, 0))
+    at = torch.arange(many)
+    return x.flatten(-2).index_select(-1, (at - min(offset, 0)) * x.shape[-1] + at + max(offset, 0))
+
+
+@decomposes("diagonal_scatter")
+def diagonal_scatter(x, source, offset=0, dim1=0, dim2=1):
+    rows, columns = x.shape[dim1], x.shape[dim2]
+    row, column = torch.arange(rows)[:, None], torch.arange(columns)
+    at = torch.where(column - row == offset, row + min(offset, 0), 0).flatten()
+    spread = source.index_select(-1, at).unflatten(-1, (rows, columns))
+    return torch.where(column - row == offset, spread, x.movedim((dim1, dim2), (-2, -1))).movedim((-2, -1), (dim1, dim2))
+
+
+# Draws.
+
+
+@decomposes("uniform")
+def uniform(x, low=0.0, high=1.0, **_):
+    return torch.rand_like(x) * (high - low) + low
+
+
+@decomposes("normal_functional")
+def normal_like(x, mean=0.0, std=1.0, **_):
+    return torch.randn_like(x) * std + mean
+
+
+@decomposes("normal")
+def normal(mean, std=1.0, size=None, **_):
+    shape = size if size is not None else torch.broadcast_shapes(*[v.shape for v in (mean, std) if isinstance(v, torch.Tensor)])
+    kind = [v.dtype for v in (mean, std) if isinstance(v, torch.Tensor)]
+    return torch.randn(shape, dtype=kind[0] if kind else _.get("dtype")) * std + mean
+
+
+@decomposes("exponential")
+def exponential(x, rate=1.0, **_):
+    return -torch.log1p(-torch.rand_like(x)) / rate
+
+
+def integers(low, high, shape, dtype=None):
+    drawn = torch.floor(torch.rand(shape, dtype=torch.float64) * (high - low)).to(dtype or torch.int64)
+    return drawn.clamp(max=high - low - 1) + low
+
+
+@decomposes("randint")
+def randint(*args, dtype=None, **_):
+    low, high, shape = (0, *args) if len(args) == 2 else args
+    return integers(low, high, shape, dtype)
+
+
+@decomposes("randint_like")
+def randint_like(x, *args, dtype=None, **_):
+    low, high = (0, *args) if len(args) == 1 else args
+    return integers(low, high, x.shape, dtype or x.dtype)
+
+
+@decomposes("randperm")
+def randperm(n, **_):
+    return torch.rand(n).sort()[1]
+
+
+@decomposes("multinomial")
+def multinomial(p, many, replacement=False, **_):
+    """The largest of log p and noise of Gumbel's distribution."""
+    shape = [*p.shape[:-1], many, p.shape[-1]] if replacement else p.shape
+    noisy = (p.unsqueeze(-2) if replacement else p).log() - (-torch.rand(shape, dtype=p.dtype).clamp(min=1e-30).log()).log()
+    return noisy.argmax(-1) if replacement else noisy.topk(many)[1]
+
+
+@decomposes("rrelu_with_noise_functional", "rrelu_with_noise")
+def rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, **_):
+    slope = torch.rand_like(x) * (upper - lower) + lower if training else torch.full_like(x, (lower + upper) / 2)
+    y = torch.where(x > 0, x, x * slope)
+    return y, noise

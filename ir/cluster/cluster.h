@@ -74,6 +74,16 @@ enum { CLUSTER_STEPS_MAX = 16 }; /* links of a route that a router gives */
  */
 bool cluster_route(struct cluster *c, uint32_t from, uint32_t to, struct cluster_route *r);
 
+/*
+ * Are all nodes alike: the same devices, hosts, switches and links in the same order, connected to
+ * the same switches between nodes, and no link but those of nodes? Then a message between two ends
+ * uses only links of the nodes of these ends: through a third node would be longer, since each has
+ * what the third has. So messages between some nodes take as long as the same messages between as
+ * many others, and do not share links with them. False as well for one node, for a boundless
+ * cluster, and for one with a router.
+ */
+bool cluster_uniform(struct cluster *c);
+
 /* Extends a boundless cluster to at least n devices, false above CLUSTER_DEVICES_MAX; for other
  * clusters returns whether they have n devices. */
 bool cluster_reserve(struct cluster *c, uint32_t n);

@@ -29,6 +29,7 @@ struct cluster_graph {
 	cluster_router *router;  /* NULL: ways are found on the edges */
 	const void *router_data;
 	struct graph_routes *routes;
+	enum { UNIFORM_UNKNOWN, UNIFORM_NO, UNIFORM_YES } uniform; /* see cluster_uniform */
 };
 
 /*

@@ -11,16 +11,17 @@
 #include <string.h>
 #include <talloc.h>
 
-static uint64_t
-host_scratch(const struct storage_target *t, const struct ir_module *m, struct arena *a,
-	const struct ir_op *op)
+static struct storage_code
+host_code(const struct storage_target *t, const struct ir_module *m, struct arena *a,
+	const struct ir_op *op, bool in_place)
 {
 	(void)t;
+	(void)in_place;
 	struct scheme *s = scheme_of_host(NULL, m, a, op);
-	const uint64_t bytes = s ? (uint64_t)s->scratch_bytes : 0;
+	const struct storage_code code = {.scratch = s ? (uint64_t)s->scratch_bytes : 0};
 
 	talloc_free(s);
-	return bytes;
+	return code;
 }
 
 int64_t
@@ -37,7 +38,7 @@ while_scratch(const struct ir_module *m, const struct ir_op *op)
 }
 
 const struct storage_target storage_host = {
-	.align = STORAGE_ALIGN, .scratch = host_scratch, .bands = true, .stage_inside = true};
+	.align = STORAGE_ALIGN, .code = host_code, .bands = true, .stage_inside = true};
 
 uint32_t
 storage_number(const struct storage *s, const struct ir_value *v)
@@ -105,6 +106,8 @@ number_values(struct storage_build *b, const struct ir_func *main)
 	s->number = ARRAY_NEW(s, uint32_t, s->nids);
 	memset(s->number, 0xff, s->nids * sizeof *s->number);
 	s->extra = ARRAY_NEW(s, int32_t, s->module->op_ids);
+	if (s->target->bundles.blocks)
+		s->code = ARRAY_ZERO(s, struct storage_code, s->module->op_ids);
 	s->value = ARRAY_NEW(s, struct storage_value, s->nids + 1u);
 	b->becomes = ARRAY_ZERO(b, bool, s->nids);
 	if (issue_has_loops(s->module)) {
@@ -140,17 +143,29 @@ is_kernel(const struct storage_build *b, const struct ir_op *op)
 	       storage_of(b->s, &op->result[0])->buffer >= 0;
 }
 
-static uint64_t
-scratch_of(struct storage_build *b, const struct ir_op *op)
+static const struct storage_code *
+code_of(struct storage_build *b, const struct ir_op *op, bool in_place)
 {
 	struct storage_kernel *k = storage_kernel_of(b, op);
 
-	if (!k->has_scratch) {
-		k->scratch = b->target->scratch(b->target, b->s->module, b->arena, op);
-		k->has_scratch = true;
+	if (!k->has_code[in_place]) {
+		k->code[in_place] =
+			b->target->code(b->target, b->s->module, b->arena, op, in_place);
+		k->has_code[in_place] = true;
 		arena_reset(b->arena);
 	}
-	return k->scratch;
+	return &k->code[in_place];
+}
+
+static bool
+is_in_place(const struct storage *s, const struct ir_op *op)
+{
+	for (int r = 0; r < op->nresults; r++)
+		for (int i = 0; i < op->noperands; i++)
+			if (storage_of(s, &op->result[r])->buffer ==
+				storage_of(s, ir_operand(op, i))->buffer)
+				return true;
+	return false;
 }
 
 /* Only devices that hold a result compute it. */
@@ -168,8 +183,10 @@ home_of_results(const struct storage *s, const struct ir_op *op)
 static void
 add_scratch(struct storage_build *b, const struct ir_op *op)
 {
-	const uint64_t bytes = scratch_of(b, op);
+	const uint64_t bytes = code_of(b, op, false)->scratch;
 
+	if (b->s->code)
+		b->s->code[op->id] = *code_of(b, op, is_in_place(b->s, op));
 	if (!bytes)
 		return;
 	const int32_t at = storage_add(

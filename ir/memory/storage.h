@@ -94,13 +94,21 @@ struct storage_libraries {
 	uint32_t node_devices; /* of a node */
 };
 
+/* Properties of the code that a target writes for a kernel. */
+struct storage_code {
+	uint64_t scratch; /* bytes */
+	int32_t launches; /* of kernels of the program's own, if the target launches any */
+	int32_t blocks;   /* of the only one, if that may be in a bundle; else 0 */
+};
+
 /* Properties in which targets differ. */
 struct storage_target {
 	uint64_t align; /* of buffers, a multiple of STORAGE_ALIGN */
-	/* Bytes of scratch that the kernel of an op needs, the same for all ops that are
-	 * alike (ir/ops/alike.h); expressions may be made in `a`. */
-	uint64_t (*scratch)(const struct storage_target *t, const struct ir_module *m,
-		struct arena *a, const struct ir_op *op);
+	/* The code of the kernel of an op, the same for all ops that are alike (ir/ops/alike.h);
+	 * expressions may be made in `a`. in_place: a result lies where an operand does, which
+	 * changes no scratch. */
+	struct storage_code (*code)(const struct storage_target *t, const struct ir_module *m,
+		struct arena *a, const struct ir_op *op, bool in_place);
 	struct storage_workspace {
 		uint64_t least, most;
 	} workspace; /* bytes, part of the scratch of a convolution that a library computes:
@@ -112,8 +120,14 @@ struct storage_target {
 	bool stage_inside; /* the arena is host memory, and contains the stage */
 	/* Kernel forms, each of which can be switched off. threads, online: those of struct
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
-	 * loops are one library call; bundles: small kernels are one launch. */
-	bool threads, online, parts, addresses, bundles;
+	 * loops are one library call. */
+	bool threads, online, parts, addresses;
+	struct storage_bundles {
+		int members; /* most of a bundle; 0: there are none */
+		int words;   /* most pointers of its kernels, storage_pointers */
+		/* Only kernels of fewer blocks are members; 0: nothing is launched. */
+		int32_t blocks;
+	} bundles; /* small kernels are one launch: bundle.h */
 	/* For estimates: arenas are as large as the live bytes, buffers have no offsets, and
 	 * searches do what they do on large steps, also on small ones. */
 	bool rough;
@@ -135,9 +149,10 @@ struct storage {
 	uint32_t *number; /* by value->id; STORAGE_NONE: not a value of @main */
 	int32_t *extra;   /* by op->id: buffer of a kernel's scratch, of the copy that an output or
 			   an update makes; -1: none */
-	int32_t stage;    /* buffer, or -1 */
-	int home_axis;    /* the first device axis on which values are single; -1: none */
-	int32_t home;     /* the home with the highest peak, to which the figures below refer; -1 if
+	struct storage_code *code; /* by op->id, of kernels; NULL: the target launches nothing */
+	int32_t stage;             /* buffer, or -1 */
+	int home_axis;             /* the first device axis on which values are single; -1: none */
+	int32_t home; /* the home with the highest peak, to which the figures below refer; -1 if
 			   home_axis is */
 	uint64_t align;
 	uint64_t sought; /* the `enough` with which offsets were found; UINT64_MAX: not found yet */
@@ -168,9 +183,9 @@ enum storage_is {
 
 /* Facts of an op and of its kernel's loop nest, found for the first of the ops that are alike. */
 struct storage_kernel {
-	uint8_t is;           /* enum storage_is; 0: not known */
-	bool has_scratch;     /* `scratch` is known */
-	uint64_t scratch;     /* bytes */
+	uint8_t is;       /* enum storage_is; 0: not known */
+	bool has_code[2]; /* not in place, in place: `code` is known */
+	struct storage_code code[2];
 	const bool *in_place; /* [noperands][nresults] scheme_in_place; NULL: not known */
 };
 
@@ -235,6 +250,16 @@ const struct storage_value *storage_of(const struct storage *s, const struct ir_
 /* Bytes of a buffer, all slots, rounded up. */
 uint64_t storage_bytes(const struct storage *s, const struct storage_buffer *b);
 
+/* Do two buffers have bytes in common? They must have offsets. */
+static inline bool
+storage_overlap(const struct storage *s, int32_t i, int32_t j)
+{
+	const struct storage_buffer *a = &s->buffer[i], *b = &s->buffer[j];
+
+	return a->memory == b->memory && a->offset < b->offset + storage_bytes(s, b) &&
+	       b->offset < a->offset + storage_bytes(s, a);
+}
+
 /* Do the op's results share the memory of its operands, with nothing to do? */
 bool storage_is_view(const struct ir_module *m, const struct ir_op *op);
 
@@ -252,6 +277,13 @@ bool storage_lies_in_place(enum op_code code);
 
 /* Is the op one collective of several tensors that are contiguous, in a row? */
 bool storage_is_row(const struct ir_module *m, const struct ir_op *op);
+
+/* Pointers that a kernel has as arguments: operands, results, scratch. */
+static inline int
+storage_pointers(const struct ir_op *op)
+{
+	return op->noperands + op->nresults + 1;
+}
 
 /* Must that operand of such a collective be copied into the row? */
 bool storage_is_packed(const struct ir_module *m, const struct ir_op *op, int operand);

@@ -6,166 +6,101 @@
 #include "lower/cuda/text.h"
 #include "runtime/cuda/args.h"
 
-#include <stdlib.h>
+#include <assert.h>
 #include <string.h>
-
-/* Kernels whose blocks do not fill a large device. Others gain nothing from company. */
-#define MEMBER_BLOCKS CUDA_GROUPS
-
-/* Actions over which a kernel is moved up at most, to bound the time of planning: more than the
- * parameters of a block of a model. */
-#define MOVES_UP 128
 
 _Static_assert(sizeof(struct dopt_bundle) <= 4096, "arguments that a launch takes on all devices");
 
-struct planner {
+/* The actions of a plan, and lists of what two of them use. */
+struct mover {
 	const struct lower_plan *p;
-	struct cuda_bundles *b;
-	const struct cuda_part *part;
-	const int *part_of;
-	int *member; /* actions of the bundle that is being filled */
-	int n, words;
-	int at; /* it is launched before this action; -1: at the last member, or later */
-	struct lower_access *first, *second; /* of two actions */
+	struct lower_access *first, *second;
 };
-
-static bool
-overlap(const struct lower_plan *p, int32_t i, int32_t j)
-{
-	const struct storage_buffer *a = &p->buffer[i], *b = &p->buffer[j];
-
-	return a->memory == b->memory && a->offset < b->offset + storage_bytes(p->storage, b) &&
-	       b->offset < a->offset + storage_bytes(p->storage, a);
-}
 
 /* What an action uses; a WAIT what is in flight until then. */
 static int
-accesses(const struct planner *l, int i, struct lower_access *list)
+accesses(const struct lower_plan *p, int i, struct lower_access *list)
 {
-	const struct lower_action *a = &l->p->action[i];
+	const struct lower_action *a = &p->action[i];
 	const struct lower_action post = {.kind = LOWER_POST, .coll = a->coll};
 
-	return lower_accesses(l->p, a->kind == LOWER_WAIT ? &post : a, list);
+	return lower_accesses(p, a->kind == LOWER_WAIT ? &post : a, list);
 }
 
 /* Must the order of the two actions stay? */
 static bool
-depend(const struct planner *l, int a, int b)
+depend(const struct mover *l, int a, int b)
 {
-	const int n = accesses(l, a, l->first), m = accesses(l, b, l->second);
+	const int n = accesses(l->p, a, l->first), m = accesses(l->p, b, l->second);
 
 	for (int i = 0; i < n; i++)
 		for (int j = 0; j < m; j++)
 			if ((l->first[i].write || l->second[j].write) &&
-				overlap(l->p, l->first[i].buffer, l->second[j].buffer))
+				storage_overlap(
+					l->p->storage, l->first[i].buffer, l->second[j].buffer))
 				return true;
 	return false;
 }
 
+/* Does no action between a member and the launch of its bundle depend on it? Bundles are found by
+ * ops; this holds for the actions that they have become. */
 static bool
-depends_on_members(const struct planner *l, int i)
+can_move(const struct mover *l, const struct cuda_bundle *x)
 {
-	for (int k = 0; k < l->n; k++)
-		if (depend(l, l->member[k], i))
-			return true;
-	return false;
-}
-
-/* The bundle is complete. A kernel alone stays where it is. */
-static void
-complete(struct planner *l, int end)
-{
-	struct cuda_bundle bundle = {.at = l->at < 0 ? end : l->at, .n = l->n};
-
-	if (l->n > 1) {
-		bundle.action = NEW_ARRAY(l->b, int, (size_t)l->n);
-		for (int i = 0; i < l->n; i++) {
-			bundle.action[i] = l->member[i];
-			l->b->of[l->member[i]] = l->b->n;
-		}
-		LIST_PUSH(l->b, l->b->bundle, l->b->n, bundle);
+	for (int k = 0; k < x->n; k++) {
+		const int i = x->action[k];
+		for (int other = i + 1; other < x->at; other++)
+			if (depend(l, i, other))
+				return false;
+		for (int other = x->at; other < i; other++)
+			if (depend(l, other, i))
+				return false;
 	}
-	l->n = 0;
-	l->words = 0;
-	l->at = -1;
-}
-
-int
-cuda_bundle_words(const struct lower_action *a)
-{
-	return a->op->noperands + a->op->nresults + 1;
-}
-
-static bool
-may_join(const struct planner *l, const struct lower_action *a)
-{
-	if (a->kind != LOWER_KERNEL || a->guard.n || a->last)
-		return false;
-	const struct cuda_single *s = &l->part[l->part_of[a->kernel]].single;
-	return s->body && s->grid < MEMBER_BLOCKS && cuda_bundle_words(a) <= DOPT_BUNDLE_WORDS;
-}
-
-/* Is there room for action i, and can it run where the bundle does? */
-static bool
-joins(const struct planner *l, int i)
-{
-	if (l->n == DOPT_BUNDLE_MOST ||
-		l->words + cuda_bundle_words(&l->p->action[i]) > DOPT_BUNDLE_WORDS ||
-		depends_on_members(l, i) || (l->at >= 0 && i - l->at > MOVES_UP))
-		return false;
-	for (int k = l->at < 0 ? i : l->at; k < i; k++)
-		if (depend(l, k, i))
-			return false;
 	return true;
 }
 
-/* Takes account of action i: it is a member, or members must run before it. */
-static void
-pass(struct planner *l, int i)
+/* The first action at a moment, or after it. */
+static int
+first_at(const struct lower_plan *p, int32_t moment)
 {
-	const struct lower_action *a = &l->p->action[i];
-	const bool member = may_join(l, a);
+	int i = 0;
 
-	if (a->kind == LOWER_LOOP || a->kind == LOWER_END) {
-		complete(l, i);
-		return;
-	}
-	if (member && l->n && !joins(l, i))
-		complete(l, i);
-	if (member) {
-		l->member[l->n++] = i;
-		l->words += cuda_bundle_words(a);
-	} else if (l->at < 0 && depends_on_members(l, i)) {
-		l->at = i;
-	}
+	while (i < p->nactions && p->action[i].at < moment)
+		i++;
+	return i;
 }
 
 struct cuda_bundles *
-cuda_bundles_create(const void *owner, const struct lower_plan *p, const struct cuda_part *part,
-	const int *part_of)
+cuda_bundles_create(const void *owner, const struct lower_plan *p)
 {
 	struct cuda_bundles *b = NEW(owner, struct cuda_bundles);
+	const struct bundles *found = bundles_create(b, p->storage);
+	int *kernel = NEW_ARRAY(b, int, (size_t)p->storage->order->n + 1); /* by position */
 	const size_t most = (size_t)lower_most_accesses(p);
-	struct planner l = {.p = p,
-		.b = b,
-		.part = part,
-		.part_of = part_of,
-		.member = NEW_ARRAY(b, int, DOPT_BUNDLE_MOST),
-		.at = -1,
-		.first = NEW_ARRAY(b, struct lower_access, most),
-		.second = NEW_ARRAY(b, struct lower_access, most)};
+	const struct mover l = {p, NEW_ARRAY(b, struct lower_access, most),
+		NEW_ARRAY(b, struct lower_access, most)};
 
-	*b = (struct cuda_bundles){.of = NEW_ARRAY(b, int, (size_t)p->nactions + 1)};
-	for (int i = 0; i < p->nactions; i++)
+	*b = (struct cuda_bundles){.of = NEW_ARRAY(b, int, (size_t)p->nactions + 1),
+		.bundle = NEW_ARRAY(b, struct cuda_bundle, (size_t)found->n + 1),
+		.n = (int)found->n};
+	for (int i = 0; i < p->nactions; i++) {
+		const struct lower_action *a = &p->action[i];
 		b->of[i] = -1;
-	for (int i = 0; i < p->nactions && p->target->bundles; i++) {
-		pass(&l, i);
-		/* Devices execute the phases of a loop with a schedule in an order of their own. */
-		if (p->action[i].kind == LOWER_LOOP && lower_loop_of(p, &p->action[i])->cells)
-			while (p->action[i].kind != LOWER_END)
-				i++;
+		if (a->kind == LOWER_KERNEL)
+			kernel[p->storage->order->position[a->op->id]] = i;
 	}
-	complete(&l, p->nactions);
+	for (int x = 0; x < b->n; x++) {
+		const struct bundle *from = &found->bundle[x];
+		struct cuda_bundle *to = &b->bundle[x];
+		*to = (struct cuda_bundle){.at = first_at(p, (int32_t)(2 * from->at)),
+			.action = NEW_ARRAY(b, int, from->n),
+			.n = (int)from->n};
+		for (int i = 0; i < to->n; i++) {
+			to->action[i] = kernel[from->position[i]];
+			b->of[to->action[i]] = x;
+		}
+		assert(can_move(&l, to));
+	}
 	return b;
 }
 

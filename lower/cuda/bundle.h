@@ -1,20 +1,14 @@
 /*
- * Bundles: small kernels that do not depend on each other become one launch. A launch takes a GPU
- * about 2 us, and a kernel on a vector of a few thousand elements, such as an optimizer's for a
- * bias or a moving average of a batch normalization, takes no longer.
+ * Bundles (ir/memory/bundle.h) in the sources of a program:
  *
  *     actions   k1  k2  product  k3  k4        kernels.cu   DOPT_KERNEL(bundle_0 ...) { block ->
  *                \___\____________\___\                     member -> its kernel's body }
  *                         launched here        step.c       one launch with the arguments of all
- *
- * A bundle is launched right before the first action that reads what one of its kernels writes, or
- * writes what one of them reads or writes. Kernels that follow that action join it if they do not
- * depend on what runs in between. Actions are compared by the bytes of the buffers that they use, so
- * that also reuse of memory is respected.
  */
 #ifndef LOWER_CUDA_BUNDLE_H
 #define LOWER_CUDA_BUNDLE_H
 
+#include "ir/memory/bundle.h"
 #include "lower/cuda/kernel.h"
 #include "lower/plan/plan.h"
 
@@ -37,13 +31,8 @@ struct cuda_part {
 	struct cuda_single single; /* body NULL: it may not */
 };
 
-/* Pointers that the kernel of an action has as arguments: operands, results, scratch. */
-int cuda_bundle_words(const struct lower_action *a);
-
-/* Plans the bundles of a step, owned by `owner`. `part_of`: by row of the plan's table of kernels,
- * the number of its part. */
-struct cuda_bundles *cuda_bundles_create(const void *owner, const struct lower_plan *p,
-	const struct cuda_part *part, const int *part_of);
+/* The bundles of a step by its actions, owned by `owner`. */
+struct cuda_bundles *cuda_bundles_create(const void *owner, const struct lower_plan *p);
 
 /* Writes their kernels, and sets their launches. */
 void cuda_bundles_write(struct cuda_bundles *b, struct cuda_sources *src,

@@ -12,6 +12,8 @@
 #include "lower/cuda/kernel.h"
 #include "lower/plan/step.h"
 #include "lower/plan/tables.h"
+#include "lower/cuda/text.h"
+#include "runtime/cuda/args.h"
 #include "runtime/cuda/rt_cuda.h"
 
 #include <assert.h>
@@ -41,13 +43,13 @@ struct cuda {
 };
 
 const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
-	.scratch = cuda_kernel_scratch,
+	.code = cuda_kernel_code,
 	.workspace = {0, CUDA_WORKSPACE_MOST},
 	.threads = true,
 	.online = true,
 	.parts = true,
 	.addresses = true,
-	.bundles = true,
+	.bundles = {DOPT_BUNDLE_MOST, DOPT_BUNDLE_WORDS, CUDA_GROUPS},
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
 	.for_collectives = RT_CUDA_ROOM};
 
@@ -169,7 +171,7 @@ write_bundle(struct step_writer *w, const struct cuda_bundle *b)
 		at = TEXT(owner, "%s%s%d", at, comma, words);
 		which = TEXT(owner, "%s%s%d", which, comma, part);
 		word = TEXT(owner, "%s%s%s", word, i ? ",\n\t\t\t" : "", pointers(owner, w->p, a));
-		words += cuda_bundle_words(a);
+		words += storage_pointers(a->op);
 		step_line(w, "rt_cuda_kernel_begin(c, %d);", a->kernel);
 		if (i + 1 < b->n)
 			step_line(w, "rt_cuda_kernel_end(c, %d);", a->kernel);
@@ -382,7 +384,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 		if (p->action[i].kind == LOWER_KERNEL)
 			write_kernel(&c, &p->action[i]);
 	fclose(c.src->host);
-	c.bundles = cuda_bundles_create(p, p, c.part, c.function_of);
+	c.bundles = cuda_bundles_create(p, p);
 	cuda_bundles_write(c.bundles, c.src, p, c.part, c.nfunctions, c.function_of, c.prefix);
 	const bool ok = lower_close(p->module->ctx->diag, folder, "kernels.cu", c.src->kernels) &&
 			write_step(&c, o, folder, functions);

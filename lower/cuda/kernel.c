@@ -164,6 +164,7 @@ keep_single(struct cuda_text *t, const char *statements)
 	size_t size;
 
 	t->src->single = (struct cuda_single){0};
+	t->src->bodies = t->nbodies;
 	if (t->nbodies != 1 || t->w.args->n || t->body[0].threads != CUDA_BLOCK ||
 		strncmp(statements, launch, strlen(launch)) != 0 ||
 		strcmp(strchr(statements, '\n'), "\n") != 0 ||
@@ -312,28 +313,32 @@ cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a
 		src, m, a, op, (struct scheme_device){src->target->threads, src->target->online});
 }
 
-/* By writing the kernels to a discarded stream: the scratch of a kernel is decided while it is
+/* By writing the kernels to a discarded stream: scratch and launches are decided while a kernel is
  * written. */
-uint64_t
-cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m, struct arena *a,
-	const struct ir_op *op)
+struct storage_code
+cuda_kernel_code(const struct storage_target *t, const struct ir_module *m, struct arena *a,
+	const struct ir_op *op, bool in_place)
 {
 	struct cuda_sources *src = NEW(NULL, struct cuda_sources);
 	struct kernel_args args;
 	char *text[2] = {NULL, NULL};
 	size_t size[2];
+	struct storage_code code = {0};
 
-	uint64_t bytes = 0;
 	src->target = t;
 	struct scheme *s = cuda_scheme(src, m, a, op);
 	src->kernels = text_stream(&text[0], &size[0]);
 	src->host = text_stream(&text[1], &size[1]);
-	if (s)
-		bytes = cuda_kernel_write(src, s, "k", false, true, &args);
+	if (s) {
+		code.scratch = cuda_kernel_write(src, s, "k", in_place, true, &args);
+		code.launches = src->bodies;
+		if (src->single.body && src->single.grid <= INT32_MAX)
+			code.blocks = (int32_t)src->single.grid;
+	}
 	fclose(src->kernels);
 	fclose(src->host);
 	free(text[0]);
 	free(text[1]);
 	talloc_free(src);
-	return bytes;
+	return code;
 }

@@ -38,6 +38,7 @@ struct cuda_sources {
 		char *body;
 		int64_t grid;
 	} single;
+	int bodies; /* kernels of that function */
 	const struct storage_target *target;
 };
 
@@ -58,9 +59,10 @@ uint64_t cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const cha
 struct scheme *cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a,
 	const struct ir_op *op);
 
-/* The most bytes of scratch that cuda_kernel_write returns, whether in place and aligned or not. */
-uint64_t cuda_kernel_scratch(const struct storage_target *t, const struct ir_module *m,
-	struct arena *a, const struct ir_op *op);
+/* What cuda_kernel_write writes with aligned operands. Without, scratch and the number of launches
+ * are the same. */
+struct storage_code cuda_kernel_code(const struct storage_target *t, const struct ir_module *m,
+	struct arena *a, const struct ir_op *op, bool in_place);
 
 /*
  * Bytes of workspace that a convolution is given: the most that any algorithm that its shape allows

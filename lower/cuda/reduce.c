@@ -43,7 +43,7 @@ choose(struct cuda_space kept, struct cuda_space over, bool inner)
 		want = CUDA_GROUPS;
 	}
 	x.chunks = least(least(cuda_divide_up(want, kept.size), most), CUDA_CHUNKS);
-	if (x.chunks < 1 || kept.size >= want)
+	if (x.chunks < 1 || kept.size >= want || (x.lanes == 1 && over.size <= CUDA_SUM_WHOLE))
 		x.chunks = 1;
 	x.length = cuda_divide_up(over.size, x.chunks);
 	x.chunks = cuda_divide_up(over.size, x.length);
@@ -93,7 +93,9 @@ open_sum(struct cuda_text *t, const struct spread *x, const struct scheme_op *co
 		.first = x->lanes > 1 ? "lane" : "0",
 		.end = cuda_printf(t, "%" PRId64, x->over.size),
 		.step = x->lanes,
-		.unroll = x->lanes == 1 ? 8 : 0,
+		.unroll = x->lanes > 1                                    ? 0
+			  : x->chunks == 1 && x->length <= CUDA_SUM_WHOLE ? 16
+									  : 8,
 		.count = cuda_divide_up(x->length, x->lanes)};
 
 	if (x->chunks > 1) {

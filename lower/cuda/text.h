@@ -40,6 +40,8 @@ enum cuda_limit {
 	CUDA_GRID = 1 << 20,       /* blocks at most: threads loop over the rest */
 	CUDA_CHUNKS = 1024,        /* parts of one sum at most, which the second launch adds up */
 	CUDA_CHUNK_LEAST = 32,     /* elements a thread adds at least before sums are split */
+	CUDA_SUM_WHOLE = 128,      /* elements that a thread adds up without a second launch, which
+				      takes as long as 64 elements, 16 loads at a time */
 	CUDA_SHARED = 44 << 10,    /* row buffers of a block: 48 KB need no opt-in, the rest is for
 				      reductions */
 	CUDA_VECTOR = 16,          /* bytes of the widest access */

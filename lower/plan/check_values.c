@@ -246,8 +246,10 @@ check_scratch(struct check *c)
 			continue;
 		const uint64_t needs = p->target == &storage_host
 					       ? (uint64_t)a->scheme->scratch_bytes
-					       : p->target->scratch(
-							 p->target, p->module, p->arena, a->op),
+					       : p->target
+							 ->code(p->target, p->module, p->arena,
+								 a->op, false)
+							 .scratch,
 			       has = a->scratch >= 0 ? p->buffer[a->scratch].bytes : 0;
 		if (needs != has)
 			FAULT(c, a->op, "%s has %" PRIu64 " bytes of scratch and needs %" PRIu64,

@@ -80,7 +80,7 @@ measure_memory(const struct cost_model *model, const struct ir_module *m, struct
 {
 	struct memory_report memory;
 
-	memory_evaluate(m, ir_func_find(m, "main"), cost_model_storage(model), NULL, &memory);
+	memory_evaluate(m, ir_func_find(m, "main"), cost_model_storage(model), &memory);
 	r->peak = memory.peak;
 	r->host = memory.host;
 	for (int i = 0; i < m->naxes; i++)

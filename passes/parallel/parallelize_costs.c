@@ -64,7 +64,8 @@ list_group(struct parallel_costs *c, int axis)
 
 	for (int a = axis + 1; a < m->naxes; a++)
 		stride *= m->axis[a].time ? 1 : (uint32_t)m->axis[a].size;
-	*g = (struct event_group){axis, 0, size, ARRAY_NEW(c, uint32_t, n)};
+	*g = (struct event_group){
+		axis, 0, size, ARRAY_NEW(c, uint32_t, n), NEW(c, struct event_costs)};
 	for (uint32_t p = 0; p < n; p++) {
 		if (p / stride % size)
 			continue;

@@ -43,6 +43,10 @@ static const double weights_ops = 1.5e4;
 enum { UNITY_CANDIDATES = 20000 };
 static const double unity_ops = 8000;
 
+/* In larger steps the passes that follow count live bytes, without placing buffers, which takes longer
+ * than all else. What the plan needs is then compared with the budget as placed. */
+static const double exact_ops = 3000;
+
 /* Their problems need no proof: a few sweeps bring them near enough. */
 enum { WEIGHTED_SWEEPS = 6 };
 static const double weighted_gap = 0.01;
@@ -75,8 +79,9 @@ parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b)
 /* Sets plan->seconds and plan->over. The peak memory counts for plan->over only if the plan could
  * replace `best`, or if it will be reported. */
 static void
-replay(struct parallel_search *f, const struct parallel_meshes *meshes,
-	const struct parallel_plan *best, struct parallel_plan *plan)
+replay(struct parallel_search *f, const struct pass_manager *manager,
+	const struct parallel_meshes *meshes, const struct parallel_plan *best,
+	struct parallel_plan *plan)
 {
 	struct ir_module *copy = ir_module_clone(NULL, f->m);
 	const bool before = diag_mute(f->run->ctx->diag, true);
@@ -87,7 +92,7 @@ replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	if (meshes)
 		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
 	if (parallel_apply(f->run, plan->s, copy, plan->found.choice))
-		attempt_on(f->run->manager, f->model, copy, f->passes, &r);
+		attempt_on(manager, f->model, copy, f->passes, &r);
 	plan->seconds = r.seconds;
 	plan->over = f->strict && !plan->fits
 			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
@@ -285,10 +290,14 @@ replay_from(struct parallel_search *f, const struct parallel_meshes *meshes, str
 	int64_t first)
 {
 	struct parallel_plan *best = &f->plan[f->policy];
+	struct pass_manager *manager =
+		COPY_ARRAY(f->run->scratch, struct pass_manager, f->run->manager, 1);
 
+	if (manager->cost && parallel_is_large(f, exact_ops))
+		manager->cost = cost_model_rough(manager, f->model);
 	for (int64_t i = first; i < all->n; i++) {
 		struct parallel_plan *plan = &all->at[i].plan;
-		replay(f, meshes, best, plan);
+		replay(f, manager, meshes, best, plan);
 		for (enum parallel_policy k = PARALLEL_BEST; k < PARALLEL_NPOLICIES; k++) {
 			double *least = &f->plan[k].seconds;
 			if (k != f->policy && all->at[i].policies >> k & 1 && plan->over == 0)

@@ -127,7 +127,7 @@ constant_of(struct planner *p, const struct pass_list *list)
 		struct attempt_result whole;
 		attempts_limit(b->attempts, 0);
 		attempts_run(b->attempts, text, &whole);
-		attempts_limit(b->attempts, p->run->manager->budget);
+		attempts_limit(b->attempts, p->budget);
 		p->effort += whole.effort;
 		for (int i = 0; i < depths; i++)
 			c.bytes[i] = (double)r[i].peak;
@@ -156,8 +156,9 @@ bare_bytes(const struct planner *p, const struct plan_constant *c, int64_t block
 }
 
 /* A step whose estimate from one depth is that many times as slow as the best one, or which needs
- * that many times the limit there, is not estimated from two. */
-static const double hopeless = 1.3;
+ * that many times the limit there, is not estimated from two. A recipe is run as a whole if it may be
+ * a tenth slower (plan.c). */
+static const double hopeless_seconds = 1.15, hopeless_bytes = 1.3;
 
 static bool
 is_hopeless(const struct planner *p, double seconds, double share_of_limit)
@@ -168,7 +169,7 @@ is_hopeless(const struct planner *p, double seconds, double share_of_limit)
 		if (plan_fits(p, &p->candidate.at[i]))
 			best = fmin(best, p->candidate.at[i].r.seconds);
 	return p->objective == PLAN_TIME && isfinite(best) &&
-	       (seconds > hopeless * best || share_of_limit > hopeless);
+	       (seconds > hopeless_seconds * best || share_of_limit > hopeless_bytes);
 }
 
 /* Passes that use all memory that is left use a little more or less of it in another depth: if the

@@ -264,18 +264,31 @@ next(const struct planner *p)
 	return best;
 }
 
+/* Is the candidate much slower than the fastest one that fits, of recipes or of all? */
+static bool
+is_slow(const struct planner *p, const struct plan_candidate *c, bool recipes)
+{
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		const struct plan_candidate *o = &p->candidate.at[i];
+		if ((o->recipe || !recipes) && plan_fits(p, o) &&
+			c->r.seconds > close * o->r.seconds)
+			return true;
+	}
+	return false;
+}
+
 void
 plan_improve_first(struct planner *p, int64_t family)
 {
-	const struct plan_candidate *first = &p->candidate.at[family];
-
-	for (int64_t i = 0; i < p->candidate.n; i++)
-		if (p->candidate.at[i].recipe && plan_fits(p, &p->candidate.at[i]) &&
-			first->r.seconds > close * p->candidate.at[i].r.seconds)
-			return;
-	for (int i = 0; i < NFIRST && plan_ran(&p->candidate.at[family]); i++)
+	if (is_slow(p, &p->candidate.at[family], true))
+		return;
+	for (int i = 0; i < NFIRST && plan_ran(&p->candidate.at[family]); i++) {
 		if (plan_decides(p, moves[i].needs))
 			try_entry(p, p->candidate.at[best_of_family(p, family)], moves[i].entry);
+		/* After the first move, which every family gets. */
+		if (is_slow(p, &p->candidate.at[best_of_family(p, family)], false))
+			return;
+	}
 }
 
 void

@@ -62,9 +62,12 @@ char *
 plan_command(const struct planner *p, const struct plan_candidate *c)
 {
 	const char *mesh = p->base[c->base].mesh;
+	const char *budget = c->budget == p->run->manager->budget
+				     ? ""
+				     : TEXT(p->run->scratch, "-budget=%" PRIu64 " ", c->budget);
 
-	return TEXT(p->run->scratch, "%s%s%s-pass='%s'", mesh ? "-mesh=" : "", mesh ? mesh : "",
-		mesh ? " " : "", c->text);
+	return TEXT(p->run->scratch, "%s%s%s%s-pass='%s'", budget, mesh ? "-mesh=" : "",
+		mesh ? mesh : "", mesh ? " " : "", c->text);
 }
 
 static void
@@ -98,6 +101,7 @@ void
 plan_try(struct planner *p, int base, struct pass_list list, const char *from, int64_t family)
 {
 	struct plan_candidate c = {.base = base,
+		.budget = p->budget,
 		.list = list,
 		.text = pass_list_text(p->run->scratch, &list),
 		.from = from,
@@ -222,6 +226,7 @@ read_options(struct planner *p)
 				       : INFINITY;
 	p->host_limit = p->run->manager->host_budget ? (double)p->run->manager->host_budget
 						     : cost_model_host_memory(p->model);
+	p->budget = p->run->manager->budget;
 	p->objective = (enum plan_objective)pass_enum(p->run, "objective");
 	p->optimizer = strcmp(optimizer, "none") ? optimizer : "";
 	p->amp = pass_bool(p->run, "amp");
@@ -384,6 +389,10 @@ static bool
 apply(struct planner *p, const struct plan_candidate *c)
 {
 	const struct ir_module *base = p->base[c->base].m;
+	struct pass_manager *manager = p->run->manager;
+	const uint64_t given = manager->budget;
+
+	attempts_limit(p->base[c->base].attempts, c->budget);
 	struct ir_module *made =
 		plan_ran(c) && !pass_remarks_wanted(p->run)
 			? attempts_step(p->base[c->base].attempts, p->run->scratch, c->text)
@@ -395,7 +404,10 @@ apply(struct planner *p, const struct plan_candidate *c)
 	}
 	for (; p->m->naxes < base->naxes; p->m->naxes++)
 		p->m->axis[p->m->naxes] = base->axis[p->m->naxes];
-	return pass_apply(p->run, p->m, c->text);
+	manager->budget = c->budget;
+	const bool applied = pass_apply(p->run, p->m, c->text);
+	manager->budget = given;
+	return applied;
 }
 
 static bool
@@ -410,10 +422,61 @@ report_over(const struct planner *p, const struct plan_candidate *least)
 		"plan: none of %" PRId64
 		" pipelines fits into %s of %s: the least found needs %s, %s more, with "
 		"%s",
-		p->candidate.n, number_bytes(limit, room), device ? "each device" : "host memory",
+		p->tried, number_bytes(limit, room), device ? "each device" : "host memory",
 		number_bytes(need, bytes), number_bytes(more, bytes - room),
 		plan_command(p, least));
 	return false;
+}
+
+/* The search for the best step within the limit. False: there is no pipeline to start from. */
+static bool
+search(struct planner *p)
+{
+	plan_start(p);
+	if (!p->candidate.n)
+		return false;
+	plan_improve(p);
+	plan_fill(p);
+	confirm(p);
+	confirm_recipes(p);
+	p->tried += p->candidate.n;
+	return true;
+}
+
+/* Starts again within a smaller limit. */
+static void
+set_limit(struct planner *p, double limit)
+{
+	p->limit = limit;
+	p->budget = (uint64_t)limit;
+	p->effort = 0;
+	p->candidate.n = 0;
+	/* That search finds a mesh of its own. */
+	p->nbases = p->nbases < PLAN_FOUND ? p->nbases : PLAN_FOUND;
+	for (int i = 0; i < p->nbases; i++)
+		attempts_limit(p->base[i].attempts, p->budget);
+}
+
+/* The best step of the searches within the limit and within smaller ones. */
+static struct plan_candidate
+search_all(struct planner *p, bool *started)
+{
+	const double limit = p->limit;
+	struct plan_candidate best = {0};
+
+	*started = search(p);
+	if (*started)
+		best = *best_of(p, false);
+	for (double less = *started ? plan_smaller_budget(p, &best) : 0; less > 0;) {
+		set_limit(p, less);
+		search(p);
+		const struct plan_candidate found = *best_of(p, false);
+		if (plan_fits(p, &found) && found.r.seconds < best.r.seconds)
+			best = found;
+		less = plan_smaller_budget(p, &found);
+	}
+	p->limit = limit;
+	return best;
 }
 
 static bool
@@ -434,24 +497,20 @@ run(struct pass_run *run, struct ir_module *m)
 	p.manager = manager;
 	plan_count_blocks(&p);
 	plan_meshes(&p, devices);
-	plan_start(&p);
-	if (!p.candidate.n) {
+	bool started;
+	const struct plan_candidate best = search_all(&p, &started);
+	if (!started) {
 		diag_error(run->ctx->diag, run->loc,
 			"plan: 'decide' leaves no pipeline to start from");
 		return false;
 	}
-	plan_improve(&p);
-	plan_fill(&p);
-	confirm(&p);
-	confirm_recipes(&p);
-	const struct plan_candidate *best = best_of(&p, false);
-	if (plan_ran(best) && !plan_fits(&p, best))
-		return report_over(&p, best);
+	if (plan_ran(&best) && !plan_fits(&p, &best))
+		return report_over(&p, &best);
 	/* If all failed, the first one reports why. */
-	if (!apply(&p, best))
+	if (!apply(&p, &best))
 		return false;
-	pass_count(run, "pipeline(s) tried", p.candidate.n);
-	plan_summary(&p, best, m);
+	pass_count(run, "pipeline(s) tried", p.tried);
+	plan_summary(&p, &best, m);
 	return true;
 }
 

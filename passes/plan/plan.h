@@ -61,6 +61,7 @@ struct plan_fill {
 
 struct plan_candidate {
 	int base;
+	uint64_t budget; /* of the passes, in bytes; 0: none */
 	struct pass_list list;
 	const char *text; /* of the list */
 	const char *from; /* the recipe and the moves that led to it */
@@ -91,6 +92,7 @@ struct planner {
 	unsigned decide; /* a set of enum plan_decision */
 	enum plan_objective objective;
 	double limit, host_limit; /* bytes; INFINITY: any */
+	uint64_t budget;          /* that passes are told; 0: none */
 	int64_t rows;             /* of the batch: the first dim of the first input; 0: unknown */
 	bool has_gradients, has_optimizer; /* of the module */
 	const char *optimizer;             /* "": none */
@@ -104,7 +106,8 @@ struct planner {
 	struct VEC(struct plan_constant) constant;
 	struct plan_base base[PLAN_NMESHES];
 	int nbases;
-	struct VEC(struct plan_candidate) candidate;
+	struct VEC(struct plan_candidate) candidate; /* for this limit */
+	int64_t tried;                               /* for all limits */
 };
 
 extern const char plan_stage_axis[];
@@ -145,6 +148,10 @@ void plan_refill(struct planner *p, int64_t i);
  * of its family so far. */
 void plan_improve_first(struct planner *p, int64_t family);
 
+/* budgets.c: the next smaller budget for which a search may find a step that is as fast as the best
+ * one; 0: none. */
+double plan_smaller_budget(const struct planner *p, const struct plan_candidate *best);
+
 /* moves.c: improves the best ones as long as evaluations are left. */
 void plan_improve(struct planner *p);
 /* Fills in the allowed numbers of micro-batches, ascending, including 1; returns their count. */
@@ -173,7 +180,8 @@ bool plan_fits(const struct planner *p, const struct plan_candidate *c);
 bool plan_is_better(
 	const struct planner *p, const struct plan_candidate *a, const struct plan_candidate *b);
 
-/* "-mesh=node=4,card=8 -pass='...'"; owned by the run's scratch. */
+/* "-mesh=node=4,card=8 -pass='...'", with -budget if it is not the given one; owned by the run's
+ * scratch. */
 char *plan_command(const struct planner *p, const struct plan_candidate *c);
 
 /* summary.c: describes the planned step in notes; `m` is the step. */

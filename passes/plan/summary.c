@@ -283,7 +283,7 @@ plan_summary(struct planner *p, const struct plan_candidate *best, const struct 
 		number_seconds(seconds, best->r.seconds), number_bytes(peak, (double)best->r.peak),
 		isfinite(p->limit) ? " of " : "",
 		isfinite(p->limit) ? number_bytes(limit, p->limit) : "",
-		number_count(w.scratch, (uint64_t)p->candidate.n, "pipeline(s)"), best->from);
+		number_count(w.scratch, (uint64_t)p->tried, "pipeline(s)"), best->from);
 	diag_note(w.d, LOC_NONE, "plan: %s", plan_command(p, best));
 	tell_params(&w);
 	tell_memory(&w, best);

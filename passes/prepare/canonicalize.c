@@ -174,9 +174,89 @@ broadcast_idle(struct canon *c, struct ir_op *op)
 	return ir_operand(op, 0);
 }
 
+/* Is the tensor whole, and the same, on every device and in every iteration? */
+static bool
+is_copied(const struct ir_module *m, const struct ir_type *t)
+{
+	for (int i = 0; i < m->naxes; i++)
+		if (t->axis[i].kind != IR_COPIED)
+			return false;
+	return true;
+}
+
+/* The dims of a type whose sizes are not 1, in order. Returns their number. */
+static int
+long_dims(const struct ir_type *t, int64_t *dim)
+{
+	int n = 0;
+
+	for (int d = 0; d < t->rank; d++)
+		if (t->dim[d] != 1)
+			dim[n++] = d;
+	return n;
+}
+
+/*
+ * A reshape that only adds or removes dims of size 1 moves them: a broadcast to the new shape does
+ * the same. The operand first loses its own dims of size 1. Kernels compute a broadcast where they
+ * read it, but not through a reshape.
+ */
+static struct ir_value *
+reshape_broadcast(struct canon *c, struct ir_op *op)
+{
+	const struct ir_op *inner = canon_made_by(op, 0, OP_broadcast);
+	const struct ir_type *t = op->result[0].type, *wide = ir_operand_type(op, 0);
+	int64_t old[IR_MAX_RANK], new[IR_MAX_RANK], from[IR_MAX_RANK], to[IR_MAX_RANK],
+		size[IR_MAX_RANK];
+
+	if (!inner || inner->result[0].uses->next || !is_copied(c->m, t))
+		return NULL;
+	struct ir_value *x = canon_operand(inner);
+	const int n = long_dims(wide, old), given = ir_attr_ints(inner, "dims", from, IR_MAX_RANK),
+		  all = long_dims(x->type, size);
+	if (!all || n != long_dims(t, new))
+		return NULL;
+	for (int i = 0; i < n; i++)
+		if (wide->dim[old[i]] != t->dim[new[i]])
+			return NULL;
+	for (int i = 0; i < all; i++) {
+		const int64_t d = size[i],
+			      at = given > 0 ? from[d] : d + wide->rank - x->type->rank;
+		int k = 0;
+		while (old[k] != (at < 0 ? at + wide->rank : at))
+			k++;
+		to[i] = new[k];
+		size[i] = x->type->dim[d];
+	}
+	const struct ir_attr shape = ir_make_ints(c->m, "shape", size, all),
+			     attr[] = {ir_make_ints(c->m, "shape", t->dim, t->rank),
+				     ir_make_ints(c->m, "dims", to, all)};
+	if (all < x->type->rank)
+		x = ir_build(&c->b, OP_reshape, &x, 1, &shape, 1);
+	return ir_build(&c->b, OP_broadcast, &x, 1, attr, 2);
+}
+
+/* A sum of one element: it is added to 0, which makes -0 a 0, so that kernels need no loop. */
+static struct ir_value *
+sum_of_one(struct canon *c, struct ir_op *op)
+{
+	struct ir_value *x = ir_operand(op, 0);
+	const struct ir_type *t = op->result[0].type;
+
+	if (!is_copied(c->m, x->type) || ir_type_elements(x->type) != ir_type_elements(t) ||
+		!ir_type_elements(t))
+		return NULL;
+	const struct ir_attr shape = ir_make_ints(c->m, "shape", t->dim, t->rank);
+	x = ir_build_typed(&c->b, OP_reshape, NULL, &x, 1, &shape, 1, t);
+	if (!is_float_type(t))
+		return x;
+	return ir_build2(&c->b, OP_add, x, ir_build_scalar(&c->b, (enum ir_dtype)t->dtype, 0));
+}
+
 /* --- the table -------------------------------------------------------------------------------- */
 
-static const char folded[] = "constant(s) folded", shapes[] = "shape op(s) merged";
+static const char folded[] = "constant(s) folded", shapes[] = "shape op(s) merged",
+		  ones[] = "sum(s) of one element";
 
 static const struct rewrite rewrites[] = {
 	{OP_convert, canon_convert_before_gather, "message(s) made smaller"},
@@ -198,6 +278,9 @@ static const struct rewrite rewrites[] = {
 	{OP_transpose, move_constant, folded},
 	{OP_reshape, move_constant, folded},
 	{OP_reshape, reshape_twice, shapes},
+	{OP_reshape, reshape_broadcast, shapes},
+	{OP_sum, sum_of_one, ones},
+	{OP_mean, sum_of_one, ones},
 	{OP_transpose, canon_transpose_twice, shapes},
 	{OP_broadcast, broadcast_idle, shapes},
 	{0},

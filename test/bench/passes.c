@@ -58,7 +58,7 @@ memory(struct bench *b, struct ir_module *m)
 {
 	struct memory_report r;
 	(void)b;
-	memory_evaluate(m, ir_func_find(m, "main"), NULL, NULL, &r);
+	memory_evaluate(m, ir_func_find(m, "main"), NULL, &r);
 }
 
 static void
@@ -192,7 +192,7 @@ static uint64_t
 peak(const struct ir_module *m)
 {
 	struct memory_report r;
-	memory_evaluate(m, ir_func_find(m, "main"), NULL, NULL, &r);
+	memory_evaluate(m, ir_func_find(m, "main"), NULL, &r);
 	return r.peak;
 }
 

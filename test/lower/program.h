@@ -102,8 +102,7 @@ batch_try_module(struct batch *b, const char *what, struct ir_module *m)
 	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n),
 	     *entry = talloc_asprintf(b, "p%d", b->n);
 	struct memory_report memory;
-	memory_evaluate(
-		m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), NULL, &memory);
+	memory_evaluate(m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), &memory);
 	const struct lower_options o = {.target = BATCH_TARGET,
 		.output = output,
 		.entry = entry,

@@ -8,6 +8,14 @@
 #include "passes/analysis/collective/collective.h"
 
 /*
+ * The request with as few of its groups as take as long, in a cluster whose nodes are all alike:
+ * groups on different nodes do not share links, so of those that are alike one is enough. Its
+ * devices are owned by `owner`, or those of q. In other clusters it is q.
+ */
+struct collective_request request_distinct(
+	const void *owner, struct cluster *c, const struct collective_request *q);
+
+/*
  * Members of each group in the order in which algorithms take them: node by node, so that a ring
  * enters and leaves each node once, and neighbours of a tree or of halving are near.
  */
@@ -32,13 +40,14 @@ struct placement *placement_of(
 uint32_t placement_ways(const struct placement *at, struct cluster *c);
 
 /*
- * An alltoall between all pairs of places has at most this many sends: building them takes a tenth
- * of a second. Above it, one distance stands for those from 2^k to 2^(k+1) nodes, the middle one.
- * On one switch, or on switches whose links are alike, rounds take equally long and nothing
- * changes; with racks of R nodes that share an uplink the middle distance crosses them as often as
- * the others do on average.
+ * An alltoall between all pairs of places has at most this many sends, those of 512 places, which
+ * takes some hundredths of a second. Above it, one distance stands for those from 2^k to 2^(k+1)
+ * nodes, the middle one, and of the members of a node that receive, the one in the same position
+ * and one other are enough. On one switch, or on switches whose links are alike, rounds take
+ * equally long and nothing changes; with racks of R nodes that share an uplink the middle distance
+ * crosses them as often as the others do on average.
  */
-enum { PAIRWISE_SENDS = 1 << 20 };
+enum { PAIRWISE_SENDS = 1 << 18 };
 
 struct builder {
 	struct cluster *cluster;

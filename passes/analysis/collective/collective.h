@@ -112,11 +112,8 @@ struct collective_model;
 /* Owned by `owner`. */
 struct collective_model *collective_model_create(const void *owner, struct cluster *c);
 
-double collective_model_seconds(struct collective_model *m, const struct collective_request *q,
-	enum collective_algorithm a, enum collective_algorithm *chosen);
-
-/* A request of the model without its bytes and parts, so that its devices are looked up once;
- * belongs to the model. */
+/* A request without its bytes and parts, so that its devices are looked up once; belongs to the
+ * model. */
 struct collective_cost *collective_model_cost(
 	struct collective_model *m, const struct collective_request *q);
 double collective_cost_seconds(struct collective_cost *k, double bytes, uint32_t parts,

@@ -25,8 +25,9 @@ enum { CHUNKS_MAX = 256 };
 struct collective_cost {
 	struct collective_cost *next; /* with the same hash */
 	struct cluster *cluster;
-	struct collective_request request; /* of one byte; its devices are a copy */
-	struct placement *at;              /* NULL: the cluster lacks some of the devices */
+	struct collective_request request; /* its devices are a copy */
+	struct collective_request timed;   /* of one byte, with the groups that count */
+	struct placement *at; /* of `timed`; NULL: the cluster lacks some of the devices */
 	bool known[COLLECTIVE_NALGORITHMS];
 	struct collective_time *time[COLLECTIVE_NALGORITHMS][COLLECTIVE_NVARIANTS];
 };
@@ -78,8 +79,9 @@ cost_create(const void *owner, struct cluster *c, const struct collective_reques
 	k->cluster = c;
 	k->request = *q;
 	k->request.device = device;
-	k->request.bytes = 1;
-	k->at = placement_of(k, c, &k->request);
+	k->timed = request_distinct(k, c, &k->request);
+	k->timed.bytes = 1;
+	k->at = placement_of(k, c, &k->timed);
 	return k;
 }
 
@@ -124,7 +126,7 @@ make_time(struct collective_cost *k, enum collective_algorithm a, uint32_t varia
 {
 	bool pipelined;
 	struct collective_schedule *s =
-		collective_build(NULL, k->cluster, &k->request, k->at, a, variant, &pipelined);
+		collective_build(NULL, k->cluster, &k->timed, k->at, a, variant, &pipelined);
 	struct collective_time *t = s ? collective_time_of(k, k->cluster, s, pipelined) : NULL;
 	talloc_free(s);
 	return t;
@@ -206,14 +208,6 @@ collective_cost_seconds(struct collective_cost *k, double bytes, uint32_t parts,
 }
 
 double
-collective_model_seconds(struct collective_model *m, const struct collective_request *q,
-	enum collective_algorithm a, enum collective_algorithm *chosen)
-{
-	return collective_cost_seconds(
-		collective_model_cost(m, q), q->bytes, load_of(q).parts, a, chosen);
-}
-
-double
 collective_seconds(struct cluster *c, const struct collective_request *q,
 	enum collective_algorithm a, enum collective_algorithm *chosen)
 {
@@ -240,8 +234,11 @@ collective_schedule(const void *owner, struct cluster *c, const struct collectiv
 	uint32_t variant;
 	bool pipelined;
 
-	if (!isinf(best_of(k, load_of(q), &a, &variant)))
-		s = collective_build(owner, c, &k->request, k->at, a, variant, &pipelined);
+	if (!isinf(best_of(k, load_of(q), &a, &variant))) {
+		k->request.bytes = 1;
+		s = collective_build(owner, c, &k->request, placement_of(k, c, &k->request), a,
+			variant, &pipelined);
+	}
 	for (uint32_t i = 0; s && i < s->nsends; i++)
 		s->send[i].bytes *= q->bytes;
 	if (s)

@@ -132,7 +132,8 @@ nodes_away(uint32_t n, uint32_t least)
 	return 2 * (end - least) - (end == n / 2 + 1 && n % 2 == 0);
 }
 
-/* Between n nodes: all distances, or one for those up to twice as far, if there are too many. */
+/* Between n nodes: all distances, or if there are too many one for those up to twice as far, and
+ * inside nodes none and the middle one. */
 static void
 build_across(struct builder *b, uint32_t n, uint32_t m)
 {
@@ -145,10 +146,10 @@ build_across(struct builder *b, uint32_t n, uint32_t m)
 		return;
 	}
 	for (uint32_t least = 1; least <= n / 2; least *= 2) {
-		const uint32_t middle = least + least / 2;
-		for (uint32_t inside = 0; inside < m; inside++)
-			build_exchange(b, middle < n / 2 ? middle : least, inside, m,
-				nodes_away(n, least));
+		const uint32_t middle = least + least / 2, across = middle < n / 2 ? middle : least;
+		build_exchange(b, across, 0, m, nodes_away(n, least));
+		if (m > 1)
+			build_exchange(b, across, m / 2, m, (m - 1) * nodes_away(n, least));
 	}
 }
 

@@ -7,6 +7,19 @@
 #include <math.h>
 #include <talloc.h>
 
+/* Launches of a kernel; of the last one of a bundle, those of the bundle. */
+static uint32_t
+launches(const struct cost_step *s, const struct ir_op *op)
+{
+	const uint32_t p = s->storage->order->position[op->id];
+	const struct bundle *x =
+		s->bundles->of[p] < 0 ? NULL : &s->bundles->bundle[s->bundles->of[p]];
+
+	if (x && x->position[x->n - 1] != p)
+		return 0;
+	return s->storage->code ? (uint32_t)s->storage->code[op->id].launches : 0;
+}
+
 /* Kernels and collectives of each device; the longest of each. */
 static void
 report_streams(const struct cost_step *s, struct cost_report *r)
@@ -29,6 +42,8 @@ report_streams(const struct cost_step *s, struct cost_report *r)
 		if (kind != EVENT_KERNEL && kind != EVENT_COLLECTIVE)
 			continue;
 		r->events++;
+		if (kind == EVENT_KERNEL && !e->event[i].device)
+			r->launches += launches(s, e->event[i].op);
 		sum[2 * e->event[i].device + (kind == EVENT_COLLECTIVE)] +=
 			replay_ran(&e->graph, &s->r, i);
 		if (s->measured[e->event[i].op->id])
@@ -118,7 +133,7 @@ least_memory(const struct cost_step *s)
 bool
 cost_evaluate(const struct cost_model *model, const struct ir_module *m, struct cost_report *report)
 {
-	struct cost_step *s = cost_step_create(NULL, model, m);
+	struct cost_step *s = cost_step_create_program(NULL, model, m);
 	if (!s)
 		return false;
 	*report = (struct cost_report){.iteration = replay_seconds(s->r.makespan)};
@@ -126,8 +141,7 @@ cost_evaluate(const struct cost_model *model, const struct ir_module *m, struct 
 	report_ops(m, s, report);
 	report_batch(&s->main->body, report);
 	struct memory_report memory;
-	memory_evaluate(
-		m, s->main, model->storage, storage_known_create(s, s->alike, NULL), &memory);
+	memory_report_of(s->storage, &memory);
 	report->peak_bytes = (double)memory.peak;
 	report->library_bytes = (double)memory.libraries;
 	report->persistent_bytes = (double)memory.persistent;

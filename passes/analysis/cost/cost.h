@@ -82,10 +82,12 @@ struct cost_report {
 	double flops;            /* arithmetic of all devices */
 	double parameters;       /* elements of all params, whole tensors: the size of the model */
 	double examples;         /* per step: dim 0 shared by all non-scalar inputs; 0: none */
-	double tokens;   /* per step: elements of the first integer input of rank 2; 0: none */
-	uint32_t ops;    /* of @main */
-	uint32_t events; /* that were replayed: kernels and collectives, once for each iteration
+	double tokens;     /* per step: elements of the first integer input of rank 2; 0: none */
+	uint32_t ops;      /* of @main */
+	uint32_t events;   /* that were replayed: kernels and collectives, once for each iteration
 			      of a loop */
+	uint32_t launches; /* of kernels of the program's own on the first device, not of library
+			      calls, once for each replayed iteration of a loop; 0 for hosts */
 	uint32_t measured, estimated; /* ops whose time is from the profile; from an estimate */
 	double measured_time, estimated_time; /* seconds of these, summed over events */
 	uint32_t assumed; /* while ops without `trips`: their number of iterations is assumed */

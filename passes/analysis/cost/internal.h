@@ -5,6 +5,7 @@
 #include "ir/ops/alike.h"
 #include "ir/ops/form.h"
 #include "passes/analysis/cost/cost.h"
+#include "ir/memory/bundle.h"
 #include "passes/analysis/replay/events.h"
 #include "passes/analysis/profile/profile.h"
 
@@ -65,7 +66,10 @@ struct cost_step {
 	struct ir_func *main;
 	/* step whose op numbers are shared, see cost_step_create_like; NULL: none */
 	const struct cost_step *like;
-	struct event_device *kind;  /* [cluster->nkinds] */
+	struct event_device *kind; /* [cluster->nkinds] */
+	bool program;              /* as programs run it: with the next two, else NULL */
+	struct storage *storage;
+	const struct bundles *bundles;
 	struct bands *bands;        /* of the module; NULL: no device skips masked work */
 	const struct alike *alike;  /* the ops of @main */
 	struct op_work *work;       /* [alike->n] of kernels and collectives */
@@ -91,7 +95,12 @@ cost_step_work(const struct cost_step *s, const struct ir_op *op)
 struct cost_step *cost_step_create(
 	const void *owner, const struct cost_model *model, const struct ir_module *m);
 
-/* The same for a changed copy of the module of step `like`, faster: kernels that both contain take
+/* The same as programs run it: small kernels are one launch (ir/memory/bundle.h). Searches compare
+ * steps without, whose memory they do not place. */
+struct cost_step *cost_step_create_program(
+	const void *owner, const struct cost_model *model, const struct ir_module *m);
+
+/* cost_step_create for a changed copy of the module of step `like`, faster: kernels that both contain take
  * the same time. The conditions of alike_create_like must hold. */
 struct cost_step *cost_step_create_like(
 	const void *owner, const struct cost_step *like, const struct ir_module *m);

@@ -9,10 +9,8 @@
 #include <talloc.h>
 
 void
-memory_evaluate(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, struct storage_known *known, struct memory_report *r)
+memory_report_of(const struct storage *s, struct memory_report *r)
 {
-	struct storage *s = storage_create(NULL, m, main, target, known);
 	const uint32_t p = s->live_at / 2;
 
 	*r = (struct memory_report){.peak = storage_allocated(s),
@@ -21,6 +19,15 @@ memory_evaluate(const struct ir_module *m, struct ir_func *main,
 		.host = s->host_bytes,
 		.live = storage_in_use(s),
 		.at = p < s->order->n ? s->order->op[p] : NULL};
+}
+
+void
+memory_evaluate(const struct ir_module *m, struct ir_func *main,
+	const struct storage_target *target, struct memory_report *r)
+{
+	struct storage *s = storage_create(NULL, m, main, target, NULL);
+
+	memory_report_of(s, r);
 	talloc_free(s);
 }
 

@@ -21,9 +21,12 @@ struct memory_report {
 	const struct ir_op *at; /* that op; NULL: the end of the step, or there is no step */
 };
 
-/* Needs a typed @main without calls; target NULL: storage_host. `known`: as storage_create. */
+/* The memory of a storage with offsets. */
+void memory_report_of(const struct storage *s, struct memory_report *r);
+
+/* Needs a typed @main without calls; target NULL: storage_host. */
 void memory_evaluate(const struct ir_module *m, struct ir_func *main,
-	const struct storage_target *target, struct storage_known *known, struct memory_report *r);
+	const struct storage_target *target, struct memory_report *r);
 
 /* Bytes that a program with the storage allocates on a device. If they are within the limit, the
  * result may be larger than needed, and is found faster. */

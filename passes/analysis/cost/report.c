@@ -42,6 +42,7 @@ cost_report_json(FILE *out, const struct cost_model *model, const struct cost_re
 		{"tokens", r->tokens},
 		{"ops", r->ops},
 		{"events", r->events},
+		{"launches", r->launches},
 		{"measured", r->measured},
 		{"estimated", r->estimated},
 		{"measured_time", r->measured_time},

@@ -73,6 +73,30 @@ plain_time(const struct cost_step *s, uint32_t kind, const struct ir_op *op)
 	return t;
 }
 
+/*
+ * The kernels of a bundle share one launch. Their blocks run at the same time, so that together they
+ * take at least as long as what they read and write: the sum of their times without the launch. The
+ * last one has the time of all, as in a program's trace.
+ */
+static void
+share_launches(const struct cost_step *s, const struct device *d, replay_time *time)
+{
+	const replay_time launch = replay_from_seconds(d->launch);
+
+	for (uint32_t x = 0; s->bundles && x < s->bundles->n; x++) {
+		const struct bundle *b = &s->bundles->bundle[x];
+		replay_time sum = 0, longest = 0;
+		for (uint32_t i = 0; i < b->n; i++) {
+			replay_time *t = &time[s->storage->order->op[b->position[i]]->id];
+			sum += *t > launch ? *t - launch : 0;
+			longest = *t > longest ? *t : longest;
+			*t = 0;
+		}
+		time[s->storage->order->op[b->position[b->n - 1]]->id] =
+			longest < launch ? longest : launch + sum;
+	}
+}
+
 /* The times of a kind of device for its kernels and between them. */
 static void
 set_up_kind(struct cost_step *s, uint32_t kind)
@@ -99,6 +123,7 @@ set_up_kind(struct cost_step *s, uint32_t kind)
 		if (kind == s->kind_of[0])
 			s->measured[op->id] = t->measured;
 	}
+	share_launches(s, d, time);
 	s->kind[kind] = (struct event_device){time, replay_from_seconds(d->post),
 		replay_from_seconds(d->wait), replay_from_seconds(d->step), d->async != 0,
 		d->overlap != 0, d->queues != 0};
@@ -288,7 +313,7 @@ host_is_late(const struct cost_step *s)
 static bool
 replay_events(struct cost_step *s)
 {
-	const struct event_times times = {s->kind, s->kind_of, collective_time, s};
+	const struct event_times times = {s->kind, s->kind_of, collective_time, s, s->bundles};
 
 	/* Cached answers refer to groups that are freed with their events. */
 	if (s->events)
@@ -377,6 +402,11 @@ step_run(struct cost_step *s)
 	s->plain = ZERO_ARRAY(s, struct cost_plain *, c->nkinds);
 	find_work(s);
 	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
+	if (s->program) {
+		s->storage = storage_create(s, s->m, s->main, s->model->storage,
+			storage_known_create(s, s->alike, NULL));
+		s->bundles = bundles_create(s, s->storage);
+	}
 	s->answer = ARRAY_ZERO(s, struct cost_answer, s->alike->n);
 	if (s->like)
 		memcpy(s->answer, s->like->answer, s->like->alike->n * sizeof *s->answer);
@@ -388,7 +418,7 @@ step_run(struct cost_step *s)
 
 static struct cost_step *
 create(const void *owner, const struct cost_model *model, const struct ir_module *m,
-	const struct cost_step *like)
+	const struct cost_step *like, bool program)
 {
 	struct cost_step *s = NEW(owner, struct cost_step);
 
@@ -396,6 +426,7 @@ create(const void *owner, const struct cost_model *model, const struct ir_module
 	s->m = m;
 	s->main = ir_func_find(m, "main");
 	s->like = like;
+	s->program = program;
 	if (step_run(s))
 		return s;
 	talloc_free(s);
@@ -405,11 +436,18 @@ create(const void *owner, const struct cost_model *model, const struct ir_module
 struct cost_step *
 cost_step_create(const void *owner, const struct cost_model *model, const struct ir_module *m)
 {
-	return create(owner, model, m, NULL);
+	return create(owner, model, m, NULL, false);
+}
+
+struct cost_step *
+cost_step_create_program(
+	const void *owner, const struct cost_model *model, const struct ir_module *m)
+{
+	return create(owner, model, m, NULL, true);
 }
 
 struct cost_step *
 cost_step_create_like(const void *owner, const struct cost_step *like, const struct ir_module *m)
 {
-	return create(owner, like->model, m, like);
+	return create(owner, like->model, m, like, false);
 }

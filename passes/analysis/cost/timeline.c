@@ -91,7 +91,7 @@ put_devices(struct cost_timeline *t, const struct findings *f)
 struct cost_timeline *
 cost_timeline(const void *owner, const struct cost_model *model, const struct ir_module *m)
 {
-	struct cost_step *s = cost_step_create(NULL, model, m);
+	struct cost_step *s = cost_step_create_program(NULL, model, m);
 	if (!s)
 		return NULL;
 	const struct events *e = s->events;

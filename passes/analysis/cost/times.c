@@ -279,15 +279,36 @@ cost_collective_request(const void *owner, const struct ir_module *m, const stru
 	return request_of(owner, m, op, &c, g, device);
 }
 
+/* What messages of this kind between the devices of the group cost, for any bytes. */
+static struct collective_cost *
+cost_of(const struct cost_model *model, const struct ir_module *m, const struct ir_op *op,
+	const struct cost_collective *c, const struct event_group *g, const uint32_t *device)
+{
+	const struct rt_coll_info *info = rt_coll_info(c->kind);
+	const bool rooted = info->givers != RT_COLL_ALL || info->getters != RT_COLL_ALL;
+	struct event_costs *known = g->costs;
+
+	if (known->model != model->collectives)
+		*known = (struct event_costs){.model = model->collectives};
+	if (!rooted && known->of[c->kind])
+		return known->of[c->kind];
+	void *scratch = alloc_scratch(NULL);
+	const struct collective_request q = request_of(scratch, m, op, c, g, device);
+	struct collective_cost *k = collective_model_cost(model->collectives, &q);
+	if (!rooted)
+		known->of[c->kind] = k;
+	talloc_free(scratch);
+	return k;
+}
+
 static double
 computed_seconds(const struct cost_model *model, const struct ir_module *m, const struct ir_op *op,
 	const struct cost_collective *c, const struct event_group *g, const uint32_t *device)
 {
-	void *scratch = alloc_scratch(NULL);
-	struct collective_request q = request_of(scratch, m, op, c, g, device);
-	double t = collective_model_seconds(model->collectives, &q, model->algorithm, NULL);
-	talloc_free(scratch);
-	return t;
+	const uint32_t parts = c->parts ? (uint32_t)c->parts : 1;
+
+	return collective_cost_seconds(
+		cost_of(model, m, op, c, g, device), c->bytes, parts, model->algorithm, NULL);
 }
 
 double

@@ -121,8 +121,8 @@ group_of(struct events_builder *b, int axis, uint32_t device)
 	for (int a = 0; a < b->m->naxes; a++)
 		if ((b->axes >> a & 1) && a != axis)
 			alike /= b->m->axis[a].size;
-	*g = (struct event_group){
-		axis, 0, (uint32_t)b->m->axis[axis].size, NEW_ARRAY(b->e, uint32_t, alike)};
+	*g = (struct event_group){axis, 0, (uint32_t)b->m->axis[axis].size,
+		NEW_ARRAY(b->e, uint32_t, alike), NEW(b->e, struct event_costs)};
 	list_places(b, g, device);
 	return number;
 }
@@ -538,18 +538,48 @@ replayed_turns(const struct events_builder *b, const struct issue *o, const stru
 	return b->e->collapsed && least < l->turns ? least : l->turns;
 }
 
+/* The bundles that are launched before position p, of members in a loop. */
+static void
+emit_bundles(struct events_builder *b, const struct issue *o, const struct issue_loop *l,
+	uint32_t p, uint32_t turn)
+{
+	const struct bundles *bundles = b->times->bundles;
+
+	for (; bundles && b->nbundles < bundles->n; b->nbundles++) {
+		const struct bundle *x = &bundles->bundle[b->nbundles];
+		if (x->at != p || x->position[0] < l->first)
+			return;
+		for (uint32_t i = 0; i < x->n; i++)
+			events_emit(b, o->op[x->position[i]], turn);
+	}
+}
+
+static void
+emit_turn(struct events_builder *b, const struct issue *o, const struct issue_loop *l,
+	uint32_t turn, bool last)
+{
+	const struct bundles *bundles = b->times->bundles;
+
+	for (uint32_t p = l->first; p < l->end; p++) {
+		emit_bundles(b, o, l, p, turn);
+		if ((!o->once[p] || last) && (!bundles || bundles->of[p] < 0))
+			events_emit(b, o->op[p], o->once[p] ? 0 : turn);
+	}
+	emit_bundles(b, o, l, l->end, turn);
+}
+
 static void
 emit_loop(struct events_builder *b, const struct issue *o, const struct issue_loop *l)
 {
+	const uint32_t first_bundle = b->nbundles;
 	const uint32_t turns = l->over ? replayed_turns(b, o, l) : 1, left_out = l->turns - turns,
 		       first_event = b->e->graph.n;
 	uint32_t end_of_first = first_event;
 
 	events_record_work(b, o, l, turns);
 	for (uint32_t turn = 0; turn < turns; turn++) {
-		for (uint32_t p = l->first; p < l->end; p++)
-			if (!o->once[p] || turn == turns - 1)
-				events_emit(b, o->op[p], o->once[p] ? 0 : turn);
+		b->nbundles = first_bundle;
+		emit_turn(b, o, l, turn, turn == turns - 1);
 		/* So that every iteration starts in the same state. */
 		if (l->over)
 			events_wait_for_all(b, o, l, false, turn);

@@ -27,8 +27,11 @@
 #include "ir/base/api.h"
 #include "ir/ir.h"
 #include "passes/analysis/replay/replay.h"
+#include "runtime/comm/collective.h"
 
 DOPT_API_BEGIN
+
+struct bundles;
 
 enum {
 	/*
@@ -52,6 +55,15 @@ enum event_kind {
 	EVENT_STEP /* the overhead of a step in addition to its ops; it is first */
 };
 
+struct collective_cost;
+struct collective_model;
+
+/* What the collectives of a group cost on its devices, as far as the model was asked for it. */
+struct event_costs {
+	const struct collective_model *model;
+	struct collective_cost *of[RT_COLL_KINDS]; /* of kinds without a root; NULL: not asked */
+};
+
 /*
  * The devices of the mesh that a device here represents, in groups along a mesh axis: each group
  * communicates in one collective, all groups at the same time.
@@ -61,6 +73,8 @@ struct event_group {
 	uint32_t ngroups, places;
 	uint32_t *place; /* [ngroups * places] numbers of devices of the mesh, row-major over the
 			    device axes */
+	struct event_costs *costs; /* passes/analysis/cost/times.c writes it; a group is always
+				      asked for with the same devices of the cluster */
 };
 
 struct event {
@@ -102,6 +116,9 @@ struct event_times {
 	replay_time (*collective)(
 		const void *data, const struct ir_op *op, const struct event_group *g);
 	const void *data;
+	/* Kernels of a bundle (ir/memory/bundle.h) follow one another where it is launched; NULL:
+	 * there are none. */
+	const struct bundles *bundles;
 };
 
 /*

@@ -6,6 +6,7 @@
 
 #include "ir/base/vec.h"
 #include "ir/memory/awaited.h"
+#include "ir/memory/bundle.h"
 #include "ir/memory/issue.h"
 #include "passes/analysis/replay/events.h"
 #include "passes/analysis/replay/kind.h"
@@ -45,6 +46,7 @@ struct events_builder {
 	uint32_t queues;                    /* the first stream of an axis with its own queue */
 	struct VEC(struct events_pending) pending;
 	int64_t pending_first; /* those before it have run */
+	uint32_t nbundles;     /* emitted so far */
 	int stage, stage_axis; /* only devices of that stage run it; -1: all do */
 };
 

@@ -86,11 +86,12 @@ read_workspace(struct driver *t, struct storage_workspace *w)
 static bool
 read_without(struct driver *t, struct storage_target *s)
 {
+	bool bundles = true;
 	const struct {
 		const char *name;
 		bool *on;
 	} form[] = {{"columns", &s->threads}, {"parts", &s->parts}, {"addresses", &s->addresses},
-		{"online", &s->online}, {"bundles", &s->bundles}};
+		{"online", &s->online}, {"bundles", &bundles}};
 
 	for (const char *at = t->o->without, *end; at; at = *end ? end + 1 : NULL) {
 		const size_t n = strcspn(at, ",");
@@ -108,6 +109,8 @@ read_without(struct driver *t, struct storage_target *s)
 			(int)n, at);
 		return false;
 	}
+	if (!bundles)
+		s->bundles.members = 0;
 	return true;
 }
 
@@ -274,7 +277,7 @@ fits_host(const struct driver *t, const struct ir_module *m, struct ir_func *mai
 
 	if (!limit)
 		return true;
-	memory_evaluate(m, main, t->storage, NULL, &r);
+	memory_evaluate(m, main, t->storage, &r);
 	if (r.host <= limit)
 		return true;
 	diag_error(t->ctx->diag, LOC_NONE,

@@ -253,6 +253,66 @@ class Conv1d(nn.Module):
         return self.net(x)
 
 
+class Frozen(nn.Module):
+    """Values without gradients: a power iteration that updates buffers, and a target of a second network."""
+
+    def __init__(self):
+        super().__init__()
+        self.net = nn.utils.parametrizations.spectral_norm(nn.Linear(6, 4))
+        self.target = nn.Linear(6, 4)
+
+    def forward(self, x):
+        with torch.no_grad():
+            top = self.target(x).max(1)[0] + self.net(x + 1)[:, 0]
+        return self.net(x) * top[:, None]
+
+
+def square(model, x):
+    return model(x).square().mean()
+
+
+def functions(model, x, y):
+    """Operations without a handler of their own, as functions of a linear layer."""
+    z = model(x)
+    n, pairs = len(z), z.reshape(-1, 2, 4)
+    low = torch.triu(torch.full((4, 4), float("-inf")), 1)
+    part = torch.zeros(n, 9).scatter(1, y[:, None] * 2, z[:, :1])
+    part = part.scatter_(1, y[:, None], 1.0) + torch.zeros(n, 9).scatter_reduce(1, y[:, None], z[:, 1:2], "amax")
+    rows = torch.zeros(n, 8)
+    rows[:, ::2] = z
+    rows[torch.arange(n), y] = 0.5
+    rows[rows > 3] = 3
+    normal = torch.distributions.Normal(z, 1.0)
+    return sum(v.mean() for v in (
+        torch.cdist(pairs, pairs.detach() + 1), F.pairwise_distance(z, z.roll(1, 1)), torch.cumprod(z * 0.1 + 1, 1),
+        torch.logcumsumexp(z, 1), z.median(1)[0], z.kthvalue(2, 1)[0], z.topk(2, largest=False)[0], part.square(), rows.square(),
+        torch.hypot(z, z + 1), torch.diagonal(pairs.mT @ pairs, dim1=1, dim2=2), z.unfold(1, 2, 1).square(),
+        torch.diag_embed(z).square(), torch.einsum("...i,...j->...ij", z, z), torch.einsum("bii->bi", pairs.mT @ pairs + low.exp()),
+        pairs[torch.arange(n // 2)[:, None], :, y.view(-1, 2)].square(), -normal.log_prob(z.detach() + 1), F.selu(z),
+        torch.searchsorted(torch.linspace(-1, 1, 5), z.detach()) * z, torch.bucketize(z.detach(), torch.linspace(-1, 1, 5)) * z,
+        F.nll_loss(z.log_softmax(1), y), F.cross_entropy(z, y, label_smoothing=0.1, weight=torch.tensor([1.0, 2.0, 0.5, 1.0])),
+        F.cross_entropy(z, z.detach().softmax(1), label_smoothing=0.1), F.normalize(z * (y[:, None] > 0)),
+        F.embedding_bag(y, z, torch.tensor([0, 3]), mode="mean")))
+
+
+class Pictures(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.flat, self.deep, self.up = nn.Conv2d(3, 4, 3, padding="same"), nn.Conv3d(1, 2, 3, 2, 1), nn.ConvTranspose3d(2, 1, 2, 2)
+
+    def forward(self, x):
+        y, d = self.flat(x), self.deep(x[:, None])
+        grid = F.affine_grid(torch.tensor([[[1.0, 0.2, 0.1], [0.0, 0.8, 0.0]]]).expand(len(x), 2, 3), list(y.shape),
+                             align_corners=False)
+        results = [F.interpolate(y, size=(11, 7), mode=m) for m in ("bilinear", "bicubic", "nearest", "nearest-exact", "area")]
+        results += [F.interpolate(y, size=(3, 3), mode="bilinear", antialias=True), F.grid_sample(y, grid, align_corners=False),
+                    F.interpolate(y, scale_factor=2, mode="bilinear", align_corners=True), self.up(d), F.max_pool3d(d, 2),
+                    F.max_pool2d(y, 3, 2, 1, dilation=2), F.avg_pool2d(y, 3, 2, 1, ceil_mode=True, count_include_pad=False),
+                    F.adaptive_max_pool2d(y, 3), F.adaptive_avg_pool3d(d, (1, 3, 2)), F.avg_pool2d(y, 2, divisor_override=3),
+                    F.local_response_norm(y, 3), F.fold(F.unfold(y, 3, padding=1), (8, 8), 3, padding=1), F.instance_norm(y)]
+        return sum(r.square().mean() for r in results)
+
+
 def labels(model, x, y):
     return F.cross_entropy(model(x), y)
 
@@ -302,6 +362,8 @@ def bag(below):
 # name: module, step, inputs; the tolerance of losses, relative, and of parameters: rounding that training magnifies.
 ADAMW = ("adamw{lr=0.003,weight_decay=0.01}", lambda p: torch.optim.AdamW(p, 3e-3, weight_decay=0.01))
 SGD = ("momentum{lr=0.05,momentum=0.9}", lambda p: torch.optim.SGD(p, 0.05, momentum=0.9))
+SMALL = ("sgd{lr=0.001}", lambda p: torch.optim.SGD(p, 1e-3))
+SLOW = ("sgd{lr=0.0001}", lambda p: torch.optim.SGD(p, 1e-4))
 STEP = {
     "mlp": (Mlp, labels, {"x": numbers((16, 12)), "y": numbers((16,), 5)}, ADAMW, 1e-3),
     "mlp_sgd": (Mlp, labels, {"x": numbers((16, 12)), "y": numbers((16,), 5)}, SGD, 1e-3),
@@ -318,6 +380,9 @@ STEP = {
     "gru": (lambda: Lstm(nn.GRU), words, {"x": numbers((4, 7), 9), "y": numbers((4, 7), 9)}, ADAMW, 1e-3),
     "unet": (Unet, images, {"x": numbers((4, 1, 8, 8))}, ADAMW, 1e-3),
     "moe": (Moe, labels, {"x": numbers((12, 8)), "y": numbers((12,), 3)}, ADAMW, 1e-3),
+    "frozen": (Frozen, square, {"x": numbers((8, 6))}, SGD, 1e-3),
+    "functions": (lambda: nn.Linear(5, 4), functions, {"x": numbers((6, 5)), "y": numbers((6,), 4)}, SMALL, 1e-3),
+    "pictures": (Pictures, lambda model, x: model(x), {"x": numbers((2, 3, 8, 8))}, SLOW, 1e-3),
     "conv1d": (Conv1d, labels, {"x": numbers((8, 4, 16)), "y": numbers((8,), 3)}, ADAMW, 1e-3),
 }
 

@@ -768,14 +768,96 @@ a_model_says_the_same_as_a_call(void **state)
 				for (int a = 0; a < COLLECTIVE_NALGORITHMS; a++) {
 					enum collective_algorithm by = (enum collective_algorithm)a;
 					enum collective_algorithm x, y;
-					double t = collective_model_seconds(m, &q, by, &x);
+					double t = collective_cost_seconds(
+						collective_model_cost(m, &q), q.bytes, 1, by, &x);
 					double u = collective_seconds(c, &q, by, &y);
 					assert_true(t == u && x == y);
-					assert_true(collective_cost_seconds(
-							    collective_model_cost(m, &q), q.bytes,
-							    1, by, NULL) == t);
 				}
 			}
+}
+
+/* The groups that differ only on an axis of this size and stride, of 16 devices. */
+static struct collective_request
+along(void *owner, enum rt_coll_kind kind, uint32_t places, uint32_t stride, uint32_t shift)
+{
+	uint32_t *device = talloc_array(owner, uint32_t, 16), n = 0;
+	for (uint32_t i = 0; i < 16; i++)
+		for (uint32_t k = 0; k < places && i / stride % places == 0; k++)
+			device[n++] = (i + k * stride + shift) % 16;
+	return (struct collective_request){kind, 16 / places, places, device, 1e6, places / 2,
+		kind == RT_SEND ? places - 1 : places / 3, 1};
+}
+
+/* With a node that no message reaches, not all nodes are alike, and no group is left out. */
+static struct cluster *
+with_another(struct cluster *c)
+{
+	cluster_add_device(c, "alone", 0, CLUSTER_NO_NODE);
+	return c;
+}
+
+static void
+groups_left_out_change_no_time(void **state)
+{
+	struct cluster *few[] = {own_cards(*state, 4, 4), one_card(*state, 8, 2)};
+	struct cluster *all[] = {
+		with_another(own_cards(*state, 4, 4)), with_another(one_card(*state, 8, 2))};
+	uint32_t fewer = 0;
+	for (int k = 0; k < 2; k++) {
+		assert_true(cluster_uniform(few[k]));
+		assert_false(cluster_uniform(all[k]));
+		for (uint32_t places = 2; places <= 8; places *= 2)
+			for (uint32_t stride = 1; stride * places <= 16; stride *= 2)
+				for (uint32_t i = 0; i < 4 * RT_COLL_KINDS; i++) {
+					const struct collective_request q = along(*state,
+						(enum rt_coll_kind)(i / 4), places, stride, i % 4);
+					const struct collective_request d =
+						request_distinct(*state, few[k], &q);
+					fewer += d.ngroups < q.ngroups;
+					for (int a = 0; a < COLLECTIVE_NALGORITHMS; a++) {
+						double t = seconds(
+							few[k], &q, (enum collective_algorithm)a);
+						double u = seconds(
+							all[k], &q, (enum collective_algorithm)a);
+						if (!isinf(t) || !isinf(u))
+							same(t, u);
+					}
+				}
+	}
+	assert_true(fewer > 100);
+}
+
+/* Two of four groups of four inside nodes go to another node for one member each. */
+static void
+groups_that_differ_are_kept(void **state)
+{
+	struct cluster *c = own_cards(*state, 4, 4);
+	static const uint32_t device[] = {0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 10, 11, 12, 13, 14, 15};
+	const struct collective_request q = {RT_ALLREDUCE, 4, 4, device, 1, 0, 0, 1};
+	const struct collective_request d = request_distinct(*state, c, &q);
+	assert_int_equal(d.ngroups, 3); /* the last one is like the first */
+	assert_memory_equal(d.device, device, 12 * sizeof *device);
+}
+
+/* Nodes that are connected to different switches, have another bandwidth, or share a link. */
+static void
+nodes_of_racks_are_not_alike(void **state)
+{
+	struct cluster *c = own_cards(*state, 4, 4);
+	cluster_add_switch(c, "unused", 0, INFINITY);
+	assert_true(cluster_uniform(c));
+	for (int k = 0; k < 3; k++) {
+		const uint32_t members[] = {2, 2};
+		uint32_t v[4], leaf[2];
+		c = nodes(*state, 2, members, v);
+		leaf[0] = cluster_add_switch(c, "leaf", 0, k == 2 ? 1e9 : INFINITY);
+		leaf[1] = k == 0 ? cluster_add_switch(c, "leaf", 0, INFINITY) : leaf[0];
+		for (int i = 0; i < 4; i++)
+			cluster_connect(c, v[i], leaf[i / 2], k == 1 && i == 3 ? &nvlink : &net);
+		if (k == 0)
+			cluster_connect(c, leaf[0], leaf[1], &net);
+		assert_false(cluster_uniform(c));
+	}
 }
 
 /* A pipeline has chunks, few for little and not too many for much; others have none. */
@@ -899,6 +981,9 @@ main(void)
 		TEST(rows_have_names_of_their_own),
 		TEST(auto_is_the_fastest_that_fits),
 		TEST(a_model_says_the_same_as_a_call),
+		TEST(groups_left_out_change_no_time),
+		TEST(groups_that_differ_are_kept),
+		TEST(nodes_of_racks_are_not_alike),
 		TEST(chunks_fill_the_pipe_in_a_moment),
 		TEST(trees_share_the_work),
 		TEST(an_alltoall_of_many_is_as_its_closed_form),

@@ -572,7 +572,7 @@ alltoalls_of_all_dims_are_one_request(void **state)
 					"  output(\"c\", %c)\n}\n");
 	const uint32_t device[] = {0, 1};
 	uint32_t place[] = {0, 1};
-	const struct event_group g = {0, 1, 2, place};
+	const struct event_group g = {0, 1, 2, place, NULL};
 	int n = 0;
 
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {

@@ -42,7 +42,7 @@ static struct memory_report
 evaluate(struct ir_module *m)
 {
 	struct memory_report r;
-	memory_evaluate(m, ir_func_find(m, "main"), NULL, NULL, &r);
+	memory_evaluate(m, ir_func_find(m, "main"), NULL, &r);
 	return r;
 }
 

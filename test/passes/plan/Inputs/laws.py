@@ -1,7 +1,8 @@
 """laws.py DOPT MODELS: laws of plan on small models, meshes and budgets that are drawn at random.
 
 - The step is never slower than a recipe run by hand through -pass that fits, and fits if one of them does.
-- More budget never gives a slower step; what is printed fits.
+- More budget never gives a slower step, for drawn budgets and for those of the series 1, 2, 4, 10, ..., whose plans no larger budget
+  may miss; what is printed fits.
 - The command that is printed makes the same module, byte for byte, and -check accepts the pass.
 - With many equal blocks, where steps are estimated first: the estimate of a recipe is near what its command gives, and no
   recipe that fits is faster than the plan by more than estimates may be wrong.
@@ -64,11 +65,11 @@ def deep():
     free = predicted("-pass=" + RECIPES["sharded"], *DEEP)
     words = [f"-budget={int(1.2 * free[1])}", *DEEP]
     made = dopt("-remarks", f'-pass=plan{{evaluations={EVALUATIONS},decide="shards,memory,fusion,order"}}', *words)
-    found = re.findall(r"^dopt: note: plan: ((?:-mesh=\S+ )?-pass='.*')$", made.stderr, re.M)
-    again = dopt(*shlex.split(found[0]), *words) if found else made
+    found = re.findall(r"^dopt: note: plan: ((?:-budget=\d+ )?(?:-mesh=\S+ )?-pass='.*')$", made.stderr, re.M)
+    again = dopt(*words, *shlex.split(found[0])) if found else made
     if not found or again.stdout != made.stdout or not made.stdout:
         return [f"twenty blocks: the printed command makes another module\n{made.stderr}"]
-    planned = predicted(*shlex.split(found[0]), *words)
+    planned = predicted(*words, *shlex.split(found[0]))
     wrong = [] if planned[1] <= free[1] * 1.2 else [f"twenty blocks: needs {planned[1]}"]
     told = re.findall(r"remark: plan: (\w+): ([^;:]+): about ([0-9.]+)(\w+), ([0-9.]+)(\w+).*with (-pass.*)", made.stderr)
     for kind, name, seconds, unit, size, bytes_unit, command in told:
@@ -92,9 +93,10 @@ def main():
         base = [f"-cluster={cluster}", f"-mesh=x={n}", *TOYS[model].split(), str(MODELS / f"{model}.dir")]
         free = {name: predicted(f"-pass={text}", *base) for name, text in RECIPES.items()}
         peaks = [found[1] for found in free.values() if found]
-        before = None
-        for share in sorted(draw.uniform(0.7, 1.5) for _ in range(BUDGETS)):
-            budget = int(min(peaks) * share)
+        before, of_series = None, None
+        drawn = [int(min(peaks) * draw.uniform(0.7, 1.5)) for _ in range(BUDGETS)]
+        series = [s * 10**k for k in range(3, 10) for s in (1, 2, 4)]
+        for budget in sorted(drawn + [b for b in series if 0.7 * min(peaks) < b < 4 * min(peaks)]):
             what = f"{model} x={n} {cluster} {budget} bytes"
             words = [f"-budget={budget}", *base]
             plan = predicted(f"-pass=plan{{summary=false,evaluations={EVALUATIONS}}}", *words)
@@ -110,14 +112,18 @@ def main():
             for name, seconds in fits.items():
                 if plan[0] > seconds * (1 + ROUNDING):
                     wrong.append(f"{what}: {plan[0]} s, {name} {seconds} s")
-            if before and plan[0] > before * (1 + ROUNDING):
-                wrong.append(f"{what}: {plan[0]} s, with less {before} s")
-            before = plan[0]
+            for less in (of_series, before if budget in drawn else None):
+                if less and plan[0] > less * (1 + ROUNDING):
+                    wrong.append(f"{what}: {plan[0]} s, with less {less} s")
+            if budget in drawn:
+                before = plan[0]
+            else:
+                of_series = plan[0]
         words = [f"-budget={int(max(peaks))}", *base]
         text = f"-pass=plan{{evaluations={EVALUATIONS}}}"
         made = dopt(text, *words)
-        found = re.findall(r"^dopt: note: plan: ((?:-mesh=\S+ )?-pass='.*')$", made.stderr, re.M)
-        again = dopt(*shlex.split(found[0]), *words) if found else made
+        found = re.findall(r"^dopt: note: plan: ((?:-budget=\d+ )?(?:-mesh=\S+ )?-pass='.*')$", made.stderr, re.M)
+        again = dopt(*words, *shlex.split(found[0])) if found else made
         if not found or again.stdout != made.stdout or not made.stdout:
             wrong.append(f"{model}: the printed command makes another module\n{made.stderr}")
         checked = dopt("-check", "-emit=none", text, *words)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 notes = open(sys.argv[1]).read()
-found = re.findall(r"^dopt: note: plan: ((?:-mesh=\S+ )?-pass='.*')$", notes, re.M)
+found = re.findall(r"^dopt: note: plan: ((?:-budget=\d+ )?(?:-mesh=\S+ )?-pass='.*')$", notes, re.M)
 if len(found) != 1:
     sys.exit(f"expected one command, found {len(found)}\n{notes}")
 sys.exit(subprocess.run([*sys.argv[2:], *shlex.split(found[0])]).returncode)
