@@ -98,10 +98,38 @@ size_divide(const struct ir_size_scope *scope, const struct ir_size *s, int64_t 
 }
 
 bool
+ir_size_join(enum size_kind kind, int64_t x, int64_t y, int64_t *to)
+{
+	switch (kind) {
+	case SIZE_NEG: return !__builtin_sub_overflow((int64_t)0, x, to);
+	case SIZE_ADD: return !__builtin_add_overflow(x, y, to);
+	case SIZE_SUB: return !__builtin_sub_overflow(x, y, to);
+	case SIZE_MUL: return !__builtin_mul_overflow(x, y, to);
+	default:
+		if (kind != SIZE_DIV || y == 0 || y == -1 || x % y != 0)
+			return false;
+		*to = x / y;
+		return true;
+	}
+}
+
+double
+ir_size_join_real(enum size_kind kind, double x, double y)
+{
+	switch (kind) {
+	case SIZE_NEG: return -x;
+	case SIZE_ADD: return x + y;
+	case SIZE_SUB: return x - y;
+	case SIZE_MUL: return x * y;
+	default: return x / y;
+	}
+}
+
+bool
 ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t *value)
 {
 	int64_t x = 0, y = 0;
-	bool overflow = false;
+	bool fits = true;
 
 	for (int i = 0; i < 2; i++)
 		if (s->arg[i] && !ir_size_eval(scope, s->arg[i], i ? &y : &x))
@@ -110,13 +138,10 @@ ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, int64_t
 	case SIZE_INT: *value = s->i; break;
 	case SIZE_NAME: return size_name(scope, s, value);
 	case SIZE_DIM: return size_dim(scope, s, x, value);
-	case SIZE_NEG: overflow = __builtin_sub_overflow((int64_t)0, x, value); break;
-	case SIZE_ADD: overflow = __builtin_add_overflow(x, y, value); break;
-	case SIZE_SUB: overflow = __builtin_sub_overflow(x, y, value); break;
-	case SIZE_MUL: overflow = __builtin_mul_overflow(x, y, value); break;
 	case SIZE_DIV: return size_divide(scope, s, x, y, value);
+	default: fits = ir_size_join((enum size_kind)s->kind, x, y, value);
 	}
-	return !overflow || SIZE_FAIL(scope, s->loc, "the size does not fit in 64 bits");
+	return fits || SIZE_FAIL(scope, s->loc, "the size does not fit in 64 bits");
 }
 
 /* Does the call give a name in the expression a number with a fraction? */
@@ -148,13 +173,7 @@ size_real(const struct ir_size_scope *scope, const struct ir_size *s, double *va
 	}
 	if (!size_real(scope, s->arg[0], &x) || (s->arg[1] && !size_real(scope, s->arg[1], &y)))
 		return false;
-	switch ((enum size_kind)s->kind) {
-	case SIZE_NEG: *value = -x; break;
-	case SIZE_ADD: *value = x + y; break;
-	case SIZE_SUB: *value = x - y; break;
-	case SIZE_MUL: *value = x * y; break;
-	default: *value = x / y; break;
-	}
+	*value = ir_size_join_real((enum size_kind)s->kind, x, y);
 	return y != 0 || s->kind != SIZE_DIV || SIZE_FAIL(scope, s->loc, "division by 0");
 }
 

@@ -91,6 +91,10 @@ bool ir_size_eval(const struct ir_size_scope *scope, const struct ir_size *s, in
 const struct ir_type *ir_type_resolve(
 	const struct ir_size_scope *scope, const struct ir_type_text *t);
 
+/* x and y joined by an operator of sizes; false: not an integer, or not one of 64 bits. */
+bool ir_size_join(enum size_kind kind, int64_t x, int64_t y, int64_t *to);
+double ir_size_join_real(enum size_kind kind, double x, double y);
+
 /* Calls `see` for every name in a size, in the sizes of an attribute, or in those of a template, in
  * types and in attributes. */
 typedef void ir_see_name(void *data, const char *name);

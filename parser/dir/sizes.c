@@ -61,32 +61,15 @@ size_dim(struct parser *p, struct named value, struct size_value dim, struct ir_
 	return true;
 }
 
-/* Folds constants at once if that succeeds; else evaluation will report the error. */
-static bool
-size_fold(enum size_kind kind, int64_t x, int64_t y, int64_t *to)
-{
-	switch (kind) {
-	case SIZE_NEG: return !__builtin_sub_overflow((int64_t)0, x, to);
-	case SIZE_ADD: return !__builtin_add_overflow(x, y, to);
-	case SIZE_SUB: return !__builtin_sub_overflow(x, y, to);
-	case SIZE_MUL: return !__builtin_mul_overflow(x, y, to);
-	case SIZE_DIV:
-		if (y == 0 || y == -1 || x % y != 0)
-			return false;
-		*to = x / y;
-		return true;
-	default: return false;
-	}
-}
-
 bool
 size_join(struct parser *p, enum size_kind kind, struct size_value x, struct ir_loc xloc,
 	struct size_value y, struct ir_loc yloc, struct size_value *to)
 {
 	struct size_value folded = {0};
 
+	/* Folds constants at once if that succeeds; else evaluation will report the error. */
 	if (!x.tree && !y.tree && !x.minimum && !y.minimum &&
-		size_fold(kind, x.i, y.i, &folded.i)) {
+		ir_size_join(kind, x.i, y.i, &folded.i)) {
 		*to = folded;
 		return true;
 	}

@@ -105,34 +105,6 @@ dim_of(const struct rule_match *match, const char *name, int64_t at, int64_t *si
 	return true;
 }
 
-static bool
-join_ints(enum size_kind kind, int64_t a, int64_t b, int64_t *to)
-{
-	switch (kind) {
-	case SIZE_NEG: return !__builtin_sub_overflow((int64_t)0, a, to);
-	case SIZE_ADD: return !__builtin_add_overflow(a, b, to);
-	case SIZE_SUB: return !__builtin_sub_overflow(a, b, to);
-	case SIZE_MUL: return !__builtin_mul_overflow(a, b, to);
-	default:
-		if (b == 0 || b == -1 || a % b != 0)
-			return false;
-		*to = a / b;
-		return true;
-	}
-}
-
-static double
-join_floats(enum size_kind kind, double a, double b)
-{
-	switch (kind) {
-	case SIZE_NEG: return -a;
-	case SIZE_ADD: return a + b;
-	case SIZE_SUB: return a - b;
-	case SIZE_MUL: return a * b;
-	default: return a / b;
-	}
-}
-
 bool
 rule_number(const struct rule_match *match, const struct ir_size *s, struct rule_number *n)
 {
@@ -155,10 +127,10 @@ rule_number(const struct rule_match *match, const struct ir_size *s, struct rule
 	default: break;
 	}
 	if (a.fraction || b.fraction) {
-		*n = of_float(join_floats((enum size_kind)s->kind, a.f, b.f));
+		*n = of_float(ir_size_join_real((enum size_kind)s->kind, a.f, b.f));
 		return isfinite(n->f);
 	}
-	if (!join_ints((enum size_kind)s->kind, a.i, b.i, &n->i))
+	if (!ir_size_join((enum size_kind)s->kind, a.i, b.i, &n->i))
 		return false;
 	*n = rule_number_of_int(n->i);
 	return true;
@@ -178,19 +150,19 @@ solve_side(struct matcher *x, const struct ir_size *s, bool left, int64_t known,
 	bool fits = false;
 
 	switch ((enum size_kind)s->kind) {
-	case SIZE_ADD: fits = join_ints(SIZE_SUB, v, known, &to); break;
+	case SIZE_ADD: fits = ir_size_join(SIZE_SUB, v, known, &to); break;
 	case SIZE_SUB:
-		fits = left ? join_ints(SIZE_ADD, v, known, &to)
-			    : join_ints(SIZE_SUB, known, v, &to);
+		fits = left ? ir_size_join(SIZE_ADD, v, known, &to)
+			    : ir_size_join(SIZE_SUB, known, v, &to);
 		break;
 	case SIZE_MUL:
 		if (known == 0)
 			return v == 0 ? LATER : NO;
-		fits = join_ints(SIZE_DIV, v, known, &to);
+		fits = ir_size_join(SIZE_DIV, v, known, &to);
 		break;
 	case SIZE_DIV:
-		fits = left ? join_ints(SIZE_MUL, v, known, &to)
-			    : join_ints(SIZE_DIV, known, v, &to);
+		fits = left ? ir_size_join(SIZE_MUL, v, known, &to)
+			    : ir_size_join(SIZE_DIV, known, v, &to);
 		break;
 	default: break;
 	}
@@ -216,7 +188,7 @@ solve(struct matcher *x, const struct ir_size *s, struct rule_number value)
 	case SIZE_NEG:
 		if (value.fraction)
 			return solve(x, s->arg[0], of_float(-value.f));
-		return join_ints(SIZE_NEG, value.i, 0, &known.i)
+		return ir_size_join(SIZE_NEG, value.i, 0, &known.i)
 			       ? solve(x, s->arg[0], rule_number_of_int(known.i))
 			       : NO;
 	case SIZE_INT:
