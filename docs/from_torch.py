@@ -22,6 +22,7 @@ TYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch
          torch.int32: "i32", torch.int16: "i16", torch.int8: "i8", torch.uint8: "u8", torch.bool: "bool"}
 TAGS = {"f64": "F64", "f32": "F32", "f16": "F16", "bf16": "BF16", "i64": "I64", "i32": "I32", "i16": "I16", "i8": "I8",
         "u8": "U8", "bool": "BOOL"}
+PARTS = {torch.complex64: torch.float32, torch.complex128: torch.float64}  # a complex value is two real ones
 LITERAL = 64  # elements of a constant tensor that is written into the text; a larger one is a state with a first value
 
 
@@ -64,11 +65,13 @@ def load(path, model):
     with torch.no_grad():
         for name, tensor in (*model.named_parameters(remove_duplicate=False),
                              *model.named_buffers(remove_duplicate=False)):
-            if name in header:
-                begin, end = header[name]["data_offsets"]
-                value = torch.frombuffer(bytearray(data[begin:end]), dtype=types[header[name]["dtype"]])
-                tensor.copy_(value.reshape(tensor.shape))
-                found.add(tensor.data_ptr())
+            for said, part in ((name, tensor),) if not tensor.is_complex() else (
+                    (name + ".re", tensor.real), (name + ".im", tensor.imag)):
+                if said in header:
+                    begin, end = header[said]["data_offsets"]
+                    value = torch.frombuffer(bytearray(data[begin:end]), dtype=types[header[said]["dtype"]])
+                    part.copy_(value.reshape(part.shape))
+                    found.add(tensor.data_ptr())
         missing = [n for n, p in model.named_parameters(remove_duplicate=False) if p.data_ptr() not in found]
     if missing:
         raise KeyError(f"{path}: no value of {', '.join(missing)}")
@@ -84,7 +87,8 @@ class Step(torch.nn.Module):
         self.step = step
 
     def forward(self, *inputs):
-        return self.step(self.model, *inputs)
+        with Replaced():
+            return self.step(self.model, *inputs)
 
 
 def export(name, step, model, *inputs, ignored=True, batch="B"):
@@ -136,15 +140,86 @@ def translate(name, step, model, inputs, ignored=True):
     for op in [op for op in table if isinstance(op, torch._ops.OpOverload) and handler(op)]:
         table.pop(op)
     table.update(DECOMPOSED)
-    validates = torch.distributions.Distribution._validate_args
-    torch.distributions.Distribution.set_default_validate_args(False)  # checks read values, which export does not have
-    try:
-        program = torch.export.export(Step(step, model), tuple(inputs))
-    finally:
-        torch.distributions.Distribution.set_default_validate_args(validates)
+    program = exported(Step(step, model), inputs)
     cut_gradients(program.graph_module)
     program = program.run_decompositions(table)
     return Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
+
+
+def exported(step, inputs):
+    """Exported as it is or, if that fails and does not for its data, after a trace that knows gradients inside the step."""
+    validates = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)  # checks read values, which export does not have
+    masks = torch.nn.modules.transformer
+    find, masks._detect_is_causal_mask = masks._detect_is_causal_mask, lambda mask, is_causal=None, size=None: bool(is_causal)
+    try:
+        try:
+            return torch.export.export(step, tuple(inputs))
+        except Exception as failed:
+            from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+            if isinstance(failed, (Unsupported, GuardOnDataDependentSymNode)) or "DataDependent" in type(failed).__name__ \
+                    or "DynamicOutput" in type(failed).__name__:
+                raise
+            try:
+                return torch.export.export(Traced(step, inputs), tuple(inputs))
+            except Exception:
+                raise failed
+    finally:
+        masks._detect_is_causal_mask = find
+        torch.distributions.Distribution.set_default_validate_args(validates)
+
+
+class Traced(torch.nn.Module):
+    """A step with gradients inside (torch.autograd.grad, torch.func) as the operations that compute them."""
+
+    def __init__(self, step, inputs):
+        super().__init__()
+        from torch.fx.experimental.proxy_tensor import make_fx
+        self.model = step.model
+        tensors = self.tensors()
+
+        def run(tensors, *inputs):
+            with Detached():
+                return torch.func.functional_call(step, tensors, inputs)
+
+        grad = torch.autograd.grad
+
+        def grad_of(*args, create_graph=False, **named):
+            found = grad(*args, create_graph=create_graph, **named)
+            return found if create_graph else tuple(g if g is None else aten.detach_copy(g) for g in found)
+        torch.autograd.grad = grad_of
+        try:
+            self.graph = make_fx(run, tracing_mode="fake", _allow_non_fake_inputs=True)(tensors, *inputs)
+        finally:
+            torch.autograd.grad = grad
+        for node in list(self.graph.graph.nodes):
+            if node.target == aten.detach.default:  # of autograd itself; those of the step are detach_copy
+                node.replace_all_uses_with(node.args[0])
+                self.graph.graph.erase_node(node)
+        self.graph.recompile()
+
+    def tensors(self):
+        return {f"model.{name}": x for name, x in (*self.model.named_parameters(), *self.model.named_buffers())}
+
+    def forward(self, *inputs):
+        return self.graph(self.tensors(), *inputs)
+
+
+class Detached(torch.overrides.TorchFunctionMode):
+    """Marks what the step detaches, and what it computes under no_grad."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        stops = function is torch.Tensor.detach or not torch.is_grad_enabled()
+        return aten.detach_copy(result) if stops and isinstance(result, torch.Tensor) and result.is_floating_point() and \
+            not getattr(function, "__name__", "").endswith("_") else result
+
+
+class Replaced(torch.overrides.TorchFunctionMode):
+    """Functions that look at values, without that."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        return REPLACED.get(function, function)(*args, **(kwargs or {}))
 
 
 def cut_gradients(module):
@@ -213,7 +288,7 @@ class Text:
         """A scalar constant; of infinities and NaN, too."""
         if isinstance(value, bool):
             value = int(value)
-        return self.op("constant", type=f"{TYPES[dtype]}[]", value=value)
+        return self.op("constant", type=f"{TYPES[PARTS.get(dtype, dtype)]}[]", value=value)
 
     def read(self, arg, dtype=None):
         """An argument of the node, a tensor or a number, in an element type."""
@@ -223,11 +298,13 @@ class Text:
         return self.convert(self.value[arg], arg.meta["val"].dtype, dtype)
 
     def convert(self, value, old, new):
+        old, new = PARTS.get(old, old), PARTS.get(new, new)
         return value if old == new else self.op("convert", value, to=RawName(TYPES[new]))
 
     def dtype(self):
         val = self.node.meta["val"]
-        return (val[0] if isinstance(val, (tuple, list)) else val).dtype
+        dtype = (val[0] if isinstance(val, (tuple, list)) else val).dtype
+        return PARTS.get(dtype, dtype)
 
     def shape(self, arg=None):
         val = (arg or self.node).meta["val"]
@@ -303,6 +380,8 @@ class Text:
             self.placeholder(spec, read[spec.arg.name]) if hasattr(spec.arg, "name") else None
         where = None
         for node in nodes:
+            if node.op == "get_attr":
+                self.value[node] = getattr(self.program.graph_module, node.target)
             if node.op == "call_function":
                 path = module_path(node)
                 if path != where:
@@ -319,20 +398,27 @@ class Text:
             place = len(self.inputs)
             self.inputs.append(node)
             symbol = self.input_names[place] if place < len(self.input_names) else f"input{place}"
-            self.define(node, "input", symbol)
+            val = node.meta["val"]
+            if not isinstance(val, torch.Tensor):
+                raise Unsupported(f"the input '{symbol}' is not a tensor")
+            self.value[node] = self.define(val, "input", symbol)
             return
         updated = spec.target in self.program.graph_signature.buffers_to_mutate.values()
-        if not node.users and not updated:
+        if kind == "TOKEN" or not node.users and not updated:
             return
         symbol = spec.target.removeprefix("model.")
         tensor = (self.program.constants[spec.target] if spec.target in self.program.constants
                   else self.program.state_dict[spec.target])
-        if kind != "PARAMETER" and not updated and tensor.numel() <= LITERAL:
-            self.value[node] = self.literal(tensor)
-            return
-        trained = kind == "PARAMETER" and tensor.requires_grad
-        self.files[symbol] = tensor
-        self.define(node, "param" if trained else "state", symbol, self.initial(tensor))
+        parts = [("", tensor)] if tensor.dtype not in PARTS else [(".re", tensor.real), (".im", tensor.imag)]
+        found = []
+        for suffix, part in parts:
+            if kind != "PARAMETER" and not updated and tensor.numel() <= LITERAL:
+                found.append(self.literal(part))
+                continue
+            self.files[symbol + suffix] = part
+            trained = kind == "PARAMETER" and tensor.requires_grad
+            found.append(self.define(part, "param" if trained else "state", symbol + suffix, self.initial(part)))
+        self.value[node] = Pair(*found) if len(found) > 1 else found[0]
 
     def literal(self, tensor):
         if not tensor.numel():
@@ -350,35 +436,53 @@ class Text:
             return {"init": "constant", "value": low} if low else {}
         return {"init": "normal", "scale": float(f"{numbers.std():.3g}")} if tensor.is_floating_point() else {}
 
-    def define(self, node, op, symbol, how={}):
-        val = node.meta["val"]
-        if not isinstance(val, torch.Tensor):
-            raise Unsupported(f"the input '{symbol}' is not a tensor")
+    def define(self, val, op, symbol, how={}):
         if val.dtype not in TYPES:
             raise Unsupported(f"'{symbol}' has elements of {val.dtype}, which dopt does not have")
         name = self.fresh(symbol)
         said = ", ".join(f"{k} = {self.attribute(v)}" for k, v in how.items())
         self.lines.append(f"  {name} = {op}({json.dumps(symbol)})" + (f" {{{said}}}" if said else "") +
                           f" : {TYPES[val.dtype]}[{','.join(map(str, val.shape))}]")
-        self.value[node] = name
+        return name
 
     def call(self, node):
         self.node = node
         if node.target is operator.getitem:
             values = self.value[node.args[0]]
-            self.value[node] = values[node.args[1]] if isinstance(values, list) else None
+            self.value[node] = values[node.args[1]] if isinstance(values, list) and node.args[1] < len(values) else None
             if self.value[node] is None and node.users:
                 self.refuse("this result is not translated")
+            return
+        if isinstance(node.target, torch._ops.HigherOrderOperator) and node.target.name() in CONTROL:
+            self.value[node] = CONTROL[node.target.name()](self, *node.args)
             return
         if not isinstance(node.target, torch._ops.OpOverload):
             self.refuse("not an operation on tensors; "
                         "if it is a checkpoint, leave it out and use the pass recompute")
+        known = [a.name for a in node.target._schema.arguments]
+        named = {k: v for k, v in node.kwargs.items() if k in known}
+        if any(is_complex(n) for n in (node, *node.all_input_nodes)):
+            self.value[node] = complex_call(self, node, named)
+            return
         made = handler(node.target)
         if not made:
             self.refuse("this operation is not translated")
-        known = [a.name for a in node.target._schema.arguments]
-        named = {k: v for k, v in node.kwargs.items() if k in known}
         self.value[node] = made(self, *node.args, **named)
+
+    def inline(self, module, operands):
+        """The values of a graph inside an operation, such as a branch, of values."""
+        outer = self.node
+        for node in module.graph.nodes:
+            if node.op == "placeholder":
+                self.value[node] = operands.pop(0)
+            elif node.op == "get_attr":
+                found = getattr(module, node.target)
+                self.value[node] = self.literal(found) if isinstance(found, torch.Tensor) else found
+            elif node.op == "call_function":
+                self.call(node)
+            elif node.op == "output":
+                self.node = outer
+                return [self.value[n] for n in node.args[0]]
 
     def result(self, spec, node):
         kind = spec.kind.name
@@ -399,6 +503,18 @@ class Text:
         if spec is not None and spec.type is dict:
             return str(spec.context[place])
         return "loss" if place == 0 else f"result.{place}"
+
+
+class Pair(tuple):
+    """The real and the imaginary part of a complex value."""
+
+    def __new__(cls, re, im):
+        return super().__new__(cls, (re, im))
+
+
+def is_complex(node):
+    val = node.meta.get("val")
+    return isinstance(val, torch.Tensor) and val.dtype in PARTS
 
 
 class RawName:
@@ -587,7 +703,7 @@ def clamp_max(b, x, high):
     return clamp(b, x, None, high)
 
 
-@handles("_to_copy", "to", "clone", "contiguous", "alias", "lift_fresh_copy", "detach_copy")
+@handles("_to_copy", "to", "clone", "contiguous", "alias", "lift_fresh_copy")
 def copy(b, x, *_, **__):
     return b.read(x)
 
@@ -603,7 +719,7 @@ def checked(b, *_, **__):
     """What export has found is so for the examples."""
 
 
-@handles("detach")
+@handles("detach", "detach_copy")
 def detach(b, x):
     return b.op("stop_gradient", b.read(x))
 
@@ -1494,6 +1610,335 @@ def ragged_bags(b, table, index, offsets, mode, weights):
     return b.op("div", y, count) if mode == 1 else b.op("select", b.op("gt", count, b.number(0, t)), y, b.number(0, t))
 
 
+# Complex numbers: most operations move or add elements, or are products.
+
+PARTWISE = set("""view reshape _unsafe_view unsqueeze squeeze flatten unflatten permute transpose t expand repeat slice select
+    split split_with_sizes chunk unbind flip index _unsafe_index index_select gather clone contiguous alias lift_fresh_copy
+    detach add sub rsub neg sum mean cat stack slice_scatter select_scatter constant_pad_nd where zeros zeros_like ones full
+    full_like new_zeros empty copy roll diagonal masked_fill""".split())
+BILINEAR = {"mul", "mm", "bmm", "matmul", "dot", "mv", "einsum", "linear"}
+COMPLEX = {}
+
+
+def complex_handles(*names):
+    def add(function):
+        for name in names:
+            COMPLEX[name] = function
+        return function
+    return add
+
+
+def complex_call(b, node, named):
+    name = b.which()
+    made = handler(node.target)
+    if name in COMPLEX:
+        return COMPLEX[name](b, *node.args, **named)
+    if name in PARTWISE and made:
+        parts = [b_part(b, made, node, named, i) for i in (0, 1)]
+        return [Pair(*p) for p in zip(*parts)] if isinstance(parts[0], list) else Pair(*parts)
+    if name in BILINEAR and made:
+        operands = [n for n in node.all_input_nodes]
+        if len(operands) > 2:
+            b.refuse("a product of more than two complex values")
+
+        def product(i, j):
+            return b_part(b, made, node, named, {operands[0]: i, operands[-1]: j})
+        if len(operands) == 2 and all(map(is_complex, operands)):
+            return Pair(b.op("sub", product(0, 0), product(1, 1)), b.op("add", product(0, 1), product(1, 0)))
+        if len(operands) == 1 and all(not isinstance(a, complex) for a in node.args) and \
+                [a for a in node.args].count(operands[0]) < 2:
+            return Pair(product(0, 0), product(1, 1))
+        if len(operands) == 2:
+            return Pair(product(0, 0), product(1, 1))
+    b.refuse("this operation is not translated for complex numbers")
+
+
+def b_part(b, made, node, named, part):
+    """A handler applied to the real (0) or the imaginary parts (1) of what is complex; the imaginary part of a number that is
+    added is 0."""
+    linear = isinstance(part, int)
+    held = dict(b.value)
+
+    def chosen(arg):
+        which = part if linear else part.get(arg, 0)
+        if isinstance(arg, torch.fx.Node):
+            val = arg.meta["val"]
+            if is_complex(arg):
+                b.value[arg] = held[arg][which]
+            elif linear and which and isinstance(val, torch.Tensor) and val.is_floating_point():
+                b.value[arg] = b.full(0, b.shape(arg), PARTS.get(val.dtype, val.dtype))
+            return arg
+        if isinstance(arg, complex):
+            return arg.imag if linear and part else arg.real
+        return arg
+    args = torch.fx.node.map_arg(node.args, chosen)
+    numbers = {"add": (1,), "sub": (1,), "rsub": (1,), "where": (1, 2), "masked_fill": (2,), "full": (1,), "full_like": (1,)}
+    if linear:
+        args = tuple((a.imag if part else a.real) if i in numbers.get(b.which(), ()) and isinstance(a, (int, float, complex))
+                     else a for i, a in enumerate(args))
+    if linear and part and b.which() == "ones":
+        return b.full(0, b.shape(), b.dtype())
+    value = made(b, *args, **named)
+    b.value = held
+    return value
+
+
+def pair(b, x):
+    """The parts of an argument, a tensor or a number."""
+    if not isinstance(x, torch.fx.Node):
+        x = complex(x)
+        return b.number(x.real, b.dtype()), b.number(x.imag, b.dtype())
+    if is_complex(x):
+        return b.value[x]
+    return b.read(x), b.full(0, b.shape(x), b.dtype())
+
+
+@complex_handles("view_as_complex")
+def view_as_complex(b, x):
+    shape = b.shape()
+    d = len(shape)
+    return Pair(*[b.reshape(b.op("slice", b.value[x], dims=[d], start=[i], limit=[i + 1]), shape) for i in (0, 1)])
+
+
+@complex_handles("view_as_real")
+def view_as_real(b, x):
+    parts = [b.reshape(v, b.shape(x) + [1]) for v in b.value[x]]
+    return b.op("concat", *parts, dim=len(b.shape(x)))
+
+
+@complex_handles("real", "imag")
+def real_part(b, x):
+    return b.value[x][b.which() == "imag"]
+
+
+@complex_handles("complex")
+def complex_of(b, x, y):
+    return Pair(b.read(x), b.read(y))
+
+
+@complex_handles("polar")
+def polar(b, size, angle):
+    r, a = b.read(size), b.read(angle)
+    return Pair(b.op("mul", r, b.op("cos", a)), b.op("mul", r, b.op("sin", a)))
+
+
+@complex_handles("_to_copy", "to")
+def complex_copy(b, x, *_, **__):
+    re, im = pair(b, x)
+    t, old = b.dtype(), x.meta["val"].dtype
+    re, im = b.convert(re, old if is_complex(x) else t, t), b.convert(im, old if is_complex(x) else t, t)
+    return Pair(re, im) if is_complex(b.node) else re
+
+
+@complex_handles("_conj", "conj", "conj_physical", "_conj_physical")
+def conjugate(b, x):
+    re, im = b.value[x]
+    return Pair(re, b.op("neg", im))
+
+
+@complex_handles("resolve_conj", "resolve_neg")
+def same(b, x):
+    return b.value[x]
+
+
+def squares(b, re, im):
+    return b.op("add", b.op("square", re), b.op("square", im))
+
+
+@complex_handles("abs")
+def complex_abs(b, x):
+    """The gradient at 0 is 0."""
+    total, zero, one = squares(b, *b.value[x]), b.number(0.0, b.dtype()), b.number(1.0, b.dtype())
+    inside = b.op("gt", total, zero)
+    return b.op("select", inside, b.op("sqrt", b.op("select", inside, total, one)), zero)
+
+
+@complex_handles("angle")
+def angle(b, x):
+    re, im = b.value[x]
+    return b.op("atan2", im, re)
+
+
+@complex_handles("exp")
+def complex_exp(b, x):
+    re, im = b.value[x]
+    r = b.op("exp", re)
+    return Pair(b.op("mul", r, b.op("cos", im)), b.op("mul", r, b.op("sin", im)))
+
+
+@complex_handles("div", "reciprocal")
+def complex_div(b, x, y=None):
+    if y is None:
+        x, y = 1.0, x
+    (c, d), (e, f) = pair(b, x), pair(b, y)
+    if not (is_complex(y) if isinstance(y, torch.fx.Node) else isinstance(y, complex)):
+        return Pair(b.op("div", c, e), b.op("div", d, e))
+    many = squares(b, e, f)
+    re = b.op("add", b.op("mul", c, e), b.op("mul", d, f))
+    im = b.op("sub", b.op("mul", d, e), b.op("mul", c, f))
+    return Pair(b.op("div", re, many), b.op("div", im, many))
+
+
+@complex_handles("pow", "square")
+def complex_square(b, x, power=2):
+    if power != 2:
+        b.refuse("a power other than 2 of a complex number")
+    re, im = b.value[x]
+    return Pair(b.op("sub", b.op("square", re), b.op("square", im)),
+                b.op("mul", b.op("mul", re, im), b.number(2.0, b.dtype())))
+
+
+FACTOR = 32  # the largest factor of a size that a Fourier transform is split into, if it has one
+
+
+def table(b, rows, columns, n, sign):
+    """cos and sin of 2 pi rows columns / n, of all rows and columns; computed in f64."""
+    place = b.op("mul", b.iota([rows, columns], 0), b.iota([rows, columns], 1))
+    turn = b.op("convert", b.op("rem", place, b.number(n, torch.int64)), to=RawName("f64"))
+    turn = b.op("mul", turn, b.number(sign * 2 * math.pi / n, torch.float64))
+    return [b.convert(b.op(f, turn), torch.float64, b.dtype()) for f in ("cos", "sin")]
+
+
+def product_with(b, re, im, cos, sin, op, **how):
+    """(re + i im) (cos + i sin); im may be None, which is 0."""
+    a, c = b.op(op, re, cos, **how), b.op(op, re, sin, **how)
+    if im is None:
+        return a, c
+    return b.op("sub", a, b.op(op, im, sin, **how)), b.op("add", c, b.op(op, im, cos, **how))
+
+
+def transform(b, re, im, lead, n, sign):
+    """The Fourier transform of [..lead, n], not scaled: for n = p q, transforms of p elements, factors, and those of q."""
+    letters = "abcdefg"[:len(lead)]
+    p = max((d for d in range(2, FACTOR + 1) if n % d == 0), default=n) if n > FACTOR else n
+    if p == n:
+        return product_with(b, re, im, *table(b, n, n, n, sign), "contract", spec=f"{letters}x,xy->{letters}y")
+    q = n // p
+    re, im = (None if v is None else b.reshape(v, [*lead, p, q]) for v in (re, im))
+    re, im = product_with(b, re, im, *table(b, p, p, p, sign), "contract", spec=f"{letters}xz,xy->{letters}yz")
+    re, im = product_with(b, re, im, *table(b, p, q, n, sign), "mul")
+    re, im = transform(b, re, im, [*lead, p], q, sign)
+    perm = [*range(len(lead)), len(lead) + 1, len(lead)]
+    return [b.reshape(b.op("transpose", v, perm=perm), [*lead, n]) for v in (re, im)]
+
+
+def fourier(b, re, im, shape, dims, sign, kept=None):
+    """Over dims, one after another; of the last of them the first `kept` results."""
+    shape = list(shape)
+    for d in dims:
+        perm = [i for i in range(len(shape)) if i != d] + [d]
+        back = [perm.index(i) for i in range(len(shape))]
+        move = (lambda v, p: v if v is None or p == list(range(len(p))) else b.op("transpose", v, perm=p))
+        lead = [shape[i] for i in perm[:-1]]
+        re, im = transform(b, move(re, perm), move(im, perm), lead, shape[d], sign)
+        re, im = move(re, back), move(im, back)
+        if kept and d == dims[0] and kept != shape[d]:
+            re, im = (b.op("slice", v, dims=[d], start=[0], limit=[kept]) for v in (re, im))
+            shape[d] = kept
+    return re, im
+
+
+def fft_scale(b, values, shape, dims, norm):
+    n = math.prod(shape[d] for d in dims)
+    factor = {0: 1, 1: n ** -0.5, 2: 1 / n}[norm]
+    return values if factor == 1 else [b.op("mul", v, b.number(factor, b.dtype())) for v in values]
+
+
+@complex_handles("_fft_r2c")
+def fft_r2c(b, x, dims, norm, onesided):
+    dims = dims_of(b, x, dims)
+    kept = b.shape()[dims[-1]] if onesided else None
+    values = fourier(b, b.read(x), None, b.shape(x), dims[::-1], -1, kept)
+    return Pair(*fft_scale(b, values, b.shape(x), dims, norm))
+
+
+@complex_handles("_fft_c2c")
+def fft_c2c(b, x, dims, norm, forward):
+    dims = dims_of(b, x, dims)
+    values = fourier(b, *b.value[x], b.shape(x), dims, -1 if forward else 1)
+    return Pair(*fft_scale(b, values, b.shape(x), dims, norm))
+
+
+@complex_handles("_fft_c2r")
+def fft_c2r(b, x, dims, norm, size):
+    """The second half of the last dim is the conjugate of the first, mirrored."""
+    dims, shape = dims_of(b, x, dims), b.shape(x)
+    last = dims[-1]
+    re, im = fourier(b, *b.value[x], shape, dims[:-1], 1)
+    have, n = shape[last], size
+    index = torch.arange(n)
+    at = b.literal(torch.minimum(index, n - index).clamp(max=have - 1))
+    sign = torch.where(index <= n // 2, 1.0, -1.0)
+    sign[0] = 0  # an imaginary part that a real result does not have
+    if n % 2 == 0:
+        sign[n // 2] = 0
+    rank = len(shape)
+    each = [n if d == last else 1 for d in range(rank)]
+    perm = [*range(1, last + 1), 0, *range(last + 1, rank)]
+    re, im = (b.op("transpose", b.op("gather_nd", v, at, dims=[last]), perm=perm) for v in (re, im))
+    im = b.op("mul", im, b.reshape(b.literal(sign.to(b.dtype())), each))
+    full = [*shape[:last], n, *shape[last + 1:]]
+    values = fourier(b, re, im, full, [last], 1)
+    return fft_scale(b, values[:1], full, dims, norm)[0]
+
+
+# Operations that have graphs inside.
+
+CONTROL = {}
+
+
+def control(name):
+    def add(function):
+        CONTROL[name] = function
+        return function
+    return add
+
+
+def operand(b, x):
+    return b.value[x] if isinstance(x, torch.fx.Node) else b.number(x, torch.int64 if isinstance(x, int) else torch.float32)
+
+
+@control("cond")
+def cond(b, test, yes, no, operands=()):
+    """Both branches, and a choice."""
+    results = [b.inline(b.value[branch], [operand(b, x) for x in operands]) for branch in (yes, no)]
+    return [y if y == n else b.op("select", b.value[test], y, n) for y, n in zip(*results)]
+
+
+@control("with_effects")
+def checked_in_order(b, token, op, *_):
+    """A check, such as of the success of a factorization."""
+    if not any(word in name_of(op) for word in ("check", "assert")):
+        b.refuse(f"{op}: an operation with effects is not translated")
+    return [b.value.get(token, "token"), "token"]
+
+
+def rows_of(b, xs, i):
+    return [b.reshape(b.op("slice", b.value[x], dims=[0], start=[i], limit=[i + 1]), b.shape(x)[1:]) for x in xs]
+
+
+def stacked(b, rows):
+    return [joined(b, [b.reshape(v, [1, *shape]) for v in each], 0) for each, shape in rows]
+
+
+@control("scan")
+def scan(b, body, init, xs, more=()):
+    """Unrolled."""
+    carry, found, many = [b.value[x] for x in init], [], b.shape(xs[0])[0]
+    for i in range(many):
+        results = b.inline(b.value[body], carry + rows_of(b, xs, i) + [operand(b, x) for x in more])
+        carry = results[:len(init)]
+        found.append(results[len(init):])
+    shapes = [list(v.shape)[1:] for v in b.node.meta["val"][len(init):]]
+    return carry + stacked(b, [([f[k] for f in found], shape) for k, shape in enumerate(shapes)])
+
+
+@control("map_impl")
+def map_(b, body, xs, more=()):
+    found = [b.inline(b.value[body], rows_of(b, xs, i) + [operand(b, x) for x in more]) for i in range(b.shape(xs[0])[0])]
+    return stacked(b, [([f[k] for f in found], list(v.shape)[1:]) for k, v in enumerate(b.node.meta["val"])])
+
+
 # --- operations as others --------------------------------------------------------------------------------
 #
 # What has no row above is computed with other operations of torch. Where a value comes from an algorithm whose gradient would
@@ -1505,8 +1950,8 @@ DECOMPOSED = {}
 def decomposes(*names):
     def add(function):
         for name in names:
-            packet = getattr(aten, name)
-            for overload in packet.overloads():
+            packet = getattr(aten, name, None)  # None: a version of torch that lacks it
+            for overload in packet.overloads() if packet else ():
                 if not overload.endswith(("out", "hacked_twin")):
                     DECOMPOSED[getattr(packet, overload)] = function
         return function
@@ -1732,3 +2177,295 @@ def rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, **_):
     slope = torch.rand_like(x) * (upper - lower) + lower if training else torch.full_like(x, (lower + upper) / 2)
     y = torch.where(x > 0, x, x * slope)
     return y, noise
+
+
+# Special functions.
+
+
+@decomposes("lgamma")
+def lgamma(x):
+    """Lanczos' approximation with g = 7; below 1/2 by reflection."""
+    small = x < 0.5
+    z = torch.where(small, 1 - x, x) - 1
+    total = torch.full_like(z, 0.99999999999980993)
+    for k, c in enumerate((676.5203681218851, -1259.1392167224028, 771.32342877765313, -176.61502916214059,
+                           12.507343278686905, -0.13857109526572012, 9.9843695780195716e-6, 1.5056327351493116e-7), 1):
+        total = total + c / (z + k)
+    t = z + 7.5
+    value = 0.5 * math.log(2 * math.pi) + (z + 0.5) * t.log() - t + total.log()
+    sine = torch.where(small, torch.sin(math.pi * x).abs(), 1)
+    return torch.where(small, math.log(math.pi) - sine.log() - value, value)
+
+
+@decomposes("digamma", "special_digamma")
+def digamma(x):
+    """The series for large arguments, reached in steps of 1; below 1/2 by reflection."""
+    small = x < 0.5
+    z = torch.where(small, 1 - x, x)
+    value = torch.zeros_like(z)
+    for _ in range(8):
+        value = value - 1 / z
+        z = z + 1
+    w = 1 / z.square()
+    series = w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w * (1 / 132 - w * (691 / 32760))))))
+    value = value + z.log() - 0.5 / z - series
+    tangent = torch.where(small, torch.tan(math.pi * torch.where(small, x - x.round(), 0.25)), 1)
+    return torch.where(small, value - math.pi / tangent, value)
+
+
+@decomposes("polygamma")
+def polygamma(n, x):
+    """(-1)^(n+1) n! zeta(n + 1, x) of a positive x: some terms, and the formula of Euler and Maclaurin for the others."""
+    if n == 0:
+        return digamma(x)
+    s, total, z = n + 1, torch.zeros_like(x), x
+    for _ in range(10):
+        total = total + z ** -s
+        z = z + 1
+    total = total + z ** (1 - s) / (s - 1) + 0.5 * z ** -s
+    factor, power = s / 1.0, z ** (-s - 1)
+    for j, c in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)):
+        total = total + c * factor * power
+        factor, power = factor * (s + 2 * j + 1) * (s + 2 * j + 2), power / z.square()
+    return (-1) ** (n + 1) * math.factorial(n) * total
+
+
+@decomposes("erfinv", "special_erfinv")
+def erfinv(x):
+    """Winitzki's approximation, and steps of Newton's method; the gradient is that of the inverse."""
+    v = x.detach()
+    log = torch.log1p(-v * v)
+    a = 2 / (math.pi * 0.147) + log / 2
+    y = v.sign() * ((a.square() - log / 0.147).sqrt() - a).clamp(min=0).sqrt()
+    slope = 2 / math.sqrt(math.pi)
+    for _ in range(4):
+        y = y - torch.where(v.abs() < 1, (torch.erf(y) - v) / (slope * torch.exp(-y.square())), 0)
+    y = torch.where(v.abs() < 1, y, v.sign() * math.inf)
+    return torch.where(v.abs() < 1, with_gradient(y, x * (torch.exp(y.square()) / slope).detach()), y)
+
+
+@decomposes("special_ndtri")
+def ndtri(x):
+    return math.sqrt(2) * erfinv(2 * x - 1)
+
+
+@decomposes("special_erfcx")
+def erfcx(x):
+    return torch.exp(x.square()) * torch.erfc(x)
+
+
+@decomposes("special_log_ndtr")
+def log_ndtr(x):
+    return torch.where(x < -1, torch.log(torch.erfc(-x / math.sqrt(2)) / 2), torch.log1p(-torch.erfc(x / math.sqrt(2)) / 2))
+
+
+# Linear algebra, by columns: the number of operations grows with the size of the matrices.
+
+COLUMNS = 64  # the most columns of a matrix that is factored or inverted: about ten operations for each
+
+
+def inverse_and_pivots(a):
+    """Gauss and Jordan, with pivots of columns: the inverse, the product of the signs of pivots, and the logarithm of their
+    sizes; constants."""
+    a, n = a.detach(), a.shape[-1]
+    if n > COLUMNS:
+        raise Unsupported(f"a matrix of {n} columns is factored: at most {COLUMNS} are")
+    eye = torch.eye(n, dtype=a.dtype).expand(a.shape)
+    both, row = torch.cat([a, eye], -1), torch.arange(n)
+    sign, size = torch.ones_like(a[..., 0, 0]), torch.zeros_like(a[..., 0, 0])
+    for k in range(n):
+        best = torch.where(row >= k, both[..., k].abs(), -1).argmax(-1, keepdim=True)
+        order = torch.where(row == k, best, torch.where(row == best, k, row))
+        both = both.gather(-2, order.unsqueeze(-1).expand(both.shape))
+        pivot = both[..., k, k]
+        sign = sign * pivot.sign() * torch.where(best[..., 0] == k, 1, -1)
+        size = size + pivot.abs().log()
+        top = both[..., k, :] / pivot.unsqueeze(-1)
+        others = both - both[..., k].unsqueeze(-1) * top.unsqueeze(-2)
+        both = torch.where((row == k)[:, None], top.unsqueeze(-2), others)
+    return both[..., n:], sign, size
+
+
+def inverse(a):
+    """A step of Newton's method, whose gradient is that of the inverse."""
+    x = inverse_and_pivots(a)[0].detach()
+    return 2 * x - x @ a @ x
+
+
+@decomposes("linalg_inv_ex")
+def inv_ex(a, check_errors=False):
+    return inverse(a), torch.zeros(a.shape[:-2], dtype=torch.int32)
+
+
+@decomposes("_linalg_solve_ex")
+def solve_ex(a, y, *, left=True, check_errors=False):
+    vector = y.dim() == 1 or y.dim() == a.dim() - 1 and y.shape == a.shape[:-1]
+    y = y.unsqueeze(-1) if vector else y
+    x = inverse(a) @ y if left else y @ inverse(a)
+    return (x.squeeze(-1) if vector else x), a, torch.zeros(a.shape[:-1], dtype=torch.int32), \
+        torch.zeros(a.shape[:-2], dtype=torch.int32)
+
+
+@decomposes("linalg_solve_triangular")
+def solve_triangular(a, y, *, upper, left=True, unitriangular=False):
+    a = a.triu() if upper else a.tril()
+    if unitriangular:
+        a = torch.where(torch.eye(a.shape[-1], dtype=torch.bool), 1, a)
+    return inverse(a) @ y if left else y @ inverse(a)
+
+
+@decomposes("triangular_solve")
+def triangular_solve(y, a, upper=True, transpose=False, unitriangular=False):
+    x = solve_triangular(a.mT if transpose else a, y, upper=upper != transpose, unitriangular=unitriangular)
+    return x, a
+
+
+@decomposes("_linalg_slogdet")
+def slogdet(a):
+    x, sign, size = inverse_and_pivots(a)
+    size = with_gradient(size, (x.mT.detach() * a).sum((-2, -1)))
+    return sign.detach(), size, a, torch.zeros(a.shape[:-1], dtype=torch.int32)
+
+
+@decomposes("_linalg_det")
+def det(a):
+    sign, size, lu, pivots = slogdet(a)
+    return sign * size.exp(), lu, pivots
+
+
+@decomposes("linalg_cholesky_ex")
+def cholesky_ex(a, *, upper=False, check_errors=False):
+    n = a.shape[-1]
+    if n > COLUMNS:
+        raise Unsupported(f"a matrix of {n} columns is factored: at most {COLUMNS} are")
+    row, rest, columns = torch.arange(n), a, []
+    for k in range(n):
+        column = torch.where(row >= k, rest[..., k] / rest[..., k, k].sqrt().unsqueeze(-1), 0)
+        rest = rest - column.unsqueeze(-1) * column.unsqueeze(-2)
+        columns.append(column)
+    factor = torch.stack(columns, -1)
+    return factor.mT if upper else factor, torch.zeros(a.shape[:-2], dtype=torch.int32)
+
+
+@decomposes("cholesky")
+def cholesky(a, upper=False):
+    return cholesky_ex(a, upper=upper)[0]
+
+
+@decomposes("cholesky_solve")
+def cholesky_solve(y, factor, upper=False):
+    low = inverse(factor.triu().mT if upper else factor.tril())
+    return low.mT @ (low @ y)
+
+
+@decomposes("cholesky_inverse")
+def cholesky_inverse(factor, upper=False):
+    low = inverse(factor.triu().mT if upper else factor.tril())
+    return low.mT @ low
+
+
+@decomposes("linalg_qr")
+def qr(a, mode="reduced"):
+    """Householder's reflections."""
+    rows, columns = a.shape[-2:]
+    many, row = min(rows, columns), torch.arange(rows)
+    if mode != "reduced" or many > COLUMNS:
+        raise Unsupported(f"of QR factors the reduced ones are translated, of at most {COLUMNS} columns")
+    r, vectors = a, []
+    for k in range(many):
+        column = torch.where(row >= k, r[..., k], 0)
+        head = column[..., k:k + 1]
+        length = safe_sqrt(column.square().sum(-1, keepdim=True))
+        v = column + torch.where(row == k, torch.where(head < 0, -length, length), 0)
+        v = v / safe_sqrt(v.square().sum(-1, keepdim=True)).clamp(min=torch.finfo(a.dtype).tiny)
+        if k == rows - 1:
+            continue  # of one row, which LAPACK leaves as it is
+        r = r - 2 * v.unsqueeze(-1) * (v.unsqueeze(-2) @ r)
+        vectors.append(v)
+    q = torch.eye(rows, many, dtype=a.dtype).expand(*a.shape[:-2], rows, many)
+    for v in vectors[::-1]:
+        q = q - 2 * v.unsqueeze(-1) * (v.unsqueeze(-2) @ q)
+    return q, r[..., :many, :].triu()
+
+
+SQUARINGS = 16  # of the exponential of a matrix: norms up to 2^15
+
+
+@decomposes("linalg_matrix_exp")
+def matrix_exp(a):
+    """Taylor's series of a / 2^k, squared k times, so that the norm of the former is at most 1/2."""
+    norm = a.detach().abs().sum(-2).amax(-1)[..., None, None].clamp(min=1e-30)
+    times = (norm.log2().ceil() + 1).clamp(0, SQUARINGS - 1)
+    x = a * torch.exp2(-times)
+    eye = torch.eye(a.shape[-1], dtype=a.dtype)
+    total = eye + x / 14
+    for k in range(13, 0, -1):
+        total = eye + x @ total / k
+    for k in range(SQUARINGS - 1):
+        total = torch.where(k < times, total @ total, total)
+    return total
+
+
+# Functions of torch that read values, which an export does not have.
+
+
+def gaussian_nll(x, target, var, full=False, eps=1e-6, reduction="mean"):
+    var = torch.as_tensor(var, dtype=x.dtype) if not isinstance(var, torch.Tensor) else var
+    if var.shape != x.shape and x.shape[:-1] == var.shape:
+        var = var.unsqueeze(-1)
+    var = var + (var.clamp(min=eps) - var).detach()
+    each = 0.5 * (var.log() + (x - target).square() / var) + (0.5 * math.log(2 * math.pi) if full else 0)
+    return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
+
+
+def covariance(x, *, correction=1, fweights=None, aweights=None):
+    if fweights is not None or aweights is not None:
+        raise Unsupported("weights of cov are not translated")
+    x = x.reshape(1, -1) if x.dim() < 2 else x
+    c = x - x.mean(1, keepdim=True)
+    return (c @ c.mT / max(x.shape[1] - correction, 0)).squeeze()
+
+
+def correlation(x):
+    c = covariance(x)
+    d = c.diagonal().sqrt()
+    return (c / d[:, None] / d).clamp(-1, 1)
+
+
+def ctc(logs, labels, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """The forward recursion over the labels with blanks between them."""
+    single = logs.dim() == 2
+    if labels.dim() == 1 and not single:
+        raise Unsupported("ctc_loss: targets are padded, [rows, length]")
+    logs, labels = (logs.unsqueeze(1), labels.unsqueeze(0)) if single else (logs, labels)
+    many, n, _ = logs.shape
+    count = [torch.as_tensor(v).reshape(-1).expand(n) for v in (input_lengths, target_lengths)]
+    width = 2 * labels.shape[1] + 1
+    spread = torch.stack([torch.full_like(labels, blank), labels], -1).flatten(1)
+    spread = torch.cat([spread, torch.full_like(spread[:, :1], blank)], 1)
+    skips = torch.cat([torch.zeros(n, 2, dtype=torch.bool), (spread[:, 2:] != spread[:, :-2]) & (spread[:, 2:] != blank)], 1)
+    low = -1e30 if logs.dtype == torch.float64 else -1e15  # log 0, without infinite differences
+    step = logs.gather(2, spread.expand(many, n, width))
+    place = torch.arange(width)
+    alpha = torch.where(place < 2, step[0], low)
+    for t in range(1, many):
+        one = padded_front(alpha[:, :-1], low, 1)
+        two = torch.where(skips, padded_front(alpha[:, :-2], low, 2), low)
+        following = torch.logsumexp(torch.stack([alpha, one, two]), 0) + step[t]
+        alpha = torch.where((t < count[0])[:, None], following.clamp(min=low), alpha)
+    last = 2 * count[1][:, None]
+    ends = alpha.gather(1, torch.cat([last, (last - 1).clamp(min=0)], 1))
+    loss = -torch.where(count[1] > 0, torch.logsumexp(ends, 1), ends[:, 0])
+    if zero_infinity:
+        loss = torch.where(loss > -low / 2, 0, loss)
+    if reduction == "mean":
+        return (loss / count[1].clamp(min=1)).mean()
+    return loss.sum() if reduction == "sum" else loss.squeeze(0) if single else loss
+
+
+def padded_front(x, value, many):
+    return torch.nn.functional.pad(x, (many, 0), value=value)
+
+
+REPLACED = {torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
+            torch.nn.functional.ctc_loss: ctc}

@@ -313,6 +313,25 @@ class Pictures(nn.Module):
         return sum(r.square().mean() for r in results)
 
 
+class Spectra(nn.Module):
+    """Complex numbers: filters of frequencies, and rotary positions."""
+
+    def __init__(self):
+        super().__init__()
+        self.filter, self.plane, self.net = (nn.Parameter(torch.randn(*s)) for s in ((37, 2), (4, 6, 2), (8, 8)))
+        turns = torch.outer(torch.arange(9.0), 1 / 10 ** torch.arange(4.0))
+        self.turns = torch.polar(torch.ones(9, 4), turns)
+
+    def forward(self, x):
+        a = torch.fft.irfft(torch.fft.rfft(x) * torch.view_as_complex(self.filter), n=72)
+        y = x.view(-1, 3, 4, 6)
+        c = torch.fft.ifft2(torch.fft.fft2(y, norm="ortho") * torch.view_as_complex(self.plane)).real
+        z = torch.view_as_complex((x.view(-1, 9, 8) @ self.net).unflatten(2, (4, 2))) * self.turns
+        d = torch.view_as_real(z).flatten(2) / (1 + z.abs().repeat(1, 1, 2))
+        e = torch.stft(a, 16, 8, window=torch.hann_window(16), return_complex=True).abs()
+        return a.square().mean() + c.square().mean() + d.sum(2).square().mean() + e.square().mean()
+
+
 def labels(model, x, y):
     return F.cross_entropy(model(x), y)
 
@@ -383,6 +402,7 @@ STEP = {
     "frozen": (Frozen, square, {"x": numbers((8, 6))}, SGD, 1e-3),
     "functions": (lambda: nn.Linear(5, 4), functions, {"x": numbers((6, 5)), "y": numbers((6,), 4)}, SMALL, 1e-3),
     "pictures": (Pictures, lambda model, x: model(x), {"x": numbers((2, 3, 8, 8))}, SLOW, 1e-3),
+    "spectra": (Spectra, lambda model, x: model(x), {"x": numbers((2, 72))}, SLOW, 1e-3),
     "conv1d": (Conv1d, labels, {"x": numbers((8, 4, 16)), "y": numbers((8,), 3)}, ADAMW, 1e-3),
 }
 
