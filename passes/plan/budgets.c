@@ -6,9 +6,10 @@
  *
  *     plan(B) = the better of search(B), plan(next(B))       next(80GB) = 40GB, next(40GB) = 20GB
  *
- * By that, more budget never makes a plan slower than that for a budget of the series. Where memory
+ * By that, more budget does not make a plan slower than that for a budget of the series. Where memory
  * is short, a smaller budget makes the step much slower, and another search would only take time:
- * plan(next(B)) is left out if nothing that search(B) has seen fits into it and is nearly as fast.
+ * plan(next(B)) is left out if nothing that search(B) has seen fits into it and is nearly as fast; and
+ * if the searches so far have taken what one search may.
  */
 #include "ir/base/clock.h"
 #include "passes/plan/plan.h"
@@ -35,15 +36,15 @@ next_below(double limit)
 }
 
 static bool
-has_time(const struct planner *p)
+has_effort(const struct planner *p)
 {
-	return clock_seconds() < p->ends;
+	return p->spent < PLAN_MOST_EFFORT && clock_seconds() < p->ends;
 }
 
 double
 plan_smaller_budget(const struct planner *p, const struct plan_candidate *best)
 {
-	if (p->objective != PLAN_TIME || isinf(p->limit) || !plan_fits(p, best) || !has_time(p))
+	if (p->objective != PLAN_TIME || isinf(p->limit) || !plan_fits(p, best) || !has_effort(p))
 		return 0;
 	const double next = floor(next_below(p->limit));
 	for (int64_t i = 0; i < p->candidate.n; i++) {

@@ -156,9 +156,8 @@ bare_bytes(const struct planner *p, const struct plan_constant *c, int64_t block
 }
 
 /* A step whose estimate from one depth is that many times as slow as the best one, or which needs
- * that many times the limit there, is not estimated from two. A recipe is run as a whole if it may be
- * a tenth slower (plan.c). */
-static const double hopeless_seconds = 1.15, hopeless_bytes = 1.3;
+ * that many times the limit there, is not estimated from two. */
+static const double hopeless = 1.3;
 
 static bool
 is_hopeless(const struct planner *p, double seconds, double share_of_limit)
@@ -169,7 +168,7 @@ is_hopeless(const struct planner *p, double seconds, double share_of_limit)
 		if (plan_fits(p, &p->candidate.at[i]))
 			best = fmin(best, p->candidate.at[i].r.seconds);
 	return p->objective == PLAN_TIME && isfinite(best) &&
-	       (seconds > hopeless_seconds * best || share_of_limit > hopeless_bytes);
+	       (seconds > hopeless * best || share_of_limit > hopeless);
 }
 
 /* Passes that use all memory that is left use a little more or less of it in another depth: if the

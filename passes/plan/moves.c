@@ -16,9 +16,6 @@
  * expanded in addition to those that become the best. */
 enum { WIDTH = 2 };
 
-/* Limit on the ops processed by all passes of all attempts: some seconds of one core. */
-static const uint64_t most_effort = 4000000;
-
 /* Entries that moves insert, replacing one of the same pass; with "-", names of passes that they
  * remove. @ stands for each axis. */
 static const struct move {
@@ -79,7 +76,7 @@ plan_microbatches(const struct planner *p, int64_t number[PLAN_MOST_MICROBATCHES
 static bool
 is_over(const struct planner *p)
 {
-	return (uint64_t)p->candidate.n >= p->evaluations || p->effort >= most_effort ||
+	return (uint64_t)p->candidate.n >= p->evaluations || p->effort >= PLAN_MOST_EFFORT ||
 	       clock_seconds() >= p->ends;
 }
 
@@ -264,31 +261,18 @@ next(const struct planner *p)
 	return best;
 }
 
-/* Is the candidate much slower than the fastest one that fits, of recipes or of all? */
-static bool
-is_slow(const struct planner *p, const struct plan_candidate *c, bool recipes)
-{
-	for (int64_t i = 0; i < p->candidate.n; i++) {
-		const struct plan_candidate *o = &p->candidate.at[i];
-		if ((o->recipe || !recipes) && plan_fits(p, o) &&
-			c->r.seconds > close * o->r.seconds)
-			return true;
-	}
-	return false;
-}
-
 void
 plan_improve_first(struct planner *p, int64_t family)
 {
-	if (is_slow(p, &p->candidate.at[family], true))
-		return;
-	for (int i = 0; i < NFIRST && plan_ran(&p->candidate.at[family]); i++) {
+	const struct plan_candidate *first = &p->candidate.at[family];
+
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (p->candidate.at[i].recipe && plan_fits(p, &p->candidate.at[i]) &&
+			first->r.seconds > close * p->candidate.at[i].r.seconds)
+			return;
+	for (int i = 0; i < NFIRST && plan_ran(&p->candidate.at[family]); i++)
 		if (plan_decides(p, moves[i].needs))
 			try_entry(p, p->candidate.at[best_of_family(p, family)], moves[i].entry);
-		/* After the first move, which every family gets. */
-		if (is_slow(p, &p->candidate.at[best_of_family(p, family)], false))
-			return;
-	}
 }
 
 void

@@ -440,6 +440,7 @@ search(struct planner *p)
 	confirm(p);
 	confirm_recipes(p);
 	p->tried += p->candidate.n;
+	p->spent += p->effort;
 	return true;
 }
 

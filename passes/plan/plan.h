@@ -84,6 +84,9 @@ struct plan_constant {
 	double seconds, bytes[PLAN_DEPTHS - 1], whole;
 };
 
+/* Limit on the ops processed by all passes of all attempts of a search: some seconds of one core. */
+enum { PLAN_MOST_EFFORT = 4000000 };
+
 struct planner {
 	struct pass_run *run;
 	struct pass_manager *manager; /* of the attempts */
@@ -100,7 +103,8 @@ struct planner {
 	const char *microbatches; /* numbers, or auto */
 	uint64_t evaluations;
 	double ends;     /* of clock_seconds; INFINITY: any time */
-	uint64_t effort; /* of all attempts */
+	uint64_t effort; /* of all attempts within this limit */
+	uint64_t spent;  /* within the limits before */
 	int64_t blocks;  /* how often a block of the step is repeated; 0: too few to estimate */
 	int64_t repeats; /* blocks of all kinds that are repeated */
 	struct VEC(struct plan_constant) constant;
