@@ -1,0 +1,286 @@
+"""functions.py DOPT SCRATCH: functions of torch, one a line, each with its gradients: three steps of gradient descent in the
+interpreter against those of torch, all in f64. z is what a linear layer makes, [18, 4]; y is data."""
+import concurrent.futures
+import pathlib
+import subprocess
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[4] / "docs"))
+
+import from_torch
+import torch
+import torch.nn.functional as F
+from torch._higher_order_ops import associative_scan, map as torch_map, scan
+from torch.distributions import Categorical, Normal
+
+F64 = torch.float64
+STEPS, RATE, TOLERANCE = 3, 0.05, 1e-6
+NUMBERS = lambda g: torch.randn(18, 4, generator=g).double()
+SHARES = lambda g: torch.rand(18, 4, generator=g).double()
+
+
+def below(n, *columns):
+    return lambda g: torch.randint(0, n, (18, *columns), generator=g)
+
+
+def set_rows(z, y):
+    w = z.clone()
+    w[torch.arange(5), torch.tensor([0, 1, 2, 3, 0])] = 0.0
+    w[y[:1]] = 1.0
+    return w.square().mean()
+
+
+def set_slices(z, y):
+    w = torch.zeros(18, 8).double()
+    w[:, ::2] = z
+    w[:, 1::2] = y
+    w[3:5, 0] += 1
+    w[w > 3] = 3
+    w[:, -1].mul_(0.5)
+    return w.square().mean()
+
+
+def stopped(z, y):
+    with torch.no_grad():
+        target = torch.tanh(z + y)
+    return (z - target).square().mean()
+
+
+FUNCTIONS = {
+    "ctc": (below(4),
+         lambda z, y: F.ctc_loss(z.view(6, 3, 4).log_softmax(-1), y[:6].view(3, 2) % 3 + 1, torch.full((3,), 6),
+                                    torch.full((3,), 2))),
+    "kl": (NUMBERS, lambda z, y: F.kl_div(z.log_softmax(-1), y.softmax(-1), reduction="batchmean")),
+    "kl_log": (NUMBERS, lambda z, y: F.kl_div(z.log_softmax(-1), y.log_softmax(-1), log_target=True)),
+    "nll": (below(4), lambda z, y: F.nll_loss(z.log_softmax(-1), y)),
+    "nll_w": (below(4), lambda z, y: F.nll_loss(z.log_softmax(-1), y, weight=torch.arange(1.0, 5).double(), ignore_index=1)),
+    "bce": (SHARES, lambda z, y: F.binary_cross_entropy(z.sigmoid(), y)),
+    "bcepos": (SHARES, lambda z, y: F.binary_cross_entropy_with_logits(z, y, pos_weight=torch.arange(1.0, 5).double())),
+    "huber": (NUMBERS, lambda z, y: F.huber_loss(z, y, delta=0.5)),
+    "smoothl1": (NUMBERS, lambda z, y: F.smooth_l1_loss(z, y, beta=0.3)),
+    "l1": (NUMBERS, lambda z, y: F.l1_loss(z, y)),
+    "triplet": (NUMBERS, lambda z, y: F.triplet_margin_loss(z, y, y.flip(0))),
+    "cosemb": (NUMBERS, lambda z, y: F.cosine_embedding_loss(z, y, torch.where(y[:, 0] > 0, 1, -1))),
+    "multimargin": (below(4), lambda z, y: F.multi_margin_loss(z, y)),
+    "mlmargin": (SHARES, lambda z, y: F.multilabel_soft_margin_loss(z, y)),
+    "mlm2": (below(4, 4), lambda z, y: F.multilabel_margin_loss(z, y)),
+    "gnll": (NUMBERS, lambda z, y: F.gaussian_nll_loss(z, y, z.square() + 0.1)),
+    "pnll": (SHARES, lambda z, y: F.poisson_nll_loss(z, y, full=True)),
+    "margin": (NUMBERS, lambda z, y: F.margin_ranking_loss(z, y, torch.sign(y), 0.2)),
+    "hinge": (NUMBERS, lambda z, y: F.hinge_embedding_loss(z, torch.sign(y))),
+    "softmargin": (NUMBERS, lambda z, y: F.soft_margin_loss(z, torch.sign(y))),
+    "ce_smooth": (below(4), lambda z, y: F.cross_entropy(z, y, label_smoothing=0.1)),
+    "ce_smooth_w": (below(4), lambda z, y: F.cross_entropy(z, y, label_smoothing=0.1, weight=torch.arange(1.0, 5).double())),
+    "ce_prob": (NUMBERS, lambda z, y: F.cross_entropy(z, y.softmax(-1))),
+    "ce_prob_s": (NUMBERS,
+         lambda z, y: F.cross_entropy(z, y.softmax(-1), label_smoothing=0.1, weight=torch.arange(1.0, 5).double())),
+    "ce_sum": (below(4), lambda z, y: F.cross_entropy(z, y, reduction="sum")),
+    "ce_none": (below(4), lambda z, y: (F.cross_entropy(z, y, reduction="none") * torch.arange(18)).mean()),
+    "ce_2d": (below(4), lambda z, y: F.cross_entropy(z.view(3, 6, 4).mT, y.view(3, 6))),
+    "focal": (below(4),
+         lambda z, y: ((1 - torch.exp(-F.cross_entropy(z, y, reduction="none"))) ** 2
+                       * F.cross_entropy(z, y, reduction="none")).mean()),
+    "dice": (SHARES, lambda z, y: 1 - (2 * (z.sigmoid() * y).sum() + 1) / (z.sigmoid().sum() + y.sum() + 1)),
+    "clip": (NUMBERS, lambda z, y: F.cross_entropy(F.normalize(z) @ F.normalize(y).T / 0.07, torch.arange(18))),
+    "simclr": (NUMBERS,
+         lambda z, y: F.cross_entropy((F.cosine_similarity(z[:, None], z[None], -1) / 0.5).masked_fill(
+             torch.eye(18, dtype=torch.bool), float("-inf")), torch.arange(18).roll(9))),
+    "barlow": (NUMBERS,
+         lambda z, y: ((((z - z.mean(0)) / z.std(0)).T @ ((y - y.mean(0)) / y.std(0)) / 18 - torch.eye(4)) ** 2).sum()),
+    "pdist": (NUMBERS, lambda z, y: F.pdist(z).mean()),
+    "cdist": (NUMBERS, lambda z, y: torch.cdist(z, y).mean()),
+    "cdist1": (NUMBERS, lambda z, y: torch.cdist(z, y, p=1).mean()),
+    "pairdist": (NUMBERS, lambda z, y: F.pairwise_distance(z, y).mean()),
+    "logcosh": (NUMBERS, lambda z, y: torch.log(torch.cosh(z - y)).mean()),
+    "quantile": (NUMBERS, lambda z, y: torch.quantile(z - y, 0.3)),
+    "quantloss": (NUMBERS, lambda z, y: torch.maximum(0.9 * (y - z), -0.1 * (y - z)).mean()),
+    "median": (NUMBERS, lambda z, y: (z - y).median(0).values.sum()),
+    "tv": (NUMBERS, lambda z, y: z.diff(dim=0).abs().mean() + y.mean()),
+    "logitnorm": (below(4), lambda z, y: F.cross_entropy(z / (z.norm(p=2, dim=-1, keepdim=True) + 1e-07), y)),
+    "kldist": (NUMBERS,
+         lambda z, y: torch.distributions.kl_divergence(Normal(z, 1 + y * y), Normal(0.0, 1.0)).mean()),
+    "categ": (below(4),
+         lambda z, y: -Categorical(logits=z).log_prob(y).mean() - 0.01 * Categorical(logits=z).entropy().mean()),
+    "bern": (SHARES, lambda z, y: -torch.distributions.Bernoulli(logits=z).log_prob((y > 0.5).double()).mean()),
+    "ppo": (NUMBERS, lambda z, y: -torch.min(torch.exp(z - y) * y, torch.clamp(torch.exp(z - y), 0.8, 1.2) * y).mean()),
+    "beta": (SHARES, lambda z, y: -torch.distributions.Beta(z.exp(), 2.0).log_prob(y).mean()),
+    "gamma": (SHARES, lambda z, y: -torch.distributions.Gamma(z.exp(), 2.0).log_prob(y + 0.1).mean()),
+    "studt": (NUMBERS, lambda z, y: -torch.distributions.StudentT(3.0, z, 1.0).log_prob(y).mean()),
+    "laplace": (NUMBERS, lambda z, y: -torch.distributions.Laplace(z, 1.0).log_prob(y).mean()),
+    "mvn": (NUMBERS, lambda z, y: -torch.distributions.MultivariateNormal(z, torch.eye(4, dtype=F64) * 2).log_prob(y).mean()),
+    "mixture": (NUMBERS,
+         lambda z, y: -torch.distributions.MixtureSameFamily(Categorical(logits=z), Normal(z, 1.0)).log_prob(y[:, 0]).mean()),
+    "logsumexp": (below(4), lambda z, y: (torch.logsumexp(z, -1) - z.gather(1, y[:, None])[:, 0]).mean()),
+    "logaddexp": (NUMBERS, lambda z, y: torch.logaddexp(z, y).mean()),
+    "slogdet": (NUMBERS, lambda z, y: -torch.linalg.slogdet(z[:4] + 3 * torch.eye(4))[1] + y.mean()),
+    "logdet_batch": (NUMBERS, lambda z, y: torch.logdet(z[:16].view(4, 4, 4) @ z[:16].view(4, 4, 4).mT + torch.eye(4)).sum()),
+    "inv": (NUMBERS, lambda z, y: torch.linalg.inv(z[:4] + 3 * torch.eye(4)).sum() + y.mean()),
+    "solve": (NUMBERS, lambda z, y: torch.linalg.solve(z[:4] + 3 * torch.eye(4), y[:4]).square().sum()),
+    "cholesky": (NUMBERS, lambda z, y: torch.linalg.cholesky(z.T @ z + torch.eye(4)).sum() + y.mean()),
+    "cholsolve": (NUMBERS,
+         lambda z, y: torch.cholesky_solve(y[:4], torch.linalg.cholesky(z.T @ z + torch.eye(4))).square().sum()),
+    "qr": (NUMBERS, lambda z, y: torch.linalg.qr(z)[1].abs().sum() + y.mean()),
+    "matexp": (NUMBERS, lambda z, y: torch.linalg.matrix_exp(z[:4] / 4).sum() + y.mean()),
+    "det": (NUMBERS, lambda z, y: torch.linalg.det(z[:4]) + y.mean()),
+    "matpow": (NUMBERS, lambda z, y: torch.linalg.matrix_power(z[:4], 3).sum() + y.mean()),
+    "tril_solve": (NUMBERS,
+         lambda z, y: torch.linalg.solve_triangular(z[:4].tril() + 3 * torch.eye(4), y[:4], upper=False).square().sum()),
+    "cumprod": (NUMBERS, lambda z, y: torch.cumprod(z + y, 0).mean()),
+    "logcumsumexp": (NUMBERS, lambda z, y: torch.logcumsumexp(z + y, 0).mean()),
+    "sort": (NUMBERS, lambda z, y: (z.sort(0)[0] - y.sort(0)[0]).square().mean()),
+    "topk_small": (NUMBERS, lambda z, y: (z - y).square().topk(2, largest=False)[0].mean()),
+    "kthvalue": (NUMBERS, lambda z, y: (z - y).kthvalue(2)[0].mean()),
+    "ndtri": (NUMBERS,
+         lambda z, y: torch.special.ndtri(z.sigmoid() * 0.9 + 0.05).mean() + torch.erfinv(z.tanh() * 0.9).mean() + y.mean()),
+    "scatterred": (below(5),
+         lambda z, y: sum(torch.ones(5, 4).double().scatter_reduce(0, y[:, None].expand(18, 4), z + 2, how).square().mean()
+                           for how in ("sum", "mean", "amax", "amin"))),
+    "scatter_set": (below(4),
+         lambda z, y: torch.zeros(18, 9).double().scatter(1, y[:, None] * 2, z[:, :1]).square().mean()
+         + torch.zeros(18, 9).double().scatter_(1, y[:, None], 1.0).mean()),
+    "scatter_add": (below(5),
+         lambda z, y: torch.zeros(5, 4).double().scatter_add(0, y[:, None].expand(18, 4), z).square().mean()),
+    "index_put": (below(5), lambda z, y: torch.zeros(5, 4).double().index_put((y,), z, accumulate=True).square().mean()),
+    "index_set": (below(5), set_rows),
+    "index_copy": (NUMBERS,
+         lambda z, y: torch.zeros(20, 4).double().index_copy(0, torch.arange(18) + 1, z).square().mean() + y.mean()),
+    "index_fill": (NUMBERS, lambda z, y: z.index_fill(0, torch.tensor([1, 3]), 0.5).square().mean() + y.mean()),
+    "take": (below(18), lambda z, y: z.take(y).square().mean() + torch.take_along_dim(z, y[:, None] % 4, 1).mean()),
+    "maskscat": (NUMBERS, lambda z, y: torch.where(y > 0, z, z.detach()).square().mean() + z.masked_fill(y > 1, 0).sum()),
+    "histc": (below(5), lambda z, y: (torch.histc(y.double(), 5, 0, 5) * z[:5, 0]).mean()),
+    "search": (NUMBERS,
+         lambda z, y: (torch.searchsorted(torch.linspace(-1, 1, 5).double(), y) * z).mean()
+         + (torch.bucketize(y, torch.linspace(-1, 1, 5).double()) * z).mean()),
+    "apart": (below(4), lambda z, y: z.view(3, 6, 4)[torch.arange(3)[:, None], :, y.view(3, 6) % 4].square().mean()),
+    "neg_idx": (below(5), lambda z, y: z[y - 2, -1].mean() + z[..., ::2].mean() + z[:, None, [0, 2]].mean() + z[-3:].mean()),
+    "strided": (NUMBERS, lambda z, y: z.unfold(0, 4, 2).square().mean() + z.as_strided((3, 4), (8, 1)).mean() + y.mean()),
+    "setslice": (NUMBERS, set_slices),
+    "diag": (NUMBERS,
+         lambda z, y: torch.diagonal(z[:4]).sum() + torch.diag(z[0]).square().sum() + torch.trace(z[:4])
+         + torch.diag_embed(z).mean() + torch.block_diag(z[:2], y[:2]).mean()),
+    "tensordot": (NUMBERS,
+         lambda z, y: torch.tensordot(z.view(3, 6, 4), y.view(3, 6, 4), ([0, 1], [0, 1])).square().mean()
+         + torch.kron(z[:2], y[:2]).mean() + torch.outer(z[0], y[0]).mean() + torch.inner(z, y).mean()
+         + torch.linalg.cross(z[:, :3], y[:, :3]).mean() + torch.chain_matmul(z.T, y).mean()
+         + torch.linalg.multi_dot([z, y.T, z]).mean() + torch.vdot(z[0], y[0]) + torch.linalg.vecdot(z, y).mean()),
+    "einsum_dots": (NUMBERS,
+         lambda z, y: torch.einsum("...i,...j->...ij", z, y).square().mean() + torch.einsum("ii->i", z[:4]).mean()
+         + torch.einsum("bi,bi->b", z, y).mean() + torch.einsum("ij,kj", z, y).mean()),
+    "norms": (NUMBERS,
+         lambda z, y: z.norm() + z.norm(1) + z.norm(float("inf")) + torch.linalg.vector_norm(y * z, 3, dim=-1).mean()
+         + torch.linalg.norm(z) + F.normalize(z, p=1, dim=0).square().mean() + z.norm(dim=0, p=0).mean()),
+    "stats": (NUMBERS,
+         lambda z, y: z.var() + z.std(1).mean() + z.var(0, unbiased=False).sum() + torch.var_mean(z, 0)[1].mean()
+         + torch.cov(z.T).sum() + torch.corrcoef(z.T + y.T).sum() + z.prod(1).mean() + torch.nanmean(z) + z.nansum()),
+    "minmaxdim": (NUMBERS,
+         lambda z, y: z.max(1)[0].mean() + z.min(0).values.sum() + z.amax((0, 1)) + (z.argmax(1) * y[:, 0]).mean() + z.max()
+         + torch.max(z, y).mean()),
+    "bool_ops": (NUMBERS,
+         lambda z, y: (z * ((y > 0) & ~(y > 1) | (y < -1)).double()).mean()
+         + (z.isnan().any().double() + (z > 0).all(1).sum() + (y > 0).sum()) * z.mean()
+         + torch.logical_xor(z > 0, y > 0).double().mean() * z.mean()),
+    "meshgrid": (NUMBERS, lambda z, y: torch.stack(torch.meshgrid(z[:, 0], y[:3, 0], indexing="ij")).square().mean()
+                 + torch.cartesian_prod(z[:2, 0], y[:2, 1]).mean()),
+    "shapes": (NUMBERS,
+         lambda z, y: torch.rot90(z.view(3, 6, 4), 1, (0, 1)).cumsum(0).square().mean() + z.tile(2, 2)[20:].mean()
+         + z.repeat_interleave(2, 0)[3:20].square().mean() + torch.hstack([z, y]).movedim(0, 1)[5].mean()
+         + torch.swapaxes(z, 0, 1).flatten()[3:9].mean() + z.unflatten(0, (3, 6)).mT.narrow(1, 1, 2).mean()
+         + z.expand(2, 18, 4)[1, 3].sum() + torch.vstack([z, y]).split([4, 32])[0].mean() + z.roll(5).mean(0)[1]
+         + z.fliplr().tensor_split(3)[1].mean()),
+    "cond": (NUMBERS, lambda z, y: torch.cond(y.sum() > 0, lambda v: v.square().mean(), lambda v: v.mean(), (z,))),
+    "scan": (NUMBERS, lambda z, y: scan(lambda c, v: ((n := torch.tanh(c * 0.5 + v)), n.clone()), z[0], y)[1].square().mean()),
+    "associative_scan": (NUMBERS, lambda z, y: associative_scan(torch.mul, z + y, 0, combine_mode="generic").square().mean()),
+    "map": (NUMBERS, lambda z, y: torch_map(lambda v: torch.tanh(v), z + y).square().mean()),
+    "fft": (NUMBERS, lambda z, y: torch.fft.fft(torch.fft.fft(z, dim=-1), dim=-2).real.square().mean()
+            + torch.fft.fft2(z * y).real.mean()),
+    "rfft": (NUMBERS, lambda z, y: torch.fft.irfft(torch.fft.rfft(z, dim=0) * torch.fft.rfft(y, dim=0), n=18, dim=0)
+             .square().mean()),
+    "stft": (NUMBERS, lambda z, y: torch.stft(z.flatten(), 8, 4, window=torch.hann_window(8, dtype=F64), return_complex=True)
+             .abs().sum()),
+    "complex": (NUMBERS, lambda z, y: torch.view_as_real(torch.view_as_complex(z.view(18, 2, 2))
+                                                         * torch.view_as_complex(y.view(18, 2, 2)))[..., 0].square().mean()),
+    "slope": (NUMBERS, lambda z, y: torch.autograd.grad((z.tanh() * y).square().sum(), z, create_graph=True)[0].square().mean()),
+    "jacobian": (NUMBERS, lambda z, y: torch.func.vmap(torch.func.jacrev(lambda v: torch.tanh(v).cumsum(0)))(z).square().mean()),
+    "jvp": (NUMBERS, lambda z, y: torch.func.jvp(lambda v: torch.sin(v) * v, (z,), (y,))[1].square().mean()),
+    "hessian": (NUMBERS, lambda z, y: torch.func.vmap(torch.func.jacrev(torch.func.grad(lambda v: (v.tanh() * v).sum())))(z)
+                .square().mean()),
+    "no_grad": (NUMBERS, stopped),
+    "conv3d": (NUMBERS, lambda z, y: F.conv3d(z.view(1, 2, 3, 3, 4), y[:4].view(1, 2, 2, 2, 2)).square().mean()),
+    "conv_transpose3d": (NUMBERS, lambda z, y: F.conv_transpose3d(z.view(1, 2, 3, 3, 4), y[:4].view(2, 1, 2, 2, 2), stride=2)
+                         .square().mean()),
+    "pools3d": (NUMBERS, lambda z, y: F.max_pool3d(z.view(1, 2, 3, 3, 4), 2, 1).square().mean()
+                + F.avg_pool3d(z.view(1, 2, 3, 3, 4), 2).sum()),
+    "pools": (NUMBERS, lambda z, y: F.max_pool2d(z.view(1, 2, 6, 6), 3, 2, 1, ceil_mode=True).square().mean()
+              + F.avg_pool2d(z.view(1, 2, 6, 6), 3, 2, 1, count_include_pad=False).square().mean()
+              + F.adaptive_max_pool2d(z.view(1, 2, 6, 6), (4, 5)).mean() + F.lp_pool2d(z.view(1, 2, 6, 6).abs() + 1, 3, 2).mean()),
+    "resized": (NUMBERS, lambda z, y: F.interpolate(z.view(1, 2, 6, 6), size=(11, 7), mode="bilinear").square().mean()
+                + F.interpolate(z.view(1, 2, 6, 6), size=(4, 9), mode="bicubic", align_corners=True).square().mean()
+                + F.interpolate(z.view(1, 2, 6, 6), size=(4, 9)).square().mean()),
+    "grid_sample": (NUMBERS, lambda z, y: F.grid_sample(z.view(1, 2, 6, 6), y[:10].view(1, 5, 4, 2), padding_mode="border",
+                                                        align_corners=False).square().mean()),
+    "fold": (NUMBERS, lambda z, y: F.fold(F.unfold(z.view(1, 2, 6, 6), 3, padding=1), (6, 6), 3, padding=1).square().mean()),
+}
+
+
+class Step(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(5, 4)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+def check(dopt, scratch, name):
+    torch.set_num_threads(1)
+    numbers, function = FUNCTIONS[name]
+    g = torch.Generator().manual_seed(2)
+    batch = {"x": torch.randn(18, 5, generator=g).double(), "y": numbers(g)}
+    torch.manual_seed(1)
+    model = Step().double()
+    step = lambda model, x, y: function(model(x), y)
+    path = scratch / name
+    from_torch.export(str(path), step, model, *batch.values(), batch=None)
+    from_torch.save_rows(f"{path}.data", train=batch)
+    done = subprocess.run([dopt, "-run", "-f64", f"-steps={STEPS}", f"-pass=grad,sgd{{lr={RATE}}}", "-no-shuffle",
+                           f"-data={path}.data", f"-initial={path}.safetensors", f"-save={path}.after", f"{path}.dir"],
+                          capture_output=True, text=True)
+    if done.returncode:
+        return f"{name}: {done.stderr}"
+    losses = []
+    optimizer = torch.optim.SGD(model.parameters(), RATE)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = step(model, *[x.clone() for x in batch.values()])
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    ours = [float(line.rpartition(" = ")[2]) for line in done.stdout.splitlines() if " loss = " in line]
+    after = Step().double()
+    from_torch.load(f"{path}.after", after)
+    pairs = [*zip(ours, losses), *zip(after.linear.weight.flatten().tolist(), model.linear.weight.flatten().tolist()),
+             *zip(after.linear.bias.tolist(), model.linear.bias.tolist())]
+    worst = max(abs(a - b) / max(abs(b), 0.1) for a, b in pairs)
+    return "" if len(ours) == STEPS and worst <= TOLERANCE else f"{name}: apart by {worst:.1e}: {ours}, PyTorch has {losses}"
+
+
+def attempt(dopt, scratch, name):
+    try:
+        return check(dopt, scratch, name)
+    except Exception as failed:
+        return f"{name}: {type(failed).__name__}: {str(failed)[:300]}"
+
+
+def main():
+    dopt, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
+    scratch.mkdir(parents=True, exist_ok=True)
+    names = sys.argv[3:] or list(FUNCTIONS)
+    with concurrent.futures.ProcessPoolExecutor(2) as pool:
+        said = list(pool.map(attempt, [dopt] * len(names), [scratch] * len(names), names))
+    wrong = [line for line in said if line]
+    print("\n".join([*wrong, f"{len(names)} functions, {len(wrong)} differ"]))
+    sys.exit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()
