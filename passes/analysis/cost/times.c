@@ -286,16 +286,16 @@ cost_of(const struct cost_model *model, const struct ir_module *m, const struct 
 {
 	const struct rt_coll_info *info = rt_coll_info(c->kind);
 	const bool rooted = info->givers != RT_COLL_ALL || info->getters != RT_COLL_ALL;
-	struct event_costs *known = g->costs;
+	struct event_costs *known = rooted ? NULL : g->costs;
 
-	if (known->model != model->collectives)
+	if (known && known->model != model->collectives)
 		*known = (struct event_costs){.model = model->collectives};
-	if (!rooted && known->of[c->kind])
+	if (known && known->of[c->kind])
 		return known->of[c->kind];
 	void *scratch = alloc_scratch(NULL);
 	const struct collective_request q = request_of(scratch, m, op, c, g, device);
 	struct collective_cost *k = collective_model_cost(model->collectives, &q);
-	if (!rooted)
+	if (known)
 		known->of[c->kind] = k;
 	talloc_free(scratch);
 	return k;

@@ -73,8 +73,9 @@ struct event_group {
 	uint32_t ngroups, places;
 	uint32_t *place; /* [ngroups * places] numbers of devices of the mesh, row-major over the
 			    device axes */
-	struct event_costs *costs; /* passes/analysis/cost/times.c writes it; a group is always
-				      asked for with the same devices of the cluster */
+	struct event_costs *costs; /* NULL: not kept. passes/analysis/cost/times.c writes it; a
+				      group is always asked for with the same devices of the
+				      cluster */
 };
 
 struct event {

@@ -257,6 +257,9 @@ ask_for_message(const struct plan *p, uint32_t like, double bytes, uint32_t part
 	c.parts = parts;
 	const struct event_group *g =
 		&step->events->group[(uint32_t)c.axis * step->events->ndevices];
+	/* Only groups that have messages are listed. */
+	for (uint32_t d = 1; d < step->events->ndevices && !g->place; d++)
+		g++;
 	pthread_mutex_lock(p->base->asking);
 	double t = cost_message_seconds(step->model, step->m, op, &c, g, step->device, &measured);
 	pthread_mutex_unlock(p->base->asking);
