@@ -84,6 +84,66 @@ write_fuse(struct hlo *h, const struct ir_op *op)
 	return true;
 }
 
+static bool
+is_single(const struct ir_module *m, const struct ir_type *t)
+{
+	for (int a = 0; a < m->naxes; a++)
+		if (t->axis[a].kind == IR_SINGLE)
+			return true;
+	return false;
+}
+
+/* The block of the condition, which the loop carries as its first value, or of the body. */
+static bool
+write_loop_block(struct hlo *h, const struct ir_op *op, struct hlo_value *carried, bool body)
+{
+	bool ok = true;
+
+	hlo_open_block(h, carried, op->noperands);
+	for (int i = 0; i < op->noperands && body; i++)
+		*hlo_of(h, &op->body->arg[i]) = carried[i];
+	if (body)
+		ok = write_block(h, op->body);
+	for (int i = 0; i < op->noperands && body; i++)
+		carried[i] = *hlo_of(h, ir_operand(op->body->last, i));
+	hlo_write(h, &(struct hlo_op){.name = "stablehlo.return",
+			     .in = carried,
+			     .nin = body ? op->noperands : 1});
+	return ok;
+}
+
+static bool
+write_while(struct hlo *h, const struct ir_op *op)
+{
+	const int n = op->noperands;
+	struct hlo_value *in = NEW_ARRAY(h->scratch, struct hlo_value, (size_t)n),
+			 *carried = NEW_ARRAY(h->scratch, struct hlo_value, (size_t)n),
+			 *out = NEW_ARRAY(h->scratch, struct hlo_value, (size_t)n);
+	const struct hlo_op o = {
+		.name = "stablehlo.while", .in = in, .nin = n, .out = out, .nout = n};
+	const uint32_t coords = h->coords;
+
+	/* The others would run it, too, on values that need not end it. */
+	if (is_single(h->m, op->result[0].type))
+		return hlo_unsupported(h, op, "it runs on some of the replicas alone");
+	for (int i = 0; i < n; i++) {
+		in[i] = *hlo_of(h, ir_operand(op, i));
+		carried[i] = out[i] = hlo_local_type(h, op->result[i].type);
+	}
+	hlo_open(h, &o);
+	hlo_print(h, " ({\n");
+	write_loop_block(h, op, carried, false);
+	hlo_print(h, "    }, {\n");
+	const bool ok = write_loop_block(h, op, carried, true);
+	hlo_print(h, "    })");
+	hlo_close(h, &o);
+	h->last = 0;
+	h->coords = coords; /* what the body has written is not visible after it */
+	for (int i = 0; i < n; i++)
+		*hlo_of(h, &op->result[i]) = out[i];
+	return ok;
+}
+
 /* Is an operand held by some replicas alone, while others hold the result, too? It counts as 0
  * there, and the form contains that. */
 static bool
@@ -127,6 +187,7 @@ write_op(struct hlo *h, const struct ir_op *op)
 	case OP_release:
 	case OP_yield: return true; /* arguments and results, or ops only for programs */
 	case OP_fuse: return write_fuse(h, op);
+	case OP_while: return write_while(h, op);
 	default: return op_is(op, TRAIT_PARALLEL) ? hlo_parallel(h, op) : write_computation(h, op);
 	}
 }

@@ -98,6 +98,11 @@ hlo_like(struct hlo_value x, enum ir_dtype t)
 
 /* Writes an op; sets the ids of o->out. */
 void hlo_write(struct hlo *h, const struct hlo_op *o);
+/* The same in two parts, for regions that are written in between. */
+void hlo_open(struct hlo *h, const struct hlo_op *o);
+void hlo_close(struct hlo *h, const struct hlo_op *o);
+/* Begins the block of a region; sets the ids of its arguments, which have types. */
+void hlo_open_block(struct hlo *h, struct hlo_value *arg, int n);
 /* An op with one result. */
 struct hlo_value hlo_make(struct hlo *h, const char *name, const struct hlo_value *in, int n,
 	const char *attrs, struct hlo_value type);

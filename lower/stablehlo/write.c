@@ -246,6 +246,21 @@ put_types(struct hlo *h, const struct hlo_value *v, int n)
 	put_text(h, ")");
 }
 
+void
+hlo_open_block(struct hlo *h, struct hlo_value *arg, int n)
+{
+	put_text(h, "    ^bb0(");
+	for (int i = 0; i < n; i++) {
+		arg[i].id = h->next++;
+		arg[i].part = -1;
+		arg[i].argument = false;
+		put_text(h, i ? ", " : "");
+		put_value(h, &arg[i]);
+		hlo_print(h, ": %s", hlo_type_text(h, &arg[i]));
+	}
+	put_text(h, "):\n");
+}
+
 static void
 name_results(struct hlo *h, const struct hlo_op *o)
 {
@@ -267,7 +282,7 @@ name_results(struct hlo *h, const struct hlo_op *o)
 }
 
 void
-hlo_write(struct hlo *h, const struct hlo_op *o)
+hlo_open(struct hlo *h, const struct hlo_op *o)
 {
 	put_text(h, "    ");
 	name_results(h, o);
@@ -282,8 +297,11 @@ hlo_write(struct hlo *h, const struct hlo_op *o)
 		put_text(h, o->attrs);
 		put_text(h, "}>");
 	}
-	if (o->region)
-		put_text(h, o->region);
+}
+
+void
+hlo_close(struct hlo *h, const struct hlo_op *o)
+{
 	put_text(h, " : ");
 	put_types(h, o->in, o->nin);
 	put_text(h, " -> ");
@@ -293,6 +311,15 @@ hlo_write(struct hlo *h, const struct hlo_op *o)
 		put_types(h, o->out, o->nout);
 	put_text(h, "\n");
 	h->last = h->used;
+}
+
+void
+hlo_write(struct hlo *h, const struct hlo_op *o)
+{
+	hlo_open(h, o);
+	if (o->region)
+		put_text(h, o->region);
+	hlo_close(h, o);
 }
 
 struct hlo_value
