@@ -387,6 +387,20 @@ join_homes(struct storage_build *b, const struct ir_op *op)
 		have_everywhere(b, ir_operand(op, i));
 }
 
+/* A row is placed as one: its buffers need a common home. One of them can have lost its home to an op
+ * that leaves its result in place. */
+static void
+join_row(struct storage_build *b, const struct ir_op *op)
+{
+	const int32_t home = b->s->buffer[value_of(b, &op->result[0])->buffer].home;
+	bool differ = false;
+
+	for (int r = 1; r < op->nresults; r++)
+		differ |= b->s->buffer[value_of(b, &op->result[r])->buffer].home != home;
+	for (int r = 0; r < op->nresults && differ; r++)
+		have_everywhere(b, &op->result[r]);
+}
+
 void
 storage_share(struct storage_build *b)
 {
@@ -401,6 +415,9 @@ storage_share(struct storage_build *b)
 			put_results(b, o->op[i]);
 	for (uint32_t i = 0; i < o->n && b->s->home_axis >= 0; i++)
 		join_homes(b, o->op[i]);
+	for (uint32_t i = 0; i < o->n && b->s->home_axis >= 0; i++)
+		if (storage_is(b, o->op[i], STORAGE_IS_ROW))
+			join_row(b, o->op[i]);
 }
 
 struct storage_known *
