@@ -422,6 +422,30 @@ build_unbroadcast(struct adjoint *x, struct ir_value *v)
 	return ir_build(x->b, OP_reshape, &v, 1, &shape, 1);
 }
 
+/* Repeats v along the dims that it lacks of the operand's, or has with size 1: an operand with a
+ * batch whose partner has none. */
+static struct ir_value *
+build_repeated(struct adjoint *x, struct ir_value *v)
+{
+	int64_t dims[IR_MAX_RANK], size[IR_MAX_RANK];
+	const int lacks = v ? x->type->rank - v->type->rank : 0;
+	int n = 0;
+
+	for (int d = 0; v && d < v->type->rank; d++)
+		if (v->type->dim[d] == x->type->dim[d + lacks]) {
+			dims[n] = d + lacks;
+			size[n++] = v->type->dim[d];
+		}
+	if (!v || n == x->type->rank)
+		return v;
+	struct ir_attr attr[2] = {ir_make_ints(x->b->m, "shape", x->type->dim, x->type->rank),
+		ir_make_ints(x->b->m, "dims", dims, n)};
+	struct ir_attr kept = ir_make_ints(x->b->m, "shape", size, n);
+	if (n < v->type->rank)
+		v = ir_build(x->b, OP_reshape, &v, 1, &kept, 1);
+	return v ? ir_build(x->b, OP_broadcast, &v, 1, attr, 2) : NULL;
+}
+
 static struct ir_value *
 pointwise_adjoint(struct adjoint *x, const struct expr *d)
 {
@@ -507,7 +531,8 @@ adjoint(struct ir_builder *b, struct arena *a, struct ir_op *op, int operand, st
 	if (op->code == OP_reshape)
 		v = reshape_adjoint(&x);
 	else if (adjoint_rule_of((enum op_code)op->code))
-		v = build_unbroadcast(&x, adjoint_rule_of((enum op_code)op->code)(&x, none));
+		v = build_repeated(&x,
+			build_unbroadcast(&x, adjoint_rule_of((enum op_code)op->code)(&x, none)));
 	else if (form_make(b->m, a, op, NULL, &x.f))
 		v = form_adjoint(&x, none);
 	else

@@ -205,6 +205,13 @@ static const struct {
 	{"conv2d_filter", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,4,3,3] %b = "
 			  "param(\"b\") {init = \"normal\", seed = 1} : f64[2,6,3,3] %r = "
 			  "conv2d_filter(%a, %b) {height = 3, width = 3, low = [1,1], groups = 2}"},
+	/* A batch for images alone, and one of a single result. */
+	{"conv2d_filter", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,5,6] %b = "
+			  "param(\"b\") {init = \"normal\", seed = 1} : f64[4,4,5] %r = "
+			  "conv2d_filter(%a, %b) {height = 2, width = 2}"},
+	{"conv2d_filter", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,5,6] %b = "
+			  "param(\"b\") {init = \"normal\", seed = 1} : f64[1,4,4,5] %r = "
+			  "conv2d_filter(%a, %b) {height = 2, width = 2}"},
 	{"avg_pool", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,5,6] %r = "
 		     "avg_pool(%a) {window = [3,2], stride = [2,2], low = [1,0], high = [1,0]}"},
 	{"avg_pool_grad", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,2,3] %r = "
