@@ -178,7 +178,7 @@ bundles_create(const void *owner, const struct storage *s)
 	const struct issue *o = s->order;
 	struct planner l = {.s = s, .b = b, .at = -1};
 
-	*b = (struct bundles){.of = NEW_ARRAY(b, int32_t, (size_t)o->n + 1)};
+	*b = (struct bundles){.of = ARRAY_NEW(b, int32_t, (size_t)o->n + 1)};
 	for (uint32_t p = 0; p <= o->n; p++)
 		b->of[p] = -1;
 	if (!s->target->bundles.members || s->target->rough)
