@@ -6,11 +6,13 @@
  *
  *     plan(B) = the better of search(B), plan(next(B))       next(80GB) = 40GB, next(40GB) = 20GB
  *
- * By that, more budget does not make a plan slower than that for a budget of the series. Where memory
- * is short, a smaller budget makes the step much slower, and another search would only take time:
- * plan(next(B)) is left out if nothing that search(B) has seen fits into it and is nearly as fast; and
- * if the searches so far have taken what one search may; and where steps are not estimated, as
- * DLRM's search would take five times as long.
+ * By that, more budget does not make a plan slower than that for a budget of the series. Another
+ * search takes as long as the first, so plan(next(B)) is left out
+ *
+ *  - if nothing that search(B) has seen fits into it and is nearly as fast: memory is short;
+ *  - if all that fits into B fits into it, too: the search would be the same;
+ *  - if the searches so far have taken what one search may;
+ *  - where steps are not estimated: DLRM's search would take five times as long.
  */
 #include "ir/base/clock.h"
 #include "passes/plan/plan.h"
@@ -49,11 +51,12 @@ plan_smaller_budget(const struct planner *p, const struct plan_candidate *best)
 		!has_effort(p))
 		return 0;
 	const double next = floor(next_below(p->limit));
+	bool near = false, differs = false;
 	for (int64_t i = 0; i < p->candidate.n; i++) {
 		const struct plan_candidate *c = &p->candidate.at[i];
-		if (plan_fits(p, c) && (double)c->r.peak <= next &&
-			c->r.seconds <= (1 + nearly) * best->r.seconds)
-			return next;
+		const bool fits = plan_fits(p, c), less = fits && (double)c->r.peak <= next;
+		near |= less && c->r.seconds <= (1 + nearly) * best->r.seconds;
+		differs |= fits && !less;
 	}
-	return 0;
+	return near && differs ? next : 0;
 }
