@@ -20,6 +20,7 @@ struct planner {
 	struct bundles *b;
 	struct VEC(struct access) access;
 	uint32_t *first;               /* [order->n + 1] its first access */
+	uint32_t *own;                 /* [order->n] end of those of the op itself */
 	struct VEC(uint32_t) inflight; /* collectives and copies, by position */
 	bool *waits;                   /* by position: it waits for one of those */
 	uint32_t *member;              /* of the bundle that is being filled */
@@ -27,17 +28,23 @@ struct planner {
 	int64_t at; /* it is launched before this op; -1: at the last member, or later */
 };
 
-/* Must the order of the ops at two positions stay? */
 static bool
-depend(const struct planner *l, uint32_t a, uint32_t b)
+conflict(const struct planner *l, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end)
 {
-	for (uint32_t i = l->first[a]; i < l->first[a + 1]; i++)
-		for (uint32_t j = l->first[b]; j < l->first[b + 1]; j++)
+	for (uint32_t i = a; i < a_end; i++)
+		for (uint32_t j = b; j < b_end; j++)
 			if ((l->access.at[i].write || l->access.at[j].write) &&
 				storage_overlap(
 					l->s, l->access.at[i].buffer, l->access.at[j].buffer))
 				return true;
 	return false;
+}
+
+/* Must the order of the ops at two positions stay? */
+static bool
+depend(const struct planner *l, uint32_t a, uint32_t b)
+{
+	return conflict(l, l->first[a], l->first[a + 1], l->first[b], l->first[b + 1]);
 }
 
 static void
@@ -69,15 +76,16 @@ list_accesses(struct planner *l, uint32_t p)
 	for (int r = 0; r < op->nresults; r++)
 		use(l, storage_of(s, &op->result[r])->buffer, true);
 	use(l, extra, true);
-	l->first[p + 1] = (uint32_t)l->access.n;
+	l->own[p] = (uint32_t)l->access.n;
 	for (int64_t k = 0; k < l->inflight.n;) {
 		const uint32_t posted = l->inflight.at[k];
-		if (!depend(l, posted, p)) {
+		/* What a message waited for itself is not in flight any more. */
+		if (!conflict(l, l->first[posted], l->own[posted], l->first[p], l->own[p])) {
 			k++;
 			continue;
 		}
 		l->waits[p] = true;
-		for (uint32_t i = l->first[posted]; i < l->first[posted + 1]; i++)
+		for (uint32_t i = l->first[posted]; i < l->own[posted]; i++)
 			use(l, l->access.at[i].buffer, l->access.at[i].write);
 		l->inflight.at[k] = l->inflight.at[--l->inflight.n];
 	}
@@ -184,6 +192,7 @@ bundles_create(const void *owner, const struct storage *s)
 	if (!s->target->bundles.members || s->target->rough)
 		return b;
 	l.first = ARRAY_ZERO(b, uint32_t, (size_t)o->n + 1);
+	l.own = ARRAY_ZERO(b, uint32_t, (size_t)o->n + 1);
 	l.waits = ARRAY_ZERO(b, bool, (size_t)o->n + 1);
 	l.member = NEW_ARRAY(b, uint32_t, (size_t)s->target->bundles.members);
 	for (uint32_t p = 0; p < o->n; p++) {
