@@ -331,6 +331,15 @@ ir_type_text(const void *owner, const struct ir_module *m, const struct ir_type 
 	return t->memory == IR_HOST ? text_append(s, "@host") : s;
 }
 
+bool
+ir_type_single(const struct ir_module *m, const struct ir_type *t)
+{
+	for (int a = 0; a < m->naxes; a++)
+		if (!m->axis[a].time && t->axis[a].kind == IR_SINGLE)
+			return true;
+	return false;
+}
+
 char *
 ir_state_text(const void *owner, struct ir_state s)
 {

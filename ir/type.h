@@ -141,6 +141,9 @@ bool ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
 bool ir_type_same_devices(
 	const struct ir_module *m, const struct ir_type *a, const struct ir_type *b);
 
+/* Is the value at one place of a device axis alone? */
+bool ir_type_single(const struct ir_module *m, const struct ir_type *t);
+
 /* Copies the axes that split `dim`, outermost first, to list[]; returns their number. */
 int ir_type_split_axes(const struct ir_type *t, int dim, int list[IR_MAX_AXES]);
 

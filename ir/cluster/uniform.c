@@ -25,15 +25,6 @@ struct parts {
 	struct part *part;     /* [nnodes] */
 };
 
-static uint64_t
-bits_of(double x)
-{
-	uint64_t bits;
-
-	memcpy(&bits, &x, sizeof bits);
-	return bits;
-}
-
 static void
 join(struct parts *p, uint32_t from, uint32_t to)
 {
@@ -133,7 +124,8 @@ hash_nodes(struct parts *p)
 			struct part *n = &p->part[p->node[v]];
 			n->hash = mix_word(
 				n->hash, (uint64_t)g->vertex[v].forwards << 32 | (v - n->vertex));
-			n->hash = mix_word(n->hash, bits_of(g->vertex[v].latency));
+			n->hash = mix_bytes(
+				n->hash, &g->vertex[v].latency, sizeof g->vertex[v].latency);
 		}
 	for (uint32_t i = 0; i < c->ndevices; i++) {
 		struct part *n = &p->part[c->node_of[i]];
@@ -149,8 +141,9 @@ hash_nodes(struct parts *p)
 		const struct cluster_link *l = &c->link[e->link];
 		struct part *n = &p->part[p->owner[e->link]];
 		n->hash = mix_word(mix_word(n->hash, end_of(p, e->from)), end_of(p, e->to));
-		n->hash = mix_word(mix_word(n->hash, e->link - n->link), bits_of(l->bandwidth));
-		n->hash = mix_word(n->hash, bits_of(l->latency));
+		n->hash = mix_word(n->hash, e->link - n->link);
+		n->hash = mix_bytes(n->hash, &l->bandwidth, sizeof l->bandwidth);
+		n->hash = mix_bytes(n->hash, &l->latency, sizeof l->latency);
 	}
 }
 

@@ -121,17 +121,7 @@ complete(struct planner *l, uint32_t end)
 	l->at = -1;
 }
 
-/* Do only some devices compute the op? */
-static bool
-is_guarded(const struct ir_module *m, const struct ir_op *op)
-{
-	for (int a = 0; a < m->naxes; a++)
-		if (!m->axis[a].time && op->result[0].type->axis[a].kind == IR_SINGLE)
-			return true;
-	return false;
-}
-
-/* May the kernel at a position be part of a bundle? */
+/* May the kernel at a position be part of a bundle? All devices launch one. */
 static bool
 may_join(const struct planner *l, uint32_t p)
 {
@@ -140,7 +130,8 @@ may_join(const struct planner *l, uint32_t p)
 	const int64_t blocks = s->code[o->op[p]->id].blocks;
 
 	return blocks > 0 && blocks < s->target->bundles.blocks &&
-	       !is_guarded(s->module, o->op[p]) && !(o->once[p] && o->loop[o->loop_of[p]].over) &&
+	       !ir_type_single(s->module, o->op[p]->result[0].type) &&
+	       !(o->once[p] && o->loop[o->loop_of[p]].over) &&
 	       storage_pointers(o->op[p]) <= s->target->bundles.words;
 }
 

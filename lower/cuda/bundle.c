@@ -75,12 +75,12 @@ cuda_bundles_create(const void *owner, const struct lower_plan *p)
 {
 	struct cuda_bundles *b = NEW(owner, struct cuda_bundles);
 	const struct bundles *found = bundles_create(b, p->storage);
-	int *kernel = NEW_ARRAY(b, int, (size_t)p->storage->order->n + 1); /* by position */
+	int *kernel = ARRAY_NEW(b, int, (size_t)p->storage->order->n + 1); /* by position */
 	const size_t most = (size_t)lower_most_accesses(p);
 	const struct mover l = {p, NEW_ARRAY(b, struct lower_access, most),
 		NEW_ARRAY(b, struct lower_access, most)};
 
-	*b = (struct cuda_bundles){.of = NEW_ARRAY(b, int, (size_t)p->nactions + 1),
+	*b = (struct cuda_bundles){.of = ARRAY_NEW(b, int, (size_t)p->nactions + 1),
 		.bundle = NEW_ARRAY(b, struct cuda_bundle, (size_t)found->n + 1),
 		.n = (int)found->n};
 	for (int i = 0; i < p->nactions; i++) {

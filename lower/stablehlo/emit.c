@@ -84,15 +84,6 @@ write_fuse(struct hlo *h, const struct ir_op *op)
 	return true;
 }
 
-static bool
-is_single(const struct ir_module *m, const struct ir_type *t)
-{
-	for (int a = 0; a < m->naxes; a++)
-		if (t->axis[a].kind == IR_SINGLE)
-			return true;
-	return false;
-}
-
 /* The block of the condition, which the loop carries as its first value, or of the body. */
 static bool
 write_loop_block(struct hlo *h, const struct ir_op *op, struct hlo_value *carried, bool body)
@@ -124,7 +115,7 @@ write_while(struct hlo *h, const struct ir_op *op)
 	const uint32_t coords = h->coords;
 
 	/* The others would run it, too, on values that need not end it. */
-	if (is_single(h->m, op->result[0].type))
+	if (ir_type_single(h->m, op->result[0].type))
 		return hlo_unsupported(h, op, "it runs on some of the replicas alone");
 	for (int i = 0; i < n; i++) {
 		in[i] = *hlo_of(h, ir_operand(op, i));

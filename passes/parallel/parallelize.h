@@ -237,6 +237,7 @@ struct parallel_search {
 	struct parallel_plan plan[PARALLEL_NPOLICIES]; /* the cheapest of each policy */
 	double least[PARALLEL_NPOLICIES];     /* a bound for the policy; INFINITY: not searched */
 	const char *passes;                   /* that replayed steps went through */
+	struct pass_manager *manager;         /* of these passes */
 	int meshes;                           /* how many were searched */
 	struct VEC(struct parallel_plan) all; /* the cheapest of each mesh and policy */
 	uint64_t candidates;                  /* how many a published engine has looked at */

@@ -79,9 +79,8 @@ parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b)
 /* Sets plan->seconds and plan->over. The peak memory counts for plan->over only if the plan could
  * replace `best`, or if it will be reported. */
 static void
-replay(struct parallel_search *f, const struct pass_manager *manager,
-	const struct parallel_meshes *meshes, const struct parallel_plan *best,
-	struct parallel_plan *plan)
+replay(struct parallel_search *f, const struct parallel_meshes *meshes,
+	const struct parallel_plan *best, struct parallel_plan *plan)
 {
 	struct ir_module *copy = ir_module_clone(NULL, f->m);
 	const bool before = diag_mute(f->run->ctx->diag, true);
@@ -92,7 +91,7 @@ replay(struct parallel_search *f, const struct pass_manager *manager,
 	if (meshes)
 		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
 	if (parallel_apply(f->run, plan->s, copy, plan->found.choice))
-		attempt_on(manager, f->model, copy, f->passes, &r);
+		attempt_on(f->manager, f->model, copy, f->passes, &r);
 	plan->seconds = r.seconds;
 	plan->over = f->strict && !plan->fits
 			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
@@ -290,14 +289,10 @@ replay_from(struct parallel_search *f, const struct parallel_meshes *meshes, str
 	int64_t first)
 {
 	struct parallel_plan *best = &f->plan[f->policy];
-	struct pass_manager *manager =
-		COPY_ARRAY(f->run->scratch, struct pass_manager, f->run->manager, 1);
 
-	if (manager->cost && parallel_is_large(f, exact_ops))
-		manager->cost = cost_model_rough(manager, f->model);
 	for (int64_t i = first; i < all->n; i++) {
 		struct parallel_plan *plan = &all->at[i].plan;
-		replay(f, manager, meshes, best, plan);
+		replay(f, meshes, best, plan);
 		for (enum parallel_policy k = PARALLEL_BEST; k < PARALLEL_NPOLICIES; k++) {
 			double *least = &f->plan[k].seconds;
 			if (k != f->policy && all->at[i].policies >> k & 1 && plan->over == 0)
@@ -375,6 +370,9 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 	struct candidates all = list_candidates(f);
 
 	f->passes = finishing(f->run);
+	f->manager = COPY_ARRAY(f->run->scratch, struct pass_manager, f->run->manager, 1);
+	if (f->manager->cost && parallel_is_large(f, exact_ops))
+		f->manager->cost = cost_model_rough(f->manager, f->model);
 	replay_from(f, meshes, &all, 0);
 	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict)
 		tighten(f, meshes, &all);

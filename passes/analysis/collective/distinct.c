@@ -9,7 +9,6 @@
  *     a b c d  a b c d  e f g h  e f g h     two parts: a, b, c and d are enough
  */
 #include "ir/base/alloc.h"
-#include "ir/base/vec.h"
 #include "passes/analysis/collective/build.h"
 
 #include <string.h>

@@ -100,8 +100,8 @@ struct cost_step *cost_step_create(
 struct cost_step *cost_step_create_program(
 	const void *owner, const struct cost_model *model, const struct ir_module *m);
 
-/* cost_step_create for a changed copy of the module of step `like`, faster: kernels that both contain take
- * the same time. The conditions of alike_create_like must hold. */
+/* cost_step_create for a changed copy of the module of step `like`, faster: kernels that both
+ * contain take the same time. The conditions of alike_create_like must hold. */
 struct cost_step *cost_step_create_like(
 	const void *owner, const struct cost_step *like, const struct ir_module *m);
 

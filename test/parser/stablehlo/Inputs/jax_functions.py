@@ -6,6 +6,9 @@ import pathlib
 import subprocess
 import sys
 
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "Inputs"))
+
+import attempts
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -337,22 +340,5 @@ def check(dopt, scratch, name):
     return f"{name}: by XLA: {said}" if said else ""
 
 
-def attempt(dopt, scratch, name):
-    try:
-        return check(dopt, scratch, name)
-    except Exception as failed:
-        return f"{name}: {type(failed).__name__}: {str(failed)[:300]}"
-
-
-def main():
-    dopt, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
-    scratch.mkdir(parents=True, exist_ok=True)
-    names = sys.argv[3:] or list(FUNCTIONS)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        wrong = [said for said in pool.map(lambda name: attempt(dopt, scratch, name), names) if said]
-    print("\n".join([*wrong, f"{len(names)} functions, {len(wrong)} differ"]))
-    sys.exit(bool(wrong))
-
-
 if __name__ == "__main__":
-    main()
+    attempts.main(check, FUNCTIONS, concurrent.futures.ThreadPoolExecutor)

@@ -5,8 +5,10 @@ import pathlib
 import subprocess
 import sys
 
-sys.path.append(str(pathlib.Path(__file__).resolve().parents[4] / "docs"))
+HERE = pathlib.Path(__file__).resolve()
+sys.path += [str(HERE.parents[4] / "docs"), str(HERE.parents[2] / "Inputs")]
 
+import attempts
 import from_torch
 import torch
 import torch.nn.functional as F
@@ -264,23 +266,5 @@ def check(dopt, scratch, name):
     return "" if len(ours) == STEPS and worst <= TOLERANCE else f"{name}: apart by {worst:.1e}: {ours}, PyTorch has {losses}"
 
 
-def attempt(dopt, scratch, name):
-    try:
-        return check(dopt, scratch, name)
-    except Exception as failed:
-        return f"{name}: {type(failed).__name__}: {str(failed)[:300]}"
-
-
-def main():
-    dopt, scratch = sys.argv[1], pathlib.Path(sys.argv[2])
-    scratch.mkdir(parents=True, exist_ok=True)
-    names = sys.argv[3:] or list(FUNCTIONS)
-    with concurrent.futures.ProcessPoolExecutor(2) as pool:
-        said = list(pool.map(attempt, [dopt] * len(names), [scratch] * len(names), names))
-    wrong = [line for line in said if line]
-    print("\n".join([*wrong, f"{len(names)} functions, {len(wrong)} differ"]))
-    sys.exit(bool(wrong))
-
-
 if __name__ == "__main__":
-    main()
+    attempts.main(check, FUNCTIONS, concurrent.futures.ProcessPoolExecutor)
