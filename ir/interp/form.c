@@ -345,6 +345,20 @@ reduce_cell(union cell *out, union cell v, enum form_reduce how, enum ir_dtype t
 	}
 }
 
+/* reduce_cell for sums of floats, which are most of what is reduced. */
+static void
+add_strip(union cell *out, int64_t step, const union cell *reg, int n)
+{
+	double sum = out->f;
+
+	for (int k = 0; step == 0 && k < n; k++)
+		sum += reg[k].f;
+	if (step == 0)
+		out->f = sum;
+	for (int k = 0; step != 0 && k < n; k++)
+		out[k * step].f += reg[k].f;
+}
+
 static void
 run_store(const struct run *r, const union cell *reg, int n)
 {
@@ -358,6 +372,10 @@ run_store(const struct run *r, const union cell *reg, int n)
 	const bool isfloat = ir_dtype_class(t) == IR_FLOAT;
 	if (!scatter && how == REDUCE_NONE && step == 1) {
 		memcpy(out, reg, (size_t)n * sizeof *out);
+		return;
+	}
+	if (!scatter && how == REDUCE_SUM && isfloat) {
+		add_strip(out, step, reg, n);
 		return;
 	}
 	for (int k = 0; k < n; k++) {
