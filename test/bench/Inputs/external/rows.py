@@ -61,7 +61,6 @@ SOURCES = [
 ]
 CLUSTERS = [("DGX-2", "v100_dgx2", 16), ("DGX-1", "v100_dgx1", 8), ("A100", "a100", 8), ("H100", "h100", 8)]
 MOST_STAGES = 8  # on a device, of interleaved schedules
-LARGEST_PIPELINE = 35  # stages; of 280 micro-batches or more in the table: 16 million events (EVENTS_MAX_STAGED)
 # Values that Megatron-LM writes to memory: of its loss; of attention where softmax is not fused with what is before it.
 LOSS = "entropy.shifted,entropy.e,d_entropy.shifted"
 SCORES = ",core.scores,core.masked,d_core.p,d_core.scores,d_core.dots"
@@ -99,8 +98,6 @@ class Step:
         return (self.row["device_type"] + " " + self.row["interconnect"]).lower()
 
     def refused(self):
-        if int(self.row["pp"] or 1) >= LARGEST_PIPELINE:
-            return "more events than are replayed one by one"
         if not any(key.lower() in self.machine() for key, *_ in CLUSTERS):
             return "no cluster that is installed has such devices"
         return None
