@@ -13,7 +13,7 @@ MODELS, EXTERNAL = "test/models/", "test/bench/Inputs/external/"
 GRAD = "grad,canonicalize,cse,dce"
 PLANS = {
     "FSDP": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,{opfuse},prefetch{{policy=fsdp}}",
-    "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},adam,{opfuse},"
+    "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute}{scatter},adam,{opfuse},"
                 "tensorfuse{{policy=size,bucket=1TB}}",
     "ZeRO-1": "{peeled}amp,dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},{opfuse},"
               "tensorfuse{{policy=ddp}}",
@@ -137,8 +137,10 @@ class Step:
         accumulate, peeled = (f"accumulate{{steps={steps}{option}}}," if steps > 1 else "" for option in ("", ",peel=true"))
         if self.stages > 1:
             accumulate = peeled = self.pipeline(steps)
+        # messages between stages are sent as slices, by Megatron-LM (arXiv 2104.04473, 4.1) and DeepSpeed (pipe_partitioned)
+        scatter = ",scatter-sends{axis=tp}" if self.stages > 1 and "P" in self.sizes else ""
         tf32 = "TF32" in self.row["precision"]
-        passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
+        passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, scatter=scatter, amp="" if tf32 else "amp{to=f16},",
                                     opfuse=self.opfuse(flash, self.batch // self.replicas // steps))
         sizes = self.sizes | {"B": self.batch, "nodes": -(-self.devices // self.node)}
         return ["-cluster=" + self.cluster, *(["-framework=" + framework] if framework else []), *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
