@@ -1,5 +1,5 @@
 """A step that cannot be exported."""
-import from_torch
+from dopt import from_torch
 import torch
 
 
