@@ -91,7 +91,7 @@ def with_batch(texts, rows, name):
     return text.replace("\n\n", f"\n\nlet {name} = {rows}\n\n", 1)
 
 
-def translate(name, step, model, inputs, ignored=True):
+def translate(name, step, model, inputs, ignored=True, again=False):
     table = torch.export.default_decompositions()
     for op, function in torch._decomp.decomposition_table.items():
         if op not in table:
@@ -99,7 +99,19 @@ def translate(name, step, model, inputs, ignored=True):
     for op in [op for op in table if isinstance(op, torch._ops.OpOverload) and handler(op)]:
         table.pop(op)
     table.update(DECOMPOSED)
-    program = exported(Step(step, model), inputs)
+    module = Step(step, model)
+    program = exported(module, inputs)
     cut_gradients(program.graph_module)
     program = program.run_decompositions(table)
-    return Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
+    made = Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
+    numbers = [c for c in module.changed.attributes if isinstance(c[2], (int, float))]
+    if numbers and not again:  # such as counters: does the next step depend on them?
+        for owner, attribute, _, new in numbers:
+            setattr(owner, attribute, new)
+        other = translate(name, step, model, inputs, ignored, again=True)
+        for owner, attribute, old, _ in numbers:
+            setattr(owner, attribute, old)
+        if other[0] != made[0]:
+            raise Unsupported(f"the step depends on {numbers[0][1]} of {type(numbers[0][0]).__name__}, a number that it changes: "
+                              "make it a buffer")
+    return made

@@ -29,6 +29,7 @@ class Text:
         self.node = None
         self.files = {}  # first values, by name
         self.inputs = []
+        self.trained = set()
         self.learns = None
 
     # -- what handlers call: each returns the name of a value
@@ -175,6 +176,7 @@ class Text:
                 continue
             self.files[symbol + suffix] = part
             trained = kind == "PARAMETER" and tensor.requires_grad and any(user.target not in STOPS for user in node.users)
+            self.trained |= {spec.target} if trained else set()
             found.append(self.define(part, "param" if trained else "state", symbol + suffix, self.initial(part)))
         self.value[node] = Pair(*found) if len(found) > 1 else found[0]
 
@@ -247,6 +249,8 @@ class Text:
         if kind in ("BUFFER_MUTATION", "PARAMETER_MUTATION"):
             signature = self.program.graph_signature
             kept = {**signature.inputs_to_buffers, **signature.inputs_to_parameters}
+            if spec.target in self.trained:
+                raise Unsupported(f"{spec.target}: the step writes into a parameter that an optimizer updates, too")
             for target in [n for n in self.value if n.op == "placeholder" and kept.get(n.name) == spec.target]:
                 self.lines.append(f"  update({self.value[target]}, {self.value[node]})")
             return

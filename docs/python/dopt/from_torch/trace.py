@@ -1,6 +1,10 @@
 """The graph of a step: what torch.export makes of it, without gradients where the step has stopped them."""
+import random
+import types
+
 import torch
 
+from .custom import functions_defined, refuse_hooks, refuse_own_gradient
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
 from .replaced import REPLACED
@@ -12,13 +16,43 @@ class Step(torch.nn.Module):
         super().__init__()
         self.model = model
         self.step = step
+        self.changed = types.SimpleNamespace(attributes=())  # by the step: module, name, old and new value
 
     def forward(self, *inputs):
-        with Replaced():
-            return self.step(self.model, *inputs)
+        before = [(module, name, x) for module in self.model.modules() for name, x in module._buffers.items()]
+        attributes = attributes_of(self.model)
+        with Replaced(), functions_defined(self.step, self.model):
+            results = self.step(self.model, *inputs)
+        self.changed.attributes = [(module, name, x, getattr(module, name, None)) for module, name, x in attributes
+                                   if getattr(module, name, None) is not x]
+        for module, name, x in before:  # a buffer that the step has replaced is one that it has written into
+            new = module._buffers[name]
+            if new is not x and isinstance(x, torch.Tensor) and isinstance(new, torch.Tensor):
+                module._buffers[name] = x.copy_(new)
+        return results
 
 
 def exported(step, inputs):
+    """The graph of a step, in which what the step keeps outside of tensors, or draws, has one value: that is refused."""
+    refuse_hooks(step.model)
+    drawn = random.getstate()
+    program = graph_of(step, inputs)
+    if drawn != random.getstate():
+        raise Unsupported("the step draws random numbers of Python; use those of torch")
+    read = {c.data_ptr() for c in program.constants.values() if isinstance(c, torch.Tensor) and c.numel()}
+    for module, name, old, _ in step.changed.attributes:
+        if isinstance(old, torch.Tensor) and old.data_ptr() in read:
+            raise Unsupported(f"the step changes the tensor {name} of {type(module).__name__}: make it a buffer")
+    return program
+
+
+def attributes_of(model):
+    """The numbers and tensors that modules have as attributes, in addition to parameters and buffers."""
+    return [(module, name, x) for module in model.modules() for name, x in vars(module).items()
+            if isinstance(x, (int, float, torch.Tensor))]
+
+
+def graph_of(step, inputs):
     """Exported as it is or, if that fails and does not for its data, after a trace that knows gradients inside the step."""
     validates = torch.distributions.Distribution._validate_args
     torch.distributions.Distribution.set_default_validate_args(False)  # checks read values, which export does not have
@@ -61,20 +95,20 @@ class Traced(torch.nn.Module):
             return found if create_graph else tuple(g if g is None else aten.detach_copy(g) for g in found)
         torch.autograd.grad = grad_of
         try:
-            self.graph = make_fx(run, tracing_mode="fake", _allow_non_fake_inputs=True)(tensors, *inputs)
+            self.operations = make_fx(run, tracing_mode="fake", _allow_non_fake_inputs=True)(tensors, *inputs)
         finally:
             torch.autograd.grad = grad
-        for node in list(self.graph.graph.nodes):
+        for node in list(self.operations.graph.nodes):
             if node.target == aten.detach.default:  # of autograd itself; those of the step are detach_copy
                 node.replace_all_uses_with(node.args[0])
-                self.graph.graph.erase_node(node)
-        self.graph.recompile()
+                self.operations.graph.erase_node(node)
+        self.operations.recompile()
 
     def tensors(self):
         return {f"model.{name}": x for name, x in (*self.model.named_parameters(), *self.model.named_buffers())}
 
     def forward(self, *inputs):
-        return self.graph(self.tensors(), *inputs)
+        return self.operations(self.tensors(), *inputs)
 
 
 class Detached(torch.overrides.TorchFunctionMode):
@@ -96,16 +130,24 @@ class Replaced(torch.overrides.TorchFunctionMode):
     def __init__(self):
         super().__init__()
         self.masks = Masks()
-        self.frozen = {}  # parameters that the step has set not to have gradients, by id
+        self.frozen = {}  # what the step has set to have no gradient from here on, by id
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
         if function in FREEZES and isinstance(args[0], torch.nn.Parameter):
-            self.frozen[id(args[0])] = not (args[1] if len(args) > 1 else kwargs.get("requires_grad", True))
+            learns = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
+            self.frozen[id(args[0])] = None if learns else args[0]
             return args[0]
-        if any(self.frozen.values()) and function is not torch.Tensor.detach:
+        if function is torch.Tensor.register_hook:
+            raise Unsupported("register_hook: gradients are those of the step; a torch.autograd.Function may have its own")
+        if function is torch.Tensor.detach_:
+            self.frozen[id(args[0])] = args[0]
+        if function in (torch.Tensor.data.__get__, torch.Tensor.detach_):
+            return args[0].detach()
+        if any(x is not None for x in self.frozen.values()) and function is not torch.Tensor.detach:
             args, kwargs = torch.utils._pytree.tree_map_only(
-                torch.nn.Parameter, lambda x: x.detach() if self.frozen.get(id(x)) else x, (args, kwargs))
+                torch.Tensor, lambda x: x.detach() if self.frozen.get(id(x)) is not None else x, (args, kwargs))
+        torch.utils._pytree.tree_map_only(torch.Tensor, refuse_own_gradient, (args, kwargs))
         if function in REPLACED:
             return REPLACED[function](*args, **kwargs)
         packed = packed_sequences(function, args, kwargs)

@@ -87,6 +87,36 @@ def diagonal_filled(z, y):
     return w.tanh().mean()
 
 
+class Sign(torch.autograd.Function):
+    """A gradient of its own: that of a clamp."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return x.sign() * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * ctx.factor * (x.abs() <= 1), None
+
+
+sign = Sign.apply
+
+
+def slope_with_constants(z, y):
+    v = (y * 0.5).requires_grad_()
+    factor = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    return (torch.autograd.grad((v * z * factor).tanh().sum(), v, create_graph=True)[0] * factor).square().mean()
+
+
+def outside_of_gradients(z, y):
+    w = z * 2
+    w.detach_()
+    return ((z + z.data.tanh()) * w).square().mean()
+
+
 def stopped(z, y):
     with torch.no_grad():
         target = torch.tanh(z + y)
@@ -252,6 +282,9 @@ FUNCTIONS = {
     "hessian": (NUMBERS, lambda z, y: torch.func.vmap(torch.func.jacrev(torch.func.grad(lambda v: (v.tanh() * v).sum())))(z)
                 .square().mean()),
     "no_grad": (NUMBERS, stopped),
+    "own_gradient": (NUMBERS, lambda z, y: (Sign.apply(z, 2.0) + sign(z * 2, 0.5) + y).tanh().square().mean()),
+    "slope_with_constants": (NUMBERS, slope_with_constants),
+    "outside_of_gradients": (NUMBERS, outside_of_gradients),
     "chosen": (NUMBERS, chosen),
     "chosen_labels": (below(4), chosen_labels),
     "routed": (NUMBERS, routed),

@@ -262,13 +262,15 @@ class Frozen(nn.Module):
         self.net = nn.utils.parametrizations.spectral_norm(nn.Linear(6, 4))
         self.target = nn.Linear(6, 4).requires_grad_(False)
         self.judge = nn.Linear(4, 4)
+        self.register_buffer("count", torch.zeros(()))
 
     def forward(self, x):
         self.judge.requires_grad_(False)
+        self.count = self.count + 1
         with torch.no_grad():
             self.target.bias.mul_(0.9).add_(self.net.bias, alpha=0.1)
             top = self.target(x).max(1)[0] + self.net(x + 1)[:, 0]
-        return self.judge(self.net(x) * top[:, None])
+        return self.judge(self.net(x) * top[:, None]) * (1 + 1 / self.count)
 
 
 def square(model, x):
