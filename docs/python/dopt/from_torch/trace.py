@@ -134,6 +134,8 @@ class Replaced(torch.overrides.TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        if torch.compiler.is_dynamo_compiling():  # of a graph inside the step, such as a branch
+            return REPLACED.get(function, function)(*args, **kwargs)
         if function in FREEZES and isinstance(args[0], torch.nn.Parameter):
             learns = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
             self.frozen[id(args[0])] = None if learns else args[0]
