@@ -31,6 +31,8 @@ enum {
 struct insn {
 	const struct expr *e;
 	int arg[3];                /* registers */
+	bool varies;               /* along the strip */
+	bool repeated;             /* does not, and is read at every element of the strip */
 	const union cell *element; /* of a literal, all of its elements */
 };
 
@@ -97,37 +99,110 @@ is_outer_reduced(const struct form *f, int index)
 	return outer && f->reduced >> index & 1;
 }
 
-/* Does the access skip elements from one position of the index to the next? */
+/* Does a computed index of the access depend on the index of the strip? */
 static bool
-is_strided(const struct form_access *access, int index)
+position_varies(const struct form_plan *p, const struct form_access *access)
 {
-	for (int d = 0; d < access->rank - 1; d++)
-		if (access->index[d] == index)
+	for (int d = 0; d < access->rank; d++) {
+		const int i = access->index[d];
+		if (i >= 0 && p->f.at[i] && p->insn[p->position[i]].varies)
 			return true;
+	}
 	return false;
 }
 
-/* What an element costs in strips along the index, in moves of an element from one array to another. */
-static double
-strip_cost(const struct form *f, int index)
+/* Is the position of an element in the operand, or in the result, another one all along the strip? */
+static bool
+access_varies(const struct form_plan *p, const struct form_access *access)
 {
-	const double a_strip = 32, strided = 1;
-	double cost = a_strip / (double)f->size[index] + (is_strided(&f->out, index) ? strided : 0);
+	return form_access_has(access, p->strip) || position_varies(p, access);
+}
 
-	for (int j = 0; j < f->ninputs; j++)
-		cost += is_strided(&f->in[j], index) ? strided : 0;
+static void
+mark_varying(struct form_plan *p)
+{
+	for (int i = 0; i < p->ninsns; i++) {
+		struct insn *in = &p->insn[i];
+		const struct expr *e = in->e;
+
+		in->varies = e->kind == EXPR_INDEX  ? e->id == p->strip
+			     : e->kind == EXPR_LOAD ? access_varies(p, &p->f.in[e->id])
+						    : false;
+		for (int j = 0; j < e->nargs; j++)
+			in->varies |= p->insn[in->arg[j]].varies;
+	}
+}
+
+/* Of an access, in moves of an element from one array to another that is next to the last one. */
+static double
+access_cost(const struct form_plan *p, const struct form_access *access)
+{
+	const double strided = 1, computed = 8;
+
+	if (position_varies(p, access))
+		return computed;
+	return form_access_dim(access, p->strip) < access->rank - 1 &&
+			       form_access_has(access, p->strip)
+		       ? strided
+		       : 0;
+}
+
+/* What an element costs in strips along p->strip, in such moves. */
+static double
+strip_cost(const struct form_plan *p)
+{
+	const double a_strip = 16, an_insn = 2;
+	double cost = (a_strip + an_insn * p->ninsns) / (double)p->f.size[p->strip] +
+		      access_cost(p, &p->f.out);
+
+	for (int i = 0; i < p->ninsns; i++) {
+		const struct insn *in = &p->insn[i];
+		cost += in->varies;
+		if (in->varies && in->e->kind == EXPR_LOAD)
+			cost += access_cost(p, &p->f.in[in->e->id]);
+	}
 	return cost;
 }
 
-static int
-strip_index(const struct form *f)
+/* Which registers with one value are read as if they had one an element? */
+static void
+mark_repeated(struct form_plan *p)
+{
+	bool computed = form_is_scatter(&p->f); /* is any position another one along the strip? */
+
+	for (int i = 0; i < p->f.nindices; i++)
+		computed |= p->f.at[i] && p->insn[p->position[i]].varies;
+	for (int i = 0; i < p->f.nindices; i++)
+		if (computed && p->f.at[i])
+			p->insn[p->position[i]].repeated = true;
+	for (int i = 0; i < p->ninsns; i++)
+		for (int j = 0; p->insn[i].varies && j < p->insn[i].e->nargs; j++)
+			p->insn[p->insn[i].arg[j]].repeated = true;
+	p->insn[p->value].repeated = true;
+	for (int i = 0; i < p->ninsns; i++)
+		p->insn[i].repeated &= !p->insn[i].varies;
+}
+
+static void
+choose_strip(struct form_plan *p)
 {
 	int best = -1;
-	for (int i = 0; i < f->nindices; i++)
-		if (form_is_loop(f, i) && !is_outer_reduced(f, i) &&
-			(best < 0 || strip_cost(f, i) <= strip_cost(f, best)))
-			best = i;
-	return best;
+	double least = INFINITY;
+
+	for (int i = 0; i < p->f.nindices; i++) {
+		if (!form_is_loop(&p->f, i) || is_outer_reduced(&p->f, i))
+			continue;
+		p->strip = i;
+		mark_varying(p);
+		const double cost = strip_cost(p);
+		if (best >= 0 && cost > least)
+			continue;
+		best = i;
+		least = cost;
+	}
+	p->strip = best;
+	mark_varying(p);
+	mark_repeated(p);
 }
 
 static void
@@ -176,7 +251,7 @@ form_plan_make(struct interp *it, const struct ir_op *op)
 			p->position[i] = compile(p, it->arena, p->f.at[i]);
 	p->divisor = form_take_divisor(&p->f);
 	p->value = compile(p, it->arena, p->f.body);
-	p->strip = strip_index(&p->f);
+	choose_strip(p);
 	find_product(p);
 	p->rounds = is_rounded(op, &p->f);
 	return p;
@@ -274,17 +349,26 @@ run_computed_load(const struct run *r, int operand, union cell *reg, int n)
 static void
 run_load(const struct run *r, int operand, union cell *reg, int n)
 {
+	const struct form_access *access = &r->p->f.in[operand];
 	const int64_t *stride = r->stride[operand];
-	const union cell *src = r->in[operand]->data + base_of(r, stride);
 	const int64_t step = r->p->strip < 0 ? 0 : stride[r->p->strip];
-	if (form_is_computed(&r->p->f, &r->p->f.in[operand])) {
+	if (position_varies(r->p, access)) {
 		run_computed_load(r, operand, reg, n);
-	} else if (step == 1) {
-		memcpy(reg, src, (size_t)n * sizeof *reg);
-	} else {
-		for (int k = 0; k < n; k++)
-			reg[k] = src[k * step];
+		return;
 	}
+	const int64_t at =
+		form_is_computed(&r->p->f, access) ? computed_offset(r, access, stride, 0) : 0;
+	if (at < 0) {
+		const union cell fill = fill_of(r, operand);
+		for (int k = 0; k < n; k++)
+			reg[k] = fill;
+		return;
+	}
+	const union cell *src = r->in[operand]->data + base_of(r, stride) + at;
+	if (step == 1)
+		memcpy(reg, src, (size_t)n * sizeof *reg);
+	for (int k = 0; step != 1 && k < n; k++)
+		reg[k] = src[k * step];
 }
 
 static void
@@ -457,8 +541,12 @@ run_strips(struct run *r)
 		const int n = (int)(length - done < INTERP_STRIP ? length - done : INTERP_STRIP);
 		if (s >= 0)
 			r->at[s] = done;
-		for (int i = 0; i < r->p->ninsns; i++)
-			run_insn(r, &r->p->insn[i], r->reg[i], n);
+		for (int i = 0; i < r->p->ninsns; i++) {
+			const struct insn *in = &r->p->insn[i];
+			run_insn(r, in, r->reg[i], in->varies ? n : 1);
+			for (int k = 1; k < n && in->repeated; k++)
+				r->reg[i][k] = r->reg[i][0];
+		}
 		(r->best ? run_place : run_store)(r, r->reg[r->p->value], n);
 	}
 	if (s >= 0)
