@@ -1,8 +1,7 @@
 /*
  * Which plan of parallelize is fastest as a step: each is put into a copy of the module, the passes
- * that follow in the pipeline are run, kernels are fused by opfuse in any case, and the step is
- * replayed. So overlap, savings by fusion and gathers that are moved early count, and a change of
- * layout counts once for all of its readers. A plan that fits into -budget then is better than one
+ * that follow in the pipeline are run, and the step is replayed. So overlap, savings by fusion and
+ * gathers that are moved early count, and a change of layout counts once for all of its readers. A plan that fits into -budget then is better than one
  * that does not. Replayed are the cheapest plans by the sum of kernels and messages, those of the
  * policies and of Unity's search, and plans for other weights: kernels less, as fused ones take
  * less, or more, as messages are hidden by them; gathers of params and sums of gradients less, as
@@ -22,8 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
-
-static const char fusion[] = "opfuse";
 
 /* Weights of kernels, and of messages that can overlap most kernels (parallel_step.hidden); other
  * messages have weight 1. */
@@ -59,15 +56,11 @@ struct candidate {
 
 struct candidates VEC(struct candidate);
 
-/* The passes that follow, or those of the option `finish`; kernels are fused in any case. */
+/* The passes that follow, or those of the option `finish`. */
 static const char *
 finishing(const struct pass_run *run)
 {
-	const char *rest =
-		pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, fusion);
-
-	return strstr(rest, fusion) ? rest
-				    : TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);
+	return pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, "opfuse");
 }
 
 /* Plans that fit come first, then those that exceed the budget least. */
