@@ -13,8 +13,9 @@
  * Right because ops move only past ops that do not depend on them: no ancestor of the message
  * moves, and moved ops keep their order. An op moves once, from between the previous message and
  * this one, so that operands live only a little longer. Where a step with all moves would exceed
- * the available memory, ops stay before the messages for which most bytes would have to wait
- * (passes/analysis/cost/trial.h).
+ * the available memory, or would take longer than without any, as a message that needs a moved op is
+ * late, ops stay before the messages for which most bytes would have to wait
+ * (passes/analysis/cost/trial.h). The step never gets slower.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/sort.h"
@@ -24,6 +25,7 @@
 #include "passes/analysis/cost/trial.h"
 #include "passes/pass.h"
 
+#include <math.h>
 #include <talloc.h>
 
 struct costs VEC(uint64_t);
@@ -175,28 +177,43 @@ list_costs(const struct pass_run *run, struct ir_module *m, struct costs *costs)
 	sort_uint64(costs->at, (size_t)costs->n);
 }
 
-/* The largest number of waiting bytes with which the step fits; TRIAL_ALL: all ops move. False:
- * reported. */
+/*
+ * The number of waiting bytes of the best step that fits. If moving all ops does not take longer
+ * than moving none, the largest number that fits and takes no longer; else the one of the fastest
+ * step. Which of these does not depend on the limit, so that more memory never gives a slower step.
+ * *any: some step is as good as the unchanged one. False: reported.
+ */
 static bool
-find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, uint64_t *allowed)
+find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, uint64_t *allowed,
+	bool *any)
 {
 	struct trial_base base;
 	struct costs costs = {0};
 	struct trial_result r;
-	bool fits;
 
 	list_costs(run, m, &costs);
+	*allowed = TRIAL_ALL;
+	*any = true;
 	if (!costs.n || !costs.at[costs.n - 1]) /* no op with operands moves */
 		return true;
 	if (!trial_begin(&base, run, m))
 		return false;
-	const struct trial t = {.base = &base,
+	struct trial t = {.base = &base,
 		.apply = move_on,
 		.amount = costs.at,
 		.namounts = (uint32_t)costs.n,
-		.or_as_before = true,
-		.all_first = true};
-	return trial_fit(&t, limit, allowed, &r, &fits);
+		.or_as_before = true};
+	trial_apply(&t, TRIAL_ALL);
+	const bool measured = trial_measure(&base, m, &r);
+	ir_saved_restore(base.saved);
+	if (!measured)
+		return false;
+	t.all_first = r.seconds <= base.r.seconds;
+	if (t.all_first && limit == UINT64_MAX)
+		return true;
+	/* Steps that take as long as the unchanged one are as good. */
+	t.beat = base.r.seconds > 0 ? nextafter(base.r.seconds, INFINITY) : 0;
+	return trial_fit(&t, limit, allowed, &r, any);
 }
 
 static bool
@@ -205,10 +222,12 @@ run(struct pass_run *run, struct ir_module *m)
 	const uint64_t limit =
 		cost_memory_limit(run->cost, pass_budget(run), pass_float(run, "margin"));
 	uint64_t allowed = TRIAL_ALL;
+	bool any = true;
 
-	if (limit != UINT64_MAX && !find_allowed(run, m, limit, &allowed))
+	if ((limit != UINT64_MAX || run->cost) && !find_allowed(run, m, limit, &allowed, &any))
 		return false;
-	move_all((struct mover){.run = run, .m = m, .allowed = allowed});
+	if (any)
+		move_all((struct mover){.run = run, .m = m, .allowed = allowed});
 	return true;
 }
 

@@ -162,10 +162,10 @@ remark_step(const struct parallel_search *f, const struct parallel_plan *plan, d
 {
 	char now[NUMBER_TEXT], other[NUMBER_TEXT];
 	char *text = TEXT(f->run->scratch,
-		"the step takes %s after %s, by the plan of %s; none of this mesh takes less than %s, %.2g %% "
+		"the step takes %s%s%s, by the plan of %s; none of this mesh takes less than %s, %.2g %% "
 		"less",
-		number_seconds(now, plan->seconds), f->passes, plan->name,
-		number_seconds(other, bound), 100 * (1 - bound / plan->seconds));
+		number_seconds(now, plan->seconds), *f->passes ? " after " : "", f->passes,
+		plan->name, number_seconds(other, bound), 100 * (1 - bound / plan->seconds));
 
 	for (enum parallel_policy i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++)
 		if (i != f->policy && f->plan[i].seconds > 0)
@@ -544,7 +544,7 @@ static const struct pass_option options[] = {
 		CHOICE_LIST(PARALLEL_ENGINES), 0, 0},
 	{"replay", PASS_BOOL, "true",
 		"of the plans that are found, on all meshes and with policy=best also of policies and other weights of "
-		"messages, take the one whose step is fastest after the passes that follow, kernels fused; false: the one "
+		"messages, take the one whose step is fastest after the passes that follow; false: the one "
 		"whose kernels and messages take least together",
 		NULL, 0, 0},
 	{"budget", PASS_SIZE, "",

@@ -217,6 +217,13 @@ struct parallel_plan {
 	double over;                 /* bytes needed in excess of -budget */
 };
 
+/* A problem of a step that is solved for several limits on bytes. */
+struct parallel_priced {
+	const struct parallel_step *s;
+	int kind; /* a policy; PARALLEL_NPOLICIES or more: other weights */
+	struct split_priced *problem;
+};
+
 struct parallel_search {
 	struct pass_run *run;
 	const struct cost_model *model;
@@ -235,9 +242,10 @@ struct parallel_search {
 		least_need; /* bytes: the least of any plan found; a lower bound for all plans */
 	double gap; /* a plan that costs at most this share more than the bound is not improved */
 	struct parallel_plan plan[PARALLEL_NPOLICIES]; /* the cheapest of each policy */
-	double least[PARALLEL_NPOLICIES];     /* a bound for the policy; INFINITY: not searched */
-	const char *passes;                   /* that replayed steps went through */
-	struct pass_manager *manager;         /* of these passes */
+	double least[PARALLEL_NPOLICIES]; /* a bound for the policy; INFINITY: not searched */
+	const char *passes;               /* that replayed steps went through */
+	struct pass_manager *manager;     /* of these passes */
+	struct VEC(struct parallel_priced) priced;
 	int meshes;                           /* how many were searched */
 	struct VEC(struct parallel_plan) all; /* the cheapest of each mesh and policy */
 	uint64_t candidates;                  /* how many a published engine has looked at */
@@ -250,11 +258,18 @@ struct parallel_search {
 bool parallel_search_mesh(
 	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost);
 
-/* Solves a problem that has the nodes of the step, within the budget: *found has its cost. False:
- * no solution found fits; then it is the best without a budget or, if `strict`, the one that needs
+/* Solves a problem that has the nodes of the step, within the budget: *found has its cost. kind:
+ * problems of the step with equal numbers (parallel_priced) are the same. False: no solution found fits; then it is the best without a budget or, if `strict`, the one that needs
  * least. */
 bool parallel_solve(struct parallel_search *f, const struct parallel_step *s,
-	const struct split_problem *p, uint32_t sweeps, double gap, struct split_solution *found);
+	const struct split_problem *p, int kind, uint32_t sweeps, double gap,
+	struct split_solution *found);
+
+/* Solutions of the problem, each the cheapest of those that need no more bytes, as far as they are
+ * found with `most` prices. Returns how many. */
+uint32_t parallel_spread(struct parallel_search *f, const struct parallel_step *s,
+	const struct split_problem *p, int kind, uint32_t most, uint32_t sweeps, double gap,
+	struct split_solution **found);
 
 /* Repeats the search for the current plans, each on its mesh, with f->sweeps. */
 void parallel_search_again(struct parallel_search *f);

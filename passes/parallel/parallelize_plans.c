@@ -54,12 +54,43 @@ keep(struct parallel_search *f, const struct parallel_plan *p)
 		*plan = *p;
 }
 
+/* Bytes have had prices in this problem of the step, or get them now. */
+static struct split_priced *
+priced(struct parallel_search *f, const struct parallel_step *s, const struct split_problem *p,
+	int kind)
+{
+	for (int64_t i = 0; i < f->priced.n; i++)
+		if (f->priced.at[i].s == s && f->priced.at[i].kind == kind)
+			return f->priced.at[i].problem;
+	struct split_problem *copy = NEW(f->run->scratch, struct split_problem);
+	*copy = *p;
+	struct split_priced *w = split_priced_create(f->run->scratch, copy, s->bytes);
+	VEC_PUSH(f->run->scratch, &f->priced, (struct parallel_priced){s, kind, w});
+	return w;
+}
+
+uint32_t
+parallel_spread(struct parallel_search *f, const struct parallel_step *s,
+	const struct split_problem *p, int kind, uint32_t most, uint32_t sweeps, double gap,
+	struct split_solution **found)
+{
+	const void *owner = f->run->scratch;
+	struct split_priced *w = priced(f, s, p, kind);
+	const uint32_t n = split_priced_spread(w, most, sweeps, gap);
+
+	*found = ARRAY_NEW(owner, struct split_solution, n);
+	for (uint32_t i = 0; i < n; i++)
+		(*found)[i] = split_priced_tried(owner, w, i);
+	return n;
+}
+
 static bool
 solve_within(struct parallel_search *f, const struct parallel_step *s,
-	const struct split_problem *p, uint32_t sweeps, double gap, struct split_solution *found)
+	const struct split_problem *p, int kind, struct split_solution *found, uint32_t sweeps,
+	double gap)
 {
-	const bool fits = split_solve_within(
-		f->run->scratch, p, s->bytes, f->budget, sweeps, gap, &f->price, found);
+	const bool fits = split_priced_solve(
+		f->run->scratch, priced(f, s, p, kind), f->budget, sweeps, gap, &f->price, found);
 
 	f->need = fmin(f->need, split_bytes(p, s->bytes, found->choice));
 	f->least_need = fmin(f->least_need, split_least_bytes(&s->problem, s->bytes));
@@ -68,13 +99,20 @@ solve_within(struct parallel_search *f, const struct parallel_step *s,
 
 bool
 parallel_solve(struct parallel_search *f, const struct parallel_step *s,
-	const struct split_problem *p, uint32_t sweeps, double gap, struct split_solution *found)
+	const struct split_problem *p, int kind, uint32_t sweeps, double gap,
+	struct split_solution *found)
 {
-	if (f->budget > 0 && (solve_within(f, s, p, sweeps, gap, found) || f->strict))
+	const void *owner = f->run->scratch;
+
+	if (f->budget == 0) {
+		*found = split_solve(owner, p, sweeps, gap, INFINITY);
+		return true;
+	}
+	if (solve_within(f, s, p, kind, found, sweeps, gap) || f->strict)
 		return found->bound < INFINITY &&
 		       split_bytes(p, s->bytes, found->choice) <= f->budget;
-	*found = split_solve(f->run->scratch, p, sweeps, gap, INFINITY);
-	return f->budget == 0;
+	*found = split_priced_free(owner, priced(f, s, p, kind), sweeps, gap);
+	return false;
 }
 
 /* Candidates of a published engine on a mesh without `dopt -evaluations`: about a second. */
@@ -189,7 +227,7 @@ solve_policies(struct parallel_search *f, struct parallel_step *s, struct split_
 		struct split_solution found;
 		bool fits = true;
 		if (f->budget > 0)
-			fits = solve_within(f, s, &p, f->sweeps, f->gap, &found);
+			fits = solve_within(f, s, &p, (int)i, &found, f->sweeps, f->gap);
 		else
 			found = split_solve(f->run->scratch, &p, f->sweeps, f->gap,
 				known->s ? known->found.cost : INFINITY);
@@ -235,7 +273,7 @@ parallel_search_mesh(
 	f->excludes = f->excludes || s->excludes;
 	f->work = work_of(&s->problem);
 	if (f->budget > 0) {
-		fits = parallel_solve(f, s, &s->problem, f->sweeps, f->gap, &free);
+		fits = parallel_solve(f, s, &s->problem, PARALLEL_BEST, f->sweeps, f->gap, &free);
 		/* The bound is that of plans that fit. Plans that do not fit may do so after the
 		 * passes that follow. */
 		if (!fits)
@@ -268,7 +306,7 @@ parallel_search_again(struct parallel_search *f)
 			i == PARALLEL_BEST ? *all
 					   : parallel_policy_problem(f->run->scratch, plan->s, i);
 		struct split_solution found;
-		const bool fits = parallel_solve(f, plan->s, &p, f->sweeps, f->gap, &found);
+		const bool fits = parallel_solve(f, plan->s, &p, (int)i, f->sweeps, f->gap, &found);
 		if (i == PARALLEL_BEST && fits && f->budget == 0)
 			prove(f, &p, &found);
 		if (i == PARALLEL_BEST && fits) {

@@ -1,8 +1,7 @@
 /*
  * Which plan of parallelize is fastest as a step: each is put into a copy of the module, the passes
- * that follow in the pipeline are run, kernels are fused by opfuse in any case, and the step is
- * replayed. So overlap, savings by fusion and gathers that are moved early count, and a change of
- * layout counts once for all of its readers. A plan that fits into -budget then is better than one
+ * that follow in the pipeline are run, and the step is replayed. So overlap, savings by fusion and
+ * gathers that are moved early count, and a change of layout counts once for all of its readers. A plan that fits into -budget then is better than one
  * that does not. Replayed are the cheapest plans by the sum of kernels and messages, those of the
  * policies and of Unity's search, and plans for other weights: kernels less, as fused ones take
  * less, or more, as messages are hidden by them; gathers of params and sums of gradients less, as
@@ -23,13 +22,12 @@
 #include <string.h>
 #include <talloc.h>
 
-static const char fusion[] = "opfuse";
-
 /* Weights of kernels, and of messages that can overlap most kernels (parallel_step.hidden); other
  * messages have weight 1. */
 static const struct weights {
 	double kernels, hidden;
 } weights[] = {{0.25, 1}, {4, 1}, {4, 0.5}, {1, 0.1}, {1, 0}};
+enum { WEIGHTS = sizeof weights / sizeof *weights };
 
 /* For each policy the cheapest plans of all meshes are replayed as long as they have at most this
  * many ops together: less than a second. One plan is replayed in any case. */
@@ -58,15 +56,11 @@ struct candidate {
 
 struct candidates VEC(struct candidate);
 
-/* The passes that follow, or those of the option `finish`; kernels are fused in any case. */
+/* The passes that follow, or those of the option `finish`. */
 static const char *
 finishing(const struct pass_run *run)
 {
-	const char *rest =
-		pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, fusion);
-
-	return strstr(rest, fusion) ? rest
-				    : TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);
+	return pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, "opfuse");
 }
 
 /* Plans that fit come first, then those that exceed the budget least. */
@@ -198,24 +192,48 @@ weigh(const void *owner, const struct parallel_step *s, const struct weights *w)
 
 /* --- candidates ----------------------------------------------------------------------------- */
 
-static void
-add_weighted(struct parallel_search *f, struct candidates *all, struct parallel_plan plan,
-	const struct weights *w)
+/* weights[which]; WEIGHTS: all 1. */
+static struct weights
+weights_of(int which)
 {
-	const struct split_problem p = weigh(f->run->scratch, plan.s, w),
-				   q = split_combine(f->run->scratch, &p, w->kernels, NULL, 0);
+	return which < WEIGHTS ? weights[which] : (struct weights){1, 1};
+}
 
-	const struct split_solution proven = plan.found;
+static struct split_problem
+weighted_problem(const void *owner, const struct parallel_step *s, int which)
+{
+	const struct weights w = weights_of(which);
+	const struct split_problem p = weigh(owner, s, &w);
 
-	plan.fits = parallel_solve(f, plan.s, &q, WEIGHTED_SWEEPS, weighted_gap, &plan.found);
-	plan.found.bound = proven.bound;
-	plan.found.sweeps = proven.sweeps;
-	plan.name = TEXT(f->run->scratch, "kernels times %g", w->kernels);
-	if (w->hidden < 1)
+	return split_combine(owner, &p, w.kernels, NULL, 0);
+}
+
+/* Adds the plan with the choices that were found for these weights. */
+static void
+add_found(struct parallel_search *f, struct candidates *all, struct parallel_plan plan, int which,
+	uint16_t *choice)
+{
+	const struct weights w = weights_of(which);
+
+	plan.name = TEXT(f->run->scratch, "kernels times %g", w.kernels);
+	if (w.hidden < 1)
 		plan.name = TEXT(f->run->scratch, "%s, messages of params and gradients times %g",
-			plan.name, w->hidden);
-	plan.found.cost = split_cost(&plan.s->problem, plan.found.choice);
+			plan.name, w.hidden);
+	plan.found.choice = choice;
+	plan.found.cost = split_cost(&plan.s->problem, choice);
 	add(f->run->scratch, all, &plan);
+}
+
+static void
+add_weighted(
+	struct parallel_search *f, struct candidates *all, struct parallel_plan plan, int which)
+{
+	const struct split_problem p = weighted_problem(f->run->scratch, plan.s, which);
+	struct split_solution found;
+
+	plan.fits = parallel_solve(
+		f, plan.s, &p, PARALLEL_NPOLICIES + which, WEIGHTED_SWEEPS, weighted_gap, &found);
+	add_found(f, all, plan, which, found.choice);
 }
 
 static void
@@ -247,9 +265,9 @@ add_others(
 {
 	const double ops = (double)plan->s->problem.nnodes * (k + 1);
 
-	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
+	for (int i = 0; i < WEIGHTS; i++)
 		if (k == 0 || ops <= weights_ops)
-			add_weighted(f, all, *plan, &weights[i]);
+			add_weighted(f, all, *plan, i);
 	if (ops <= unity_ops && !parallel_is_large(f, unity_ops))
 		add_unity(f, all, *plan);
 }
@@ -311,7 +329,6 @@ enum { TIGHTER_ROUNDS = 2 };
 static void
 tighten(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all)
 {
-	static const struct weights plain = {1, 1};
 	const struct parallel_plan *best = &f->plan[f->policy];
 
 	for (int round = 0; round < TIGHTER_ROUNDS && best->over > 0; round++) {
@@ -321,44 +338,53 @@ tighten(struct parallel_search *f, const struct parallel_meshes *meshes, struct 
 			    best->over;
 		if (f->budget <= 0)
 			return;
-		add_weighted(f, all, plan, &plain);
-		for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
-			add_weighted(f, all, plan, &weights[i]);
+		add_weighted(f, all, plan, WEIGHTS);
+		for (int i = 0; i < WEIGHTS; i++)
+			add_weighted(f, all, plan, i);
 		replay_from(f, meshes, all, first);
 	}
 }
 
 /* Plans that need this share of the bytes of the fastest one that fits: the sum of costs does not see
- * that what is split more is gathered while kernels run. For small steps also the plans within this
- * share of the budget, within that share of it and so on, which may be faster as well. */
+ * that what is split more is gathered while kernels run. */
 static const double slimmer = 0.9;
-enum { SLIMMER_ROUNDS = 12 }; /* to 28 % of the budget */
-static const double slimmer_ops = 1000;
 
 static void
-slim_to(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all,
-	const struct parallel_plan *plan, double budget)
-{
-	const int64_t first = all->n;
-
-	f->budget = budget;
-	for (size_t i = 0; i < sizeof weights / sizeof *weights; i++)
-		add_weighted(f, all, *plan, &weights[i]);
-	replay_from(f, meshes, all, first);
-}
-
-static void
-slim(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all,
-	double budget)
+slim(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all)
 {
 	const struct parallel_plan plan = f->plan[f->policy];
 	const double bytes = split_bytes(&plan.s->problem, plan.s->bytes, plan.found.choice);
+	const int64_t first = all->n;
 
-	slim_to(f, meshes, all, &plan, fmin(f->budget, slimmer * bytes));
-	for (int k = 0; k < SLIMMER_ROUNDS && !parallel_is_large(f, slimmer_ops); k++) {
-		budget *= slimmer;
-		slim_to(f, meshes, all, &plan, budget);
+	f->budget = fmin(f->budget, slimmer * bytes);
+	for (int i = 0; i < WEIGHTS; i++)
+		add_weighted(f, all, plan, i);
+	replay_from(f, meshes, all, first);
+}
+
+/* For small steps, plans of all sizes that fit, found with this many prices for each of the weights.
+ * They are the same for any budget, so that more of it hardly ever gives a slower step. */
+enum { SPREAD = 12 };
+static const double spread_ops = 1000;
+
+static void
+spread(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all,
+	double budget)
+{
+	struct parallel_plan plan = f->plan[f->policy];
+	const int64_t first = all->n;
+
+	for (int w = 0; w <= WEIGHTS; w++) {
+		const struct split_problem p = weighted_problem(f->run->scratch, plan.s, w);
+		struct split_solution *found;
+		const uint32_t n = parallel_spread(f, plan.s, &p, PARALLEL_NPOLICIES + w, SPREAD,
+			WEIGHTED_SWEEPS, weighted_gap, &found);
+		plan.fits = true;
+		for (uint32_t i = 0; i < n; i++)
+			if (split_bytes(&p, plan.s->bytes, found[i].choice) <= budget)
+				add_found(f, all, plan, w, found[i].choice);
 	}
+	replay_from(f, meshes, all, first);
 }
 
 void
@@ -377,7 +403,10 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict)
 		tighten(f, meshes, &all);
 	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict && best->over == 0)
-		slim(f, meshes, &all, budget);
+		slim(f, meshes, &all);
+	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict && best->over == 0 &&
+		!parallel_is_large(f, spread_ops))
+		spread(f, meshes, &all, budget);
 	f->budget = budget;
 	/* The other plans have bounds from the comparison of meshes, after few sweeps. */
 	if (best->s == proven.s && proven.found.bound > best->found.bound) {

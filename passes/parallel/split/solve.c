@@ -2,6 +2,7 @@
 #include "passes/parallel/split/solve.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/mix.h"
 #include "passes/parallel/split/reduce.h"
 
 #include <math.h>
@@ -12,9 +13,11 @@ struct split_solver {
 	const struct split_problem *p;
 	struct split_half *half; /* those of node s: half[first[s]] ... half[first[s + 1] - 1] */
 	uint32_t *first;
-	double **message[2]; /* by edge: the message to that end, for each choice there */
-	int8_t *given;       /* by edge: the end to which it has given all it had; -1: neither */
-	double **rest;       /* by node: its costs plus messages received, less those passed on */
+	double *messages,
+		**message[2]; /* by edge: the message to that end, for each choice there */
+	size_t nmessages;     /* entries of all messages */
+	int8_t *given;        /* by edge: the end to which it has given all it had; -1: neither */
+	double **rest;        /* by node: its costs plus messages received, less those passed on */
 	double *most, *least, *sum; /* scratch of a node */
 	uint16_t *choice, *best;
 	double cost; /* cost of `best` */
@@ -148,6 +151,25 @@ split_descend(const struct split_problem *p, uint16_t *choice)
 
 /* --- sweeps ----------------------------------------------------------------------------------- */
 
+static void
+place_messages(struct split_solver *s)
+{
+	const struct split_problem *p = s->p;
+	size_t at = 0;
+
+	for (uint32_t e = 0; e < p->nedges; e++)
+		for (int side = 0; side < 2; side++)
+			s->nmessages += p->node[p->edge[e].end[side]].n;
+	s->messages = ARRAY_ZERO(s, double, s->nmessages);
+	for (int side = 0; side < 2; side++) {
+		s->message[side] = ARRAY_NEW(s, double *, p->nedges);
+		for (uint32_t e = 0; e < p->nedges; e++) {
+			s->message[side][e] = s->messages + at;
+			at += p->node[p->edge[e].end[side]].n;
+		}
+	}
+}
+
 struct split_solver *
 split_solver_create(const void *owner, const struct split_problem *p)
 {
@@ -156,12 +178,7 @@ split_solver_create(const void *owner, const struct split_problem *p)
 
 	s->p = p;
 	split_halves(s, p, &s->half, &s->first);
-	for (int side = 0; side < 2; side++) {
-		s->message[side] = ARRAY_NEW(s, double *, p->nedges);
-		for (uint32_t e = 0; e < p->nedges; e++)
-			s->message[side][e] =
-				ARRAY_ZERO(s, double, p->node[p->edge[e].end[side]].n);
-	}
+	place_messages(s);
 	s->given = ARRAY_NEW(s, int8_t, p->nedges);
 	memset(s->given, -1, p->nedges);
 	s->rest = ARRAY_NEW(s, double *, p->nnodes);
@@ -387,14 +404,68 @@ split_solver_best(const struct split_solver *s)
 	return s->best;
 }
 
+/* Problems with the same nodes, choices and edges have the same shape; what they cost may differ. */
+static uint64_t
+shape_of(const struct split_problem *p)
+{
+	uint64_t shape = mix_word(p->nnodes, p->nedges);
+
+	for (uint32_t i = 0; i < p->nnodes; i++)
+		shape = mix_word(shape, p->node[i].n);
+	for (uint32_t e = 0; e < p->nedges; e++)
+		shape = mix_word(shape, (uint64_t)p->edge[e].end[0] << 32 | p->edge[e].end[1]);
+	return shape;
+}
+
+static void
+start_from(struct split_solver *s, const struct split_messages *start)
+{
+	if (!start->all || start->shape != shape_of(s->p) ||
+		array_bytes(start->all) != s->nmessages * sizeof *start->all)
+		return;
+	memcpy(s->messages, start->all, s->nmessages * sizeof *s->messages);
+	for (uint32_t i = 0; i < s->p->nnodes; i++)
+		for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++) {
+			const double *message = s->message[s->half[k].side][s->half[k].edge];
+			for (uint32_t x = 0; x < s->p->node[i].n; x++)
+				s->rest[i][x] += message[x];
+		}
+}
+
+static void
+keep_messages(const void *owner, struct split_solver *s, struct split_messages *start)
+{
+	array_free(start->all);
+	array_steal(owner, s->messages);
+	*start = (struct split_messages){shape_of(s->p), s->messages};
+}
+
+struct split_messages
+split_messages_between(const void *owner, const struct split_messages *a,
+	const struct split_messages *b, double share)
+{
+	const size_t n = a->all ? array_bytes(a->all) / sizeof *a->all : 0;
+	struct split_messages m = *a;
+
+	if (!a->all)
+		return m;
+	m.all = ARRAY_NEW(owner, double, n);
+	memcpy(m.all, a->all, n * sizeof *m.all);
+	if (!b->all || b->shape != a->shape || array_bytes(b->all) != array_bytes(a->all))
+		return m;
+	for (size_t i = 0; i < n; i++)
+		m.all[i] += share * (b->all[i] - a->all[i]);
+	return m;
+}
+
 /* The search ends after this many sweeps in a row that raise the bound by less than this share of
  * it. */
 enum { STILL_SWEEPS = 4 };
 static const double still = 1e-5;
 
 struct split_solution
-split_solve(
-	const void *owner, const struct split_problem *p, uint32_t sweeps, double gap, double limit)
+split_solve_from(const void *owner, const struct split_problem *p, uint32_t sweeps, double gap,
+	double limit, struct split_messages *start)
 {
 	void *scratch = alloc_scratch(NULL);
 	const struct split_reduced *reduced = split_reduce(scratch, p);
@@ -403,6 +474,8 @@ split_solve(
 	const double fixed = reduced->fixed;
 	uint32_t same = 0;
 
+	if (start)
+		start_from(s, start);
 	while (r.sweeps < sweeps && same < STILL_SWEEPS && r.bound < limit &&
 		!(s->cost + fixed <= r.bound + gap * fabs(r.bound))) {
 		const double bound = split_solver_sweep(s) + fixed;
@@ -414,6 +487,15 @@ split_solve(
 	split_expand(reduced, s->best, r.choice);
 	split_descend(p, r.choice);
 	r.cost = split_cost(p, r.choice);
+	if (start)
+		keep_messages(owner, s, start);
 	talloc_free(scratch);
 	return r;
+}
+
+struct split_solution
+split_solve(
+	const void *owner, const struct split_problem *p, uint32_t sweeps, double gap, double limit)
+{
+	return split_solve_from(owner, p, sweeps, gap, limit, NULL);
 }

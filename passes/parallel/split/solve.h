@@ -48,6 +48,28 @@ const uint16_t *split_solver_best(const struct split_solver *s);
 struct split_solution split_solve(const void *owner, const struct split_problem *p, uint32_t sweeps,
 	double gap, double limit);
 
+/* Messages with which a search ended. Zeroed: none, from which other searches start. */
+struct split_messages {
+	uint64_t shape; /* of the reduced problem that they belong to */
+	double *all;    /* NULL: none */
+};
+
+/*
+ * As split_solve, but starts from these messages if they belong to a problem of the same shape, and
+ * replaces them by those at its end, owned by `owner`. Any messages give a bound, so those of a
+ * problem with similar costs save most sweeps.
+ */
+struct split_solution split_solve_from(const void *owner, const struct split_problem *p,
+	uint32_t sweeps, double gap, double limit, struct split_messages *start);
+
+/*
+ * Messages between those of two problems of the same shape, owned by `owner`: share 0 is a, 1 is b;
+ * a copy of a if b has none or another shape. With costs that are between theirs in the same way,
+ * they give at least the bound between both bounds, as minima of sums are concave.
+ */
+struct split_messages split_messages_between(const void *owner, const struct split_messages *a,
+	const struct split_messages *b, double share);
+
 /*
  * The optimum: the problem is reduced, choices that a bound excludes are dropped, then nodes are
  * eliminated one by one, the one whose neighbours have the fewest choices together first. False:

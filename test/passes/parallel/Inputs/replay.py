@@ -1,7 +1,7 @@
 """replay.py DOPT MODELS: the step that parallelize leads to, kernels fused by opfuse, is predicted to take at most what the
 steps of its policies and of its cheapest plan take, and as long as it says; and the bound that it prints is below
 every one of them. And with a budget, the steps of large models after prefetch, overlap and unshard are faster than those
-of the passes dp and shard, and fit. Prints a line for each step."""
+of the passes dp and shard, and fit. A pipeline without opfuse is replayed without it, and fits. Prints a line for each step."""
 import json
 import pathlib
 import re
@@ -56,6 +56,15 @@ for name, defines in (("gpt2.dir", ["L=2", "B=16", "T=512"]), ("mlp_unity.dir", 
     print(f"{name} {defines}:", "as it should be" if bound <= lowest * ROUNDED else f"bound {bound}, but {lowest}")
     if "-v" in sys.argv:
         print(bound, lowest)
+
+# A step that fits with its kernels fused need not fit without.
+over = []
+for budget in (2, 3, 5, 6):
+    done = subprocess.run([dopt, "-cluster=h100", "-mesh=card=8", f"-budget={budget}MB", "-stats=json", "-emit=none",
+                           "-pass=grad,sgd,parallelize", models / "digits_mlp.dir"], capture_output=True, text=True, check=True)
+    peak = json.loads(done.stdout)[-1]["cost"]["peak_bytes"]
+    over += [f"{peak} bytes with {budget} MB"] if peak > budget * 1e6 else []
+print("digits_mlp.dir:", "as it should be" if not over else f"but {over}")
 
 AFTER = "opfuse,prefetch,overlap,unshard"
 for name, budget, defines in (("llama3.dir", 12, ["L=4", "B=64", "T=1024", "N=32"]), ("mixtral.dir", 40, ["L=6", "B=32", "T=4096", "N=32"])):

@@ -278,7 +278,21 @@ descent_never_costs_more(void **state)
 	talloc_free(scratch);
 }
 
-/* Limits from what hardly anything fits to what everything does. */
+static const double **
+draw_bytes(const void *owner, const struct split_problem *p, uint64_t *random)
+{
+	const double **bytes = NEW_ARRAY(owner, const double *, p->nnodes);
+
+	for (uint32_t i = 0; i < p->nnodes; i++) {
+		double *of = NEW_ARRAY(owner, double, p->node[i].n);
+		for (uint32_t x = 0; x < p->node[i].n; x++)
+			of[x] = mix64_below(random, 8);
+		bytes[i] = of;
+	}
+	return bytes;
+}
+
+/* Limits from what hardly anything fits to what everything does, several on one problem. */
 static void
 what_fits_is_found_and_bounded(void **state)
 {
@@ -289,32 +303,97 @@ what_fits_is_found_and_bounded(void **state)
 
 	for (uint64_t seed = 0; seed < 2 * PROBLEMS; seed++) {
 		const struct split_problem p = draw_problem(scratch, seed);
-		const double **bytes = NEW_ARRAY(scratch, const double *, p.nnodes);
 		uint64_t random = seed;
-		for (uint32_t i = 0; i < p.nnodes; i++) {
-			double *of = NEW_ARRAY(scratch, double, p.node[i].n);
-			for (uint32_t x = 0; x < p.node[i].n; x++)
-				of[x] = mix64_below(&random, 8);
-			bytes[i] = of;
+		const double **bytes = draw_bytes(scratch, &p, &random);
+		struct split_priced *w = split_priced_create(scratch, &p, bytes);
+		for (int k = 0; k < 3; k++) {
+			const double limit = mix64_below(&random, 5 * p.nnodes);
+			const double best = enumerate_by(&p, bytes, limit, SUM);
+			struct split_solution s;
+			const bool fits = split_priced_solve(
+				scratch, w, limit, 20, 0, seed % 2 ? &price : NULL, &s);
+			assert_true(
+				fabs(split_cost(&p, s.choice) - s.cost) <= rounding * (1 + s.cost));
+			if (fits) {
+				assert_true(split_bytes(&p, bytes, s.choice) <= limit);
+				assert_true(s.cost >= best - rounding * (1 + s.cost));
+			}
+			if (best < SPLIT_NEVER) {
+				assert_true(s.bound <= best + rounding * (1 + best));
+				assert_true(split_least_bytes(&p, bytes) <= limit);
+			}
+			fitting += best < SPLIT_NEVER;
+			found += fits && s.cost < SPLIT_NEVER;
 		}
-		const double limit = mix64_below(&random, 5 * p.nnodes);
-		const double best = enumerate_by(&p, bytes, limit, SUM);
-		struct split_solution s;
-		const bool fits = split_solve_within(
-			scratch, &p, bytes, limit, 20, 0, seed % 2 ? &price : NULL, &s);
-		if (fits) {
-			assert_true(split_bytes(&p, bytes, s.choice) <= limit);
-			assert_true(s.cost >= best - rounding * (1 + s.cost));
-		}
-		if (best < SPLIT_NEVER) {
-			assert_true(s.bound <= best + rounding * (1 + best));
-			assert_true(split_least_bytes(&p, bytes) <= limit);
-		}
-		fitting += best < SPLIT_NEVER;
-		found += fits && s.cost < SPLIT_NEVER;
+		const double best = enumerate(&p);
+		const struct split_solution s = split_priced_free(scratch, w, 20, 0);
+		assert_true(s.bound <= best + rounding * (1 + best));
+		assert_true(s.cost >= best - rounding * (1 + best));
 	}
 	/* Prices do not reach all that fits, but most. */
-	assert_true(fitting > PROBLEMS && found <= fitting && found >= fitting * 9 / 10);
+	assert_true(fitting > 3 * PROBLEMS && found <= fitting && found >= fitting * 9 / 10);
+	talloc_free(scratch);
+}
+
+/* A limit that has been tried takes no further sweep. */
+static void
+known_prices_are_not_solved_again(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		uint64_t random = seed;
+		const double **bytes = draw_bytes(scratch, &p, &random);
+		struct split_priced *w = split_priced_create(scratch, &p, bytes);
+		struct split_solution s[2];
+		const double limit = 3 * p.nnodes;
+		double price = 1e-3; /* one price after the first that fits */
+		for (int k = 0; k < 2; k++)
+			split_priced_solve(scratch, w, limit, 20, 1, &price, &s[k]);
+		assert_true(s[0].sweeps > 0 && s[1].sweeps == 0);
+		assert_true(s[0].cost == s[1].cost && s[0].bound == s[1].bound);
+		assert_memory_equal(s[0].choice, s[1].choice, p.nnodes * sizeof *s[0].choice);
+	}
+	talloc_free(scratch);
+}
+
+/* Without a sweep: between two prices, messages in between give the bound in between. */
+static void
+messages_in_between_give_the_bound_in_between(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	int shapes = 0;
+	(void)state;
+
+	for (uint64_t seed = 0; seed < PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		uint64_t random = seed;
+		const double **bytes = draw_bytes(scratch, &p, &random);
+		struct split_messages m[2] = {{0}, {0}};
+		struct split_solution s[2];
+		for (int k = 0; k < 2; k++) {
+			const struct split_problem q =
+				split_combine(scratch, &p, 1, bytes, 0.1 * k);
+			s[k] = split_solve_from(scratch, &q, 20, 0, INFINITY, &m[k]);
+		}
+		if (m[0].shape != m[1].shape)
+			continue;
+		for (int k = 0; k <= 4; k++) {
+			const double share = 0.25 * k,
+				     chord = s[0].bound + share * (s[1].bound - s[0].bound);
+			const struct split_problem q =
+				split_combine(scratch, &p, 1, bytes, 0.1 * share);
+			struct split_messages between =
+				split_messages_between(scratch, &m[0], &m[1], share);
+			const double bound =
+				split_solve_from(scratch, &q, 0, 0, INFINITY, &between).bound;
+			assert_true(bound >= chord - rounding * SPLIT_NEVER);
+		}
+		shapes++;
+	}
+	assert_true(shapes > PROBLEMS / 2);
 	talloc_free(scratch);
 }
 
@@ -403,6 +482,8 @@ main(void)
 		cmocka_unit_test(a_reduced_problem_has_the_same_optimum),
 		cmocka_unit_test(descent_never_costs_more),
 		cmocka_unit_test(what_fits_is_found_and_bounded),
+		cmocka_unit_test(known_prices_are_not_solved_again),
+		cmocka_unit_test(messages_in_between_give_the_bound_in_between),
 		cmocka_unit_test(the_larger_sum_is_bounded),
 		cmocka_unit_test(published_searches_end_between_optimum_and_start),
 		cmocka_unit_test(the_same_problem_has_the_same_solution),
