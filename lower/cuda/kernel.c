@@ -49,9 +49,6 @@ write_loops(struct cuda_text *t)
 	for (int k = 0; k < g->nops; k++)
 		reduces |= t->s->op[g->op[k]].red_set != 0;
 	const struct scheme_op *first = &t->s->op[g->op[0]];
-	t->waits = !first->scatter;
-	if (!t->waits)
-		cuda_launch(t);
 	if (first->scatter)
 		cuda_scatter(t);
 	else if (first->scan.found)
@@ -62,7 +59,6 @@ write_loops(struct cuda_text *t)
 		cuda_reduce(t);
 	else
 		cuda_rows(t);
-	t->waits = false;
 }
 
 /* Results that share the memory of another result or of an operand. */
@@ -258,7 +254,8 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 	const bool slice = in_place && write_slice(&t);
 	for (int i = 0; i < s->nsegments && !slice;) {
 		t.g = &s->segment[i];
-		if (t.g->kind != SCHEME_LOOPS || t.g->library)
+		t.waits = t.g->kind == SCHEME_LOOPS && !t.g->library && !s->op[t.g->op[0]].scatter;
+		if (!t.waits)
 			cuda_launch(&t);
 		if (t.g->kind == SCHEME_GEMM) {
 			i += cuda_gemm(&t, i);
