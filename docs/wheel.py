@@ -1,4 +1,4 @@
-"""A Python wheel of a build: the tools, what programs are built with, and the modules from_torch and from_jax.
+"""A Python wheel of a build: the tools, what programs are built with, and the package of python/.
 
     python3 docs/wheel.py BUILD OUT     dopt-VERSION-py3-none-linux_MACHINE.whl in the folder OUT
 
@@ -35,12 +35,10 @@ def install(build, root):
 
 def members(root, name):
     """(name in the wheel, path): a link is a copy, as a wheel has no links."""
-    docs = pathlib.Path(__file__).parent
-    for module in ("from_torch.py", "from_jax.py"):
-        yield "dopt/" + module, docs / module
-    for path in sorted(root.rglob("*")):
-        if path.is_file() and not path.name.endswith(".pyc"):
-            yield "%s.data/data/%s" % (name, path.relative_to(root)), path
+    for folder, prefix in ((pathlib.Path(__file__).parent / "python", ""), (root, name + ".data/data/")):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and not path.name.endswith(".pyc"):
+                yield prefix + str(path.relative_to(folder)), path
 
 
 def write(build, out):
@@ -51,7 +49,6 @@ def write(build, out):
         name, tag = "dopt-" + version, "py3-none-linux_" + platform.machine()
         info = name + ".dist-info/"
         texts = {
-            "dopt/__init__.py": '"""Training steps from PyTorch (from_torch) and JAX (from_jax) for the tool dopt."""\n',
             info + "METADATA": "Metadata-Version: 2.1\nName: dopt\nVersion: %s\n"
                                "Summary: A compiler for training steps on many devices\n" % version,
             info + "WHEEL": "Wheel-Version: 1.0\nGenerator: docs/wheel.py\nRoot-Is-Purelib: false\nTag: %s\n" % tag,

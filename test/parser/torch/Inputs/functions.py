@@ -6,14 +6,15 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve()
-sys.path += [str(HERE.parents[4] / "docs"), str(HERE.parents[2] / "Inputs")]
+sys.path += [str(HERE.parents[4] / "docs" / "python"), str(HERE.parents[2] / "Inputs")]
 
 import attempts
-import from_torch
 import torch
 import torch.nn.functional as F
+from dopt import from_torch
 from torch._higher_order_ops import associative_scan, map as torch_map, scan
 from torch.distributions import Categorical, Normal
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 F64 = torch.float64
 STEPS, RATE, TOLERANCE = 3, 0.05, 1e-6
@@ -40,6 +41,80 @@ def set_slices(z, y):
     w[w > 3] = 3
     w[:, -1].mul_(0.5)
     return w.square().mean()
+
+
+def chosen(z, y):
+    """Rows and elements that masks choose."""
+    k = y[:, 0] > 0
+    kept, w = z[k], z.clone()
+    w[k] = kept * 2
+    found = z[z > 0].log().mean() + z[z < 0].sum() / (z < 0).sum() + kept.amax() + kept.norm() + kept.std() + kept.shape[0]
+    found = found + kept[:, 1:3].softmax(-1).square().mean(1).sum() + F.normalize(z[y[:, 0] > 0], dim=-1).mean(0).square().sum()
+    found = found + torch.masked_select(z, y > 1).sum() + z[k, 1].sigmoid().prod() + w.square().mean()
+    return found + F.binary_cross_entropy_with_logits(kept, (y[k] > 0).to(F64), reduction="sum") / kept.shape[0]
+
+
+def chosen_labels(z, y):
+    return F.cross_entropy(z[y != 3], y[y != 3]) + F.cross_entropy(z, y, reduction="none")[y > 0].mean()
+
+
+def routed(z, y):
+    """Experts take the rows that are theirs."""
+    weight, expert = z.softmax(-1).topk(2, -1)
+    total = torch.zeros_like(z)
+    for e in range(4):
+        row, place = torch.where(expert == e)
+        total.index_add_(0, row, torch.tanh(z[row] * (e + 1)) * weight[row, place, None])
+    return (total - y).square().mean()
+
+
+def packed(kind):
+    """A recurrent network whose parameters are made of z, over sequences of several lengths."""
+    net = getattr(torch.nn, kind)(4, 3, 1, bidirectional=True).double().requires_grad_(False)
+
+    def step(z, y):
+        rows = pack_padded_sequence(z.view(3, 6, 4), y[:6] % 3 + 1, enforce_sorted=False)
+        out, last = net(rows)
+        padded, lengths = pad_packed_sequence(out, total_length=4, padding_value=0.5)
+        last = last[0] + last[1] if kind == "LSTM" else last
+        return padded.square().mean() + out.data.mean() + last.square().sum() + lengths.sum()
+    return step
+
+
+def diagonal_filled(z, y):
+    w = z @ z.T
+    w.fill_diagonal_(-1.0)
+    return w.tanh().mean()
+
+
+class Sign(torch.autograd.Function):
+    """A gradient of its own: that of a clamp."""
+
+    @staticmethod
+    def forward(ctx, x, factor):
+        ctx.save_for_backward(x)
+        ctx.factor = factor
+        return x.sign() * factor
+
+    @staticmethod
+    def backward(ctx, g):
+        x, = ctx.saved_tensors
+        return g * ctx.factor * (x.abs() <= 1), None
+
+
+sign = Sign.apply
+
+
+def slope_with_constants(z, y):
+    v = (y * 0.5).requires_grad_()
+    factor = torch.tensor([1.0, 2.0, 3.0, 4.0])
+    return (torch.autograd.grad((v * z * factor).tanh().sum(), v, create_graph=True)[0] * factor).square().mean()
+
+
+def outside_of_gradients(z, y):
+    w = z * 2
+    w.detach_()
+    return ((z + z.data.tanh()) * w).square().mean()
 
 
 def stopped(z, y):
@@ -207,6 +282,14 @@ FUNCTIONS = {
     "hessian": (NUMBERS, lambda z, y: torch.func.vmap(torch.func.jacrev(torch.func.grad(lambda v: (v.tanh() * v).sum())))(z)
                 .square().mean()),
     "no_grad": (NUMBERS, stopped),
+    "own_gradient": (NUMBERS, lambda z, y: (Sign.apply(z, 2.0) + sign(z * 2, 0.5) + y).tanh().square().mean()),
+    "slope_with_constants": (NUMBERS, slope_with_constants),
+    "outside_of_gradients": (NUMBERS, outside_of_gradients),
+    "chosen": (NUMBERS, chosen),
+    "chosen_labels": (below(4), chosen_labels),
+    "routed": (NUMBERS, routed),
+    **{f"packed_{kind}": (below(9), packed(kind)) for kind in ("LSTM", "GRU", "RNN")},
+    "diagonal_filled": (NUMBERS, diagonal_filled),
     "conv3d": (NUMBERS, lambda z, y: F.conv3d(z.view(1, 2, 3, 3, 4), y[:4].view(1, 2, 2, 2, 2)).square().mean()),
     "conv_transpose3d": (NUMBERS, lambda z, y: F.conv_transpose3d(z.view(1, 2, 3, 3, 4), y[:4].view(2, 1, 2, 2, 2), stride=2)
                          .square().mean()),

@@ -7,14 +7,12 @@
 A step is a function (carry, inputs ...) -> (next carry, outputs): the carry is a tree of what lives from step to step,
 outputs a tree of what is reported. Tried with jax 0.10.
 """
-import json
 import re
 
 import jax
 import numpy as np
 
-TAGS = {"float64": "F64", "float32": "F32", "float16": "F16", "bfloat16": "BF16", "int64": "I64", "int32": "I32",
-        "int16": "I16", "int8": "I8", "uint64": "U64", "uint32": "U32", "uint16": "U16", "uint8": "U8", "bool": "BOOL"}
+from . import tensors
 
 
 def export(name, step, carry, *inputs):
@@ -38,36 +36,24 @@ def clean(name):
     return re.sub(r"[^A-Za-z0-9_]+", ".", name).strip(".")
 
 
-def save(path, tensors):
+def save(path, values):
     """A safetensors file of named arrays."""
-    header, parts, at = {}, [], 0
-    for name, value in tensors.items():
-        value = np.ascontiguousarray(np.asarray(value)).reshape(np.shape(value))
-        header[name] = {"dtype": TAGS[value.dtype.name], "shape": list(value.shape),
-                        "data_offsets": [at, at + value.nbytes]}
-        parts.append(value.tobytes())
-        at += value.nbytes
-    text = json.dumps(header).encode()
-    text += b" " * (-len(text) % 8)
-    with open(path, "wb") as out:
-        out.write(len(text).to_bytes(8, "little") + text + b"".join(parts))
+    arrays = {name: np.asarray(value) for name, value in values.items()}
+    tensors.write(path, [(name, a.dtype.name, a.shape, a.tobytes()) for name, a in arrays.items()])
 
 
 def save_rows(path, **parts):
     """A data set: train={"x": rows, ...}, and perhaps test."""
-    save(path, {f"{part}.{name}": rows for part, tensors in parts.items() for name, rows in tensors.items()})
+    save(path, tensors.rows(parts))
 
 
 def load(path, carry, argument="carry"):
     """A tree like `carry` with the values that a program's -save wrote."""
-    with open(path, "rb") as file:
-        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        data = file.read()
+    found = tensors.read(path)
 
     def value(place, old):
         name = clean(argument + jax.tree_util.keystr(place))
-        begin, end = header[name]["data_offsets"]
-        return np.frombuffer(data[begin:end], np.asarray(old).dtype).reshape(np.shape(old))
+        return np.frombuffer(found[name][2], np.asarray(old).dtype).reshape(np.shape(old))
 
     return jax.tree_util.tree_map_with_path(value, carry)
 

@@ -1,0 +1,117 @@
+"""From a PyTorch module to files that dopt and its programs read: docs/from-torch.md.
+
+    from_torch.export("gpt", step, model, x, y)     gpt.dir and gpt.safetensors, the parameters and buffers
+    from_torch.save_rows("data.safetensors", train={"x": x, "y": y})
+    from_torch.load("trained.safetensors", model)
+
+A step is a function (model, inputs ...) -> loss, or -> {"loss": loss, name: another result}. It is exported as it is, in
+training or evaluation mode: the passes of dopt add gradients and the optimizer. Tried with torch 2.15.
+"""
+import inspect
+import re
+
+import torch
+
+from .. import tensors
+from .composed import DECOMPOSED
+from .table import Unsupported, handler
+from .text import Text
+from .trace import Step, cut_gradients, exported
+
+
+def save(path, values):
+    """A safetensors file of named tensors."""
+    def raw(value):
+        value = value.detach().cpu().contiguous().reshape(-1)
+        return value.view(torch.uint8).numpy().tobytes() if value.numel() else b""
+    tensors.write(path, [(name, str(v.dtype).removeprefix("torch."), v.shape, raw(v)) for name, v in values.items()])
+
+
+def save_rows(path, **parts):
+    """A data set: train={"x": rows, ...}, and perhaps test."""
+    save(path, tensors.rows(parts))
+
+
+def load(path, model):
+    """Copies the values that a program's -save wrote into the parameters and buffers of a model; optimizer states in the
+    file are left alone. Parameters that share a tensor are written once, under one of their names."""
+    saved, found = tensors.read(path), set()
+    with torch.no_grad():
+        for name, tensor in (*model.named_parameters(remove_duplicate=False),
+                             *model.named_buffers(remove_duplicate=False)):
+            for said, part in ((name, tensor),) if not tensor.is_complex() else (
+                    (name + ".re", tensor.real), (name + ".im", tensor.imag)):
+                if said in saved:
+                    dtype, _, raw = saved[said]
+                    part.copy_(torch.frombuffer(bytearray(raw), dtype=getattr(torch, dtype)).reshape(part.shape))
+                    found.add(tensor.data_ptr())
+        missing = [n for n, p in model.named_parameters(remove_duplicate=False) if p.data_ptr() not in found]
+    if missing:
+        raise KeyError(f"{path}: no value of {', '.join(missing)}")
+
+
+def export(name, step, model, *inputs, ignored=True, batch="B"):
+    """Writes NAME.dir and NAME.safetensors. `inputs` are examples, one batch: their names are those of the arguments of
+    `step`. With ignored=False, no label of a cross entropy is its ignore_index: the loss is then the mean of all rows, which
+    several devices and micro-batches sum without knowing how many labels the others have. The text has the first size of
+    the inputs as `let B`, or by another name; with batch=None, or if the step does something else for another batch, all
+    sizes are numbers."""
+    module = re.sub(r"\W", "_", name.rsplit("/", 1)[-1])
+    text, values = translate(module, step, model, inputs, ignored)
+    sizes = {x.shape[0] if x.dim() else 0 for x in inputs}
+    if batch and len(sizes) == 1 and min(sizes) > 1:
+        rows = sizes.pop()
+        more = [translate(module, step, model, [torch.cat([x] * n) for x in inputs], ignored)[0] for n in (2, 3)]
+        text = with_batch([text, *more], rows, batch) or text
+    save(name + ".safetensors", values)
+    with open(name + ".dir", "w") as out:
+        out.write(text)
+
+
+INTEGER = re.compile(r"(?<![\w.%-])\d+(?![\w.]|e-)")
+
+
+def with_batch(texts, rows, name):
+    """Texts for `rows`, 2 `rows` and 3 `rows` as one, in which what grows with the batch is an expression of its name. None:
+    they differ in another way."""
+    found = [[int(n) for n in INTEGER.findall(t)] for t in texts]
+    if len({INTEGER.sub("0", t) for t in texts}) > 1:
+        return None
+    said = []
+    for a, b, c in zip(*found):
+        if b - a != c - b or (a - (b - a)) * rows % rows:
+            return None
+        each, rest = (b - a), a - (b - a)  # a = each + rest, of which `each` is for `rows`
+        factor = name if each == rows else f"{each // rows}*{name}" if each % rows == 0 else \
+            f"{name}/{rows // each}" if each and rows % each == 0 else None
+        if factor is None:
+            return None
+        said.append(str(a) if not each else factor if not rest else f"{factor}{rest:+d}")
+    text = INTEGER.sub(lambda _, said=iter(said): next(said), texts[0])
+    return text.replace("\n\n", f"\n\nlet {name} = {rows}\n\n", 1)
+
+
+def translate(name, step, model, inputs, ignored=True, again=False):
+    table = torch.export.default_decompositions()
+    for op, function in torch._decomp.decomposition_table.items():
+        if op not in table:
+            table[op] = function
+    for op in [op for op in table if isinstance(op, torch._ops.OpOverload) and handler(op)]:
+        table.pop(op)
+    table.update(DECOMPOSED)
+    module = Step(step, model)
+    program = exported(module, inputs)
+    cut_gradients(program.graph_module)
+    program = program.run_decompositions(table)
+    made = Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
+    numbers = [c for c in module.changed.attributes if isinstance(c[2], (int, float))]
+    if numbers and not again:  # such as counters: does the next step depend on them?
+        for owner, attribute, _, new in numbers:
+            setattr(owner, attribute, new)
+        other = translate(name, step, model, inputs, ignored, again=True)
+        for owner, attribute, old, _ in numbers:
+            setattr(owner, attribute, old)
+        if other[0] != made[0]:
+            raise Unsupported(f"the step depends on {numbers[0][1]} of {type(numbers[0][0]).__name__}, a number that it changes: "
+                              "make it a buffer")
+    return made

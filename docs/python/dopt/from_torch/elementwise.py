@@ -1,0 +1,265 @@
+"""Operations on elements, and reductions."""
+import math
+
+import torch
+
+from .table import OPS, handles
+
+
+def unary(op):
+    return lambda b, x, *_, **__: b.op(op, b.read(x))
+
+
+for torch_name, name in {
+        "abs": "abs", "neg": "neg", "exp": "exp", "log": "log", "tanh": "tanh", "erf": "erf", "erfc": "erfc",
+        "sqrt": "sqrt", "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "cos": "cos", "relu": "relu",
+        "log1p": "log1p", "expm1": "expm1", "log2": "log2", "exp2": "exp2", "tan": "tan", "asin": "asin", "acos": "acos",
+        "atan": "atan", "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
+        "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sign": "sign", "silu": "silu",
+        "square": "square", "bitwise_not": "not"}.items():
+    OPS[torch_name] = unary(name)
+
+
+@handles("reciprocal")
+def reciprocal(b, x):
+    return b.op("div", b.number(1.0, b.dtype()), b.read(x))
+
+
+@handles("isnan", "isinf", "isfinite")
+def is_number(b, x):
+    return b.op({"isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite"}[b.which()],
+                b.value[x])
+
+
+@handles("logical_not")
+def logical_not(b, x):
+    return b.op("not", b.read(x, torch.bool))
+
+
+@handles("gelu")
+def gelu(b, x, approximate="none"):
+    return b.op("gelu" if approximate == "none" else "gelu_tanh", b.read(x))
+
+
+@handles("leaky_relu")
+def leaky_relu(b, x, slope=0.01):
+    return b.op("leaky_relu", b.read(x), slope=float(slope))
+
+
+@handles("elu")
+def elu(b, x, alpha=1.0, scale=1.0, input_scale=1.0):
+    y = b.read(x)
+    if input_scale != 1:
+        y = b.op("select", b.op("gt", y, b.number(0, b.dtype())), y, b.op("mul", y, b.number(input_scale, b.dtype())))
+    y = b.op("elu", y, alpha=float(alpha))
+    return y if scale == 1 else b.op("mul", y, b.number(scale, b.dtype()))
+
+
+@handles("softplus")
+def softplus(b, x, beta=1.0, threshold=20.0):
+    factor = b.number(float(beta), b.dtype())
+    y = b.read(x)
+    return b.op("softplus", y) if beta == 1 else b.op("div", b.op("softplus", b.op("mul", y, factor)), factor)
+
+
+def arithmetic(op):
+    def make(b, x, y, alpha=1):
+        right = b.read(y)
+        if alpha != 1:
+            right = b.op("mul", right, b.number(alpha, b.dtype()))
+        return b.op(op, b.read(x), right)
+    return make
+
+
+for torch_name, name in {"add": "add", "sub": "sub", "mul": "mul", "maximum": "maximum", "minimum": "minimum",
+                         "fmod": "rem", "atan2": "atan2", "bitwise_and": "and", "bitwise_or": "or",
+                         "bitwise_xor": "xor", "bitwise_left_shift": "shift_left",
+                         "bitwise_right_shift": "shift_right"}.items():
+    OPS[torch_name] = arithmetic(name)
+
+
+@handles("pow")
+def power(b, x, y):
+    if y == 2:
+        return b.op("square", b.read(x))
+    if y == 0.5:
+        return b.op("sqrt", b.read(x))
+    return b.op("pow", b.read(x), b.read(y))
+
+
+@handles("rsub")
+def rsub(b, x, y, alpha=1):
+    return b.op("sub", b.read(y), b.op("mul", b.read(x), b.number(alpha, b.dtype())))
+
+
+@handles("div")
+def div(b, x, y, rounding_mode=None):
+    m, d = b.read(x), b.read(y)
+    q = b.op("div", m, d)
+    if rounding_mode is None or not b.dtype().is_floating_point and rounding_mode == "trunc":
+        return q
+    if b.dtype().is_floating_point:
+        return b.op("floor" if rounding_mode == "floor" else "trunc", q)
+    return b.op("select", below_quotient(b, m, d)[1], b.op("sub", q, b.number(1, b.dtype())), q)
+
+
+@handles("floor_divide")
+def floor_divide(b, x, y):
+    return div(b, x, y, "floor")
+
+
+def below_quotient(b, m, d):
+    """The remainder of the truncated division, and whether the floored quotient is another one."""
+    zero, r = b.number(0, b.dtype()), b.op("rem", m, d)
+    return r, b.op("and", b.op("ne", r, zero), b.op("xor", b.op("lt", r, zero), b.op("lt", d, zero)))
+
+
+@handles("remainder")
+def remainder(b, x, y):
+    m, d = b.read(x), b.read(y)
+    r, other = below_quotient(b, m, d)
+    return b.op("select", other, b.op("add", r, d), r)
+
+
+def comparison(op):
+    def make(b, x, y):
+        t = torch.result_type(*[a.meta["val"] if isinstance(a, torch.fx.Node) else a for a in (x, y)])
+        return b.op(op, b.read(x, t), b.read(y, t))
+    return make
+
+
+for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    OPS[name] = comparison(name)
+
+
+@handles("logical_and", "logical_or", "logical_xor")
+def logical(b, x, y):
+    return b.op(b.which().split("_")[-1], b.read(x, torch.bool), b.read(y, torch.bool))
+
+
+@handles("where")
+def where(b, c, x, y):
+    return b.op("select", b.read(c, torch.bool), b.read(x), b.read(y))
+
+
+@handles("masked_fill")
+def masked_fill(b, x, mask, value):
+    return b.op("select", b.read(mask, torch.bool), b.read(value), b.read(x))
+
+
+@handles("clamp", "hardtanh")
+def clamp(b, x, low=None, high=None):
+    if b.which().endswith("hardtanh"):
+        low, high = -1.0 if low is None else low, 1.0 if high is None else high
+    y = b.read(x)
+    if low is not None:
+        y = b.op("maximum", b.read(low), y)
+    return b.op("minimum", b.read(high), y) if high is not None else y
+
+
+@handles("clamp_min")
+def clamp_min(b, x, low):
+    return clamp(b, x, low)
+
+
+@handles("clamp_max")
+def clamp_max(b, x, high):
+    return clamp(b, x, None, high)
+
+
+@handles("_to_copy", "to", "clone", "contiguous", "alias", "lift_fresh_copy")
+def copy(b, x, *_, **__):
+    return b.read(x)
+
+
+@handles("copy")
+def copy_from(b, x, source, *_):
+    y = b.read(source)
+    return y if b.shape(source) == b.shape() else b.broadcast(y, b.shape())
+
+
+@handles("_assert_tensor_metadata", "_assert_scalar", "_assert_async", "_is_all_true", "sym_constrain_range_for_size")
+def checked(b, *_, **__):
+    """What export has found is so for the examples."""
+
+
+@handles("detach", "detach_copy")
+def detach(b, x):
+    return b.op("stop_gradient", b.read(x))
+
+
+# Reductions.
+
+
+def dims_of(b, x, dims):
+    if dims is None or dims == []:
+        return None
+    rank = len(b.shape(x))
+    return [d % rank for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
+
+
+def reduction(op):
+    def make(b, x, dim=None, keepdim=False, dtype=None):
+        if not b.shape(x):
+            return b.read(x)
+        return b.op(op, b.read(x), dims=dims_of(b, x, dim), keep=keepdim or None)
+    return make
+
+
+for torch_name, name in {"sum": "sum", "mean": "mean", "amax": "max", "amin": "min"}.items():
+    OPS[torch_name] = reduction(name)
+
+
+@handles("prod")
+def prod(b, x, dim=None, keepdim=False, dtype=None):
+    return reduction("prod")(b, x, dim, keepdim)
+
+
+@handles("any", "all")
+def any_all(b, x, dim=None, keepdim=False):
+    return b.op(b.which(), b.read(x, torch.bool), dims=dims_of(b, x, dim),
+                keep=keepdim or None)
+
+
+@handles("max", "min")
+def max_min(b, x, dim=None, keepdim=False):
+    op = b.which()
+    if isinstance(dim, torch.fx.Node):
+        return b.op(op + "imum", b.read(x), b.read(dim))
+    value = b.op(op, b.read(x), dims=dims_of(b, x, dim), keep=keepdim or None)
+    if dim is None:
+        return value
+    where_ = b.op("arg" + op, b.value[x], dims=dims_of(b, x, dim), keep=keepdim or None)
+    return [value, b.convert(where_, torch.int32, torch.int64)]
+
+
+@handles("argmax", "argmin")
+def arg(b, x, dim=None, keepdim=False):
+    where_ = b.op(b.which(), b.value[x], dims=dims_of(b, x, dim), keep=keepdim or None)
+    return b.convert(where_, torch.int32, torch.int64)
+
+
+@handles("var", "std")
+def variance(b, x, dim=None, unbiased=None, correction=None, keepdim=False):
+    if isinstance(unbiased, (int, bool)) and correction is None:
+        correction = int(unbiased)
+    dims = dims_of(b, x, dim) or list(range(len(b.shape(x))))
+    n = math.prod(b.shape(x)[d] for d in dims)
+    y = b.read(x)
+    centred = b.op("sub", y, b.op("mean", y, dims=dims, keep=True))
+    total = b.op("sum", b.op("square", centred), dims=dims, keep=keepdim or None)
+    v = b.op("div", total, b.number(max(n - (1 if correction is None else correction), 0), b.dtype()))
+    return b.op("sqrt", v) if b.which().startswith("std") else v
+
+
+@handles("cumsum")
+def cumsum(b, x, dim, dtype=None):
+    return b.op("cumsum", b.read(x), dim=dim % len(b.shape(x)))
+
+
+@handles("logsumexp")
+def logsumexp(b, x, dim, keepdim=False):
+    y, dims = b.read(x), dims_of(b, x, dim)
+    top = b.op("stop_gradient", b.op("max", y, dims=dims, keep=True))
+    total = b.op("add", b.op("log", b.op("sum", b.op("exp", b.op("sub", y, top)), dims=dims, keep=True)), top)
+    return total if keepdim else b.reshape(total, b.shape())

@@ -1,0 +1,149 @@
+"""Linear algebra, by columns: the number of operations grows with the size of the matrices."""
+import torch
+
+from .composed import decomposes, safe_sqrt, with_gradient
+from .table import Unsupported
+
+COLUMNS = 64  # the most columns of a matrix that is factored or inverted: about ten operations for each
+
+
+def inverse_and_pivots(a):
+    """Gauss and Jordan, with pivots of columns: the inverse, the product of the signs of pivots, and the logarithm of their
+    sizes; constants."""
+    a, n = a.detach(), a.shape[-1]
+    if n > COLUMNS:
+        raise Unsupported(f"a matrix of {n} columns is factored: at most {COLUMNS} are")
+    eye = torch.eye(n, dtype=a.dtype).expand(a.shape)
+    both, row = torch.cat([a, eye], -1), torch.arange(n)
+    sign, size = torch.ones_like(a[..., 0, 0]), torch.zeros_like(a[..., 0, 0])
+    for k in range(n):
+        best = torch.where(row >= k, both[..., k].abs(), -1).argmax(-1, keepdim=True)
+        order = torch.where(row == k, best, torch.where(row == best, k, row))
+        both = both.gather(-2, order.unsqueeze(-1).expand(both.shape))
+        pivot = both[..., k, k]
+        sign = sign * pivot.sign() * torch.where(best[..., 0] == k, 1, -1)
+        size = size + pivot.abs().log()
+        top = both[..., k, :] / pivot.unsqueeze(-1)
+        others = both - both[..., k].unsqueeze(-1) * top.unsqueeze(-2)
+        both = torch.where((row == k)[:, None], top.unsqueeze(-2), others)
+    return both[..., n:], sign, size
+
+
+def inverse(a):
+    """A step of Newton's method, whose gradient is that of the inverse."""
+    x = inverse_and_pivots(a)[0].detach()
+    return 2 * x - x @ a @ x
+
+
+@decomposes("linalg_inv_ex")
+def inv_ex(a, check_errors=False):
+    return inverse(a), torch.zeros(a.shape[:-2], dtype=torch.int32)
+
+
+@decomposes("_linalg_solve_ex")
+def solve_ex(a, y, *, left=True, check_errors=False):
+    vector = y.dim() == 1 or y.dim() == a.dim() - 1 and y.shape == a.shape[:-1]
+    y = y.unsqueeze(-1) if vector else y
+    x = inverse(a) @ y if left else y @ inverse(a)
+    return (x.squeeze(-1) if vector else x), a, torch.zeros(a.shape[:-1], dtype=torch.int32), \
+        torch.zeros(a.shape[:-2], dtype=torch.int32)
+
+
+@decomposes("linalg_solve_triangular")
+def solve_triangular(a, y, *, upper, left=True, unitriangular=False):
+    a = a.triu() if upper else a.tril()
+    if unitriangular:
+        a = torch.where(torch.eye(a.shape[-1], dtype=torch.bool), 1, a)
+    return inverse(a) @ y if left else y @ inverse(a)
+
+
+@decomposes("triangular_solve")
+def triangular_solve(y, a, upper=True, transpose=False, unitriangular=False):
+    x = solve_triangular(a.mT if transpose else a, y, upper=upper != transpose, unitriangular=unitriangular)
+    return x, a
+
+
+@decomposes("_linalg_slogdet")
+def slogdet(a):
+    x, sign, size = inverse_and_pivots(a)
+    size = with_gradient(size, (x.mT.detach() * a).sum((-2, -1)))
+    return sign.detach(), size, a, torch.zeros(a.shape[:-1], dtype=torch.int32)
+
+
+@decomposes("_linalg_det")
+def det(a):
+    sign, size, lu, pivots = slogdet(a)
+    return sign * size.exp(), lu, pivots
+
+
+@decomposes("linalg_cholesky_ex")
+def cholesky_ex(a, *, upper=False, check_errors=False):
+    n = a.shape[-1]
+    if n > COLUMNS:
+        raise Unsupported(f"a matrix of {n} columns is factored: at most {COLUMNS} are")
+    row, rest, columns = torch.arange(n), a, []
+    for k in range(n):
+        column = torch.where(row >= k, rest[..., k] / rest[..., k, k].sqrt().unsqueeze(-1), 0)
+        rest = rest - column.unsqueeze(-1) * column.unsqueeze(-2)
+        columns.append(column)
+    factor = torch.stack(columns, -1)
+    return factor.mT if upper else factor, torch.zeros(a.shape[:-2], dtype=torch.int32)
+
+
+@decomposes("cholesky")
+def cholesky(a, upper=False):
+    return cholesky_ex(a, upper=upper)[0]
+
+
+@decomposes("cholesky_solve")
+def cholesky_solve(y, factor, upper=False):
+    low = inverse(factor.triu().mT if upper else factor.tril())
+    return low.mT @ (low @ y)
+
+
+@decomposes("cholesky_inverse")
+def cholesky_inverse(factor, upper=False):
+    low = inverse(factor.triu().mT if upper else factor.tril())
+    return low.mT @ low
+
+
+@decomposes("linalg_qr")
+def qr(a, mode="reduced"):
+    """Householder's reflections."""
+    rows, columns = a.shape[-2:]
+    many, row = min(rows, columns), torch.arange(rows)
+    if mode != "reduced" or many > COLUMNS:
+        raise Unsupported(f"of QR factors the reduced ones are translated, of at most {COLUMNS} columns")
+    r, vectors = a, []
+    for k in range(many):
+        column = torch.where(row >= k, r[..., k], 0)
+        head = column[..., k:k + 1]
+        length = safe_sqrt(column.square().sum(-1, keepdim=True))
+        v = column + torch.where(row == k, torch.where(head < 0, -length, length), 0)
+        v = v / safe_sqrt(v.square().sum(-1, keepdim=True)).clamp(min=torch.finfo(a.dtype).tiny)
+        if k == rows - 1:
+            continue  # of one row, which LAPACK leaves as it is
+        r = r - 2 * v.unsqueeze(-1) * (v.unsqueeze(-2) @ r)
+        vectors.append(v)
+    q = torch.eye(rows, many, dtype=a.dtype).expand(*a.shape[:-2], rows, many)
+    for v in vectors[::-1]:
+        q = q - 2 * v.unsqueeze(-1) * (v.unsqueeze(-2) @ q)
+    return q, r[..., :many, :].triu()
+
+
+SQUARINGS = 16  # of the exponential of a matrix: norms up to 2^15
+
+
+@decomposes("linalg_matrix_exp")
+def matrix_exp(a):
+    """Taylor's series of a / 2^k, squared k times, so that the norm of the former is at most 1/2."""
+    norm = a.detach().abs().sum(-2).amax(-1)[..., None, None].clamp(min=1e-30)
+    times = (norm.log2().ceil() + 1).clamp(0, SQUARINGS - 1)
+    x = a * torch.exp2(-times)
+    eye = torch.eye(a.shape[-1], dtype=a.dtype)
+    total = eye + x / 14
+    for k in range(13, 0, -1):
+        total = eye + x @ total / k
+    for k in range(SQUARINGS - 1):
+        total = torch.where(k < times, total @ total, total)
+    return total

@@ -1,0 +1,74 @@
+"""Functions of torch that read values, which an export does not have."""
+import math
+
+import torch
+
+from .table import Unsupported
+
+
+def gaussian_nll(x, target, var, full=False, eps=1e-6, reduction="mean"):
+    var = torch.as_tensor(var, dtype=x.dtype) if not isinstance(var, torch.Tensor) else var
+    if var.shape != x.shape and x.shape[:-1] == var.shape:
+        var = var.unsqueeze(-1)
+    var = var + (var.clamp(min=eps) - var).detach()
+    each = 0.5 * (var.log() + (x - target).square() / var) + (0.5 * math.log(2 * math.pi) if full else 0)
+    return each.mean() if reduction == "mean" else each.sum() if reduction == "sum" else each
+
+
+def covariance(x, *, correction=1, fweights=None, aweights=None):
+    if fweights is not None or aweights is not None:
+        raise Unsupported("weights of cov are not translated")
+    x = x.reshape(1, -1) if x.dim() < 2 else x
+    c = x - x.mean(1, keepdim=True)
+    return (c @ c.mT / max(x.shape[1] - correction, 0)).squeeze()
+
+
+def correlation(x):
+    c = covariance(x)
+    d = c.diagonal().sqrt()
+    return (c / d[:, None] / d).clamp(-1, 1)
+
+
+def ctc(logs, labels, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    """The forward recursion over the labels with blanks between them."""
+    single = logs.dim() == 2
+    if labels.dim() == 1 and not single:
+        raise Unsupported("ctc_loss: targets are padded, [rows, length]")
+    logs, labels = (logs.unsqueeze(1), labels.unsqueeze(0)) if single else (logs, labels)
+    many, n, _ = logs.shape
+    count = [torch.as_tensor(v).reshape(-1).expand(n) for v in (input_lengths, target_lengths)]
+    width = 2 * labels.shape[1] + 1
+    spread = torch.stack([torch.full_like(labels, blank), labels], -1).flatten(1)
+    spread = torch.cat([spread, torch.full_like(spread[:, :1], blank)], 1)
+    skips = torch.cat([torch.zeros(n, 2, dtype=torch.bool), (spread[:, 2:] != spread[:, :-2]) & (spread[:, 2:] != blank)], 1)
+    low = -1e30 if logs.dtype == torch.float64 else -1e15  # log 0, without infinite differences
+    step = logs.gather(2, spread.expand(many, n, width))
+    place = torch.arange(width)
+    alpha = torch.where(place < 2, step[0], low)
+    for t in range(1, many):
+        one = padded_front(alpha[:, :-1], low, 1)
+        two = torch.where(skips, padded_front(alpha[:, :-2], low, 2), low)
+        following = torch.logsumexp(torch.stack([alpha, one, two]), 0) + step[t]
+        alpha = torch.where((t < count[0])[:, None], following.clamp(min=low), alpha)
+    last = 2 * count[1][:, None]
+    ends = alpha.gather(1, torch.cat([last, (last - 1).clamp(min=0)], 1))
+    loss = -torch.where(count[1] > 0, torch.logsumexp(ends, 1), ends[:, 0])
+    if zero_infinity:
+        loss = torch.where(loss > -low / 2, 0, loss)
+    if reduction == "mean":
+        return (loss / count[1].clamp(min=1)).mean()
+    return loss.sum() if reduction == "sum" else loss.squeeze(0) if single else loss
+
+
+def padded_front(x, value, many):
+    return torch.nn.functional.pad(x, (many, 0), value=value)
+
+
+def fill_diagonal(x, value, wrap=False):
+    if wrap or x.dim() != 2:
+        raise Unsupported("fill_diagonal_ is of matrices, without wrap")
+    return x.copy_(torch.where(torch.eye(*x.shape, dtype=torch.bool), value, x))
+
+
+REPLACED = {torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
+            torch.nn.functional.ctc_loss: ctc, torch.Tensor.fill_diagonal_: fill_diagonal}

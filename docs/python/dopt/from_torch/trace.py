@@ -1,0 +1,191 @@
+"""The graph of a step: what torch.export makes of it, without gradients where the step has stopped them."""
+import random
+import types
+
+import torch
+
+from .custom import functions_defined, refuse_hooks, refuse_own_gradient
+from .masks import Masks, Rows, applied
+from .packed import packed_sequences
+from .replaced import REPLACED
+from .table import Unsupported, aten
+
+
+class Step(torch.nn.Module):
+    def __init__(self, step, model):
+        super().__init__()
+        self.model = model
+        self.step = step
+        self.changed = types.SimpleNamespace(attributes=())  # by the step: module, name, old and new value
+
+    def forward(self, *inputs):
+        before = [(module, name, x) for module in self.model.modules() for name, x in module._buffers.items()]
+        attributes = attributes_of(self.model)
+        with Replaced(), functions_defined(self.step, self.model):
+            results = self.step(self.model, *inputs)
+        self.changed.attributes = [(module, name, x, getattr(module, name, None)) for module, name, x in attributes
+                                   if getattr(module, name, None) is not x]
+        for module, name, x in before:  # a buffer that the step has replaced is one that it has written into
+            new = module._buffers[name]
+            if new is not x and isinstance(x, torch.Tensor) and isinstance(new, torch.Tensor):
+                module._buffers[name] = x.copy_(new)
+        return results
+
+
+def exported(step, inputs):
+    """The graph of a step, in which what the step keeps outside of tensors, or draws, has one value: that is refused."""
+    refuse_hooks(step.model)
+    drawn = random.getstate()
+    program = graph_of(step, inputs)
+    if drawn != random.getstate():
+        raise Unsupported("the step draws random numbers of Python; use those of torch")
+    read = {c.data_ptr() for c in program.constants.values() if isinstance(c, torch.Tensor) and c.numel()}
+    for module, name, old, _ in step.changed.attributes:
+        if isinstance(old, torch.Tensor) and old.data_ptr() in read:
+            raise Unsupported(f"the step changes the tensor {name} of {type(module).__name__}: make it a buffer")
+    return program
+
+
+def attributes_of(model):
+    """The numbers and tensors that modules have as attributes, in addition to parameters and buffers."""
+    return [(module, name, x) for module in model.modules() for name, x in vars(module).items()
+            if isinstance(x, (int, float, torch.Tensor))]
+
+
+def graph_of(step, inputs):
+    """Exported as it is or, if that fails and does not for its data, after a trace that knows gradients inside the step."""
+    validates = torch.distributions.Distribution._validate_args
+    torch.distributions.Distribution.set_default_validate_args(False)  # checks read values, which export does not have
+    masks = torch.nn.modules.transformer
+    find, masks._detect_is_causal_mask = masks._detect_is_causal_mask, lambda mask, is_causal=None, size=None: bool(is_causal)
+    try:
+        try:
+            return torch.export.export(step, tuple(inputs))
+        except Exception as failed:
+            from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+            if isinstance(failed, (Unsupported, GuardOnDataDependentSymNode)) or "DataDependent" in type(failed).__name__ \
+                    or "DynamicOutput" in type(failed).__name__:
+                raise
+            try:
+                return torch.export.export(Traced(step, inputs), tuple(inputs))
+            except Exception:
+                raise failed
+    finally:
+        masks._detect_is_causal_mask = find
+        torch.distributions.Distribution.set_default_validate_args(validates)
+
+
+class Traced(torch.nn.Module):
+    """A step with gradients inside (torch.autograd.grad, torch.func) as the operations that compute them."""
+
+    def __init__(self, step, inputs):
+        super().__init__()
+        from torch.fx.experimental.proxy_tensor import make_fx
+        self.model = step.model
+        tensors = self.tensors()
+
+        def run(tensors, *inputs):
+            with Detached():
+                return torch.func.functional_call(step, tensors, inputs)
+
+        grad = torch.autograd.grad
+
+        def grad_of(*args, create_graph=False, **named):
+            found = grad(*args, create_graph=create_graph, **named)
+            return found if create_graph else tuple(g if g is None else aten.detach_copy(g) for g in found)
+        torch.autograd.grad = grad_of
+        try:
+            self.operations = make_fx(run, tracing_mode="fake", _allow_non_fake_inputs=True)(tensors, *inputs)
+        finally:
+            torch.autograd.grad = grad
+        for node in list(self.operations.graph.nodes):
+            if node.target == aten.detach.default:  # of autograd itself; those of the step are detach_copy
+                node.replace_all_uses_with(node.args[0])
+                self.operations.graph.erase_node(node)
+        self.operations.recompile()
+
+    def tensors(self):
+        return {f"model.{name}": x for name, x in (*self.model.named_parameters(), *self.model.named_buffers())}
+
+    def forward(self, *inputs):
+        return self.operations(self.tensors(), *inputs)
+
+
+class Detached(torch.overrides.TorchFunctionMode):
+    """Marks what the step detaches, and what it computes under no_grad."""
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        result = function(*args, **(kwargs or {}))
+        stops = function is torch.Tensor.detach or not torch.is_grad_enabled()
+        return aten.detach_copy(result) if stops and isinstance(result, torch.Tensor) and result.is_floating_point() and \
+            not getattr(function, "__name__", "").endswith("_") else result
+
+
+FREEZES = (torch.Tensor.requires_grad_, torch.Tensor.requires_grad.__set__)
+
+
+class Replaced(torch.overrides.TorchFunctionMode):
+    """Functions that look at values, or have results whose size depends on values, without that."""
+
+    def __init__(self):
+        super().__init__()
+        self.masks = Masks()
+        self.frozen = {}  # what the step has set to have no gradient from here on, by id
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        if torch.compiler.is_dynamo_compiling():  # of a graph inside the step, such as a branch
+            return REPLACED.get(function, function)(*args, **kwargs)
+        if function in FREEZES and isinstance(args[0], torch.nn.Parameter):
+            learns = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
+            self.frozen[id(args[0])] = None if learns else args[0]
+            return args[0]
+        if function is torch.Tensor.register_hook:
+            raise Unsupported("register_hook: gradients are those of the step; a torch.autograd.Function may have its own")
+        if function is torch.Tensor.detach_:
+            self.frozen[id(args[0])] = args[0]
+        if function in (torch.Tensor.data.__get__, torch.Tensor.detach_):
+            return args[0].detach()
+        if any(x is not None for x in self.frozen.values()) and function is not torch.Tensor.detach:
+            args, kwargs = torch.utils._pytree.tree_map_only(
+                torch.Tensor, lambda x: x.detach() if self.frozen.get(id(x)) is not None else x, (args, kwargs))
+        torch.utils._pytree.tree_map_only(torch.Tensor, refuse_own_gradient, (args, kwargs))
+        if function in REPLACED:
+            return REPLACED[function](*args, **kwargs)
+        packed = packed_sequences(function, args, kwargs)
+        if packed is not None:
+            return packed
+        made = self.masks.choose(function, args, kwargs)
+        if made is not None:
+            return made[0] if isinstance(made, list) else made
+        result = applied(function, args, kwargs) if any(issubclass(t, Rows) for t in types) else function(*args, **kwargs)
+        self.masks.track(function, args, kwargs, result)
+        return result
+
+
+def cut_gradients(module):
+    """Under no_grad, what is read from outside is a constant to gradients, except what is written there: it has none."""
+    for node in module.graph.find_nodes(op="call_function", target=torch.ops.higher_order.wrap_with_set_grad_enabled):
+        inside = getattr(module, node.args[1].target)
+        for same in list(inside.graph.find_nodes(op="call_function", target=aten.flatten.using_ints)):
+            if same.meta["val"].shape == same.args[0].meta["val"].shape:  # the tensor itself, with its gradient outside
+                same.replace_all_uses_with(same.args[0])
+        for read in [] if node.args[0] else list(inside.graph.find_nodes(op="placeholder")):
+            val = read.meta.get("val")
+            if isinstance(val, torch.Tensor) and val.is_floating_point() and not is_written(read):
+                with inside.graph.inserting_after(read):
+                    stopped = inside.graph.call_function(aten.detach.default, (read,))
+                stopped.meta.update(read.meta)
+                read.replace_all_uses_with(stopped, lambda user, stopped=stopped: user is not stopped and user.op != "output")
+        inside.recompile()
+
+
+def is_written(value):
+    """Whether an operation writes to the value, or to a view of it."""
+    for user in value.users:
+        known = user.target._schema.arguments if isinstance(user.target, torch._ops.OpOverload) else ()
+        for place, argument in enumerate(known):
+            given = user.args[place] if place < len(user.args) else user.kwargs.get(argument.name)
+            if given is value and argument.alias_info and (argument.alias_info.is_write or is_written(user)):
+                return True
+    return False
