@@ -55,12 +55,16 @@ bool scheme_analyse(struct scheme *s, struct scheme_build *b, struct scheme_segm
 void scheme_cut_slabs(struct scheme *s);
 void scheme_place_slabs(struct scheme *s);
 
-/* Sets kept[ntensors] for tensors that are whole in scratch although recomputing them where they
- * are read would be cheap. Returns whether there are any. */
-bool scheme_find_kept(const struct scheme *s, bool *kept);
+/* Sets kept[ntensors] for tensors that are whole in scratch, or in row buffers of more bytes in a
+ * segment than `rows` (0: no limit), although recomputing them where they are read would be cheap.
+ * Returns whether there are any. */
+bool scheme_find_kept(const struct scheme *s, int64_t rows, bool *kept);
 
 /* Before segments are made: lets each reader of these tensors recompute them. */
 void scheme_repeat(struct scheme *s, const bool *kept);
+
+/* Bytes of tensor t in scratch: whole, a row of its segment, or the block of a product. */
+int64_t scheme_bytes_in_scratch(const struct scheme *s, int t);
 
 /* Allocates bytes in scratch; returns their offset. */
 int64_t scheme_take_scratch(struct scheme *s, int64_t bytes);

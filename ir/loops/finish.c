@@ -235,9 +235,8 @@ elements_in_scratch(const struct scheme *s, int t)
 	return n;
 }
 
-/* Bytes of tensor t in scratch: whole, a row of its segment, or the block of a product. */
-static int64_t
-bytes_in_scratch(const struct scheme *s, int t)
+int64_t
+scheme_bytes_in_scratch(const struct scheme *s, int t)
 {
 	const struct scheme_tensor *x = &s->tensor[t];
 	const struct scheme_op *o = &s->op[x->op];
@@ -380,7 +379,7 @@ scheme_finish(struct scheme *s)
 			x->deep = scheme_take_scratch(
 				s, elements_in_scratch(s, t) * (int64_t)sizeof(double));
 		if (whole || x->where == SCHEME_ROW)
-			x->scratch = scheme_take_scratch(s, bytes_in_scratch(s, t));
+			x->scratch = scheme_take_scratch(s, scheme_bytes_in_scratch(s, t));
 	}
 	scheme_place_slabs(s);
 	for (int i = 0; i < s->nsegments; i++)

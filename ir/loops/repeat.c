@@ -10,7 +10,9 @@
  *     for r:  ...  e = exp(z[r,c] - top)     again: z is in memory anyway, and all is one segment
  *             p = sum(c) (c == y[r]) ((z[r,c] - top) - log s)
  *
- * Only for cheap functions, and if it reads no more than keeping the value would write and read.
+ * Only for cheap functions, and if it reads no more than keeping the value would write and read. The
+ * same for values in row buffers that are larger than a device has memory near its threads, so that
+ * they would be kept in its main memory.
  */
 #include "ir/loops/build.h"
 
@@ -92,15 +94,37 @@ all_may_compute(const struct scheme *s, int t)
 	return true;
 }
 
+/* Bytes of the row buffers of a segment. */
+static int64_t
+row_bytes(const struct scheme *s, int segment)
+{
+	int64_t bytes = 0;
+
+	for (int t = 0; t < s->ntensors; t++)
+		if (s->tensor[t].where == SCHEME_ROW && s->op[s->tensor[t].op].segment == segment)
+			bytes += scheme_bytes_in_scratch(s, t);
+	return bytes;
+}
+
+/* Is t kept in main memory, whole or as a row buffer? rows: bytes of those that are not; 0: all. */
+static bool
+is_far(const struct scheme *s, int t, int64_t rows)
+{
+	const struct scheme_tensor *x = &s->tensor[t];
+	const int segment = s->op[x->op].segment;
+
+	return segment >= 0 && (x->where == SCHEME_MEMORY || (x->where == SCHEME_ROW && rows &&
+								     row_bytes(s, segment) > rows));
+}
+
 bool
-scheme_find_kept(const struct scheme *s, bool *kept)
+scheme_find_kept(const struct scheme *s, int64_t rows, bool *kept)
 {
 	bool any = false;
 
 	for (int t = 0; t < s->ntensors && !s->nslabs; t++) {
-		const struct scheme_tensor *x = &s->tensor[t];
-		kept[t] = is_cheap(s, t) && x->where == SCHEME_MEMORY &&
-			  s->op[x->op].segment >= 0 && all_may_compute(s, t) && reads_little(s, t);
+		kept[t] = is_cheap(s, t) && is_far(s, t, rows) && all_may_compute(s, t) &&
+			  reads_little(s, t);
 		any |= kept[t];
 	}
 	return any;

@@ -464,7 +464,7 @@ create(const void *owner, const struct ir_module *m, struct arena *a, const stru
 	struct scheme *s = build(&of, owner, slabs, device.streams, NULL);
 	bool *kept = s ? ZERO_ARRAY(s, bool, (size_t)s->ntensors + 1) : NULL;
 	if (!s || (s->nsegments && s->segment[0].kind == SCHEME_STREAM) ||
-		!scheme_find_kept(s, kept))
+		!scheme_find_kept(s, device.rows, kept))
 		return s;
 	struct scheme *again = build(&of, owner, slabs, false, kept);
 	const bool less = again->scratch_bytes < s->scratch_bytes;

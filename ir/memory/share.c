@@ -229,7 +229,7 @@ static const bool *
 find_in_place(struct storage_build *b, const struct ir_op *op)
 {
 	struct scheme *s = scheme_of_device(NULL, b->s->module, b->arena, op,
-		(struct scheme_device){b->target->threads, b->target->online});
+		(struct scheme_device){b->target->threads, b->target->online, b->target->rows});
 	bool *in_place = ZERO_ARRAY(b->known, bool, (size_t)op->noperands * op->nresults + 1);
 
 	for (int j = 0; j < op->noperands && s; j++)

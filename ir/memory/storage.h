@@ -118,10 +118,12 @@ struct storage_target {
 	struct storage_libraries libraries; /* in addition */
 	bool bands;        /* its matrix products skip masked elements: ir/loops/band/ */
 	bool stage_inside; /* the arena is host memory, and contains the stage */
-	/* Kernel forms, each of which can be switched off. threads, online: those of struct
+	/* Kernel forms, each of which can be switched off. threads, online, rows: those of struct
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
-	 * loops are one library call. */
-	bool threads, online, parts, addresses;
+	 * loops are one library call; joins: small kernels of an op that do not depend on each other
+	 * are one launch. */
+	bool threads, online, parts, addresses, joins;
+	int64_t rows;
 	struct storage_bundles {
 		int members; /* most of a bundle; 0: there are none */
 		int words;   /* most pointers of its kernels, storage_pointers */

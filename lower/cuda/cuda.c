@@ -49,6 +49,8 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.online = true,
 	.parts = true,
 	.addresses = true,
+	.joins = true,
+	.rows = CUDA_SHARED,
 	.bundles = {DOPT_BUNDLE_MOST, DOPT_BUNDLE_WORDS, CUDA_GROUPS},
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
 	.for_collectives = RT_CUDA_ROOM};

@@ -3,25 +3,10 @@
 #include "lower/cuda/text.h"
 #include "lower/own.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
-
-/* Does `text` contain the word `name`? */
-static bool
-has_word(const char *text, const char *name)
-{
-	const size_t n = strlen(name);
-
-	for (const char *p = text; (p = strstr(p, name)) != NULL; p += n) {
-		const bool before = p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '_');
-		if (!before && !isalnum((unsigned char)p[n]) && p[n] != '_')
-			return true;
-	}
-	return false;
-}
 
 /*
  * Places tensors for this target: values between launches are stored whole in scratch. Products are
@@ -98,23 +83,23 @@ write_names(struct cuda_text *t, FILE *out, const char *body)
 	const char *restricted = t->in_place ? "" : "__restrict__ ";
 
 	for (int j = 0; j < op->noperands; j++)
-		if (has_word(body, cuda_printf(t, "a%d", j)))
+		if (cuda_has_word(body, cuda_printf(t, "a%d", j)))
 			fprintf(out, "\tconst %s *const %sa%d = k.a%d;\n",
 				kernel_ctype((enum ir_dtype)ir_operand_type(op, j)->dtype),
 				restricted, j, j);
 	for (int r = 0; r < op->nresults; r++)
-		if (has_word(body, cuda_printf(t, "r%d", r)))
+		if (cuda_has_word(body, cuda_printf(t, "r%d", r)))
 			fprintf(out, "\t%s *const %sr%d = k.r%d;\n",
 				kernel_ctype((enum ir_dtype)op->result[r].type->dtype), restricted,
 				r, r);
 	for (int i = 0; i < t->npointers; i++)
-		if (has_word(body, t->pointer[i].name))
+		if (cuda_has_word(body, t->pointer[i].name))
 			fprintf(out,
 				"\t%s *const __restrict__ %s = (%s *)(k.scratch + %" PRId64 ");\n",
 				t->pointer[i].type, t->pointer[i].name, t->pointer[i].type,
 				t->pointer[i].offset);
 	for (int i = 0; i < t->w.args->n; i++)
-		if (has_word(body, cuda_printf(t, "s%d", i)))
+		if (cuda_has_word(body, cuda_printf(t, "s%d", i)))
 			fprintf(out, "\tconst int64_t s%d = k.s%d;\n", i, i);
 }
 
@@ -145,22 +130,13 @@ write_kernels(struct cuda_text *t)
 	}
 }
 
-/* Writes the text with one word instead of another. */
-static void
-replace_word(FILE *out, const char *text, const char *word, const char *by)
-{
-	for (const char *at; (at = strstr(text, word)) != NULL; text = at + strlen(word))
-		fprintf(out, "%.*s%s", (int)(at - text), text, by);
-	fputs(text, out);
-}
-
 /* Keeps the kernel as part of a bundle, if the function's statements are its launch alone, in
  * blocks of the usual size that share no memory. */
 static void
 keep_single(struct cuda_text *t, const char *statements)
 {
 	static const char launch[] = "\trt_cuda_launch(";
-	char *body = NULL, *moved = NULL;
+	char *body = NULL;
 	size_t size;
 
 	t->src->single = (struct cuda_single){0};
@@ -172,14 +148,10 @@ keep_single(struct cuda_text *t, const char *statements)
 		return;
 	FILE *out = text_stream(&body, &size);
 	write_names(t, out, t->body[0].text);
-	replace_word(out, t->body[0].text, "blockIdx.x", "block");
+	cuda_write_part(out, t->body[0].text, "block", "blocks", false);
 	fclose(out);
-	out = text_stream(&moved, &size);
-	replace_word(out, body, "gridDim.x", "blocks");
-	fclose(out);
-	t->src->single = (struct cuda_single){text_copy(t->src, moved), t->grid};
+	t->src->single = (struct cuda_single){text_copy(t->src, body), t->grid};
 	free(body);
-	free(moved);
 }
 
 /* The values of a member of the arguments: "{a0, a1}, ". */
@@ -282,6 +254,9 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 	const bool slice = in_place && write_slice(&t);
 	for (int i = 0; i < s->nsegments && !slice;) {
 		t.g = &s->segment[i];
+		t.waits = t.g->kind == SCHEME_LOOPS && !t.g->library && !s->op[t.g->op[0]].scatter;
+		if (!t.waits)
+			cuda_launch(&t);
 		if (t.g->kind == SCHEME_GEMM) {
 			i += cuda_gemm(&t, i);
 			continue;
@@ -294,6 +269,7 @@ cuda_kernel_write(struct cuda_sources *src, struct scheme *s, const char *name, 
 			write_loops(&t);
 		i++;
 	}
+	cuda_launch(&t);
 	if (!slice)
 		copy_results(&t);
 	fclose(t.host);
@@ -309,8 +285,9 @@ struct scheme *
 cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a,
 	const struct ir_op *op)
 {
-	return scheme_of_device(
-		src, m, a, op, (struct scheme_device){src->target->threads, src->target->online});
+	return scheme_of_device(src, m, a, op,
+		(struct scheme_device){
+			src->target->threads, src->target->online, src->target->rows});
 }
 
 /* By writing the kernels to a discarded stream: scratch and launches are decided while a kernel is

@@ -30,17 +30,13 @@ cuda_open(struct cuda_text *t)
 void
 cuda_close(struct cuda_text *t, int threads, int64_t grid)
 {
-	struct cuda_sources *src = t->src;
-
 	fclose(t->w.out);
 	t->w.out = NULL;
-	char *name = TEXT(src, "%s_%d", t->name, t->nbodies);
-	LIST_PUSH(src, src->launch, src->nlaunches, (struct cuda_launch){name, threads});
-	LIST_PUSH(t->w.scratch, t->body, t->nbodies, (struct cuda_body){t->text, threads});
 	grid = grid < 1 ? 1 : grid < CUDA_GRID ? grid : CUDA_GRID;
-	t->grid = grid;
-	fprintf(t->host, "\trt_cuda_launch(ctx, %d, %" PRId64 ", &args, sizeof args);\n",
-		src->nlaunches - 1, grid);
+	LIST_PUSH(
+		t->w.scratch, t->waiting, t->nwaiting, (struct cuda_body){t->text, threads, grid});
+	if (!t->waits)
+		cuda_launch(t);
 }
 
 void

@@ -8,6 +8,7 @@
  *     DOPT_KERNEL(k3_1, k3_args, 256) { ... }     { launch k3_0; matrix product; launch k3_1 }
  *
  *     kernel.c    segments of the scheme -> which of the shapes below
+ *     launch.c    kernels that do not depend on each other as one launch
  *     flat.c      no reduction: a thread per element, 16 bytes at a time if that fits
  *     tile.c      the same where operands are walked across: tiles in shared memory
  *     reduce.c    one stage: a warp, a block or a thread per result; sums may be cut
@@ -76,6 +77,7 @@ struct cuda_pointer {
 struct cuda_body {
 	char *text; /* from malloc */
 	int threads;
+	int64_t grid;
 };
 
 struct cuda_text {
@@ -90,17 +92,32 @@ struct cuda_text {
 	uint32_t space;       /* classes of a flat kernel */
 	struct cuda_pointer *pointer;
 	int npointers;
-	int64_t scratch; /* bytes allocated so far */
-	struct cuda_body *body;
+	int64_t scratch;        /* bytes allocated so far */
+	struct cuda_body *body; /* of each launch */
 	int nbodies;
-	int64_t grid; /* of the last kernel */
+	struct cuda_body *waiting; /* kernels whose launches are not written yet */
+	int nwaiting;
+	bool waits;   /* the current segment's kernels wait: it has no other statements */
+	int64_t grid; /* of the last launch */
 	char *text;   /* the buffer of w.out */
 	size_t text_size;
 };
 
-/* Starts the body of a kernel; ends it and writes its launch with `grid` blocks of `threads`. */
+/* Starts the body of a kernel; ends it, with `grid` blocks of `threads`, and writes its launch,
+ * unless that waits. */
 void cuda_open(struct cuda_text *t);
 void cuda_close(struct cuda_text *t, int threads, int64_t grid);
+
+/* Writes the launches of the kernels that wait; before other statements of the launch function. */
+void cuda_launch(struct cuda_text *t);
+
+/* Writes a kernel as part of another one, with the texts for its block and the number of them;
+ * `inside`: indented. */
+void cuda_write_part(
+	FILE *out, const char *text, const char *block, const char *blocks, bool inside);
+
+/* Does the text contain the word? */
+bool cuda_has_word(const char *text, const char *word);
 
 /* Bytes in the op's scratch, to which its kernels have a pointer of that name and type. */
 void cuda_scratch(struct cuda_text *t, const char *type, const char *name, int64_t bytes);

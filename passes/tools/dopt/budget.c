@@ -86,12 +86,13 @@ read_workspace(struct driver *t, struct storage_workspace *w)
 static bool
 read_without(struct driver *t, struct storage_target *s)
 {
-	bool bundles = true;
+	bool bundles = true, rows = true;
 	const struct {
 		const char *name;
 		bool *on;
 	} form[] = {{"columns", &s->threads}, {"parts", &s->parts}, {"addresses", &s->addresses},
-		{"online", &s->online}, {"bundles", &bundles}};
+		{"online", &s->online}, {"joins", &s->joins}, {"rows", &rows},
+		{"bundles", &bundles}};
 
 	for (const char *at = t->o->without, *end; at; at = *end ? end + 1 : NULL) {
 		const size_t n = strcspn(at, ",");
@@ -105,12 +106,14 @@ read_without(struct driver *t, struct storage_target *s)
 		if (known)
 			continue;
 		diag_error(t->ctx->diag, LOC_NONE,
-			"option -without: unknown form '%.*s'; expected columns, parts, addresses, online or bundles",
+			"option -without: unknown form '%.*s'; expected columns, parts, addresses, online, rows, joins or bundles",
 			(int)n, at);
 		return false;
 	}
 	if (!bundles)
 		s->bundles.members = 0;
+	if (!rows)
+		s->rows = 0;
 	return true;
 }
 

@@ -47,7 +47,7 @@ static const struct kernel_case cases[] = {
 		"%x = input(\"x\") : f32[130,70]\n%r, %s, %t = fuse(%x) {\n%q = mul(%x, %x)\n%a = "
 		"sum(%q) {dims = [0]}\n"
 		"%b = sum(%q) {dims = [1]}\nyield(%a, %b, %q)\n}\n",
-		"_1,|_2,"},
+		"if (blockIdx.x < |} else {"},
 	{1, "softmax, a warp a row", SOFTMAX("[1100,33]"), "__syncwarp|warp_max"},
 	{1, "softmax, a block a row", SOFTMAX("[3,1100]"),
 		"__syncthreads|block_sum<256>|__shared__ unsigned char rows"},
