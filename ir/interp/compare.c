@@ -75,13 +75,21 @@ tensor_compare(
 	struct tensor_diff d = {.first = -1, .worst = -1};
 	d.shape = a->dtype != b->dtype || a->rank != b->rank ||
 		  memcmp(a->dim, b->dim, sizeof(int64_t) * (size_t)a->rank) != 0;
+	const int64_t n = d.shape ? 0 : tensor_elements(a);
+	/* the same bits: most tensors that are compared with a copy */
+	if (!d.shape && memcmp(a->data, b->data, (size_t)n * sizeof *a->data) == 0) {
+		if (diff)
+			*diff = d;
+		return true;
+	}
 	const bool isfloat = ir_dtype_class(a->dtype) == IR_FLOAT;
 	const double limit = d.shape || !isfloat
 				     ? 0
 				     : tolerance * fmax(least_scale, fmax(largest(a), largest(b)));
-	const int64_t n = d.shape ? 0 : tensor_elements(a);
 	double most = limit;
 	for (int64_t i = 0; i < n; i++) {
+		if (a->data[i].i == b->data[i].i)
+			continue;
 		const double off = distance(a, b, i);
 		if (off <= limit)
 			continue;
@@ -540,6 +548,8 @@ check_layout_step(struct interp *meaning, struct interp *layout, int64_t step)
 bool
 interp_check_layout(const struct ir_module *m, const struct interp_options *options)
 {
+	if (ir_places(m) == 1)
+		return true; /* the local tensor of a value is the value */
 	void *scratch = alloc_scratch(NULL);
 	struct interp_options o = check_options(options);
 	o.mode = INTERP_MEANING;

@@ -97,13 +97,35 @@ is_outer_reduced(const struct form *f, int index)
 	return outer && f->reduced >> index & 1;
 }
 
+/* Does the access skip elements from one position of the index to the next? */
+static bool
+is_strided(const struct form_access *access, int index)
+{
+	for (int d = 0; d < access->rank - 1; d++)
+		if (access->index[d] == index)
+			return true;
+	return false;
+}
+
+/* What an element costs in strips along the index, in moves of an element from one array to another. */
+static double
+strip_cost(const struct form *f, int index)
+{
+	const double a_strip = 32, strided = 1;
+	double cost = a_strip / (double)f->size[index] + (is_strided(&f->out, index) ? strided : 0);
+
+	for (int j = 0; j < f->ninputs; j++)
+		cost += is_strided(&f->in[j], index) ? strided : 0;
+	return cost;
+}
+
 static int
 strip_index(const struct form *f)
 {
 	int best = -1;
 	for (int i = 0; i < f->nindices; i++)
 		if (form_is_loop(f, i) && !is_outer_reduced(f, i) &&
-			(best < 0 || f->size[i] > f->size[best]))
+			(best < 0 || strip_cost(f, i) <= strip_cost(f, best)))
 			best = i;
 	return best;
 }
@@ -345,6 +367,29 @@ reduce_cell(union cell *out, union cell v, enum form_reduce how, enum ir_dtype t
 	}
 }
 
+/* reduce_cell for what is not reduced, and for sums of floats, which are most of what is. */
+static void
+copy_strip(union cell *out, int64_t step, const union cell *reg, int n)
+{
+	if (step == 1)
+		memcpy(out, reg, (size_t)n * sizeof *out);
+	for (int k = 0; step != 1 && k < n; k++)
+		out[k * step] = reg[k];
+}
+
+static void
+add_strip(union cell *out, int64_t step, const union cell *reg, int n)
+{
+	double sum = out->f;
+
+	for (int k = 0; step == 0 && k < n; k++)
+		sum += reg[k].f;
+	if (step == 0)
+		out->f = sum;
+	for (int k = 0; step != 0 && k < n; k++)
+		out[k * step].f += reg[k].f;
+}
+
 static void
 run_store(const struct run *r, const union cell *reg, int n)
 {
@@ -356,8 +401,12 @@ run_store(const struct run *r, const union cell *reg, int n)
 	const enum form_reduce how = (enum form_reduce)f->reduce;
 	const enum ir_dtype t = (enum ir_dtype)f->dtype;
 	const bool isfloat = ir_dtype_class(t) == IR_FLOAT;
-	if (!scatter && how == REDUCE_NONE && step == 1) {
-		memcpy(out, reg, (size_t)n * sizeof *out);
+	if (!scatter && how == REDUCE_NONE) {
+		copy_strip(out, step, reg, n);
+		return;
+	}
+	if (!scatter && how == REDUCE_SUM && isfloat) {
+		add_strip(out, step, reg, n);
 		return;
 	}
 	for (int k = 0; k < n; k++) {

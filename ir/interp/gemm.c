@@ -11,6 +11,13 @@
 #include <string.h>
 #include <talloc.h>
 
+/* Functions that have a version for wider vectors, which is chosen when the library is loaded. */
+#if defined __x86_64__ && !defined __clang__
+#define TILE_VERSIONS __attribute__((target_clones("default", "avx2")))
+#else
+#define TILE_VERSIONS
+#endif
+
 enum {
 	TILE_M = 4,
 	TILE_N = 8, /* accumulators of the inner loop: they fit 16 vector registers of 2 doubles */
@@ -68,23 +75,36 @@ pack(double *panel, int width, const union cell *src, const int64_t *across, int
 			panel[k * width + j] = j < have ? src[across[j] + along[k]].f : 0;
 }
 
-typedef double pair __attribute__((vector_size(16)));
+/* Half a row of a tile: the widest vector that every version of tile() has in a register. */
+typedef double half __attribute__((
+	vector_size(TILE_N / 2 * sizeof(double)), aligned(sizeof(double)), may_alias));
 
-static void
+/*
+ * gcc keeps accumulators in registers if they are moved one by one and the loops over them are
+ * unrolled. Products and sums are not contracted, so all versions compute the same bits.
+ */
+TILE_VERSIONS static void
 tile(const double *a, const double *b, int64_t n, double *restrict result)
 {
-	pair acc[TILE_M][TILE_N / 2];
-	memcpy(acc, result, sizeof acc);
+	half acc[TILE_M][2], *out = (half *)result;
+#pragma GCC unroll 4
+	for (int i = 0; i < TILE_M; i++) {
+		acc[i][0] = out[2 * i];
+		acc[i][1] = out[2 * i + 1];
+	}
 	for (int64_t k = 0; k < n; k++, a += TILE_M, b += TILE_N) {
-		pair row[TILE_N / 2];
-		memcpy(row, b, sizeof row);
+		const half left = ((const half *)b)[0], right = ((const half *)b)[1];
+#pragma GCC unroll 4
 		for (int i = 0; i < TILE_M; i++) {
-			const pair x = {a[i], a[i]};
-			for (int j = 0; j < TILE_N / 2; j++)
-				acc[i][j] += x * row[j];
+			acc[i][0] += a[i] * left;
+			acc[i][1] += a[i] * right;
 		}
 	}
-	memcpy(result, acc, sizeof acc);
+#pragma GCC unroll 4
+	for (int i = 0; i < TILE_M; i++) {
+		out[2 * i] = acc[i][0];
+		out[2 * i + 1] = acc[i][1];
+	}
 }
 
 struct product {

@@ -164,8 +164,8 @@ bool interp_check_bits(const struct ir_module *before, const struct ir_module *a
 
 /*
  * Does every value of @main, assembled from the local tensors of its layout, equal its meaning?
- * Runs LAYOUT and MEANING op by op and reports the first op that differs. options may be NULL: f64,
- * perturbed, 2 steps.
+ * Runs LAYOUT and MEANING op by op, unless there is one place, and reports the first op that
+ * differs. options may be NULL: f64, perturbed, 2 steps.
  */
 bool interp_check_layout(const struct ir_module *m, const struct interp_options *options);
 

@@ -305,7 +305,15 @@ start_segment(struct scheme *s, struct scheme_build *b, int i)
 	g->library = scheme_find_conv(s, &s->op[i], &g->conv);
 }
 
-/* Can op i wait for its first reader: is it elementwise on operands of the kernel? */
+/* Is the op placed before all loops of its segment? */
+static bool
+is_placed_scalar(const struct scheme_op *o)
+{
+	return !o->waits && o->segment >= 0 && !(o->out_set | o->red_set) && o->stage < 0;
+}
+
+/* Can op i wait for its first reader: is it elementwise on operands of the kernel, on what waits
+ * itself, and on values without loops? */
 static bool
 can_wait(const struct scheme *s, int i)
 {
@@ -315,7 +323,8 @@ can_wait(const struct scheme *s, int i)
 		return false;
 	for (int j = 0; j < o->f.ninputs; j++) {
 		const int maker = s->tensor[o->in[j]].op;
-		if (scheme_reads(o) >> j & 1 && maker >= 0 && !s->op[maker].waits)
+		if (scheme_reads(o) >> j & 1 && maker >= 0 && !s->op[maker].waits &&
+			!is_placed_scalar(&s->op[maker]))
 			return false;
 	}
 	return true;

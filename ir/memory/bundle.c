@@ -3,39 +3,46 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
+#include "ir/memory/waits.h"
 
 /* Ops over which a kernel is moved up at most, to bound the time of planning: more than a block of a
  * model has parameters, with the ops that take no time. */
 #define MOVES_UP 256
 
-/* A use of a buffer by an op. */
-struct access {
-	int32_t buffer;
-	bool write;
-};
-
-/* Positions of the order of issue, and what the op at each of them uses. */
 struct planner {
 	const struct storage *s;
+	const struct waits *waits;
 	struct bundles *b;
-	struct VEC(struct access) access;
-	uint32_t *first;               /* [order->n + 1] its first access */
-	uint32_t *own;                 /* [order->n] end of those of the op itself */
-	struct VEC(uint32_t) inflight; /* collectives and copies, by position */
-	bool *waits;                   /* by position: it waits for one of those */
-	uint32_t *member;              /* of the bundle that is being filled */
+	uint32_t *wait;   /* [positions + 1] the first wait before the op runs, or after it */
+	uint32_t *member; /* of the bundle that is being filled */
 	int n, words;
 	int64_t at; /* it is launched before this op; -1: at the last member, or later */
 };
 
+/* The accesses of the op at a position, k = 0, and of the messages that it waits for. */
 static bool
-conflict(const struct planner *l, uint32_t a, uint32_t a_end, uint32_t b, uint32_t b_end)
+list(const struct planner *l, uint32_t p, uint32_t k, const struct waits_access **at, uint32_t *n)
 {
-	for (uint32_t i = a; i < a_end; i++)
-		for (uint32_t j = b; j < b_end; j++)
-			if ((l->access.at[i].write || l->access.at[j].write) &&
-				storage_overlap(
-					l->s, l->access.at[i].buffer, l->access.at[j].buffer))
+	const struct waits *w = l->waits;
+	const uint32_t posted = k ? l->wait[p] + k - 1 : 0;
+
+	if (k && posted >= l->wait[p + 1])
+		return false;
+	const uint32_t of = k ? w->wait[posted].posted : p;
+	const uint32_t first = k ? w->used[of] : w->first[of];
+	*at = &w->access[first];
+	*n = w->first[of + 1] - first;
+	return true;
+}
+
+static bool
+conflict(const struct storage *s, const struct waits_access *a, uint32_t n,
+	const struct waits_access *b, uint32_t m)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t j = 0; j < m; j++)
+			if ((a[i].write || b[j].write) &&
+				storage_overlap(s, a[i].buffer, b[j].buffer))
 				return true;
 	return false;
 }
@@ -44,53 +51,14 @@ conflict(const struct planner *l, uint32_t a, uint32_t a_end, uint32_t b, uint32
 static bool
 depend(const struct planner *l, uint32_t a, uint32_t b)
 {
-	return conflict(l, l->first[a], l->first[a + 1], l->first[b], l->first[b + 1]);
-}
+	const struct waits_access *x, *y;
+	uint32_t n, m;
 
-static void
-use(struct planner *l, int32_t buffer, bool write)
-{
-	if (buffer >= 0)
-		VEC_PUSH(l->b, &l->access, ((struct access){buffer, write}));
-}
-
-static bool
-is_in_flight(const struct storage *s, const struct ir_op *op)
-{
-	return storage_is_message(s->module, op) || storage_is_copy(op);
-}
-
-/* The accesses of the op at a position: its own, and those of collectives that it waits for. */
-static void
-list_accesses(struct planner *l, uint32_t p)
-{
-	const struct storage *s = l->s;
-	const struct ir_op *op = s->order->op[p];
-	const int32_t extra = s->extra[op->id];
-
-	if (op_is(op, TRAIT_NAMED) || storage_is_view(s->module, op) ||
-		(op_is(op, TRAIT_EFFECT) && (op->code != OP_output || extra < 0)))
-		return;
-	for (int i = 0; i < op->noperands; i++)
-		use(l, storage_of(s, ir_operand(op, i))->buffer, false);
-	for (int r = 0; r < op->nresults; r++)
-		use(l, storage_of(s, &op->result[r])->buffer, true);
-	use(l, extra, true);
-	l->own[p] = (uint32_t)l->access.n;
-	for (int64_t k = 0; k < l->inflight.n;) {
-		const uint32_t posted = l->inflight.at[k];
-		/* What a message waited for itself is not in flight any more. */
-		if (!conflict(l, l->first[posted], l->own[posted], l->first[p], l->own[p])) {
-			k++;
-			continue;
-		}
-		l->waits[p] = true;
-		for (uint32_t i = l->first[posted]; i < l->own[posted]; i++)
-			use(l, l->access.at[i].buffer, l->access.at[i].write);
-		l->inflight.at[k] = l->inflight.at[--l->inflight.n];
-	}
-	if (is_in_flight(s, op))
-		VEC_PUSH(l->b, &l->inflight, p);
+	for (uint32_t i = 0; list(l, a, i, &x, &n); i++)
+		for (uint32_t j = 0; list(l, b, j, &y, &m); j++)
+			if (conflict(l->s, x, n, y, m))
+				return true;
+	return false;
 }
 
 static bool
@@ -135,6 +103,12 @@ may_join(const struct planner *l, uint32_t p)
 	       storage_pointers(o->op[p]) <= s->target->bundles.words;
 }
 
+static bool
+waits_before(const struct planner *l, uint32_t p)
+{
+	return l->wait[p] < l->wait[p + 1] && l->waits->wait[l->wait[p]].moment == (int32_t)(2 * p);
+}
+
 /* Is there room for the kernel at a position, and can it run where the bundle does? */
 static bool
 joins(const struct planner *l, uint32_t p)
@@ -146,7 +120,7 @@ joins(const struct planner *l, uint32_t p)
 		return false;
 	if (l->at < 0)
 		return true;
-	if (l->waits[p] || p - l->at > MOVES_UP)
+	if (waits_before(l, p) || p - l->at > MOVES_UP)
 		return false;
 	for (uint32_t k = (uint32_t)l->at; k < p; k++)
 		if (depend(l, k, p))
@@ -182,13 +156,13 @@ bundles_create(const void *owner, const struct storage *s)
 		b->of[p] = -1;
 	if (!s->target->bundles.members || s->target->rough)
 		return b;
-	l.first = ARRAY_ZERO(b, uint32_t, (size_t)o->n + 1);
-	l.own = ARRAY_ZERO(b, uint32_t, (size_t)o->n + 1);
-	l.waits = ARRAY_ZERO(b, bool, (size_t)o->n + 1);
+	l.waits = waits_create(b, s);
+	l.wait = ARRAY_ZERO(b, uint32_t, (size_t)o->n + 1);
 	l.member = NEW_ARRAY(b, uint32_t, (size_t)s->target->bundles.members);
-	for (uint32_t p = 0; p < o->n; p++) {
-		list_accesses(&l, p);
-		l.first[p + 1] = (uint32_t)l.access.n;
+	for (uint32_t p = 1, w = 0; p <= o->n; p++) {
+		while (w < l.waits->n && l.waits->wait[w].moment < (int32_t)(2 * p))
+			w++;
+		l.wait[p] = w;
 	}
 	for (const struct issue_loop *loop = o->loop; loop < o->loop + o->nloops; loop++) {
 		/* Devices execute the phases of a loop with a schedule in an order of their own. */

@@ -10,8 +10,8 @@
  * A bundle is launched right before the first op that reads what one of its kernels writes, or
  * writes what one of them reads or writes. Kernels that follow that op join it if they do not
  * depend on what runs in between. Ops are compared by the bytes of the buffers that they use, so
- * that also reuse of memory is respected. A collective uses its buffers until the first op that
- * uses the same bytes, which waits for it.
+ * that also reuse of memory is respected. An op that waits for a message (waits.h) uses what the
+ * message does.
  *
  * Programs launch exactly these bundles (lower/cuda/bundle.h), and predictions count each of them
  * as one launch.

@@ -59,17 +59,6 @@ can_move(const struct mover *l, const struct cuda_bundle *x)
 	return true;
 }
 
-/* The first action at a moment, or after it. */
-static int
-first_at(const struct lower_plan *p, int32_t moment)
-{
-	int i = 0;
-
-	while (i < p->nactions && p->action[i].at < moment)
-		i++;
-	return i;
-}
-
 struct cuda_bundles *
 cuda_bundles_create(const void *owner, const struct lower_plan *p)
 {
@@ -89,12 +78,13 @@ cuda_bundles_create(const void *owner, const struct lower_plan *p)
 		if (a->kind == LOWER_KERNEL)
 			kernel[p->storage->order->position[a->op->id]] = i;
 	}
-	for (int x = 0; x < b->n; x++) {
+	for (int x = 0, at = 0; x < b->n; x++) {
 		const struct bundle *from = &found->bundle[x];
 		struct cuda_bundle *to = &b->bundle[x];
-		*to = (struct cuda_bundle){.at = first_at(p, (int32_t)(2 * from->at)),
-			.action = NEW_ARRAY(b, int, from->n),
-			.n = (int)from->n};
+		while (at < p->nactions && p->action[at].at < (int32_t)(2 * from->at))
+			at++;
+		*to = (struct cuda_bundle){
+			.at = at, .action = NEW_ARRAY(b, int, from->n), .n = (int)from->n};
 		for (int i = 0; i < to->n; i++) {
 			to->action[i] = kernel[from->position[i]];
 			b->of[to->action[i]] = x;

@@ -170,7 +170,7 @@ write_space(struct cuda_text *t)
 	const char *type = cuda_index_type(all.size + (int64_t)CUDA_GRID * CUDA_BLOCK);
 
 	cuda_open(t);
-	cuda_prologue(t, false);
+	cuda_prologue(t);
 	cuda_block(t,
 		"for (%s at = blockIdx.x * (%s)%d + threadIdx.x; at < %" PRId64
 		"; at += gridDim.x * %d)",

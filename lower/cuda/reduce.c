@@ -200,7 +200,7 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 		cuda_scratch(t, cuda_type(op[i]), cuda_printf(t, "part%d", op[i]->out),
 			x.kept.size * x.chunks * 8);
 	cuda_open(t);
-	cuda_prologue(t, false);
+	cuda_prologue(t);
 	open_units(t, &x);
 	const struct cuda_sum sum = open_sum(t, &x, op, nops);
 	const bool *need = needed(t, set, store);

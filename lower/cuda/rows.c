@@ -444,7 +444,7 @@ cuda_rows(struct cuda_text *t)
 	if (x.lanes > CUDA_LANES)
 		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
 	declare_rows(t, &x);
-	cuda_prologue(t, false);
+	cuda_prologue(t);
 	cuda_block(t, "if (group < %" PRId64 ")", x.groups);
 	if (fill_parts(t, &x))
 		barrier(t, &x);

@@ -264,28 +264,46 @@ has_stored_prologue(const struct cuda_text *t)
 	return any;
 }
 
-void
-cuda_prologue(struct cuda_text *t, bool store)
+/* Writes the ops without loops, or their stores. */
+static void
+write_prologue(struct cuda_text *t, bool store)
 {
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
 		if (o->stage != -1)
 			continue;
-		const char *value = kernel_value(&t->w, o);
-		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 		if (store && cuda_is_stored(t, o))
 			kernel_store(&t->w, o);
+		else if (!store)
+			kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out,
+				kernel_value(&t->w, o));
 	}
+}
+
+void
+cuda_prologue(struct cuda_text *t)
+{
+	write_prologue(t, false);
+	if (t->in_place || t->prologue_stored || !has_stored_prologue(t))
+		return;
+	cuda_block(t, "if (blockIdx.x == 0 && threadIdx.x == 0)");
+	write_prologue(t, true);
+	cuda_end(t);
+	t->prologue_stored = true;
 }
 
 void
 cuda_prologue_results(struct cuda_text *t)
 {
-	if (!has_stored_prologue(t))
+	const bool stored = t->prologue_stored;
+
+	t->prologue_stored = false;
+	if (stored || !has_stored_prologue(t))
 		return;
 	cuda_open(t);
 	cuda_block(t, "if (threadIdx.x == 0)");
-	cuda_prologue(t, true);
+	write_prologue(t, false);
+	write_prologue(t, true);
 	cuda_end(t);
 	cuda_close(t, CUDA_LANES, 1);
 }

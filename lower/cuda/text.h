@@ -86,7 +86,8 @@ struct cuda_text {
 	const char *name;               /* of the op's launch function */
 	FILE *host;                     /* the statements of that function */
 	bool in_place, aligned;
-	uint32_t space; /* classes of a flat kernel */
+	bool prologue_stored; /* the results of the segment's ops without loops are written */
+	uint32_t space;       /* classes of a flat kernel */
 	struct cuda_pointer *pointer;
 	int npointers;
 	int64_t scratch; /* bytes allocated so far */
@@ -155,11 +156,11 @@ void cuda_pointwise(struct cuda_text *t, int stage, const bool *need, bool store
 void cuda_store_pointwise(struct cuda_text *t, int stage, const bool *need);
 
 /*
- * The ops without loops, at the start of a kernel: all threads compute them. A separate kernel
- * after the others writes their results, because these may lie where the prologues of the others
- * read.
+ * The ops without loops, at the start of a kernel: all threads compute them, and one of the first
+ * kernel of the segment writes their results. Where these may lie on operands, which the others
+ * read, a separate kernel does, after the others.
  */
-void cuda_prologue(struct cuda_text *t, bool store);
+void cuda_prologue(struct cuda_text *t);
 void cuda_prologue_results(struct cuda_text *t);
 
 /* `to` = reduce(`to`, `value`) for op o. */

@@ -148,7 +148,7 @@ write_kernel(struct cuda_text *t, struct tiles *x)
 	const char *type = cuda_index_type(units + CUDA_GRID);
 
 	cuda_open(t);
-	cuda_prologue(t, false);
+	cuda_prologue(t);
 	collect(t, x);
 	for (int i = 0; i < x->n; i++) /* one more column avoids bank conflicts */
 		kernel_line(&t->w, "__shared__ %s tile%d[%d][%d];", x->type[i], i, TILE, TILE + 1);

@@ -21,7 +21,7 @@ struct lower_action *plan_add_action(
 /* A new entry for a value (NULL: one without a name); returns its number. */
 int32_t plan_add_value(struct lower_plan *p, const struct ir_value *v, int32_t buffer);
 
-/* Puts a WAIT before the first action that conflicts with a collective in flight. */
+/* Puts WAITs where a collective in flight must have ended. */
 void plan_waits(struct plan_build *b);
 
 #endif

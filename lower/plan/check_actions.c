@@ -396,18 +396,15 @@ moment_of(const struct walk *w, int i)
 	return (int32_t)(a->op->code == OP_update ? 2 * o->n + 1 : 2 * o->position[a->op->id] + 1);
 }
 
-/* All next values are copied at one moment: a wait of a later copy may seem to precede the
- * first. */
 static void
 check_moment(struct walk *w, int i)
 {
 	const struct lower_action *a = &w->c->p->action[i];
-	const bool last = a->at == (int32_t)(2 * w->c->p->storage->order->n);
 
 	if (a->op && a->at != moment_of(w, i))
 		FAULT(w->c, a->op, "action %d is at time %d; expected %d", i, a->at,
 			moment_of(w, i));
-	if (a->at < w->last && !(a->kind == LOWER_WAIT && last))
+	if (a->at < w->last)
 		FAULT(w->c, a->op, "action %d is at time %d, after an action at %d", i, a->at,
 			w->last);
 	w->last = a->at > w->last ? a->at : w->last;

@@ -111,6 +111,8 @@ static const struct row rows[] = {
 	{NULL, "spatial", .pass = "spatial{axis=dp}"},
 	{NULL, "accumulate", .pass = "accumulate{steps=2}"},
 	{NULL, "pipeline", .pass = "pipeline{stages=4,steps=2}"},
+	{NULL, "scatter-sends", .pass = "scatter-sends{axis=dp}",
+		.before = "pipeline{stages=4,steps=2}"},
 	{NULL, "merge-replica-dim", .pass = "merge-replica-dim"},
 	{NULL, "grad", .pass = "grad"},
 	{"grad", "recompute", .pass = "recompute"},

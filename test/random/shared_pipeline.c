@@ -235,6 +235,7 @@ enum {
 	WEIGHT_dp = 5,
 	WEIGHT_spatial = 1,
 	WEIGHT_pipeline = 2,
+	WEIGHT_scatter_sends = 1,
 	WEIGHT_accumulate = 2,
 	WEIGHT_shard = 5,
 	WEIGHT_prefetch = 5,

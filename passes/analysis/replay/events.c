@@ -205,13 +205,13 @@ record_of(const struct events_builder *b, const struct ir_value *v)
 	return r && r->source == v->op && r->ready ? r : NULL;
 }
 
-/* The slot in r->ready that a consumer at that turn and device reads. */
+/* The iteration of r whose results a consumer at that turn reads. */
 static uint32_t
-slot_of(const struct events_builder *b, const struct events_record *r, uint32_t over, uint32_t turn,
-	uint32_t device)
+turn_read(
+	const struct events_builder *b, const struct events_record *r, uint32_t over, uint32_t turn)
 {
 	const uint32_t t = issue_map(b->m, over, turn, r->over);
-	return (t < r->turns ? t : r->turns - 1) * b->e->ndevices + device;
+	return t < r->turns ? t : r->turns - 1;
 }
 
 static void depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t over,
@@ -221,7 +221,7 @@ static void
 run_pending(struct events_builder *b, struct events_pending *w)
 {
 	struct events_record *r = &b->record[w->op->id];
-	uint32_t slot = w->turn * b->e->ndevices + w->device;
+	const uint32_t slot = events_slot(r, w->turn, w->device);
 	uint32_t e = collective_add(b, w->op, axis_of(w->op), w->turn, w->device);
 	b->stream[e] = (uint16_t)(2 * w->device);
 	depend_on_operands(b, w->op, w->over, w->turn, w->device);
@@ -247,12 +247,14 @@ run_pending_up_to(struct events_builder *b, const struct ir_op *op, uint32_t tur
 
 /* The compute stream waits for a collective, once. */
 void
-events_wait_for(struct events_builder *b, struct events_record *r, uint32_t slot, uint32_t turn,
+events_wait_for(struct events_builder *b, struct events_record *r, uint32_t made, uint32_t turn,
 	uint32_t device)
 {
-	if (!r->done || r->waited[slot])
+	const uint32_t slot = events_slot(r, made, device);
+
+	if (!r->done || slot == NO_EVENT || r->waited[slot])
 		return;
-	run_pending_up_to(b, r->source, slot / b->e->ndevices, device);
+	run_pending_up_to(b, r->source, made, device);
 	if (r->done[slot] == NO_EVENT)
 		return;
 	r->waited[slot] = true;
@@ -274,8 +276,7 @@ wait_for_operands(struct events_builder *b, const struct ir_op *op, uint32_t ove
 		for (int64_t k = 0; k < a->value.n; k++) {
 			struct events_record *r = record_of(b, a->value.at[k]);
 			if (r)
-				events_wait_for(
-					b, r, slot_of(b, r, over, turn, device), turn, device);
+				events_wait_for(b, r, turn_read(b, r, over, turn), turn, device);
 		}
 	}
 }
@@ -292,9 +293,10 @@ depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t ov
 		awaited_add(b, a, b->m, ir_operand(op, i));
 		for (int64_t k = 0; k < a->value.n; k++) {
 			const struct events_record *r = record_of(b, a->value.at[k]);
-			uint32_t on = r ? r->ready[slot_of(b, r, over, turn, device)] : NO_EVENT;
-			if (on != NO_EVENT)
-				dep_add(b, on);
+			const uint32_t slot =
+				r ? events_slot(r, turn_read(b, r, over, turn), device) : NO_EVENT;
+			if (slot != NO_EVENT && r->ready[slot] != NO_EVENT)
+				dep_add(b, r->ready[slot]);
 		}
 	}
 }
@@ -327,7 +329,7 @@ emit_kernel(struct events_builder *b, const struct ir_op *op, struct events_reco
 	wait_for_operands(b, op, r->over, turn, device);
 	uint32_t e = event_add(b, op, EVENT_KERNEL, turn, device, b->device[device]->op[op->id]);
 	depend_on_operands(b, op, r->over, turn, device);
-	r->ready[turn * b->e->ndevices + device] = e;
+	r->ready[events_slot(r, turn, device)] = e;
 }
 
 /* The event on the compute stream of a place after which it communicates: if kernels are queued
@@ -367,8 +369,8 @@ emit_alike(struct events_builder *b, const struct ir_op *op, struct events_recor
 	if (post != NO_EVENT)
 		dep_add(b, post);
 	depend_on_operands(b, op, r->over, turn, device);
-	r->ready[turn * b->e->ndevices + device] = e;
-	r->done[turn * b->e->ndevices + device] = e;
+	const uint32_t slot = events_slot(r, turn, device);
+	r->ready[slot] = r->done[slot] = e;
 }
 
 /* Does the place of the axis send or receive? */
@@ -407,9 +409,10 @@ emit_group(struct events_builder *b, const struct ir_op *op, const struct cost_c
 		uint32_t e = collective_add(b, op, c->axis, turn, party[k]);
 		b->e->event[e].leader = e - k;
 		dep_add(b, join);
-		r->done[turn * b->e->ndevices + party[k]] = e;
+		const uint32_t slot = events_slot(r, turn, party[k]);
+		r->done[slot] = e;
 		if (holds(b, op->result[0].type, party[k], -1))
-			r->ready[turn * b->e->ndevices + party[k]] = e;
+			r->ready[slot] = e;
 	}
 	talloc_free(party);
 }
@@ -421,7 +424,9 @@ emit_collective(
 	struct cost_collective c;
 	cost_op_collective(b->m, op, &c);
 	bool alike = !(b->axes >> c.axis & 1);
-	for (uint32_t d = 0; d < b->e->ndevices; d++) {
+	const struct events_devices *on = alike ? b->now : &b->all;
+	for (uint32_t i = 0; i < on->n; i++) {
+		const uint32_t d = on->at[i];
 		if (alike)
 			emit_alike(b, op, r, turn, d);
 		else if (events_coordinate(b, d, c.axis) == 0 &&
@@ -447,7 +452,8 @@ emit_copy(struct events_builder *b, const struct ir_op *op, struct events_record
 	if (post != NO_EVENT)
 		dep_add(b, post);
 	depend_on_operands(b, op, r->over, turn, device);
-	r->ready[turn * b->e->ndevices + device] = r->done[turn * b->e->ndevices + device] = e;
+	const uint32_t slot = events_slot(r, turn, device);
+	r->ready[slot] = r->done[slot] = e;
 }
 
 void
@@ -456,13 +462,11 @@ events_emit(struct events_builder *b, const struct ir_op *op, uint32_t turn)
 	struct events_record *r = &b->record[op->id];
 	if (r->kind == COST_COLLECTIVE)
 		emit_collective(b, op, r, turn);
-	for (uint32_t d = 0; d < b->e->ndevices; d++)
-		if (b->stage >= 0 && events_coordinate(b, d, b->stage_axis) != (uint32_t)b->stage)
-			continue;
-		else if (r->kind == COST_COMPUTE)
-			emit_kernel(b, op, r, turn, d);
+	for (uint32_t i = 0; i < b->now->n; i++)
+		if (r->kind == COST_COMPUTE)
+			emit_kernel(b, op, r, turn, b->now->at[i]);
 		else if (r->kind == COST_COPY)
-			emit_copy(b, op, r, turn, d);
+			emit_copy(b, op, r, turn, b->now->at[i]);
 }
 
 static uint32_t *
@@ -475,7 +479,20 @@ no_events(struct events_builder *b, uint32_t n)
 	return event;
 }
 
-/* Records of the work of one loop, whose iterations have `turns` events. */
+/* The devices that may run an op of the loop: those of its stage. */
+static const struct events_devices *
+devices_of(const struct events_builder *b, const struct issue *o, const struct issue_loop *l,
+	const struct ir_op *op)
+{
+	struct cell_message m;
+	const int stage = b->at_stage && op->nresults && !issue_message(o, op, &m)
+				  ? issue_stage(l, &op->result[0])
+				  : -1;
+
+	return stage < 0 ? &b->all : &b->at_stage[l->cells->device[stage]];
+}
+
+/* Records of the work of one loop, whose iterations have `all` events. */
 void
 events_record_work(
 	struct events_builder *b, const struct issue *o, const struct issue_loop *l, uint32_t all)
@@ -487,9 +504,12 @@ events_record_work(
 		if (kind == COST_NONE)
 			continue;
 		struct events_record *r = &b->record[op->id];
-		const uint32_t slots = turns * b->e->ndevices;
-		*r = (struct events_record){
-			.source = op, .kind = kind, .over = over, .turns = turns};
+		*r = (struct events_record){.source = op,
+			.kind = kind,
+			.over = over,
+			.turns = turns,
+			.on = devices_of(b, o, l, op)};
+		const uint32_t slots = turns * r->on->n;
 		r->ready = no_events(b, slots);
 		if (kind == COST_COMPUTE)
 			continue;
@@ -520,8 +540,8 @@ events_wait_for_all(struct events_builder *b, const struct issue *o, const struc
 {
 	for (uint32_t p = l->first; p < l->end; p++) {
 		struct events_record *r = &b->record[o->op[p]->id];
-		for (uint32_t d = 0; r->done && o->once[p] == once && d < b->e->ndevices; d++)
-			events_wait_for(b, r, turn * b->e->ndevices + d, turn, d);
+		for (uint32_t i = 0; r->done && o->once[p] == once && i < r->on->n; i++)
+			events_wait_for(b, r, turn, turn, r->on->at[i]);
 	}
 }
 
@@ -629,7 +649,10 @@ set_up_devices(struct events_builder *b, uint32_t n)
 	b->e->first_place = NEW_ARRAY(b->e, uint32_t, n);
 	b->device = NEW_ARRAY(b, const struct event_device *, n);
 	b->computed = NEW_ARRAY(b, uint32_t, n);
+	b->all = (struct events_devices){NEW_ARRAY(b, uint32_t, n), n, NEW_ARRAY(b, uint32_t, n)};
+	b->now = &b->all;
 	for (uint32_t d = 0; d < n; d++) {
+		b->all.at[d] = b->all.index[d] = d;
 		uint32_t place = b->e->first_place[d] = first_place(b, d);
 		b->device[d] = &times->kind[times->kind_of ? times->kind_of[place] : 0];
 	}
@@ -666,7 +689,6 @@ events_create(const void *owner, const struct ir_module *m, const struct ir_bloc
 	*b = (struct events_builder){.m = m, .times = times, .e = NEW(b, struct events)};
 	const struct issue *o = issue_create(b, m, block);
 	b->axes = axes_that_differ(b, o);
-	b->stage = -1;
 	uint64_t devices = count_devices(b);
 	const uint32_t copies = has_copies(o) ? 2 : 0, queues = queues_of(b);
 	const int most = (int)(REPLAY_MAX_STREAMS / (2 + copies + queues));

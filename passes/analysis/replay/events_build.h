@@ -13,14 +13,21 @@
 
 #define NO_EVENT UINT32_MAX
 
+/* Some of the devices, ascending. */
+struct events_devices {
+	uint32_t *at, n;
+	uint32_t *index; /* [devices of the step] number among these; NO_EVENT: not one of them */
+};
+
 /* State of an op: when its results are ready, by turn and device. */
 struct events_record {
 	const struct ir_op *source; /* the op itself; NULL: it takes no time */
 	enum cost_kind kind;
-	uint32_t over, turns; /* its loop */
-	uint32_t *ready;      /* [turns * ndevices] events; NULL: from the start */
-	uint32_t *done;       /* collectives, the same: their end for every party */
-	bool *waited;         /* the same: has the compute stream waited for that? */
+	uint32_t over, turns;            /* its loop */
+	const struct events_devices *on; /* may run it */
+	uint32_t *ready;                 /* [turns * on->n] events; NULL: from the start */
+	uint32_t *done;                  /* collectives, the same: their end for every party */
+	bool *waited;                    /* the same: has the compute stream waited for that? */
 };
 
 /* A collective that was posted and is run when it is waited for. */
@@ -47,8 +54,20 @@ struct events_builder {
 	struct VEC(struct events_pending) pending;
 	int64_t pending_first; /* those before it have run */
 	uint32_t nbundles;     /* emitted so far */
-	int stage, stage_axis; /* only devices of that stage run it; -1: all do */
+	struct events_devices all;
+	const struct events_devices *now; /* run what is emitted, as far as they take part */
+	/* in a loop with a schedule: by coordinate on the axis of the stages; or NULL */
+	struct events_devices *at_stage;
 };
+
+/* The place in an op's arrays of an iteration; NO_EVENT: the device does not run the op. */
+static inline uint32_t
+events_slot(const struct events_record *r, uint32_t turn, uint32_t device)
+{
+	const uint32_t index = r->on->index[device];
+
+	return index == NO_EVENT ? NO_EVENT : turn * r->on->n + index;
+}
 
 /* The coordinate of a device on an axis. */
 uint32_t events_coordinate(const struct events_builder *b, uint32_t device, int axis);
@@ -60,8 +79,8 @@ void events_record_work(
 /* The events of an op in an iteration. */
 void events_emit(struct events_builder *b, const struct ir_op *op, uint32_t turn);
 
-/* The compute stream waits for a collective, once. */
-void events_wait_for(struct events_builder *b, struct events_record *r, uint32_t slot,
+/* In iteration `turn` the compute stream waits, once, for the collective of iteration `made`. */
+void events_wait_for(struct events_builder *b, struct events_record *r, uint32_t made,
 	uint32_t turn, uint32_t device);
 
 /* Waits for what ops of a loop that run once, or those that do not, have posted in an iteration. */

@@ -15,27 +15,57 @@ struct staged {
 	struct cell_message *message;
 	uint32_t n, *next; /* [devices] item of the line */
 	struct cell_lines *lines;
+	struct phase_ops *ops; /* [stages][CELL_PHASES] in order, without messages */
 };
 
-static bool
-is_at(const struct staged *s, uint32_t device, uint32_t stage)
+struct phase_ops VEC(const struct ir_op *);
+
+/* Only ops that each device runs in its only stage have none: they are of each stage. */
+static void
+list_ops(void *owner, struct staged *s)
 {
-	return events_coordinate(s->b, device, s->l->stage_axis) == s->l->cells->device[stage];
+	const uint32_t stages = s->l->cells->stages;
+	struct cell_message m;
+
+	s->ops = ARRAY_ZERO(owner, struct phase_ops, (size_t)stages * CELL_PHASES);
+	for (uint32_t phase = 0; phase < CELL_PHASES; phase++)
+		for (uint32_t p = s->l->phase[phase]; p < s->l->phase[phase + 1]; p++) {
+			const struct ir_op *op = s->o->op[p];
+			if (issue_message(s->o, op, &m))
+				continue;
+			const int of = op->nresults ? issue_stage(s->l, &op->result[0]) : -1;
+			for (uint32_t k = of < 0 ? 0 : (uint32_t)of;
+				k < (of < 0 ? stages : (uint32_t)of + 1); k++)
+				VEC_PUSH(owner, &s->ops[k * CELL_PHASES + phase], op);
+		}
 }
 
-/* Does the op belong to that stage? Only ops that each device runs in its only stage have none. */
-static bool
-is_of_stage(const struct staged *s, const struct ir_op *op, uint32_t stage)
+/* The devices at each coordinate of the axis of the stages. */
+static void
+list_devices(struct events_builder *b, const struct issue_loop *l)
 {
-	const int of = op->nresults ? issue_stage(s->l, &op->result[0]) : -1;
+	const uint32_t n = l->cells->devices;
 
-	return of < 0 || (uint32_t)of == stage;
+	b->at_stage = ARRAY_ZERO(b, struct events_devices, n);
+	for (uint32_t k = 0; k < n; k++) {
+		struct events_devices *x = &b->at_stage[k];
+		x->at = ARRAY_NEW(b, uint32_t, b->all.n);
+		x->index = ARRAY_NEW(b, uint32_t, b->all.n);
+		for (uint32_t d = 0; d < b->all.n; d++) {
+			const bool at = events_coordinate(b, d, l->stage_axis) == k;
+			x->index[d] = at ? x->n : NO_EVENT;
+			if (at)
+				x->at[x->n++] = d;
+		}
+	}
 }
 
 /* A slot is written again only after its earlier contents have been sent. */
 static void
 wait_for_sources(struct staged *s, const struct cell_item *it, uint32_t stage)
 {
+	const struct events_devices *at = &s->b->at_stage[s->l->cells->device[stage]];
+
 	for (uint32_t k = 0; k < s->n; k++) {
 		const struct ir_value *v = ir_operand(s->op[k], 0);
 		bool crosses;
@@ -44,11 +74,9 @@ wait_for_sources(struct staged *s, const struct cell_item *it, uint32_t stage)
 			continue;
 		const uint32_t ring = issue_ring(s->o, v, &crosses);
 		struct events_record *r = &s->b->record[s->op[k]->id];
-		for (uint32_t d = 0; it->cell.turn >= ring && d < s->b->e->ndevices; d++)
-			if (is_at(s, d, stage))
-				events_wait_for(s->b, r,
-					(it->cell.turn - ring) * s->b->e->ndevices + d,
-					it->cell.turn - ring, d);
+		for (uint32_t i = 0; it->cell.turn >= ring && i < at->n; i++)
+			events_wait_for(
+				s->b, r, it->cell.turn - ring, it->cell.turn - ring, at->at[i]);
 	}
 }
 
@@ -56,26 +84,23 @@ static void
 emit_cell(struct staged *s, const struct cell_item *it)
 {
 	struct events_builder *b = s->b;
-	const uint32_t first = s->l->phase[it->cell.phase], end = s->l->phase[it->cell.last + 1],
-		       stage = it->cell.stage;
-	struct cell_message m;
+	const uint32_t stage = it->cell.stage;
+	const struct phase_ops *first = &s->ops[stage * CELL_PHASES + it->cell.phase],
+			       *end = &s->ops[stage * CELL_PHASES + it->cell.last + 1];
 
 	wait_for_sources(s, it, stage);
-	b->stage_axis = s->l->stage_axis;
-	b->stage = (int)s->l->cells->device[stage];
-	for (uint32_t p = first; p < end; p++)
-		if (is_of_stage(s, s->o->op[p], stage) && !issue_message(s->o, s->o->op[p], &m))
-			events_emit(b, s->o->op[p], it->cell.turn);
-	b->stage = -1;
+	b->now = &b->at_stage[s->l->cells->device[stage]];
+	for (const struct phase_ops *x = first; x < end; x++)
+		for (int64_t i = 0; i < x->n; i++)
+			events_emit(b, x->at[i], it->cell.turn);
 	/* So that every phase starts in the same state. */
-	for (uint32_t p = first; p < end; p++) {
-		struct events_record *r = &b->record[s->o->op[p]->id];
-		for (uint32_t d = 0; r->done && d < b->e->ndevices; d++)
-			if (is_at(s, d, stage) && is_of_stage(s, s->o->op[p], stage) &&
-				!issue_message(s->o, s->o->op[p], &m))
-				events_wait_for(
-					b, r, it->cell.turn * b->e->ndevices + d, it->cell.turn, d);
-	}
+	for (const struct phase_ops *x = first; x < end; x++)
+		for (int64_t i = 0; i < x->n; i++) {
+			struct events_record *r = &b->record[x->at[i]->id];
+			for (uint32_t d = 0; r->done && d < b->now->n; d++)
+				events_wait_for(b, r, it->cell.turn, it->cell.turn, b->now->at[d]);
+		}
+	b->now = &b->all;
 }
 
 /*
@@ -113,6 +138,8 @@ events_emit_staged(struct events_builder *b, const struct issue *o, const struct
 	bool moves = true;
 
 	s.n = issue_messages(scratch, o, l, &s.op, &s.message);
+	list_ops(scratch, &s);
+	list_devices(b, l);
 	s.lines = cells_lines(scratch, l->cells, s.message, s.n);
 	s.next = ARRAY_ZERO(scratch, uint32_t, l->cells->devices);
 	events_record_work(b, o, l, l->turns);
@@ -124,5 +151,6 @@ events_emit_staged(struct events_builder *b, const struct issue *o, const struct
 	}
 	for (uint32_t turn = 0; turn < l->turns; turn++)
 		events_wait_for_all(b, o, l, false, turn);
+	b->at_stage = NULL;
 	talloc_free(scratch);
 }

@@ -212,6 +212,13 @@ static const struct text_case cases[] = {
 		    "fuse(%a, %b, %c) {\n%g = maximum(%a, %b)\n%t = tanh(%c)\n%e = exp(%t)\n%d = "
 		    "div(%b, %e)\n"
 		    "yield(%g, %d)\n}\noutput(\"r\", %r)\noutput(\"s\", %s)\n}\n"},
+	{"what waits for a condition that is a result", ONE
+		"%t = input(\"t\") : f32[]\n%x = input(\"x\") : f32[6,5,9]\n%v = input(\"v\") : "
+		"f32[5]\n%o = input(\"o\") : f32[6,5,1]\n%l, %r = fuse(%t, %x, %v, %o) {\n%z = "
+		"constant() {value = 0} : f32[]\n%l = gt(%t, %z)\n%b = broadcast(%v) {shape = [6, "
+		"5, 1], dims = [1]}\n%d = sub(%x, %b)\n%u = select(%l, %b, %o)\n%i = exp(%u)\n%m "
+		"= select(%l, %z, %o)\n%f = mul(%m, %i)\n%s = mul(%d, %i)\n%r = add(%s, "
+		"%f)\nyield(%l, %r)\n}\noutput(\"l\", %l)\noutput(\"r\", %r)\n}\n"},
 	{"values of two places meet inside",
 		TWO "%x = input(\"x\") : f32[6]@dp=0\n%y = input(\"y\") : f32[6]@dp=1\n%p = "
 		    "fuse(%x, %y) {\n"

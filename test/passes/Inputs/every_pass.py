@@ -23,7 +23,7 @@ PIPELINES = [
     "amp,dp{axis=dp},grad,shard{axis=dp},adamw{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,dp{axis=dp},grad,recompute,shard{axis=dp},adam,prefetch,unshard,offload{least=1,policy=all},canonicalize,cse,dce,opfuse",
     "accumulate{steps=2},grad,lamb,dp{axis=dp},shard{axis=dp,stage=2},canonicalize,cse,dce,opfuse",
-    "pipeline{stages=3,steps=2,schedule=1f1b},dp{axis=dp},grad,adam{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
+    "pipeline{stages=3,steps=2,schedule=1f1b},dp{axis=dp},grad,scatter-sends{axis=dp},adam{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "grad,adam,dp{axis=dp},cse,joint{evaluations=300}",
     "grad,adam,parallelize,canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,grad,parallelize{engine=random,seed=2},sgd,cse,dce",

@@ -42,7 +42,8 @@ NOTES = """What differs from what was run:
   Of llm.c, the recomputation of GELU is left out.
 - Stages of a pipeline begin at blocks, as many in each (`pipeline{cut=...}`); vTrain's schedule is 1F1B. Megatron-LM's is
   interleaved, with a number of stages on a device that its tables do not say: the smallest that divides the blocks is
-  taken, or 1F1B where the micro-batches are no multiple of the stages. Tied tables are sent to the last stage once a step, where
+  taken, or 1F1B where the micro-batches are no multiple of the stages. Devices of a tensor-parallel
+  group send slices between stages, as both do by default (`scatter-sends`). Tied tables are sent to the last stage once a step, where
   Megatron-LM has a copy and sums the gradients. A host waits for what its stage receives, so it does not issue kernels
   ahead while the device waits: `-framework` counts what it needs in each micro-batch.
 - Megatron-LM computes the loss in f32, an op at a time, where dopt has kernels that read 16 bits: its large tensors are kept out of
@@ -78,7 +79,7 @@ What misses most:
 - Megatron-Core with stages of a pipeline is predicted 9 to 22 % too slow. What a block gathers along the text is gathered again in
   its backward pass, as there (`recompute{policy=gathers}`): of GPT 70B 134 MB a block and micro-batch, of 270 in all. Messages of
   tensor parallelism overlap with chunks of products there, of which dopt has only what is independent anyway. Megatron-LM of
-  2021, which sends them between products, is predicted within 9 % with 2 to 16 stages on 512 to 1,920 GPUs, though no row
+  2021, which sends them between products, is predicted within 9 % with 2 to 64 stages on 512 to 3,072 GPUs, though no row
   with stages was fitted.
 """
 

@@ -13,7 +13,7 @@ MODELS, EXTERNAL = "test/models/", "test/bench/Inputs/external/"
 GRAD = "grad,canonicalize,cse,dce"
 PLANS = {
     "FSDP": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,{opfuse},prefetch{{policy=fsdp}}",
-    "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},adam,{opfuse},"
+    "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute}{scatter},adam,{opfuse},"
                 "tensorfuse{{policy=size,bucket=1TB}}",
     "ZeRO-1": "{peeled}amp,dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},{opfuse},"
               "tensorfuse{{policy=ddp}}",
@@ -61,7 +61,6 @@ SOURCES = [
 ]
 CLUSTERS = [("DGX-2", "v100_dgx2", 16), ("DGX-1", "v100_dgx1", 8), ("A100", "a100", 8), ("H100", "h100", 8)]
 MOST_STAGES = 8  # on a device, of interleaved schedules
-LARGEST_PIPELINE = 35  # stages; of 280 micro-batches or more in the table: 16 million events (EVENTS_MAX_STAGED)
 # Values that Megatron-LM writes to memory: of its loss; of attention where softmax is not fused with what is before it.
 LOSS = "entropy.shifted,entropy.e,d_entropy.shifted"
 SCORES = ",core.scores,core.masked,d_core.p,d_core.scores,d_core.dots"
@@ -99,8 +98,6 @@ class Step:
         return (self.row["device_type"] + " " + self.row["interconnect"]).lower()
 
     def refused(self):
-        if int(self.row["pp"] or 1) >= LARGEST_PIPELINE:
-            return "more events than are replayed one by one"
         if not any(key.lower() in self.machine() for key, *_ in CLUSTERS):
             return "no cluster that is installed has such devices"
         return None
@@ -140,8 +137,10 @@ class Step:
         accumulate, peeled = (f"accumulate{{steps={steps}{option}}}," if steps > 1 else "" for option in ("", ",peel=true"))
         if self.stages > 1:
             accumulate = peeled = self.pipeline(steps)
+        # messages between stages are sent as slices, by Megatron-LM (arXiv 2104.04473, 4.1) and DeepSpeed (pipe_partitioned)
+        scatter = ",scatter-sends{axis=tp}" if self.stages > 1 and "P" in self.sizes else ""
         tf32 = "TF32" in self.row["precision"]
-        passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, amp="" if tf32 else "amp{to=f16},",
+        passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, scatter=scatter, amp="" if tf32 else "amp{to=f16},",
                                     opfuse=self.opfuse(flash, self.batch // self.replicas // steps))
         sizes = self.sizes | {"B": self.batch, "nodes": -(-self.devices // self.node)}
         return ["-cluster=" + self.cluster, *(["-framework=" + framework] if framework else []), *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
