@@ -13,7 +13,7 @@ import re
 import torch
 
 from .. import tensors
-from .composed import DECOMPOSED
+from .composed import DECOMPOSED, roi_align
 from .table import Unsupported, handler
 from .text import Text
 from .trace import Step, cut_gradients, exported
@@ -99,6 +99,8 @@ def translate(name, step, model, inputs, ignored=True, again=False):
     for op in [op for op in table if isinstance(op, torch._ops.OpOverload) and handler(op)]:
         table.pop(op)
     table.update(DECOMPOSED)
+    if hasattr(torch.ops.torchvision, "roi_align"):  # torchvision is in use
+        table[torch.ops.torchvision.roi_align.default] = roi_align
     module = Step(step, model)
     program = exported(module, inputs)
     cut_gradients(program.graph_module)

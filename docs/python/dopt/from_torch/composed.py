@@ -238,3 +238,25 @@ def rrelu(x, noise, lower=0.125, upper=1 / 3, training=False, **_):
     slope = torch.rand_like(x) * (upper - lower) + lower if training else torch.full_like(x, (lower + upper) / 2)
     y = torch.where(x > 0, x, x * slope)
     return y, noise
+
+
+def roi_align(x, boxes, scale, height, width, samples, aligned):
+    """Means of `samples` by `samples` bilinear samples of each cell; outside of the image they are 0."""
+    if samples <= 0:
+        raise Unsupported("roi_align: give sampling_ratio, which otherwise depends on the sizes of boxes")
+    batch, box = boxes[:, 0].to(torch.int64), boxes[:, 1:] * scale - (0.5 if aligned else 0)
+
+    def places(first, last, cells, size):
+        length = last - first if aligned else (last - first).clamp(min=1)
+        at = first[:, None] + (torch.arange(cells * samples, dtype=x.dtype) + 0.5) / samples * (length / cells)[:, None]
+        inside, at = (at >= -1) & (at <= size), at.clamp(0, size - 1)
+        low = at.floor().to(torch.int64)
+        return inside, low, (low + 1).clamp(max=size - 1), at - low
+    rows = places(box[:, 1], box[:, 3], height, x.shape[2])
+    columns = places(box[:, 0], box[:, 2], width, x.shape[3])
+    total = 0
+    for row, down in ((rows[1], 1 - rows[3]), (rows[2], rows[3])):
+        for column, right in ((columns[1], 1 - columns[3]), (columns[2], columns[3])):
+            weight = (down * rows[0])[:, :, None] * (right * columns[0])[:, None, :]
+            total = total + x[batch[:, None, None], :, row[:, :, None], column[:, None, :]] * weight.unsqueeze(-1)
+    return total.unflatten(2, (width, samples)).unflatten(1, (height, samples)).mean((2, 4)).movedim(-1, 1)

@@ -147,3 +147,81 @@ def matrix_exp(a):
     for k in range(SQUARINGS - 1):
         total = torch.where(k < times, total @ total, total)
     return total
+
+
+EIGEN_COLUMNS = 32  # unrolled, too: some twenty operations for each column and sweep
+SWEEPS = {torch.float32: 9, torch.float64: 13}  # of the importer of StableHLO, which has measured them
+
+
+def rotated(z, rows):
+    """Columns of the first `rows` rows made orthogonal by rotations of pairs of columns (Hestenes), which all rows follow. Every
+    round rotates all columns in pairs, and other pairs than the round before it: the circle of a tournament."""
+    n = z.shape[-1]
+    if n > EIGEN_COLUMNS:
+        raise Unsupported(f"eigenvalues and singular values of a matrix of {n} columns: at most {EIGEN_COLUMNS} are translated")
+    z = torch.cat([z, torch.zeros_like(z[..., :1])], -1) if n % 2 else z  # no rotation changes a column of zeros
+    half = z.shape[-1] // 2
+    least = 2 * torch.finfo(z.dtype).eps
+    for _ in range(SWEEPS[z.dtype] * (2 * half - 1)):
+        x, y = z[..., :half], z[..., half:]
+        top, low = x[..., :rows, :], y[..., :rows, :]
+        a, b, c = top.square().sum(-2, True), low.square().sum(-2, True), (top * low).sum(-2, True)
+        done = c.abs() <= least * a.sqrt() * b.sqrt()
+        cot = (b - a) / (2 * torch.where(done, 1, c))
+        tan = torch.where(cot < 0, -1.0, 1.0).to(z.dtype) / (cot.abs() + (cot.square() + 1).sqrt())
+        tan = torch.where(done, 0, tan)
+        cos = (tan.square() + 1).rsqrt()
+        x, y = (x - y * tan) * cos, (x * tan + y) * cos
+        parts = (x[..., :1], y[..., :1], *([x[..., 1:-1]] if half > 2 else ()), y[..., 1:], x[..., -1:]) if half > 1 else (x, y)
+        z = torch.cat(parts, -1)
+    return z[..., :n]
+
+
+def in_order(columns, numbers, descending):
+    numbers, at = numbers.sort(dim=-1, descending=descending)
+    return columns.gather(-1, at.unsqueeze(-2).expand(columns.shape)), numbers
+
+
+def differences(w):
+    """1 / (w_j - w_i), 0 on the diagonal."""
+    same = torch.eye(w.shape[-1], dtype=torch.bool)
+    return torch.where(same, 0, 1 / torch.where(same, 1, w.unsqueeze(-2) - w.unsqueeze(-1)))
+
+
+@decomposes("_linalg_eigh")
+def eigh(a, uplo="L", compute_v=True):
+    """Of a / d + 1, whose eigenvalues are between 1/2 and 3/2, so that the rotated columns are eigenvectors times them."""
+    c, n = a.detach(), a.shape[-1]
+    c = c.tril() + c.tril(-1).mT if uplo == "L" else c.triu() + c.triu(1).mT
+    d = 2 * c.abs().sum(-1).amax(-1)[..., None, None]
+    z = rotated(c / torch.where(d == 0, 1, d) + torch.eye(n, dtype=a.dtype), n)
+    v = z / z.square().sum(-2, True).sqrt()
+    v, w = in_order(v, (v * (c @ v)).sum(-2), False)
+    v, w = v.detach(), w.detach()
+    slope = v.mT @ a @ v
+    w = with_gradient(w, slope.diagonal(0, -2, -1))
+    return w, with_gradient(v, v @ (differences(w.detach()) * (slope + slope.mT) / 2)) if compute_v else v
+
+
+@decomposes("_linalg_svd")
+def svd(a, full_matrices=False, compute_uv=True, driver=None):
+    m, n = a.shape[-2:]
+    if full_matrices and compute_uv and m != n:
+        raise Unsupported("svd: give full_matrices=False")
+    if m < n:
+        u, s, vh = svd(a.mT, False, compute_uv)
+        return vh.mT, s, u.mT
+    c = a.detach()
+    both = rotated(torch.cat([c, torch.eye(n, dtype=a.dtype).expand(*a.shape[:-2], n, n)], -2), m)
+    both, s = in_order(both, both[..., :m, :].square().sum(-2).sqrt(), True)
+    u, v = (both[..., :m, :] / torch.where(s == 0, 1, s).unsqueeze(-2)).detach(), both[..., m:, :].detach()
+    s = s.detach()
+    slope = u.mT @ a @ v
+    value = with_gradient(s, slope.diagonal(0, -2, -1))
+    if not compute_uv:
+        return u, value, v.mT
+    f, row = differences(s.square()), s.unsqueeze(-2)
+    outside = (a @ v - u @ slope) / row
+    u_term = u @ (f * (slope * row + row.mT * slope.mT)) + outside
+    v_term = v @ (f * (row.mT * slope + slope.mT * row)) + (a.mT @ u - v @ slope.mT) / row
+    return with_gradient(u, u_term), value, with_gradient(v, v_term).mT

@@ -70,5 +70,26 @@ def fill_diagonal(x, value, wrap=False):
     return x.copy_(torch.where(torch.eye(*x.shape, dtype=torch.bool), value, x))
 
 
+def fake_quantized(x, scale, zero, low, high):
+    """Rounded to steps; the gradient is that of a clamp."""
+    place = torch.round(x.detach() / scale) + zero
+    y = (place.clamp(low, high) - zero) * scale
+    return torch.where((place >= low) & (place <= high), x + (y - x).detach(), y)
+
+
+def fake_quantized_channels(x, scale, zero, axis, low, high):
+    shape = [-1 if d == axis % x.dim() else 1 for d in range(x.dim())]
+    return fake_quantized(x, scale.detach().reshape(shape), zero.reshape(shape), low, high)
+
+
+def counts(x, weights=None, minlength=0):
+    if not minlength:
+        raise Unsupported("bincount: give minlength, the number of classes, which then does not depend on data")
+    chosen = x[:, None] == torch.arange(minlength)
+    return chosen.sum(0) if weights is None else torch.where(chosen, weights[:, None], 0).sum(0)
+
+
 REPLACED = {torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
-            torch.nn.functional.ctc_loss: ctc, torch.Tensor.fill_diagonal_: fill_diagonal}
+            torch.nn.functional.ctc_loss: ctc, torch.Tensor.fill_diagonal_: fill_diagonal,
+            torch.fake_quantize_per_tensor_affine: fake_quantized, torch.fake_quantize_per_channel_affine: fake_quantized_channels,
+            torch.bincount: counts, torch.Tensor.bincount: counts}

@@ -39,9 +39,9 @@ def exported(step, inputs):
     program = graph_of(step, inputs)
     if drawn != random.getstate():
         raise Unsupported("the step draws random numbers of Python; use those of torch")
-    read = {c.data_ptr() for c in program.constants.values() if isinstance(c, torch.Tensor) and c.numel()}
     for module, name, old, _ in step.changed.attributes:
-        if isinstance(old, torch.Tensor) and old.data_ptr() in read:
+        if isinstance(old, torch.Tensor) and any(isinstance(c, torch.Tensor) and c.data_ptr() == old.data_ptr()
+                                                 for c in program.constants.values()):
             raise Unsupported(f"the step changes the tensor {name} of {type(module).__name__}: make it a buffer")
     return program
 

@@ -282,6 +282,15 @@ FUNCTIONS = {
     "hessian": (NUMBERS, lambda z, y: torch.func.vmap(torch.func.jacrev(torch.func.grad(lambda v: (v.tanh() * v).sum())))(z)
                 .square().mean()),
     "no_grad": (NUMBERS, stopped),
+    "eigh": (NUMBERS, lambda z, y: (lambda w, v: (w * torch.arange(4)).sum() + (v[..., 0].square() * torch.arange(4)).sum())(
+        *torch.linalg.eigh(z.view(18, 2, 2)[:4].reshape(4, 4)))),
+    "svd": (NUMBERS, lambda z, y: (lambda u, s, v: (u[..., :1] * v[..., :1, :]).sum((1, 2)).square().sum() + s.log().sum())(
+        *torch.linalg.svd(z[:6].view(2, 3, 4), full_matrices=False))),
+    "singular_values": (NUMBERS, lambda z, y: torch.linalg.matrix_norm(z, "nuc") + torch.linalg.matrix_norm(z[:3], 2)),
+    "fake_quantize": (NUMBERS, lambda z, y: torch.fake_quantize_per_tensor_affine(z, 0.25, 1, -3, 3).mul(y).tanh().sum()),
+    "fake_quantize_channels": (NUMBERS, lambda z, y: torch.fake_quantize_per_channel_affine(
+        z, torch.arange(1, 5) / 4, torch.arange(4, dtype=torch.int32), 1, -3, 3).mul(y).tanh().sum()),
+    "bincount": (below(4), lambda z, y: F.cross_entropy(z, y, weight=1 / (torch.bincount(y, minlength=4).double() + 1))),
     "own_gradient": (NUMBERS, lambda z, y: (Sign.apply(z, 2.0) + sign(z * 2, 0.5) + y).tanh().square().mean()),
     "slope_with_constants": (NUMBERS, slope_with_constants),
     "outside_of_gradients": (NUMBERS, outside_of_gradients),

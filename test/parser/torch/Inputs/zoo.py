@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 import torchvision.models as vision
 import transformers as hf
+from torchvision.ops import roi_align
 
 SIZES = {"num_hidden_layers": 2, "num_attention_heads": 4, "hidden_size": 32, "intermediate_size": 48, "vocab_size": 61}
 GROUPS = {**SIZES, "num_key_value_heads": 2}
@@ -32,6 +33,11 @@ def patches(model, x, y):
 
 def sounds(model, x, y):
     return model(input_features=x, labels=y).loss
+
+
+def regions(model, x, y):
+    boxes = torch.cat([torch.arange(len(x)).to(x.dtype)[:, None], y.abs() * 4, y.abs() * 4 + 9], 1)
+    return roi_align(model(x), boxes, (2, 3), 0.5, 2).square().mean()
 
 
 def text(make, step=language, **inputs):
@@ -81,6 +87,8 @@ steps.STEP = {
                                                    stochastic_depth_prob=0.0)),
     "googlenet": picture(lambda: vision.googlenet(num_classes=4, aux_logits=False, init_weights=False, dropout=0.0),
                          wide=True),
+    "regions": (lambda: torch.nn.Conv2d(3, 4, 3, padding=1), regions,
+                {"x": steps.numbers((2, 3, 8, 8)), "y": steps.numbers((2, 2))}, SGD, 1e-5),
     "shufflenet": picture(lambda: vision.shufflenet_v2_x0_5(num_classes=4), wide=True),
 }
 
