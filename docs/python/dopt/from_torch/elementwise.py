@@ -67,8 +67,11 @@ def arithmetic(op):
         right = b.read(y)
         if alpha != 1:
             right = b.op("mul", right, b.number(alpha, b.dtype()))
-        return b.op(op, b.read(x), right)
+        return b.op(OF_BOOLS.get(op, op) if b.dtype() == torch.bool else op, b.read(x), right)
     return make
+
+
+OF_BOOLS = {"add": "or", "mul": "and", "maximum": "or", "minimum": "and"}
 
 
 for torch_name, name in {"add": "add", "sub": "sub", "mul": "mul", "maximum": "maximum", "minimum": "minimum",

@@ -291,6 +291,7 @@ FUNCTIONS = {
     "fake_quantize_channels": (NUMBERS, lambda z, y: torch.fake_quantize_per_channel_affine(
         z, torch.arange(1, 5) / 4, torch.arange(4, dtype=torch.int32), 1, -3, 3).mul(y).tanh().sum()),
     "bincount": (below(4), lambda z, y: F.cross_entropy(z, y, weight=1 / (torch.bincount(y, minlength=4).double() + 1))),
+    "bool_sums": (NUMBERS, lambda z, y: (z * ((y > 0) + (y > 1))).sum() + (z * ((y > 0) * (y < 1))).square().sum()),
     "own_gradient": (NUMBERS, lambda z, y: (Sign.apply(z, 2.0) + sign(z * 2, 0.5) + y).tanh().square().mean()),
     "slope_with_constants": (NUMBERS, slope_with_constants),
     "outside_of_gradients": (NUMBERS, outside_of_gradients),
