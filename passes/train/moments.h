@@ -1,4 +1,4 @@
-/* The direction of Adam and of the optimizers based on it: adam, adamw, lamb. */
+/* The direction of Adam and of the optimizers based on it: adam, adamw, adamax, lamb. */
 #ifndef PASSES_MOMENTS_H
 #define PASSES_MOMENTS_H
 
@@ -20,6 +20,10 @@ struct moments {
  * two corrections are made once. The pass must have MOMENTS_OPTIONS.
  */
 struct ir_value *moments_direction(struct optimizer_step *s, struct moments *m);
+
+/* 1 - beta^t = -expm1(t log beta), which loses no digits at the first steps, as a scalar of the
+ * param's element type, computed at least in f32. */
+struct ir_value *moments_correction(struct optimizer_step *s, double beta);
 
 /* optimizer_run with fresh moments as the rule's data; rule NULL: plain moments_direction. */
 bool moments_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule);

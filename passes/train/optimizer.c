@@ -156,6 +156,18 @@ optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand)
 }
 
 struct ir_value *
+optimizer_average(struct optimizer_step *s, const char *what, double beta, struct ir_value *y)
+{
+	struct ir_value *x = optimizer_state(s, what);
+	struct ir_value *old = optimizer_scale(s, x, beta),
+			*fresh = optimizer_scale(s, y, 1 - beta);
+	struct ir_value *new = ir_build2(&s->b, OP_add, old, fresh);
+
+	optimizer_update(s, x, new);
+	return new;
+}
+
+struct ir_value *
 optimizer_decay(struct optimizer_step *s, struct ir_value *x)
 {
 	const double decay = pass_float(s->run, "weight_decay");

@@ -84,6 +84,10 @@ struct ir_value *optimizer_state(struct optimizer_step *s, const char *what);
 /* The next value of a state or param: `fresh`, or its old value if the step is skipped. */
 void optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value *fresh);
 
+/* beta x + (1 - beta) y for the state x = optimizer_state(s, what), whose next value it is. */
+struct ir_value *optimizer_average(
+	struct optimizer_step *s, const char *what, double beta, struct ir_value *y);
+
 /*
  * The number of this step, from 1, as a scalar: f64 for an f64 param, else f32. Skipped steps do
  * not count.

@@ -13,12 +13,12 @@ import sys
 PIPELINES = [
     "inline,canonicalize,cse,dce,grad,sgd,canonicalize,cse,dce,dp{axis=dp},canonicalize,cse,dce,opfuse,tensorfuse",
     "dp{axis=dp},grad,adam,dce,tensorfuse{bucket=1KB},opfuse,cse,canonicalize",
-    "grad,dp{axis=dp},sgd,random-fuse,tensorfuse,dce",
-    "grad,dp{axis=dp},sgd,opfuse{policy=none},tensorfuse,dce",
+    "grad,dp{axis=dp},adagrad,random-fuse,tensorfuse,dce",
+    "grad,dp{axis=dp},rmsprop{momentum=0.9,centered=true},opfuse{policy=none},tensorfuse,dce",
     "amp{to=f16},grad,lamb{clip=1,schedule=cosine,steps=9},dp{axis=dp},canonicalize,cse,dce,opfuse",
     "dp{axis=dp},amp{scale=8},grad,momentum{nesterov,clip=1},dce",
     "grad,adamw{warmup=3},dp{axis=dp},tensorfuse,tensorpart{policy=fixed,parts=3},overlap",
-    "spatial{axis=dp},grad,sgd,canonicalize,cse",
+    "spatial{axis=dp},grad,lion,canonicalize,cse",
     "accumulate{steps=2},dp{axis=dp},grad,adam{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,dp{axis=dp},grad,shard{axis=dp},adamw{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,dp{axis=dp},grad,recompute,shard{axis=dp},adam,prefetch,unshard,offload{least=1,policy=all},canonicalize,cse,dce,opfuse",
@@ -29,7 +29,7 @@ PIPELINES = [
     "amp,grad,parallelize{engine=random,seed=2},sgd,cse,dce",
     "rewrite{policy=all},grad,adam,dp{axis=dp},rewrite,canonicalize,cse,dce,opfuse,tensorfuse",
     "plan{evaluations=16,summary=false}",
-    "grad,sgd,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
+    "grad,adamax,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
 ]
 
 dopt, folder = sys.argv[1], pathlib.Path(sys.argv[2])

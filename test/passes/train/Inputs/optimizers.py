@@ -34,6 +34,10 @@ defaults = {
     "adam": {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
     "adamw": {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "weight_decay": 0.01},
     "lamb": {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-6, "weight_decay": 0.01},
+    "adamax": {"lr": 2e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+    "rmsprop": {"lr": 0.01, "alpha": 0.99, "eps": 1e-8},
+    "adagrad": {"lr": 0.01, "eps": 1e-10},
+    "lion": {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99},
 }[name]
 
 
@@ -63,11 +67,11 @@ def rate(t):
     return lr
 
 
-state = {name: ([0.0] * len(v), [0.0] * len(v)) for name, v in param.items()}
+state = {name: ([0.0] * len(v), [0.0] * len(v), [0.0] * len(v)) for name, v in param.items()}
 
 
 def direction(key, w, g, t):
-    m, v = state[key]
+    m, v, u = state[key]
     decay = option("weight_decay") if rank[key] >= option("decay_rank") else 0
     if name == "sgd":
         return g
@@ -76,7 +80,23 @@ def direction(key, w, g, t):
         g = [x + decay * y for x, y in zip(g, w)]
         m[:] = [mu * x + y for x, y in zip(m, g)]
         return [y + mu * x for x, y in zip(m, g)] if given.get("nesterov") == "true" else list(m)
+    if name in ("rmsprop", "adagrad"):
+        a = option("alpha")
+        g = [x + decay * y for x, y in zip(g, w)]
+        v[:] = [x + y * y if name == "adagrad" else a * x + (1 - a) * y * y for x, y in zip(v, g)]
+        m[:] = [a * x + (1 - a) * y for x, y in zip(m, g)]
+        spread = [x - y * y if given.get("centered") == "true" else x for x, y in zip(v, m)]
+        u[:] = [option("momentum") * x + y / (math.sqrt(z) + option("eps")) for x, y, z in zip(u, g, spread)]
+        return list(u)
     b1, b2 = option("beta1"), option("beta2")
+    if name == "lion":
+        mix = [b1 * x + (1 - b1) * y for x, y in zip(m, g)]
+        m[:] = [b2 * x + (1 - b2) * y for x, y in zip(m, g)]
+        return [(x > 0) - (x < 0) + decay * y for x, y in zip(mix, w)]
+    if name == "adamax":
+        m[:] = [b1 * x + (1 - b1) * y for x, y in zip(m, g)]
+        v[:] = [max(b2 * x, abs(y) + option("eps")) for x, y in zip(v, g)]
+        return [x / (1 - b1**t) / y for x, y in zip(m, v)]
     m[:] = [b1 * x + (1 - b1) * y for x, y in zip(m, g)]
     v[:] = [b2 * x + (1 - b2) * y * y for x, y in zip(v, g)]
     u = [x / (1 - b1**t) / (math.sqrt(y / (1 - b2**t)) + option("eps")) for x, y in zip(m, v)]
