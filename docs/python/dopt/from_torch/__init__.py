@@ -14,6 +14,7 @@ import torch
 
 from .. import tensors
 from .composed import DECOMPOSED, roi_align
+from .custom import check_linear
 from .table import Unsupported, handler
 from .text import Text
 from .trace import Step, cut_gradients, exported
@@ -103,10 +104,12 @@ def translate(name, step, model, inputs, ignored=True, again=False):
         table[torch.ops.torchvision.roi_align.default] = roi_align
     module = Step(step, model)
     program = exported(module, inputs)
+    if module.found.functions and not again:
+        check_linear(step, model, inputs)
     cut_gradients(program.graph_module)
     program = program.run_decompositions(table)
     made = Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
-    numbers = [c for c in module.changed.attributes if isinstance(c[2], (int, float))]
+    numbers = [c for c in module.found.changed if isinstance(c[2], (int, float))]
     if numbers and not again:  # such as counters: does the next step depend on them?
         for owner, attribute, _, new in numbers:
             setattr(owner, attribute, new)

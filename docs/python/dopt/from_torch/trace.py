@@ -16,15 +16,16 @@ class Step(torch.nn.Module):
         super().__init__()
         self.model = model
         self.step = step
-        self.changed = types.SimpleNamespace(attributes=())  # by the step: module, name, old and new value
+        # By the step: module, name, old and new value. And the classes of torch.autograd.Function that it uses.
+        self.found = types.SimpleNamespace(changed=(), functions=[])
 
     def forward(self, *inputs):
         before = [(module, name, x) for module in self.model.modules() for name, x in module._buffers.items()]
         attributes = attributes_of(self.model)
-        with Replaced(), functions_defined(self.step, self.model):
+        with Replaced(), functions_defined(self.step, self.model, self.found.functions):
             results = self.step(self.model, *inputs)
-        self.changed.attributes = [(module, name, x, getattr(module, name, None)) for module, name, x in attributes
-                                   if getattr(module, name, None) is not x]
+        self.found.changed = [(module, name, x, getattr(module, name, None)) for module, name, x in attributes
+                              if getattr(module, name, None) is not x]
         for module, name, x in before:  # a buffer that the step has replaced is one that it has written into
             new = module._buffers[name]
             if new is not x and isinstance(x, torch.Tensor) and isinstance(new, torch.Tensor):
@@ -39,7 +40,7 @@ def exported(step, inputs):
     program = graph_of(step, inputs)
     if drawn != random.getstate():
         raise Unsupported("the step draws random numbers of Python; use those of torch")
-    for module, name, old, _ in step.changed.attributes:
+    for module, name, old, _ in step.found.changed:
         if isinstance(old, torch.Tensor) and any(isinstance(c, torch.Tensor) and c.data_ptr() == old.data_ptr()
                                                  for c in program.constants.values()):
             raise Unsupported(f"the step changes the tensor {name} of {type(module).__name__}: make it a buffer")
@@ -68,6 +69,8 @@ def graph_of(step, inputs):
                 raise
             try:
                 return torch.export.export(Traced(step, inputs), tuple(inputs))
+            except Unsupported:
+                raise
             except Exception:
                 raise failed
     finally:
@@ -91,6 +94,8 @@ class Traced(torch.nn.Module):
         grad = torch.autograd.grad
 
         def grad_of(*args, create_graph=False, **named):
+            if create_graph and step.found.functions:
+                raise Unsupported(f"{step.found.functions[0].__name__}: a torch.autograd.Function in a step that differentiates twice")
             found = grad(*args, create_graph=create_graph, **named)
             return found if create_graph else tuple(g if g is None else aten.detach_copy(g) for g in found)
         torch.autograd.grad = grad_of
