@@ -1,6 +1,8 @@
 """Rows that a mask chooses, whose number depends on data: x[mask], masked_select, where(mask), nonzero. All rows stay where they
 are, with the mask, and what sums over rows leaves the others out. Those have a value at which common functions and their
 derivatives are finite."""
+import inspect
+
 import torch
 import torch.nn.functional as F
 
@@ -20,14 +22,14 @@ LOSSES = {F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss, F.binary_cross_
 FILLED = {"sum": 0, "prod": 1, "amax": -torch.inf, "max": -torch.inf, "amin": torch.inf, "min": torch.inf, "any": 0, "all": 1,
           "logsumexp": -torch.inf, "norm": 0, "vector_norm": 0}
 ADDING = {"index_add", "index_add_", "scatter_add", "scatter_add_", "index_put", "index_put_"}
-HARMLESS = 0.5  # logarithms, roots and quotients of it are finite, and their derivatives
+HARMLESS = 0.25, 0.75  # logarithms, roots and quotients between these are finite, and their derivatives
 
 
 class Rows:
     """The rows of `dense`, [n, ..], that `mask`, [n], chooses."""
 
     def __init__(self, dense, mask, of):
-        fill = HARMLESS if dense.is_floating_point() else 0
+        fill = harmless(dense) if dense.is_floating_point() else 0
         self.dense, self.mask, self.of = torch.where(wide(mask, dense), dense, fill), mask, of
 
     @classmethod
@@ -63,6 +65,13 @@ class Rows:
 
     def __len__(self):
         raise Unsupported("how many elements a mask chooses is a value in the step, mask.sum(), not a number")
+
+
+def harmless(x):
+    """Values that differ along the last dim of rows, so that their deviation has a derivative."""
+    if x.dim() < 2:
+        return HARMLESS[0]
+    return HARMLESS[0] + (HARMLESS[1] - HARMLESS[0]) / x.shape[-1] * torch.arange(x.shape[-1], dtype=x.dtype)
 
 
 def operator(name):
@@ -152,7 +161,7 @@ def refuse(function):
 
 
 def name_of(function):
-    name = getattr(function, "__name__", str(function))
+    name = getattr(function, "__name__", str(function)).removeprefix("linalg_")
     return name.strip("_") if name.startswith("__") else name
 
 
@@ -179,6 +188,7 @@ def applied(function, args, kwargs):
         args = [zero if a is values else dense(a) for a in args]
         return function(*args, **{k: zero if v is values else dense(v) for k, v in kwargs.items()})
     if function in LOSSES:
+        refuse_all_rows(name, flat, max(r.dense.dim() for r in rows))
         return loss(function, args, kwargs, mask, of, dense)
     if not isinstance(args[0], Rows) and name not in ("embedding", "where") and not isinstance(args[0], (torch.Tensor, int, float)):
         refuse(function)
@@ -203,15 +213,19 @@ def applied(function, args, kwargs):
         return args[0] if name != "flatten" else Rows(args[0].dense.flatten(*args[1:]), mask, of)
     dims = named_dims(name, args, kwargs, rank)
     if dims is not None and (0 in dims or not dims):
-        return summed(function, name, args[0], dims, kwargs)
-    for x in flat:
-        if isinstance(x, torch.Tensor) and x.dim() >= rank and x.shape[x.dim() - rank] != 1:
-            raise Unsupported(f"{name}: rows that a mask chooses with all rows of another tensor")
+        return summed(function, name, args[0], dims, options(name, args, kwargs))
+    refuse_all_rows(name, flat, rank)
     result = function(*map(dense, args), **{k: dense(v) for k, v in kwargs.items()})
     if isinstance(result, torch.Tensor):
         return Rows(result, mask, of)
     return type(result)(*[Rows(r, mask, of) for r in result]) if hasattr(result, "_fields") else \
         type(result)([Rows(r, mask, of) for r in result])
+
+
+def refuse_all_rows(name, flat, rank):
+    for x in flat:
+        if isinstance(x, torch.Tensor) and x.dim() >= rank and x.shape[x.dim() - rank] != 1:
+            raise Unsupported(f"{name}: rows that a mask chooses with all rows of another tensor")
 
 
 ONE_DIM = set("""softmax log_softmax argmax argmin gather select cumsum unsqueeze squeeze index_select chunk unbind split topk sort
@@ -223,9 +237,8 @@ def named_dims(name, args, kwargs, rank):
     given = kwargs.get("dim", kwargs.get("axis"))
     if name in ("max", "min") and (len(args) > 1 and isinstance(args[1], (torch.Tensor, Rows))):
         return None
-    if name in ("sum", "mean", "prod", "all", "any", "amax", "amin", "max", "min", "norm", "vector_norm", "logsumexp", "var", "std"):
-        place = 2 if name in ("norm", "vector_norm") else 1
-        given = args[place] if given is None and len(args) > place else given
+    if name in FILLED or name in ("mean", "var", "std"):
+        given = options(name, args, kwargs)["dim"]
         given = [] if given is None else given
     elif name in ONE_DIM:
         place = {"split": 2, "chunk": 2, "topk": 2, "normalize": 2, "cosine_similarity": 2}.get(name, 1)
@@ -240,28 +253,51 @@ def named_dims(name, args, kwargs, rank):
     return [d % many for d in (given if isinstance(given, (list, tuple)) else [given])]
 
 
-def summed(function, name, x, dims, kwargs):
-    """Over rows, perhaps with other dims."""
-    dims, keep = dims or list(range(x.dense.dim())), kwargs.get("keepdim", False)
-    count = x.mask.sum()
+def options(name, args, kwargs):
+    """The arguments of a sum, after the tensor, by name."""
+    args, known = args[1:], ["dim", "keepdim"]
+    if name in ("norm", "vector_norm"):
+        known = ["p" if name == "norm" else "ord", *known, "dtype"]
     if name in ("var", "std"):
-        if len(dims) < x.dense.dim() and dims != [0]:
+        known = ["unbiased"] if args and isinstance(args[0], bool) else ["dim", "unbiased", "keepdim"]
+    found = dict(zip(known, args))
+    clear = len(args) <= len(known) and not set(found) & set(kwargs)
+    found |= {{"axis": "dim", "ord": "p", "unbiased": "correction"}.get(k, k): v for k, v in (found | kwargs).items()
+             if k != "out" or v is not None}
+    found = {"dim": None, "keepdim": False, "p": 2, "correction": 1, "dtype": None} | {
+        k: v for k, v in found.items() if k not in ("axis", "ord", "unbiased")}
+    found["p"] = 2 if found["p"] == "fro" else found["p"]
+    if not clear or len(found) > 5 or isinstance(found["p"], str) or found["p"] < 0:
+        raise Unsupported(f"{name}: these arguments are not translated for what a mask chooses")
+    return found
+
+
+def summed(function, name, x, dims, said):
+    """Over rows, perhaps with other dims."""
+    dims, keep = dims or list(range(x.dense.dim())), said["keepdim"]
+    if said["dtype"] is not None:
+        x = Rows(x.dense.to(said["dtype"]), x.mask, x.of)
+    every = len(dims) == x.dense.dim()
+    count = x.mask.sum()
+    for d in dims:
+        count = count * x.dense.shape[d] if d else count
+    if name in ("var", "std"):
+        if not every and dims != [0]:
             refuse(function)
-        n = x.numel() if len(dims) == x.dense.dim() else x.mask.sum()
-        centred = x.dense - summed(function, "mean", x, dims, {"keepdim": True})
-        less = kwargs.get("correction", int(kwargs.get("unbiased", True)))
-        v = filled(Rows(centred, x.mask, x.of), 0).square().sum(dims, keep) / (n - less).clamp(min=0).to(x.dense.dtype)
+        centred = x.dense - filled(x, 0).sum(dims, True) / count.to(x.dense.dtype)
+        less = 1 if said["correction"] is None else int(said["correction"])
+        v = filled(Rows(centred, x.mask, x.of), 0).square().sum(dims, keep) / (count - less).clamp(min=0).to(x.dense.dtype)
         return v.sqrt() if name == "std" else v
     if name == "mean":
-        for d in dims:
-            count = count * x.dense.shape[d] if d else count
         return filled(x, 0).sum(dims, keep) / count.to(x.dense.dtype)
-    if name not in FILLED or name in ("max", "min", "prod") and len(dims) < x.dense.dim() or (
-            name in ("norm", "vector_norm") and (kwargs.get("p", kwargs.get("ord", 2)) not in (1, 2))):
+    if name not in FILLED or name in ("max", "min") and said["dim"] is not None or name == "prod" and not every:
         refuse(function)
     y = filled(x, FILLED[name])
-    if name in ("max", "min", "prod", "norm", "vector_norm") or name in ("any", "all") and len(dims) == y.dim():
-        return function(y) if len(dims) == y.dim() else torch.linalg.vector_norm(y, kwargs.get("p", 2), dims, keep)
+    if name in ("norm", "vector_norm"):
+        return torch.linalg.vector_norm(y, said["p"], dims, keep)
+    if name in ("max", "min", "prod"):
+        y = getattr(torch, name)(y)
+        return y.reshape([1] * x.dense.dim()) if keep else y
     return getattr(torch, name)(y, dims, keepdim=keep)
 
 
@@ -272,20 +308,27 @@ def filled(x, value):
 
 
 def loss(function, args, kwargs, mask, of, dense):
-    labels = kwargs.get("target", args[1] if len(args) > 1 else None)
-    if not isinstance(labels, Rows) or not isinstance(kwargs.get("input", args[0] if args else None), Rows):
+    said = inspect.signature(function).bind(*args, **kwargs)
+    said.apply_defaults()
+    said = dict(said.arguments)
+    if not isinstance(kwargs.get("target", args[1] if len(args) > 1 else None), Rows) or \
+            not isinstance(kwargs.get("input", args[0] if args else None), Rows) or \
+            any(said.pop(k, None) is not None for k in ("size_average", "reduce")):
         refuse(function)
-    args, kwargs = [dense(a) for a in args], {k: dense(v) for k, v in kwargs.items()}
-    if function in (F.cross_entropy, F.nll_loss) and not labels.is_floating_point():  # the others are labels that are ignored
-        new = torch.where(wide(mask, labels.dense), labels.dense, kwargs.get("ignore_index", -100))
-        result = function(*[new if a is labels.dense else a for a in args], **{k: new if v is labels.dense else v for k, v in
-                                                                              kwargs.items()})
-        return result if kwargs.get("reduction", "mean") != "none" else Rows(result, mask, of)
-    how = kwargs.pop("reduction", "mean")
-    each = Rows(function(*args, **kwargs, reduction="none"), mask, of)
+    said = {k: dense(v) for k, v in said.items()}
+    how, labels, weight = said.pop("reduction"), said["target"], said.get("weight")
+    counts = None
+    if function in (F.cross_entropy, F.nll_loss) and not labels.is_floating_point():
+        counts = wide(mask, labels) & (labels != said["ignore_index"])
+    elif weight is not None and function in (F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss):
+        refuse(function)
+    each = Rows(function(**said, reduction="none"), mask, of)
     if how == "none":
         return each
-    over = list(range(each.dense.dim()))
-    if how == "batchmean":
-        return summed(function, "sum", each, over, {}) / mask.sum().to(each.dense.dtype)
-    return summed(function, how, each, over, {})
+    total = filled(each, 0).sum()
+    if how == "mean":
+        factor = mask.sum() * each.dense[0].numel() if counts is None else \
+            counts.sum() if weight is None else torch.where(counts, weight[torch.where(counts, labels, 0)], 0).sum()
+    else:
+        factor = mask.sum() if how == "batchmean" else None
+    return total if factor is None else total / factor.to(total.dtype)

@@ -58,6 +58,29 @@ def chosen_labels(z, y):
     return F.cross_entropy(z[y != 3], y[y != 3]) + F.cross_entropy(z, y, reduction="none")[y > 0].mean()
 
 
+def chosen_options(z, y):
+    """Sums of what a mask chooses, with options by place and by name."""
+    k = y[:, 0] > 0
+    v = z[k]
+    total = v.norm(1) + v.norm(p=1) + torch.norm(v, 3) + v.norm(1, 0).square().sum() + torch.linalg.vector_norm(v, 1, 0).sum()
+    total = total + torch.norm(v, p=float("inf")) + v.norm("fro", 0, True).square().sum() + v.norm(1, -1).square().mean()
+    total = total + v.var(0, False).sum() + v.std(0, False).sum() + v.var(False) + v.var(0, correction=2).sum()
+    total = total + v.std(unbiased=False) + v.var(0, False, True).square().sum() + v.std(0, correction=0).sum()
+    total = total + (v.sum(0, True) * v.mean(0, True)).sum() + v.logsumexp(0, True).square().sum() + (v > 0).any(0).sum() * z.mean()
+    total = total + v.amax(0, True).mean() * v.amin(0).mean() + v[:, 1].prod(0, keepdim=True).sum()
+    return total + v.std(-1).mean() + v.var(-1, False).sum()
+
+
+def chosen_classes(z, y):
+    k = y != 3
+    weight = torch.arange(1.0, 5, dtype=F64)
+    given = torch.where(y == 2, -100, y)[k]
+    total = F.cross_entropy(z[k], y[k], label_smoothing=0.1) + F.cross_entropy(z[k], y[k], weight)
+    total = total + F.cross_entropy(z[k], y[k], weight=weight, label_smoothing=0.2) * 2
+    total = total + F.nll_loss(z[k].log_softmax(-1), y[k], weight, reduction="sum") + F.l1_loss(z[k, 0], y[k] * 1.0, None, None, "sum")
+    return total + F.cross_entropy(z[k], given, weight) + F.cross_entropy(z[k], given) + F.cross_entropy(z[k], y[k], ignore_index=0)
+
+
 def routed(z, y):
     """Experts take the rows that are theirs."""
     weight, expert = z.softmax(-1).topk(2, -1)
@@ -297,6 +320,9 @@ FUNCTIONS = {
     "outside_of_gradients": (NUMBERS, outside_of_gradients),
     "chosen": (NUMBERS, chosen),
     "chosen_labels": (below(4), chosen_labels),
+    "chosen_options": (NUMBERS, chosen_options),
+    "chosen_classes": (below(4), chosen_classes),
+    "all_labels_chosen": (below(4), lambda z, y: F.cross_entropy(z[y != 3], y[y != 3]), {"ignored": False}),
     "routed": (NUMBERS, routed),
     **{f"packed_{kind}": (below(9), packed(kind)) for kind in ("LSTM", "GRU", "RNN")},
     "diagonal_filled": (NUMBERS, diagonal_filled),
@@ -328,14 +354,14 @@ class Step(torch.nn.Module):
 
 def check(dopt, scratch, name):
     torch.set_num_threads(1)
-    numbers, function = FUNCTIONS[name]
+    numbers, function, *options = FUNCTIONS[name]
     g = torch.Generator().manual_seed(2)
     batch = {"x": torch.randn(18, 5, generator=g).double(), "y": numbers(g)}
     torch.manual_seed(1)
     model = Step().double()
     step = lambda model, x, y: function(model(x), y)
     path = scratch / name
-    from_torch.export(str(path), step, model, *batch.values(), batch=None)
+    from_torch.export(str(path), step, model, *batch.values(), batch=None, **dict(*options))
     from_torch.save_rows(f"{path}.data", train=batch)
     done = subprocess.run([dopt, "-run", "-f64", f"-steps={STEPS}", f"-pass=grad,sgd{{lr={RATE}}}", "-no-shuffle",
                            f"-data={path}.data", f"-initial={path}.safetensors", f"-save={path}.after", f"{path}.dir"],
