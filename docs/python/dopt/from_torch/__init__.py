@@ -13,6 +13,7 @@ import re
 import torch
 
 from .. import tensors
+from .attributes import Attributes, fill, made_real
 from .composed import DECOMPOSED, roi_align
 from .custom import check_linear
 from .table import Unsupported, handler
@@ -102,21 +103,25 @@ def translate(name, step, model, inputs, ignored=True, again=False):
     table.update(DECOMPOSED)
     if hasattr(torch.ops.torchvision, "roi_align"):  # torchvision is in use
         table[torch.ops.torchvision.roi_align.default] = roi_align
-    module = Step(step, model)
-    program = exported(module, inputs)
-    if module.found.functions and not again:
-        check_linear(step, model, inputs)
-    cut_gradients(program.graph_module)
-    program = program.run_decompositions(table)
-    made = Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
-    numbers = [c for c in module.found.changed if isinstance(c[2], (int, float))]
-    if numbers and not again:  # such as counters: does the next step depend on them?
-        for owner, attribute, _, new in numbers:
-            setattr(owner, attribute, new)
-        other = translate(name, step, model, inputs, ignored, again=True)
-        for owner, attribute, old, _ in numbers:
-            setattr(owner, attribute, old)
-        if other[0] != made[0]:
-            raise Unsupported(f"the step depends on {numbers[0][1]} of {type(numbers[0][0]).__name__}, a number that it changes: "
-                              "make it a buffer")
-    return made
+    module, before = Step(step, model), Attributes(model)
+    try:
+        program = exported(module, inputs)
+        if module.found.functions and not again:
+            check_linear(step, model, inputs)
+        cut_gradients(program.graph_module)
+        program = program.run_decompositions(table)
+        made = Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
+        if module.found.changed and not again:  # such as counters: does the next step depend on them?
+            before.restore()
+            for container, _, _, new in module.found.changed:
+                fill(container, made_real(new))
+            try:
+                other, _ = translate(name, step, model, inputs, ignored, again=True)
+            except Exception:
+                other = None
+            if other != made[0]:
+                raise Unsupported(f"the step depends on {' or '.join(c[1] for c in module.found.changed)}, which it changes: "
+                                  "make it a buffer, or compute it before the export")
+        return made
+    finally:
+        before.restore()

@@ -8,7 +8,7 @@ from .table import COMPLEX, PARTS, Pair, RawName, handler, handles, is_complex
 
 PARTWISE = set("""view reshape _unsafe_view unsqueeze squeeze flatten unflatten permute transpose t expand repeat slice select
     split split_with_sizes chunk unbind flip index _unsafe_index index_select gather clone contiguous alias lift_fresh_copy
-    detach add sub rsub neg sum mean cat stack slice_scatter select_scatter constant_pad_nd where zeros zeros_like ones full
+    detach detach_copy add sub rsub neg sum mean cat stack slice_scatter select_scatter constant_pad_nd where zeros zeros_like ones full
     full_like new_zeros empty copy roll diagonal masked_fill""".split())
 BILINEAR = {"mul", "mm", "bmm", "matmul", "dot", "mv", "einsum", "linear"}
 def complex_call(b, node, named):

@@ -3,7 +3,10 @@ import random
 import types
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch._subclasses.functional_tensor import FunctionalTensor
 
+from .attributes import Attributes
 from .custom import functions_defined, refuse_hooks, refuse_own_gradient
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
@@ -16,16 +19,15 @@ class Step(torch.nn.Module):
         super().__init__()
         self.model = model
         self.step = step
-        # By the step: module, name, old and new value. And the classes of torch.autograd.Function that it uses.
+        # What the step changes in attributes, and the classes of torch.autograd.Function that it uses.
         self.found = types.SimpleNamespace(changed=(), functions=[])
 
     def forward(self, *inputs):
         before = [(module, name, x) for module in self.model.modules() for name, x in module._buffers.items()]
-        attributes = attributes_of(self.model)
+        attributes = Attributes(self.model)
         with Replaced(), functions_defined(self.step, self.model, self.found.functions):
             results = self.step(self.model, *inputs)
-        self.found.changed = [(module, name, x, getattr(module, name, None)) for module, name, x in attributes
-                              if getattr(module, name, None) is not x]
+        self.found.changed = attributes.changes()
         for module, name, x in before:  # a buffer that the step has replaced is one that it has written into
             new = module._buffers[name]
             if new is not x and isinstance(x, torch.Tensor) and isinstance(new, torch.Tensor):
@@ -40,17 +42,13 @@ def exported(step, inputs):
     program = graph_of(step, inputs)
     if drawn != random.getstate():
         raise Unsupported("the step draws random numbers of Python; use those of torch")
-    for module, name, old, _ in step.found.changed:
-        if isinstance(old, torch.Tensor) and any(isinstance(c, torch.Tensor) and c.data_ptr() == old.data_ptr()
-                                                 for c in program.constants.values()):
-            raise Unsupported(f"the step changes the tensor {name} of {type(module).__name__}: make it a buffer")
+    constants = {c.data_ptr() for c in program.constants.values() if isinstance(c, torch.Tensor)}
+    for _, name, old, new in step.found.changed:
+        kept = {id(x) for x in torch.utils._pytree.tree_leaves(new)}
+        for x in torch.utils._pytree.tree_leaves(old):
+            if isinstance(x, torch.Tensor) and id(x) not in kept and x.data_ptr() in constants:
+                raise Unsupported(f"the step changes the tensor {name}: make it a buffer")
     return program
-
-
-def attributes_of(model):
-    """The numbers and tensors that modules have as attributes, in addition to parameters and buffers."""
-    return [(module, name, x) for module in model.modules() for name, x in vars(module).items()
-            if isinstance(x, (int, float, torch.Tensor))]
 
 
 def graph_of(step, inputs):
@@ -122,8 +120,10 @@ class Detached(torch.overrides.TorchFunctionMode):
     def __torch_function__(self, function, types, args=(), kwargs=None):
         result = function(*args, **(kwargs or {}))
         stops = function is torch.Tensor.detach or not torch.is_grad_enabled()
-        return aten.detach_copy(result) if stops and isinstance(result, torch.Tensor) and result.is_floating_point() and \
-            not getattr(function, "__name__", "").endswith("_") else result
+        if not stops or getattr(function, "__name__", "").endswith("_"):
+            return result
+        return torch.utils._pytree.tree_map_only(
+            torch.Tensor, lambda x: aten.detach_copy(x) if x.is_floating_point() or x.is_complex() else x, result)
 
 
 FREEZES = (torch.Tensor.requires_grad_, torch.Tensor.requires_grad.__set__)
@@ -138,11 +138,20 @@ class Replaced(torch.overrides.TorchFunctionMode):
         self.frozen = {}  # what the step has set to have no gradient from here on, by id
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
+        result = self.made(function, types, args, kwargs or {})
+        leaves = torch.utils._pytree.tree_leaves
+        outside = [x for x in leaves((args, kwargs)) if is_outside(x)]
+        if outside and any(isinstance(x, torch.Tensor) and x.requires_grad for x in leaves(result)):
+            raise Unsupported(f"a parameter {list(outside[0].shape)} that is not part of the model: make what has it a submodule")
+        return result
+
+    def made(self, function, types, args, kwargs):
         if torch.compiler.is_dynamo_compiling():  # of a graph inside the step, such as a branch
             return REPLACED.get(function, function)(*args, **kwargs)
         if function in FREEZES and isinstance(args[0], torch.nn.Parameter):
             learns = args[1] if len(args) > 1 else kwargs.get("requires_grad", True)
+            if learns and not args[0].requires_grad:
+                raise Unsupported("requires_grad_(True) in the step, of a parameter without gradients: call it before the export")
             self.frozen[id(args[0])] = None if learns else args[0]
             return args[0]
         if function is torch.Tensor.register_hook:
@@ -168,6 +177,12 @@ class Replaced(torch.overrides.TorchFunctionMode):
         return result
 
 
+def is_outside(x):
+    """Whether a tensor has gradients, and values, which those of the model do not have in an export."""
+    return isinstance(x, torch.Tensor) and x.requires_grad and x.is_leaf and not isinstance(x, (FakeTensor, FunctionalTensor)) \
+        and not torch._is_functional_tensor(x) and not torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
 def cut_gradients(module):
     """Under no_grad, what is read from outside is a constant to gradients, except what is written there: it has none."""
     for node in module.graph.find_nodes(op="call_function", target=torch.ops.higher_order.wrap_with_set_grad_enabled):
@@ -177,7 +192,7 @@ def cut_gradients(module):
                 same.replace_all_uses_with(same.args[0])
         for read in [] if node.args[0] else list(inside.graph.find_nodes(op="placeholder")):
             val = read.meta.get("val")
-            if isinstance(val, torch.Tensor) and val.is_floating_point() and not is_written(read):
+            if isinstance(val, torch.Tensor) and (val.is_floating_point() or val.is_complex()) and not is_written(read):
                 with inside.graph.inserting_after(read):
                     stopped = inside.graph.call_function(aten.detach.default, (read,))
                 stopped.meta.update(read.meta)

@@ -146,6 +146,16 @@ def stopped(z, y):
     return (z - target).square().mean()
 
 
+def stopped_with_slope(z, y):
+    """Several results, and complex ones, under no_grad in a step that has gradients inside."""
+    v = (y * 0.5).requires_grad_()
+    slope = torch.autograd.grad((v * z).tanh().sum(), v, create_graph=True)[0]
+    with torch.no_grad():
+        best, most, parts = z.topk(2, -1)[0], z.max(1)[0], z.split(2, -1)
+        turned = torch.view_as_complex(z.view(18, 2, 2)) * 2
+    return slope.square().mean() + (z[:, :2] * (best + parts[1] + turned.real)).sum() + (z[:, 0] * most).mean()
+
+
 FUNCTIONS = {
     "ctc": (below(4),
          lambda z, y: F.ctc_loss(z.view(6, 3, 4).log_softmax(-1), y[:6].view(3, 2) % 3 + 1, torch.full((3,), 6),
@@ -317,6 +327,7 @@ FUNCTIONS = {
     "bool_sums": (NUMBERS, lambda z, y: (z * ((y > 0) + (y > 1))).sum() + (z * ((y > 0) * (y < 1))).square().sum()),
     "own_gradient": (NUMBERS, lambda z, y: (Sign.apply(z, 2.0) + sign(z * 2, 0.5) + y).tanh().square().mean()),
     "slope_with_constants": (NUMBERS, slope_with_constants),
+    "stopped_with_slope": (NUMBERS, stopped_with_slope),
     "outside_of_gradients": (NUMBERS, outside_of_gradients),
     "chosen": (NUMBERS, chosen),
     "chosen_labels": (below(4), chosen_labels),

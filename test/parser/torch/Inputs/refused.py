@@ -1,5 +1,6 @@
 """Steps whose text would compute other numbers than PyTorch, one after another: each is refused."""
 import random
+import types
 
 import torch
 from dopt import from_torch
@@ -98,7 +99,89 @@ class Complex(Layer):
         return OwnComplex.apply(self.linear(x)).abs().sum()
 
 
-for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex):
+class Keeping(Layer):
+    def __init__(self):
+        super().__init__()
+        self.kept = {"calls": 0, "means": [None], "list": [], "late": types.SimpleNamespace(mean=0.0)}
+        self.none = None
+
+
+def keeping(name, change):
+    """A model whose next step depends on what `change` changes; it returns a number or a tensor."""
+    class Kept(Keeping):
+        def forward(self, x):
+            y = self.linear(x)
+            return (y * change(self, y)).sum()
+    Kept.__name__ = name
+    return Kept
+
+
+def counted(model, y):
+    model.kept["calls"] += 1
+    return model.kept["calls"]
+
+
+def remembered(model, y):
+    before, model.kept["means"][0] = model.kept["means"][0], y.detach().mean(0)
+    return 1.0 if before is None else before
+
+
+def appended(model, y):
+    model.kept["list"].append(y.detach())
+    return len(model.kept["list"])
+
+
+def assigned(model, y):
+    before, model.none = model.none, y.detach().mean(0)
+    return 1.0 if before is None else before
+
+
+def added(model, y):
+    model.kept["late"].mean += 1
+    return model.kept["late"].mean
+
+
+def reported(model, y):
+    """What no step reads is not refused."""
+    model.none = y
+    model.kept["list"].append(y)
+    return 1.0
+
+
+KEPT = (keeping("InDict", counted), keeping("InList", remembered), keeping("Appended", appended), keeping("FromNone", assigned),
+        keeping("InObject", added), keeping("Reported", reported))
+
+
+class Thawed(Layer):
+    def __init__(self):
+        super().__init__()
+        self.linear.weight.requires_grad_(False)
+
+    def forward(self, x):
+        self.linear.weight.requires_grad_(True)
+        return self.linear(x).sum()
+
+
+outside = torch.nn.Linear(4, 2)
+
+
+class Outside(Layer):
+    def forward(self, x):
+        with torch.no_grad():
+            teacher = outside(x).sum()
+        return outside(self.linear(x)).sum() + teacher
+
+
+class Teacher(Layer):
+    """A frozen module outside of the model is not refused."""
+
+    def forward(self, x):
+        with torch.no_grad():
+            teacher = outside(x).sum()
+        return self.linear(x).sum() * teacher
+
+
+for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed, Outside, Teacher):
     try:
         from_torch.export("refused", lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
