@@ -7,7 +7,7 @@ from .table import OPS, handles
 
 
 def unary(op):
-    return lambda b, x, *_, **__: b.op(op, b.read(x))
+    return lambda b, x: b.op(op, b.read(x))
 
 
 for torch_name, name in {
@@ -15,7 +15,7 @@ for torch_name, name in {
         "sqrt": "sqrt", "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "cos": "cos", "relu": "relu",
         "log1p": "log1p", "expm1": "expm1", "log2": "log2", "exp2": "exp2", "tan": "tan", "asin": "asin", "acos": "acos",
         "atan": "atan", "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
-        "floor": "floor", "ceil": "ceil", "round": "round", "trunc": "trunc", "sign": "sign", "silu": "silu",
+        "floor": "floor", "ceil": "ceil", "trunc": "trunc", "sign": "sign", "silu": "silu",
         "square": "square", "bitwise_not": "not"}.items():
     OPS[torch_name] = unary(name)
 
@@ -23,6 +23,14 @@ for torch_name, name in {
 @handles("reciprocal")
 def reciprocal(b, x):
     return b.op("div", b.number(1.0, b.dtype()), b.read(x))
+
+
+@handles("round")
+def rounded(b, x, decimals=0):
+    if not decimals:
+        return b.op("round", b.read(x))
+    factor, (there, back) = b.number(10.0 ** abs(decimals), b.dtype()), ("mul", "div") if decimals > 0 else ("div", "mul")
+    return b.op(back, b.op("round", b.op(there, b.read(x), factor)), factor)
 
 
 @handles("isnan", "isinf", "isfinite")
@@ -57,9 +65,13 @@ def elu(b, x, alpha=1.0, scale=1.0, input_scale=1.0):
 
 @handles("softplus")
 def softplus(b, x, beta=1.0, threshold=20.0):
-    factor = b.number(float(beta), b.dtype())
+    """Above the threshold, y itself: of 20 and more that is only rounding."""
     y = b.read(x)
-    return b.op("softplus", y) if beta == 1 else b.op("div", b.op("softplus", b.op("mul", y, factor)), factor)
+    factor = b.number(float(beta), b.dtype())
+    wide = y if beta == 1 else b.op("mul", y, factor)
+    soft = b.op("softplus", wide)
+    soft = soft if beta == 1 else b.op("div", soft, factor)
+    return soft if threshold >= 20 else b.op("select", b.op("gt", wide, b.number(float(threshold), b.dtype())), y, soft)
 
 
 def arithmetic(op):

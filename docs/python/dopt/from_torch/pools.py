@@ -136,8 +136,8 @@ def upsample(b, x, size=None, *rest, **named):
 def embedding_bag(b, table, index, offsets, by_frequency=False, mode=0, sparse=False, weights=None, last=False, padding=-1):
     """Bags of one size are offsets from a reshaped matrix; else the offsets say to which bag a row is added."""
     bags = b.shape()[0]
-    if padding not in (None, -1) or last:
-        b.refuse("padding_idx and include_last_offset are not translated")
+    if padding not in (None, -1) or last or by_frequency:
+        b.refuse("padding_idx, include_last_offset and scale_grad_by_freq are not translated")
     if name_of(offsets.target) != "arange" if offsets.op == "call_function" else True:
         return [ragged_bags(b, table, index, offsets, mode, weights), None, None, None]
     many = b.shape(index)[0] // bags

@@ -89,7 +89,34 @@ def counts(x, weights=None, minlength=0):
     return chosen.sum(0) if weights is None else torch.where(chosen, weights[:, None], 0).sum(0)
 
 
+def dropped_channels(x, p=0.5, training=True, inplace=False):
+    """A mask for each channel of each row; as a dropout, it is off while a program evaluates."""
+    y = x * torch.nn.functional.dropout(torch.ones(*x.shape[:2], *[1] * (x.dim() - 2), dtype=x.dtype), p, training)
+    return x.copy_(y) if inplace else y
+
+
+def dropped_channels_1d(x, p=0.5, training=True, inplace=False):
+    y = dropped_channels(x.unsqueeze(0) if x.dim() == 2 else x, p, training)
+    return x.copy_(y.reshape(x.shape)) if inplace else y.reshape(x.shape)
+
+
+def dropped_rows(x, p, mode, training=True):
+    """torchvision's stochastic_depth."""
+    if not training or p == 0:
+        return x
+    size = x.shape[:1] if mode == "row" else [1]
+    return x * torch.nn.functional.dropout(torch.ones(*size, *[1] * (x.dim() - 1), dtype=x.dtype), p)
+
+
+def distinct(*args, **named):
+    raise Unsupported("unique: how many values there are depends on data; with known classes, use bincount with minlength or "
+                      "a mask for each class")
+
+
 REPLACED = {torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
             torch.nn.functional.ctc_loss: ctc, torch.Tensor.fill_diagonal_: fill_diagonal,
             torch.fake_quantize_per_tensor_affine: fake_quantized, torch.fake_quantize_per_channel_affine: fake_quantized_channels,
-            torch.bincount: counts, torch.Tensor.bincount: counts}
+            torch.bincount: counts, torch.Tensor.bincount: counts,
+            torch.nn.functional.dropout1d: dropped_channels_1d, torch.nn.functional.dropout2d: dropped_channels,
+            torch.nn.functional.dropout3d: dropped_channels,
+            **{f: distinct for f in (torch.unique, torch.Tensor.unique, torch.unique_consecutive, torch.Tensor.unique_consecutive)}}

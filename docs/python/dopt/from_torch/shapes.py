@@ -166,7 +166,9 @@ def evaluated(b, *args, **named):
 
 
 @handles("embedding")
-def embedding(b, table, index, padding=-1, *_, **__):
+def embedding(b, table, index, padding=-1, scale_grad_by_freq=False, sparse=False):
+    if scale_grad_by_freq:
+        b.refuse("scale_grad_by_freq is not translated")
     rows = b.op("gather", b.value[table], b.value[index])
     if padding < 0:
         return rows
@@ -264,6 +266,8 @@ def scatter(b, x, dim, index, source, reduce=None, include_self=True):
     how = b.which()
     if how == "scatter" and reduce is not None:
         how, reduce = "scatter_reduce", {"add": "sum", "multiply": "prod"}[reduce]
+    if reduce == "prod":
+        b.refuse("a product has no gradient here")
     rank, shape, size = len(b.shape()), b.shape(index), b.shape()
     if not rank:
         b.refuse("of a scalar")
@@ -278,7 +282,7 @@ def scatter(b, x, dim, index, source, reduce=None, include_self=True):
     y, dims, t = b.read(x), list(range(rank)), b.dtype()
     if how != "scatter_reduce":
         return placed(b, y, v, at, dims, "add" if how == "scatter_add" else "set", shape)
-    op = {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}[reduce]
+    op = {"sum": "add", "mean": "add", "amax": "max", "amin": "min"}[reduce]
     many = None
     if reduce == "mean" or not include_self:
         ones = b.full(1, shape, t)

@@ -1,4 +1,5 @@
 """The text of a .dir, which a graph of torch.export becomes, an operation after the other."""
+import inspect
 import json
 import math
 import operator
@@ -227,6 +228,10 @@ class Text:
         made = handler(node.target)
         if not made:
             self.refuse("this operation is not translated")
+        try:
+            inspect.signature(made).bind(self, *node.args, **named)
+        except TypeError as wrong:
+            self.refuse(f"{wrong}: this argument is not translated")
         self.value[node] = made(self, *node.args, **named)
 
     def inline(self, module, operands):

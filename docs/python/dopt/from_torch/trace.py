@@ -1,5 +1,6 @@
 """The graph of a step: what torch.export makes of it, without gradients where the step has stopped them."""
 import random
+import sys
 import types
 
 import torch
@@ -10,7 +11,7 @@ from .attributes import Attributes
 from .custom import functions_defined, refuse_hooks, refuse_own_gradient
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
-from .replaced import REPLACED
+from .replaced import REPLACED, dropped_rows
 from .table import Unsupported, aten
 
 
@@ -57,6 +58,8 @@ def graph_of(step, inputs):
     torch.distributions.Distribution.set_default_validate_args(False)  # checks read values, which export does not have
     masks = torch.nn.modules.transformer
     find, masks._detect_is_causal_mask = masks._detect_is_causal_mask, lambda mask, is_causal=None, size=None: bool(is_causal)
+    vision = sys.modules.get("torchvision.ops.stochastic_depth", types.SimpleNamespace(stochastic_depth=None))
+    drop, vision.stochastic_depth = vision.stochastic_depth, dropped_rows
     try:
         try:
             return torch.export.export(step, tuple(inputs))
@@ -72,6 +75,7 @@ def graph_of(step, inputs):
             except Exception:
                 raise failed
     finally:
+        vision.stochastic_depth = drop
         masks._detect_is_causal_mask = find
         torch.distributions.Distribution.set_default_validate_args(validates)
 

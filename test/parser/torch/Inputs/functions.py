@@ -178,6 +178,11 @@ FUNCTIONS = {
     "pnll": (SHARES, lambda z, y: F.poisson_nll_loss(z, y, full=True)),
     "margin": (NUMBERS, lambda z, y: F.margin_ranking_loss(z, y, torch.sign(y), 0.2)),
     "hinge": (NUMBERS, lambda z, y: F.hinge_embedding_loss(z, torch.sign(y))),
+    "rounded": (NUMBERS, lambda z, y: (z.round(decimals=2) * z + torch.round(z * 100, decimals=-1) * z).sum() + z.round().mean()),
+    "softplus": (NUMBERS, lambda z, y: (F.softplus(z, threshold=0.5) * y + F.softplus(z * 2, 0.5, 0.2)
+                                        + F.softplus(z, 2)).square().sum()),
+    "channels_dropped": (NUMBERS, lambda z, y: F.dropout2d(z.view(3, 6, 2, 2), 1.0).sum() + F.dropout1d(z, 0.0).sum()
+                         + F.dropout3d(z.view(1, 2, 3, 3, 4), 0.5, False).square().sum()),
     "softmargin": (NUMBERS, lambda z, y: F.soft_margin_loss(z, torch.sign(y))),
     "ce_smooth": (below(4), lambda z, y: F.cross_entropy(z, y, label_smoothing=0.1)),
     "ce_smooth_w": (below(4), lambda z, y: F.cross_entropy(z, y, label_smoothing=0.1, weight=torch.arange(1.0, 5).double())),

@@ -1,9 +1,14 @@
-"""Steps whose text would compute other numbers than PyTorch, one after another: each is refused."""
+"""refused.py SCRATCH: steps whose text would compute other numbers than PyTorch, one after another: each is refused."""
+import pathlib
 import random
+import sys
 import types
 
 import torch
 from dopt import from_torch
+
+SCRATCH = pathlib.Path(sys.argv[1])
+SCRATCH.mkdir(parents=True, exist_ok=True)
 
 
 class Model(torch.nn.Module):
@@ -181,9 +186,37 @@ class Teacher(Layer):
         return self.linear(x).sum() * teacher
 
 
-for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed, Outside, Teacher):
+class Distinct(Layer):
+    def forward(self, x):
+        return self.linear(x).sum() * (x > 0).sum(1).unique().sum()
+
+
+class Scattered(Layer):
+    def forward(self, x):
+        return torch.ones(4, 4).scatter_reduce(0, (x > 0).long(), self.linear(x), "prod").sum()
+
+
+class Scaled(Layer):
+    def forward(self, x):
+        return torch.nn.functional.embedding((x > 0).long(), self.linear.weight, scale_grad_by_freq=True).sum()
+
+
+class Dropped(Layer):
+    """Not refused; the mask is one that is left out while a program evaluates."""
+
+    def forward(self, x):
+        y = self.linear(x)
+        y = torch.nn.functional.dropout2d(y[..., None, None], 0.25) + torch.nn.functional.dropout1d(y, 0.25)[..., None, None]
+        return y.sum()
+
+
+for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed, Outside, Teacher,
+              Distinct, Scattered, Scaled, Dropped):
     try:
-        from_torch.export("refused", lambda model, x: model(x), model(), torch.randn(4, 4))
+        from_torch.export(str(SCRATCH / "refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
     except from_torch.Unsupported as refused:
         print(f"Unsupported: {refused}")
+
+text = (SCRATCH / "refused.dir").read_text()  # of the last one
+print(text.count("call @dropout("), "dropouts,", text.count("random_uniform("), "other draws")
