@@ -16,12 +16,17 @@ from . import tensors
 
 
 def export(name, step, carry, *inputs):
-    """Writes NAME.mlir and NAME.safetensors. `step` may be jitted already, over a mesh too; it donates the carry."""
+    """Writes NAME.mlir and NAME.safetensors. `step` may be jitted already, over a mesh too: with donate_argnums=0, so that the
+    text says what the carry is, and keep_unused=True, so that all of it is there."""
     jitted = step if hasattr(step, "lower") else jax.jit(step, donate_argnums=0, keep_unused=True)
     text = jitted.lower(carry, *inputs).as_text(debug_info=True)
+    names, leaves = carried_names(text), jax.tree.leaves(carry)
+    if len(names) != len(leaves):
+        raise ValueError(f"the carry has {len(leaves)} arrays, of which the text has {len(names)}: "
+                         "jit the step with donate_argnums=0 and keep_unused=True")
     with open(name + ".mlir", "w") as out:
         out.write(text)
-    save(name + ".safetensors", dict(zip(carried_names(text), jax.tree.leaves(carry))))
+    save(name + ".safetensors", dict(zip(names, leaves)))
 
 
 def carried_names(text):
