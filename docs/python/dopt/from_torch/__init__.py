@@ -63,8 +63,11 @@ def export(name, step, model, *inputs, ignored=True, batch="B"):
     sizes = {x.shape[0] if x.dim() else 0 for x in inputs}
     if batch and len(sizes) == 1 and min(sizes) > 1:
         rows = sizes.pop()
-        more = [translate(module, step, model, [torch.cat([x] * n) for x in inputs], ignored)[0] for n in (2, 3)]
-        text = with_batch([text, *more], rows, batch) or text
+        try:
+            more = [translate(module, step, model, [torch.cat([x] * n) for x in inputs], ignored)[0] for n in (2, 3)]
+        except Exception:  # a step for one size, such as one that reshapes to it
+            more = []
+        text = more and with_batch([text, *more], rows, batch) or text
     save(name + ".safetensors", values)
     with open(name + ".dir", "w") as out:
         out.write(text)
@@ -81,7 +84,7 @@ def with_batch(texts, rows, name):
         return None
     said = []
     for a, b, c in zip(*found):
-        if b - a != c - b or (a - (b - a)) * rows % rows:
+        if b - a != c - b:
             return None
         each, rest = (b - a), a - (b - a)  # a = each + rest, of which `each` is for `rows`
         factor = name if each == rows else f"{each // rows}*{name}" if each % rows == 0 else \

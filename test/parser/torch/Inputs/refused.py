@@ -210,8 +210,15 @@ class Dropped(Layer):
         return y.sum()
 
 
+class OneSize(Layer):
+    """Not refused, for the batch of the examples."""
+
+    def forward(self, x):
+        return self.linear(x).reshape(2, 8).sum()
+
+
 for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed, Outside, Teacher,
-              Distinct, Scattered, Scaled, Dropped):
+              Distinct, Scattered, Scaled, OneSize, Dropped):
     try:
         from_torch.export(str(SCRATCH / "refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
