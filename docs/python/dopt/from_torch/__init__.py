@@ -8,6 +8,7 @@ A step is a function (model, inputs ...) -> loss, or -> {"loss": loss, name: ano
 training or evaluation mode: the passes of dopt add gradients and the optimizer. Tried with torch 2.15.
 """
 import inspect
+import logging
 import re
 
 import torch
@@ -63,10 +64,14 @@ def export(name, step, model, *inputs, ignored=True, batch="B"):
     sizes = {x.shape[0] if x.dim() else 0 for x in inputs}
     if batch and len(sizes) == 1 and min(sizes) > 1:
         rows = sizes.pop()
+        muted = logging.root.manager.disable
+        logging.disable(logging.CRITICAL)  # what torch logs of a step that fails for another size
         try:
             more = [translate(module, step, model, [torch.cat([x] * n) for x in inputs], ignored)[0] for n in (2, 3)]
         except Exception:  # a step for one size, such as one that reshapes to it
             more = []
+        finally:
+            logging.disable(muted)
         text = more and with_batch([text, *more], rows, batch) or text
     save(name + ".safetensors", values)
     with open(name + ".dir", "w") as out:

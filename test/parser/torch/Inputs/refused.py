@@ -86,7 +86,7 @@ def own_gradient(name, back, double=False):
 
 OWN = (own_gradient("Clamped", lambda g: g.clamp(-1, 1)), own_gradient("Signed", torch.sign),
        own_gradient("Noisy", lambda g: g + 0.01 * torch.randn_like(g)), own_gradient("Normed", lambda g: g / g.norm()),
-       own_gradient("Rounded", torch.round), own_gradient("Twice", lambda g: g * 2, double=True))
+       own_gradient("Rounded", torch.round), own_gradient("Wide", lambda g: g.clamp(-100, 100)), own_gradient("Twice", lambda g: g * 2, double=True))
 
 
 class OwnComplex(torch.autograd.Function):
