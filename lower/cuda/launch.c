@@ -51,7 +51,7 @@ cuda_write_part(FILE *out, const char *text, const char *block, const char *bloc
 	}
 }
 
-/* Does the text use operand `number`, or any; result; scratch pointer? */
+/* Does the text use operand, result or scratch pointer `number`? */
 static bool
 uses(struct cuda_text *t, const char *text, char kind, int number)
 {

@@ -17,6 +17,9 @@
 
 #include <inttypes.h>
 
+/* Groups of a warp in a block. One warp a block would leave most of a multiprocessor idle. */
+enum { WARPS_MOST = 4, WARPS_LEAST = 2 };
+
 struct rows {
 	uint32_t outer;
 	int lanes;         /* of a group */
@@ -52,7 +55,8 @@ keeps_outer(const struct scheme_op *o, uint32_t outer)
 static struct rows
 choose(const struct cuda_text *t)
 {
-	struct rows x = {.outer = scheme_outer_set(t->g), .lanes = CUDA_LANES, .per_block = 4};
+	struct rows x = {
+		.outer = scheme_outer_set(t->g), .lanes = CUDA_LANES, .per_block = WARPS_MOST};
 	const int64_t widest = widest_stage(t, x.outer);
 
 	x.space = cuda_space_of(t->g, x.outer);
@@ -93,7 +97,12 @@ place_rows(struct cuda_text *t, struct rows *x)
 				CUDA_VECTOR - 1) /
 			CUDA_VECTOR * CUDA_VECTOR;
 	}
+	/* fewer warps a block rather than rows in main memory */
+	while (x->per_block > WARPS_LEAST && x->row_bytes * x->per_block > CUDA_SHARED)
+		x->per_block--;
 	x->shared = x->row_bytes * x->per_block <= CUDA_SHARED;
+	if (!x->shared && x->per_block > 1)
+		x->per_block = WARPS_MOST;
 }
 
 static void
@@ -434,13 +443,13 @@ void
 cuda_rows(struct cuda_text *t)
 {
 	struct rows x = choose(t);
-	const int threads = x.lanes * x.per_block;
 
 	place_rows(t, &x);
+	const int threads = x.lanes * x.per_block;
 	cuda_open(t);
 	kernel_line(&t->w, "const uint32_t lane = threadIdx.x %% %d;", x.lanes);
 	kernel_line(&t->w, "const uint32_t group = blockIdx.x%s;",
-		x.per_block == 1 ? "" : " * 4 + threadIdx.x / 32");
+		x.per_block == 1 ? "" : cuda_printf(t, " * %d + threadIdx.x / 32", x.per_block));
 	if (x.lanes > CUDA_LANES)
 		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
 	declare_rows(t, &x);

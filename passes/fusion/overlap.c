@@ -15,7 +15,8 @@
  * this one, so that operands live only a little longer. Where a step with all moves would exceed
  * the available memory, or would take longer than without any, as a message that needs a moved op is
  * late, ops stay before the messages for which most bytes would have to wait
- * (passes/analysis/cost/trial.h). The step never gets slower.
+ * (passes/analysis/cost/trial.h). With a cost model the
+ * step never gets slower.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/sort.h"
@@ -209,6 +210,7 @@ find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, ui
 	if (!measured)
 		return false;
 	t.all_first = r.seconds <= base.r.seconds;
+	t.less_is_faster = !t.all_first;
 	if (t.all_first && limit == UINT64_MAX)
 		return true;
 	/* Steps that take as long as the unchanged one are as good. */

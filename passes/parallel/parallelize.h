@@ -259,14 +259,14 @@ bool parallel_search_mesh(
 	struct parallel_search *f, const struct parallel_axes *axes, uint32_t cuts, double *cost);
 
 /* Solves a problem that has the nodes of the step, within the budget: *found has its cost. kind:
- * problems of the step with equal numbers (parallel_priced) are the same. False: no solution found fits; then it is the best without a budget or, if `strict`, the one that needs
- * least. */
+ * problems of the step with equal numbers (parallel_priced) are the same. False: no solution found
+ * fits; then it is the best without a budget or, if `strict`, the one that needs least. */
 bool parallel_solve(struct parallel_search *f, const struct parallel_step *s,
 	const struct split_problem *p, int kind, uint32_t sweeps, double gap,
 	struct split_solution *found);
 
 /* Solutions of the problem, each the cheapest of those that need no more bytes, as far as they are
- * found with `most` prices. Returns how many. */
+ * found with `most` prices more. Returns how many. */
 uint32_t parallel_spread(struct parallel_search *f, const struct parallel_step *s,
 	const struct split_problem *p, int kind, uint32_t most, uint32_t sweeps, double gap,
 	struct split_solution **found);

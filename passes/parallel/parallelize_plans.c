@@ -84,6 +84,19 @@ parallel_spread(struct parallel_search *f, const struct parallel_step *s,
 	return n;
 }
 
+/* Messages are kept for problems of the steps that have become plans alone. */
+static void
+drop_messages(struct parallel_search *f)
+{
+	for (int64_t i = 0; i < f->priced.n; i++) {
+		bool plan = false;
+		for (int k = 0; k < PARALLEL_NPOLICIES; k++)
+			plan |= f->plan[k].s == f->priced.at[i].s;
+		if (!plan)
+			split_priced_drop(f->priced.at[i].problem);
+	}
+}
+
 static bool
 solve_within(struct parallel_search *f, const struct parallel_step *s,
 	const struct split_problem *p, int kind, struct split_solution *found, uint32_t sweeps,
@@ -289,6 +302,7 @@ parallel_search_mesh(
 	keep(f, &best);
 	if (!pass_bool(f->run, "overlap") && f->engine <= PARALLEL_EXHAUST)
 		solve_policies(f, s, &free, cuts);
+	drop_messages(f);
 	const struct parallel_plan *plan = &f->plan[f->policy];
 	*cost = plan->s == s ? plan->found.cost : INFINITY;
 	return true;

@@ -1,8 +1,9 @@
 /*
  * Which plan of parallelize is fastest as a step: each is put into a copy of the module, the passes
  * that follow in the pipeline are run, and the step is replayed. So overlap, savings by fusion and
- * gathers that are moved early count, and a change of layout counts once for all of its readers. A plan that fits into -budget then is better than one
- * that does not. Replayed are the cheapest plans by the sum of kernels and messages, those of the
+ * gathers that are moved early count, and a change of layout counts once for all of its readers. A
+ * plan that fits into -budget then is better than one that does not. Replayed are the cheapest
+ * plans by the sum of kernels and messages, those of the
  * policies and of Unity's search, and plans for other weights: kernels less, as fused ones take
  * less, or more, as messages are hidden by them; gathers of params and sums of gradients less, as
  * they do not wait for activations and no activation waits for them. So the step is not slower than
@@ -363,8 +364,8 @@ slim(struct parallel_search *f, const struct parallel_meshes *meshes, struct can
 }
 
 /* For small steps, plans of all sizes that fit, found with this many prices for each of the weights.
- * They are the same for any budget, so that more of it hardly ever gives a slower step. */
-enum { SPREAD = 12 };
+ * On one mesh they are the same for any budget, so that more of it hardly ever gives a slower step. */
+enum { SPREAD = 8 };
 static const double spread_ops = 1000;
 
 static void
@@ -377,8 +378,10 @@ spread(struct parallel_search *f, const struct parallel_meshes *meshes, struct c
 	for (int w = 0; w <= WEIGHTS; w++) {
 		const struct split_problem p = weighted_problem(f->run->scratch, plan.s, w);
 		struct split_solution *found;
-		const uint32_t n = parallel_spread(f, plan.s, &p, PARALLEL_NPOLICIES + w, SPREAD,
-			WEIGHTED_SWEEPS, weighted_gap, &found);
+		/* kinds of their own: no price was found for a budget */
+		const uint32_t n =
+			parallel_spread(f, plan.s, &p, PARALLEL_NPOLICIES + WEIGHTS + 1 + w, SPREAD,
+				WEIGHTED_SWEEPS, weighted_gap, &found);
 		plan.fits = true;
 		for (uint32_t i = 0; i < n; i++)
 			if (split_bytes(&p, plan.s->bytes, found[i].choice) <= budget)

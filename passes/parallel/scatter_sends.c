@@ -14,6 +14,7 @@
  * first. A tensor is divided along its first dim that the axis divides, so that slices are
  * consecutive in memory if possible; one without such a dim is sent whole.
  */
+#include "ir/memory/storage.h"
 #include "passes/pass.h"
 
 /* -1: none */
@@ -55,8 +56,8 @@ run(struct pass_run *run, struct ir_module *m)
 		return false;
 	}
 	IR_FOR_OPS_SAFE (op, block) {
-		if (op->code != OP_send || m->axis[ir_attr_int(op, "axis", 0)].time ||
-			m->axis[axis].size == 1)
+		/* stages of one device share memory */
+		if (op->code != OP_send || storage_is_view(m, op) || m->axis[axis].size == 1)
 			continue;
 		const struct ir_type *t = ir_operand_type(op, 0);
 		if (t->axis[axis].kind != IR_COPIED)

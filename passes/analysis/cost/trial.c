@@ -590,11 +590,12 @@ search(struct fitter *f, const struct candidate **best)
 		*best = choose(f);
 		return true;
 	}
-	/* A large step that is not fast enough with all memory will not be faster with less. */
+	/* Unless the pass says otherwise, a large step that is not fast enough with all memory is
+	 * not with less. */
 	if (!try(f, f->places, all ? 0 : f->t->beat))
 		return false;
 	f->all = f->candidate[0].r;
-	if (!all && f->t->beat > 0 && f->all.seconds >= f->t->beat)
+	if (!all && f->t->beat > 0 && f->all.seconds >= f->t->beat && !f->t->less_is_faster)
 		return true;
 	if (!all && !f->t->all_first)
 		return search_large(f, best);

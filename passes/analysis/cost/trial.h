@@ -67,9 +67,10 @@ struct trial {
 	 * step is tried with the last amount that is expected to fit, and with more or less if that
 	 * was wrong. NULL: not known. */
 	const uint64_t *expected;
-	double beat;       /* seconds: only a faster step is accepted; 0: any */
-	bool or_as_before; /* accept a peak above the limit if the unchanged step needs as much */
-	bool all_first;    /* TRIAL_ALL is taken if it fits; amounts with a faster step never are */
+	double beat;         /* seconds: only a faster step is accepted; 0: any */
+	bool or_as_before;   /* accept a peak above the limit if the unchanged step needs as much */
+	bool less_is_faster; /* a large step with less can be faster than one with TRIAL_ALL */
+	bool all_first; /* TRIAL_ALL is taken if it fits; amounts with a faster step never are */
 };
 
 /* Bytes that a program of the module allocates on a device. */

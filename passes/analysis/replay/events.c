@@ -424,9 +424,8 @@ emit_collective(
 	struct cost_collective c;
 	cost_op_collective(b->m, op, &c);
 	bool alike = !(b->axes >> c.axis & 1);
-	const struct events_devices *on = alike ? b->now : &b->all;
-	for (uint32_t i = 0; i < on->n; i++) {
-		const uint32_t d = on->at[i];
+	for (uint32_t i = 0; i < b->now->n; i++) {
+		const uint32_t d = b->now->at[i];
 		if (alike)
 			emit_alike(b, op, r, turn, d);
 		else if (events_coordinate(b, d, c.axis) == 0 &&

@@ -9,9 +9,9 @@
 #include <talloc.h>
 
 /* The first price is the cost per byte of the cheapest solution. It is raised repeatedly by a
- * factor until something fits. Then up to HALVES prices in between are tried, or one if a price was
+ * factor until something fits. Then up to BETWEEN prices in between are tried, or one if a price was
  * known. */
-enum { RAISES = 12, HALVES = 5 };
+enum { RAISES = 12, BETWEEN = 5 };
 static const double raise = 8;
 
 /* Solutions of which one needs at most this share more bytes than the other are near enough. */
@@ -33,7 +33,7 @@ struct split_priced {
 	const double *const *bytes;
 	double most; /* the highest price: the cost of bytes stays far below SPLIT_NEVER */
 	struct VEC(struct tried) tried; /* ordered by price */
-	uint32_t sweeps;                /* of all prices */
+	uint32_t sweeps;                /* of all prices since the last call */
 };
 
 double
@@ -239,6 +239,15 @@ drop_messages(struct split_priced *w, double limit, bool both)
 		}
 }
 
+void
+split_priced_drop(struct split_priced *w)
+{
+	for (int64_t i = 0; i < w->tried.n; i++) {
+		array_free(w->tried.at[i].messages.all);
+		w->tried.at[i].messages.all = NULL;
+	}
+}
+
 /* The price at which two neighbouring solutions cost equally much, or else one between theirs. */
 static double
 price_between(const struct tried *low, const struct tried *high)
@@ -285,6 +294,7 @@ split_priced_solve(const void *owner, struct split_priced *w, double limit, uint
 	w->sweeps = 0;
 	if (split_least_bytes(w->p, w->bytes) > limit) {
 		try_price(w, w->most, sweeps, gap);
+		split_priced_drop(w);
 		*solution = solution_within(owner, w, limit);
 		solution->bound = INFINITY;
 		return false;
@@ -300,7 +310,11 @@ split_priced_solve(const void *owner, struct split_priced *w, double limit, uint
 		try_price(w, next, sweeps, gap);
 		next *= raise;
 	}
-	for (int i = 0; i < (known ? 1 : HALVES) && !is_near(w, limit, gap); i++) {
+	/* an earlier call may have solved it with fewer sweeps */
+	const int64_t fitting = first_fitting(w, limit);
+	if (fitting < w->tried.n && !is_near(w, limit, gap))
+		try_price(w, w->tried.at[fitting].price, sweeps, gap);
+	for (int i = 0; i < (known ? 1 : BETWEEN) && !is_near(w, limit, gap); i++) {
 		const int64_t high = first_fitting(w, limit);
 		if (!high || high == w->tried.n)
 			break;
@@ -347,11 +361,13 @@ split_priced_spread(struct split_priced *w, uint32_t most, uint32_t sweeps, doub
 {
 	int64_t at;
 
+	w->sweeps = 0;
 	try_price(w, 0, sweeps, gap);
 	try_price(w, w->most, sweeps, gap);
 	for (uint32_t i = 0; i < most && (at = widest(w)) >= 0; i++)
 		if (!try_between(w, at, sweeps, gap))
 			w->tried.at[at].closed = w->tried.at[at + 1].closed = true;
+	split_priced_drop(w);
 	return (uint32_t)w->tried.n;
 }
 

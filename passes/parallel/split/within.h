@@ -21,9 +21,13 @@ double split_bytes(
 /* The least bytes that any choices the nodes allow need. */
 double split_least_bytes(const struct split_problem *p, const double *const *bytes);
 
-/* A problem whose bytes have had prices: the solution of each, and the messages of the last, from
- * which the next starts. So other limits on the same problem take few further prices. */
+/* A problem whose bytes have had prices: the solution of each, and the messages of those next to the
+ * limit, between which the next starts. So other limits on the same problem take few further
+ * prices. */
 struct split_priced;
+
+/* Frees the messages, which take most of the memory; a further price starts from none. */
+void split_priced_drop(struct split_priced *w);
 
 /* Owned by `owner`; problem and bytes must live as long. */
 struct split_priced *split_priced_create(
