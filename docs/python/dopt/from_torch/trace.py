@@ -97,7 +97,8 @@ class Traced(torch.nn.Module):
 
         def grad_of(*args, create_graph=False, **named):
             if create_graph and step.found.functions:
-                raise Unsupported(f"{step.found.functions[0].__name__}: a torch.autograd.Function in a step that differentiates twice")
+                raise Unsupported(f"{step.found.functions[0].__name__}: a torch.autograd.Function in a step that differentiates "
+                                  "twice")
             found = grad(*args, create_graph=create_graph, **named)
             return found if create_graph else tuple(g if g is None else aten.detach_copy(g) for g in found)
         torch.autograd.grad = grad_of

@@ -77,7 +77,8 @@ def chosen_classes(z, y):
     given = torch.where(y == 2, -100, y)[k]
     total = F.cross_entropy(z[k], y[k], label_smoothing=0.1) + F.cross_entropy(z[k], y[k], weight)
     total = total + F.cross_entropy(z[k], y[k], weight=weight, label_smoothing=0.2) * 2
-    total = total + F.nll_loss(z[k].log_softmax(-1), y[k], weight, reduction="sum") + F.l1_loss(z[k, 0], y[k] * 1.0, None, None, "sum")
+    total = total + F.nll_loss(z[k].log_softmax(-1), y[k], weight, reduction="sum")
+    total = total + F.l1_loss(z[k, 0], y[k] * 1.0, None, None, "sum")
     return total + F.cross_entropy(z[k], given, weight) + F.cross_entropy(z[k], given) + F.cross_entropy(z[k], y[k], ignore_index=0)
 
 

@@ -68,7 +68,7 @@ class Sorting(Layer):
         return self.linear(x)[x > 0].sort()[0][0]
 
 
-def own_gradient(name, back, double=False):
+def own_gradient(name, back, double=False, nested=False):
     """A model with a torch.autograd.Function whose backward is `back` of the gradient."""
     function = type(name, (torch.autograd.Function,), {
         "forward": staticmethod(lambda ctx, x: x * 1), "backward": staticmethod(lambda ctx, g: back(g))})
@@ -79,14 +79,16 @@ def own_gradient(name, back, double=False):
                 x = x.clone().requires_grad_()
                 y = function.apply(self.linear(x)).square().sum()
                 return torch.autograd.grad(y, x, create_graph=True)[0].square().sum()
-            return function.apply(self.linear(x)).square().sum()
+            loss = lambda x: function.apply(self.linear(x)).square().sum()
+            return torch.func.grad(loss)(x).square().sum() if nested else loss(x)
     OwnGradient.__name__ = name
     return OwnGradient
 
 
 OWN = (own_gradient("Clamped", lambda g: g.clamp(-1, 1)), own_gradient("Signed", torch.sign),
        own_gradient("Noisy", lambda g: g + 0.01 * torch.randn_like(g)), own_gradient("Normed", lambda g: g / g.norm()),
-       own_gradient("Rounded", torch.round), own_gradient("Wide", lambda g: g.clamp(-100, 100)), own_gradient("Twice", lambda g: g * 2, double=True))
+       own_gradient("Rounded", torch.round), own_gradient("Wide", lambda g: g.clamp(-100, 100)),
+       own_gradient("Twice", lambda g: g * 2, double=True), own_gradient("Nested", lambda g: g * 2, nested=True))
 
 
 class OwnComplex(torch.autograd.Function):
@@ -217,8 +219,8 @@ class OneSize(Layer):
         return self.linear(x).reshape(2, 8).sum()
 
 
-for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed, Outside, Teacher,
-              Distinct, Scattered, Scaled, OneSize, Dropped):
+for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed,
+              Outside, Teacher, Distinct, Scattered, Scaled, OneSize, Dropped):
     try:
         from_torch.export(str(SCRATCH / "refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
