@@ -291,6 +291,9 @@ bool parallel_is_large(const struct parallel_search *f, double nodes);
 /* Is replayed plan a better than b: less over the budget, or equally much over it and faster? */
 bool parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b);
 
+/* Axes over which some value is laid out already, a bit each: parallelize_axes.c. */
+uint32_t parallel_axes_in_use(const struct ir_module *m);
+
 /* --- the bound: parallelize_bound.c --------------------------------------------------------- */
 
 /* A lower bound, in seconds, on the step of any plan on this mesh, however kernels are fused. */
@@ -298,7 +301,7 @@ double parallel_bound(const struct parallel_step *s);
 
 /* Such a bound for a step without layouts yet, over the device axes of its mesh. It holds for plans
  * without micro-batches and without recomputation. 0: not known, as the mesh has more axes than can
- * be searched at once. */
+ * be searched at once, or values are laid out over them already. */
 double parallel_module_bound(
 	struct pass_run *run, const struct cost_model *model, struct ir_module *m);
 

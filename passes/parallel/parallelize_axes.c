@@ -19,9 +19,8 @@
 
 /* --- axes of the mesh ------------------------------------------------------------------------- */
 
-/* Axes over which some value is laid out already. */
-static uint32_t
-axes_in_use(const struct ir_module *m)
+uint32_t
+parallel_axes_in_use(const struct ir_module *m)
 {
 	uint32_t used = 0;
 
@@ -38,7 +37,7 @@ axes_in_use(const struct ir_module *m)
 bool
 parallel_axes_wanted(struct pass_run *run, const struct ir_module *m, uint32_t *wanted)
 {
-	const uint32_t used = axes_in_use(m);
+	const uint32_t used = parallel_axes_in_use(m);
 	int given[IR_MAX_AXES];
 	const int n = pass_axes(run, "axes", given);
 	uint32_t asked = 0;
@@ -191,7 +190,7 @@ parallel_meshes_create(const void *owner, const struct ir_module *m, struct clus
 	s->devices = list_devices(m, level, s->levels, n);
 	s->first = m->naxes;
 	for (int a = 0; a < m->naxes; a++)
-		if (!m->axis[a].time && m->axis[a].size == 1 && !(axes_in_use(m) >> a & 1))
+		if (!m->axis[a].time && m->axis[a].size == 1 && !(parallel_axes_in_use(m) >> a & 1))
 			s->own[s->nown++] = a;
 	for (int l = s->levels - 1; l >= 0; l--)
 		add_factors(s, &level[l], l);

@@ -303,6 +303,9 @@ parallel_module_bound(struct pass_run *run, const struct cost_model *model, stru
 	for (int a = 0; a < m->naxes; a++)
 		if (!m->axis[a].time && m->axis[a].size > 1)
 			axes.axis[axes.n++] = a;
+	for (int i = 0; i < axes.n; i++)
+		if (parallel_axes_in_use(m) >> axes.axis[i] & 1)
+			return 0;
 	if (!costs || axes.n > PARALLEL_MOST_AXES)
 		return 0;
 	return parallel_bound(
