@@ -366,7 +366,7 @@ slim(struct parallel_search *f, const struct parallel_meshes *meshes, struct can
 /* For small steps, plans of all sizes that fit, found with this many prices for each of the weights.
  * On one mesh they are the same for any budget, so that more of it hardly ever gives a slower step. */
 enum { SPREAD = 8 };
-static const double spread_ops = 1000;
+static const double spread_ops = 300;
 
 static void
 spread(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all,
