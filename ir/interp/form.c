@@ -141,10 +141,8 @@ access_cost(const struct form_plan *p, const struct form_access *access)
 
 	if (position_varies(p, access))
 		return computed;
-	return form_access_dim(access, p->strip) < access->rank - 1 &&
-			       form_access_has(access, p->strip)
-		       ? strided
-		       : 0;
+	const int dim = form_access_dim(access, p->strip);
+	return dim >= 0 && dim < access->rank - 1 ? strided : 0;
 }
 
 /* What an element costs in strips along p->strip, in such moves. */
@@ -195,10 +193,10 @@ choose_strip(struct form_plan *p)
 		p->strip = i;
 		mark_varying(p);
 		const double cost = strip_cost(p);
-		if (best >= 0 && cost > least)
-			continue;
-		best = i;
-		least = cost;
+		if (cost <= least) {
+			best = i;
+			least = cost;
+		}
 	}
 	p->strip = best;
 	mark_varying(p);

@@ -182,7 +182,7 @@ struct scheme *scheme_create(
 struct scheme_device {
 	bool threads; /* sums in 16 bits may have loops of results inside */
 	bool streams; /* kernels of several products go over tiles, where that is possible */
-	int64_t rows; /* bytes of the row buffers of a segment that are near; 0: there is no limit */
+	int64_t rows; /* most bytes of row buffers of a segment in fast memory; 0: no limit */
 };
 
 /* The same for a device. */

@@ -189,8 +189,9 @@ parallel_meshes_create(const void *owner, const struct ir_module *m, struct clus
 	s->boundless = c->boundless;
 	s->devices = list_devices(m, level, s->levels, n);
 	s->first = m->naxes;
+	const uint32_t used = parallel_axes_in_use(m);
 	for (int a = 0; a < m->naxes; a++)
-		if (!m->axis[a].time && m->axis[a].size == 1 && !(parallel_axes_in_use(m) >> a & 1))
+		if (!m->axis[a].time && m->axis[a].size == 1 && !(used >> a & 1))
 			s->own[s->nown++] = a;
 	for (int l = s->levels - 1; l >= 0; l--)
 		add_factors(s, &level[l], l);

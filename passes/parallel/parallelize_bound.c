@@ -298,14 +298,16 @@ parallel_module_bound(struct pass_run *run, const struct cost_model *model, stru
 {
 	struct parallel_costs *costs =
 		parallel_costs_create(run->scratch, model, m, run->manager->memo);
+	const uint32_t used = parallel_axes_in_use(m);
 	struct parallel_axes axes = {0};
 
-	for (int a = 0; a < m->naxes; a++)
-		if (!m->axis[a].time && m->axis[a].size > 1)
-			axes.axis[axes.n++] = a;
-	for (int i = 0; i < axes.n; i++)
-		if (parallel_axes_in_use(m) >> axes.axis[i] & 1)
+	for (int a = 0; a < m->naxes; a++) {
+		if (m->axis[a].time || m->axis[a].size == 1)
+			continue;
+		if (used >> a & 1)
 			return 0;
+		axes.axis[axes.n++] = a;
+	}
 	if (!costs || axes.n > PARALLEL_MOST_AXES)
 		return 0;
 	return parallel_bound(

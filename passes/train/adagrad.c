@@ -18,9 +18,7 @@ rule(struct optimizer_step *s, void *data)
 
 	(void)data;
 	optimizer_update(s, old, v);
-	struct ir_value *divisor =
-		optimizer_shift(s, ir_build1(b, OP_sqrt, v), pass_float(s->run, "eps"));
-	return ir_build2(b, OP_div, g, divisor);
+	return ir_build2(b, OP_div, g, optimizer_root(s, v));
 }
 
 static bool

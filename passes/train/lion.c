@@ -13,16 +13,12 @@ static struct ir_value *
 rule(struct optimizer_step *s, void *data)
 {
 	const double beta1 = pass_float(s->run, "beta1"), beta2 = pass_float(s->run, "beta2");
-	struct ir_builder *b = &s->b;
 	struct ir_value *m = optimizer_state(s, "m");
-	struct ir_value *mix = ir_build2(
-		b, OP_add, optimizer_scale(s, m, beta1), optimizer_scale(s, s->g, 1 - beta1));
-	struct ir_value *fresh = ir_build2(
-		b, OP_add, optimizer_scale(s, m, beta2), optimizer_scale(s, s->g, 1 - beta2));
+	struct ir_value *mix = optimizer_mix(s, m, beta1, s->g);
 
 	(void)data;
-	optimizer_update(s, m, fresh);
-	return optimizer_decay(s, ir_build1(b, OP_sign, mix));
+	optimizer_update(s, m, optimizer_mix(s, m, beta2, s->g));
+	return optimizer_decay(s, ir_build1(&s->b, OP_sign, mix));
 }
 
 static bool

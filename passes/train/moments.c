@@ -28,8 +28,7 @@ moments_direction(struct optimizer_step *s, struct moments *c)
 	}
 	struct ir_value *m = optimizer_average(s, "m", beta1, s->g);
 	struct ir_value *v = optimizer_average(s, "v", beta2, ir_build2(b, OP_mul, s->g, s->g));
-	struct ir_value *root = ir_build1(b, OP_sqrt, ir_build2(b, OP_div, v, c->fix2));
-	struct ir_value *divisor = optimizer_shift(s, root, pass_float(s->run, "eps"));
+	struct ir_value *divisor = optimizer_root(s, ir_build2(b, OP_div, v, c->fix2));
 	return ir_build2(b, OP_div, ir_build2(b, OP_div, m, c->fix1), divisor);
 }
 

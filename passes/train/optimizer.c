@@ -156,12 +156,24 @@ optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand)
 }
 
 struct ir_value *
+optimizer_mix(struct optimizer_step *s, struct ir_value *x, double beta, struct ir_value *y)
+{
+	struct ir_value *old = optimizer_scale(s, x, beta);
+	struct ir_value *fresh = optimizer_scale(s, y, 1 - beta);
+
+	return ir_build2(&s->b, OP_add, old, fresh);
+}
+
+struct ir_value *
+optimizer_root(struct optimizer_step *s, struct ir_value *v)
+{
+	return optimizer_shift(s, ir_build1(&s->b, OP_sqrt, v), pass_float(s->run, "eps"));
+}
+
+struct ir_value *
 optimizer_average(struct optimizer_step *s, const char *what, double beta, struct ir_value *y)
 {
-	struct ir_value *x = optimizer_state(s, what);
-	struct ir_value *old = optimizer_scale(s, x, beta),
-			*fresh = optimizer_scale(s, y, 1 - beta);
-	struct ir_value *new = ir_build2(&s->b, OP_add, old, fresh);
+	struct ir_value *x = optimizer_state(s, what), *new = optimizer_mix(s, x, beta, y);
 
 	optimizer_update(s, x, new);
 	return new;

@@ -84,7 +84,14 @@ struct ir_value *optimizer_state(struct optimizer_step *s, const char *what);
 /* The next value of a state or param: `fresh`, or its old value if the step is skipped. */
 void optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value *fresh);
 
-/* beta x + (1 - beta) y for the state x = optimizer_state(s, what), whose next value it is. */
+/* beta x + (1 - beta) y. */
+struct ir_value *optimizer_mix(
+	struct optimizer_step *s, struct ir_value *x, double beta, struct ir_value *y);
+
+/* sqrt(v) + eps, by the pass's option. */
+struct ir_value *optimizer_root(struct optimizer_step *s, struct ir_value *v);
+
+/* optimizer_mix for the state x = optimizer_state(s, what), whose next value it is. */
 struct ir_value *optimizer_average(
 	struct optimizer_step *s, const char *what, double beta, struct ir_value *y);
 

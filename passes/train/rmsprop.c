@@ -27,9 +27,7 @@ rule(struct optimizer_step *s, void *data)
 		v = ir_build2(b, OP_maximum, v,
 			optimizer_constant(s, (enum ir_dtype)s->w->type->dtype, 0));
 	}
-	struct ir_value *divisor =
-		optimizer_shift(s, ir_build1(b, OP_sqrt, v), pass_float(s->run, "eps"));
-	struct ir_value *direction = ir_build2(b, OP_div, g, divisor);
+	struct ir_value *direction = ir_build2(b, OP_div, g, optimizer_root(s, v));
 	if (momentum == 0)
 		return direction;
 	struct ir_value *old = optimizer_state(s, "u");

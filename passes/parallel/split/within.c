@@ -226,26 +226,30 @@ first_fitting(const struct split_priced *w, double limit)
 	return i;
 }
 
+/* Keeps the messages of the prices from `first` to before `end` alone. */
+static void
+drop_outside(struct split_priced *w, int64_t first, int64_t end)
+{
+	for (int64_t i = 0; i < w->tried.n; i++)
+		if (i < first || i >= end) {
+			array_free(w->tried.at[i].messages.all);
+			w->tried.at[i].messages.all = NULL;
+		}
+}
+
 /* Keeps the messages of the prices before and after the first that fits, or of the one before it. */
 static void
 drop_messages(struct split_priced *w, double limit, bool both)
 {
 	const int64_t first = first_fitting(w, limit);
 
-	for (int64_t i = 0; i < w->tried.n; i++)
-		if (i != first - 1 && (i != first || !both)) {
-			array_free(w->tried.at[i].messages.all);
-			w->tried.at[i].messages.all = NULL;
-		}
+	drop_outside(w, first - 1, first + both);
 }
 
 void
 split_priced_drop(struct split_priced *w)
 {
-	for (int64_t i = 0; i < w->tried.n; i++) {
-		array_free(w->tried.at[i].messages.all);
-		w->tried.at[i].messages.all = NULL;
-	}
+	drop_outside(w, 0, 0);
 }
 
 /* The price at which two neighbouring solutions cost equally much, or else one between theirs. */
