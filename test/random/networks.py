@@ -69,6 +69,20 @@ class Block:
         a = self.op(f"call @causal_attention({q}, {k}, {v})")
         return self.op(f"reshape({a}) {{shape = [dim(%x, 0), dim(%x, 1), {self.width}]}}")
 
+    def similar(self):
+        """Rows mixed by their cosine similarities, or by products with their own lengths as weights."""
+        w = self.r.choice((2, 4, 6))
+        unit = []
+        for _ in range(2):
+            h = self.op(f"matmul({self.value}, {self.param((self.width, w))})")
+            n = self.op(f"sum({self.op(f'square({h})')}) {{dims = [-1], keep = true}}")
+            small = self.op(f"add({n}, {self.op('constant() {value = 0.01} : f32[]')})")
+            unit.append(self.op(f"mul({h}, {self.op(f'rsqrt({small})') if self.r.random() < 0.7 else small})"))
+        at = "b" if self.sequence else ""
+        s = self.op(f'contract({unit[0]}, {unit[1]}) {{spec = "{at}id,{at}jd->{at}ij"}}')
+        p = self.op(f"call @softmax({s})") if self.r.random() < 0.7 else self.op(f"tanh({s})")
+        return self.op(f'contract({p}, {self.value}) {{spec = "{at}ij,{at}jd->{at}id"}}')
+
     def experts(self):
         """A mixture of experts: each token goes through the best k of them, of which each has room for some tokens, as in
         mixtral.dir, or for all; the loss that balances them is added to that of earlier blocks."""
@@ -109,6 +123,7 @@ class Block:
 
     def text(self, name):
         layers = [self.dense, self.dense, self.tied, self.outer, self.scale, self.norm, self.gated, self.dropout, self.experts]
+        layers.append(self.similar)
         if self.sequence and self.width % 2 == 0:
             layers += [self.attention, self.attention]
         for _ in range(self.r.randint(1, 4)):
