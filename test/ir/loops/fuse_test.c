@@ -179,6 +179,19 @@ static const struct text_case cases[] = {
 		"%t = sum(%e) {dims = [1], keep = true}\n%l = log(%t)\n%y = sub(%d, %l)\n%p = "
 		"pick(%y, %i)\n%r = mean(%p)\nyield(%e, %t, %r)\n}\noutput(\"e\", %e)\n"
 		"output(\"t\", %t)\noutput(\"r\", %r)\n}\n"},
+	{"an element by number of a product and a bias, some of them outside", ONE
+		"%x = input(\"x\") : f32[19,4]\n%w = param(\"w\") {init = \"normal\"} : "
+		"f32[10,4]\n%c = param(\"c\") {init = \"normal\", seed = 1} : f32[10]\n%i = "
+		"input(\"i\") {range = 14} : i32[19]\n%e, %r, %p = fuse(%x, %w, %c, %i) {\n%g = "
+		"contract(%x, %w) {spec = \"bk,vk->bv\"}\n%z = add(%g, %c)\n%m = max(%z) {dims = "
+		"[1], keep = true}\n%d = sub(%z, %m)\n%e = exp(%d)\n%t = sum(%e) {dims = [1], keep "
+		"= true}\n%l = log(%t)\n%y = sub(%d, %l)\n%p = pick(%y, %i)\n%n = neg(%p)\n%r = "
+		"mean(%n)\nyield(%e, %r, %p)\n}\noutput(\"e\", %e)\noutput(\"r\", %r)\n"
+		"output(\"p\", %p)\n}\n"},
+	{"an element by number of rows of 16 bits", ONE
+		"%x = input(\"x\") : bf16[19,31]\n%i = input(\"i\") {range = 33} : i32[19]\n%p = "
+		"fuse(%x, %i) {\n%a = mul(%x, %x)\n%s = sum(%a) {dims = [1], keep = true}\n%y = "
+		"sub(%a, %s)\n%p = pick(%y, %i)\nyield(%p)\n}\noutput(\"p\", %p)\n}\n"},
 	{"long rows, read by ops that are repeated with what they read", ONE
 		"%x = input(\"x\") : f32[2,70000]\n%y = input(\"y\") : f32[70000]\n%r, %v = fuse(%x, "
 		"%y) {\n%s = mul(%x, %y)\n%m = mean(%s) {dims = [1], keep = true}\n%d = sub(%s, %m)\n"
