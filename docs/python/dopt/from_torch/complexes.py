@@ -97,7 +97,7 @@ def real_part(b, x):
 
 @handles("complex", table=COMPLEX)
 def complex_of(b, x, y):
-    return Pair(b.read(x), b.read(y))
+    return Pair(*[b.read(v) if b.shape(v) == b.shape() else b.broadcast(b.read(v), b.shape()) for v in (x, y)])
 
 
 @handles("polar", table=COMPLEX)

@@ -237,7 +237,8 @@ def bags(z, y):
 def turned(z, y):
     """Complex numbers with types that torch asserts."""
     w, c = torch.view_as_complex(z.view(18, 2, 2)), torch.polar(torch.ones(2), torch.arange(2.0))
-    return torch.view_as_real(w * c.to(w.dtype)).cumsum(0).square().mean() + z.angle().sum() + (z.square() + 1).log10().sum()
+    d = torch.complex(z[:, :1], y[0]).abs().sum() + torch.polar(z.exp(), y[:, :1]).real.sum()
+    return d + torch.view_as_real(w * c.to(w.dtype)).cumsum(0).square().mean() + z.angle().sum() + (z.square() + 1).log10().sum()
 
 
 FUNCTIONS = {
