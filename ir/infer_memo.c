@@ -68,9 +68,10 @@ place_of(const struct infer_key *key)
 }
 
 static bool
-same_key(const struct infer_key *a, const struct infer_key *b)
+has_key(const struct infer_memo *memo, unsigned at, const struct infer_key *key)
 {
-	return a->n == b->n && memcmp(a->word, b->word, a->n * sizeof *a->word) == 0;
+	return memo->nwords[at] == key->n &&
+	       memcmp(memo->entry[at].word, key->word, key->n * sizeof *key->word) == 0;
 }
 
 const struct ir_type *
@@ -79,7 +80,7 @@ infer_recall(const struct ir_module *m, const struct infer_key *key)
 	const unsigned at = place_of(key);
 
 	for (unsigned i = at; key->n && i < at + INFER_WAYS; i++)
-		if (same_key(&m->memo->entry[i].key, key))
+		if (has_key(m->memo, i, key))
 			return m->memo->entry[i].type;
 	return NULL;
 }
@@ -87,19 +88,32 @@ infer_recall(const struct ir_module *m, const struct infer_key *key)
 void
 infer_remember(struct ir_module *m, const struct infer_key *key, const struct ir_type *type)
 {
-	struct infer_entry *e = &m->memo->entry[place_of(key)];
+	const unsigned at = place_of(key);
+	struct infer_entry *e = &m->memo->entry[at];
+	uint8_t *nwords = &m->memo->nwords[at];
 
 	if (!key->n)
 		return;
-	memmove(e + 1, e, (INFER_WAYS - 1) * sizeof *e);
-	e->key.n = key->n;
-	memcpy(e->key.word, key->word, key->n * sizeof *key->word);
+	for (int i = INFER_WAYS - 1; i > 0; i--)
+		if (nwords[i - 1])
+			e[i] = e[i - 1];
+	memmove(nwords + 1, nwords, INFER_WAYS - 1);
+	*nwords = (uint8_t)key->n;
+	memcpy(e->word, key->word, key->n * sizeof *key->word);
 	e->type = type;
 }
 
 void
 infer_forget(struct ir_module *m)
 {
-	for (int i = 0; i < INFER_MEMO; i++)
-		m->memo->entry[i].key.n = 0;
+	memset(m->memo->nwords, 0, sizeof m->memo->nwords);
+}
+
+struct infer_memo *
+infer_memo_create(const void *owner)
+{
+	struct infer_memo *memo = NEW_ARRAY(owner, struct infer_memo, 1);
+
+	memset(memo->nwords, 0, sizeof memo->nwords);
+	return memo;
 }

@@ -22,12 +22,16 @@ struct infer_key {
 	unsigned n;    /* 0: the op cannot be looked up */
 };
 
+/* Entries without words are unused, and not initialized: many modules are small. */
 struct infer_memo {
+	uint8_t nwords[INFER_MEMO];
 	struct infer_entry {
-		struct infer_key key;
+		uint64_t word[INFER_KEY_WORDS];
 		const struct ir_type *type;
 	} entry[INFER_MEMO];
 };
+
+struct infer_memo *infer_memo_create(const void *owner);
 
 /* The key of an op with one result. */
 void infer_key_make(struct infer_key *key, const struct ir_op *op, const struct ir_type *written);

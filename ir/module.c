@@ -16,7 +16,7 @@ ir_module_create(const void *owner, struct ir_context *ctx, const char *name)
 
 	m->ctx = ctx;
 	m->arena = arena_create(m);
-	m->memo = NEW(m, struct infer_memo);
+	m->memo = infer_memo_create(m);
 	m->name = ir_name(ctx, name);
 	m->last_func = &m->func;
 	return m;
