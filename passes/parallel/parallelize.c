@@ -392,6 +392,22 @@ take_from(struct parallel_search *f, const struct space *space, const struct par
  * again. */
 static const double fewer_ops = 1.5e4;
 
+/* The cheapest plan of the sum that fits may be one in which some of the layers are as in a cheaper
+ * one that does not. Only if the limit is one of the plan alone: without a replay it is not known what
+ * else the step needs. */
+static void
+mix_layers(struct parallel_search *f)
+{
+	struct parallel_plan *plan = &f->plan[f->policy];
+	struct split_solution found;
+
+	if (f->strict && f->budget > 0 && plan->fits &&
+		parallel_mix(f, plan->s, plan->kind, f->budget, &found)) {
+		plan->found.choice = found.choice;
+		plan->found.cost = split_cost(&plan->s->problem, found.choice);
+	}
+}
+
 /* Searches and replays. More indices must never make the step slower. As the plan with the least
  * sum does not always have the fastest step, plans with fewer indices are searched for as well.
  * False: reported. */
@@ -400,8 +416,10 @@ find_plan(struct parallel_search *f, const struct space *space)
 {
 	if (!search_space(f, space))
 		return false;
-	if (!is_replayed(f))
+	if (!is_replayed(f)) {
+		mix_layers(f);
 		return true;
+	}
 	parallel_replay(f, space->meshes);
 	if (f->engine != PARALLEL_DOPT || parallel_is_large(f, fewer_ops))
 		return true;

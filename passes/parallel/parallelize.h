@@ -212,6 +212,7 @@ struct parallel_plan {
 	struct parallel_step *s;     /* NULL: there is no plan */
 	uint32_t cuts;               /* of the mesh */
 	struct split_solution found; /* the bound holds for all plans on this mesh */
+	int kind;                    /* of the problem that was solved: see parallel_priced */
 	bool fits;                   /* within the budget */
 	bool again;                  /* what is gathered is gathered again for the backward pass,
 					and few gradients are on their way at a time */
@@ -272,6 +273,10 @@ bool parallel_solve(struct parallel_search *f, const struct parallel_step *s,
 uint32_t parallel_spread(struct parallel_search *f, const struct parallel_step *s,
 	const struct split_problem *p, int kind, uint32_t most, uint32_t sweeps, double gap,
 	struct split_solution **found);
+
+/* A cheaper solution of that kind within `limit` bytes, between those of two prices. False: none. */
+bool parallel_mix(struct parallel_search *f, const struct parallel_step *s, int kind, double limit,
+	struct split_solution *found);
 
 /* Repeats the search for the current plans, each on its mesh, with f->sweeps. */
 void parallel_search_again(struct parallel_search *f);

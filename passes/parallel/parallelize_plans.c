@@ -84,6 +84,17 @@ parallel_spread(struct parallel_search *f, const struct parallel_step *s,
 	return n;
 }
 
+bool
+parallel_mix(struct parallel_search *f, const struct parallel_step *s, int kind, double limit,
+	struct split_solution *found)
+{
+	for (int64_t i = 0; i < f->priced.n; i++)
+		if (f->priced.at[i].s == s && f->priced.at[i].kind == kind)
+			return split_priced_mix(
+				f->run->scratch, f->priced.at[i].problem, limit, found);
+	return false;
+}
+
 /* Messages are kept for problems of the steps that have become plans alone. */
 static void
 drop_messages(struct parallel_search *f)
@@ -250,8 +261,13 @@ solve_policies(struct parallel_search *f, struct parallel_step *s, struct split_
 		found.cost = split_cost(&s->problem, found.choice);
 		found.bound = free->bound;
 		found.sweeps = free->sweeps;
-		struct parallel_plan plan = {
-			parallel_policy_name(i), i, s, cuts, found, fits, false, 0, 0};
+		struct parallel_plan plan = {.name = parallel_policy_name(i),
+			.policy = i,
+			.s = s,
+			.cuts = cuts,
+			.found = found,
+			.kind = (int)i,
+			.fits = fits};
 		VEC_PUSH(f->run->scratch, &f->all, plan);
 		keep(f, &plan);
 		plan.policy = PARALLEL_BEST;
@@ -296,8 +312,13 @@ parallel_search_mesh(
 		free.choice = ARRAY_ZERO(f->run->scratch, uint16_t, s->problem.nnodes);
 		solve_free(f, s, &free);
 	}
-	const struct parallel_plan best = {parallel_policy_name(PARALLEL_BEST), PARALLEL_BEST, s,
-		cuts, free, fits, false, 0, 0};
+	const struct parallel_plan best = {.name = parallel_policy_name(PARALLEL_BEST),
+		.policy = PARALLEL_BEST,
+		.s = s,
+		.cuts = cuts,
+		.found = free,
+		.kind = PARALLEL_BEST,
+		.fits = fits};
 	VEC_PUSH(f->run->scratch, &f->all, best);
 	keep(f, &best);
 	if (!pass_bool(f->run, "overlap") && f->engine <= PARALLEL_EXHAUST)

@@ -247,6 +247,7 @@ add_found(struct parallel_search *f, struct candidates *all, struct parallel_pla
 	if (w.hidden < 1)
 		plan.name = TEXT(f->run->scratch, "%s, messages of params and gradients times %g",
 			plan.name, w.hidden);
+	plan.kind = PARALLEL_NPOLICIES + which;
 	plan.found.choice = choice;
 	plan.found.cost = split_cost(&plan.s->problem, choice);
 	add(f->run->scratch, all, &plan);
@@ -271,6 +272,7 @@ add_unity(struct parallel_search *f, struct candidates *all, struct parallel_pla
 		parallel_published(f, plan.s, PARALLEL_UNITY, UNITY_CANDIDATES);
 
 	plan.name = "unity";
+	plan.kind = PARALLEL_BEST;
 	plan.fits = f->budget == 0 ||
 		    split_bytes(&plan.s->problem, plan.s->bytes, found.choice) <= f->budget;
 	plan.found.choice = found.choice;
@@ -417,6 +419,34 @@ spread(struct parallel_search *f, const struct parallel_meshes *meshes, struct c
 	replay_from(f, meshes, all, first);
 }
 
+/* Between the fastest plan that fits and a cheaper one that does not, some of the layers change. What
+ * the steps of such plans need more than the budget is taken from the limit of the next ones. */
+enum { MIX_ROUNDS = 3 };
+
+static void
+mix(struct parallel_search *f, const struct parallel_meshes *meshes, struct candidates *all,
+	double limit)
+{
+	struct parallel_plan plan = f->plan[f->policy];
+	const char *name = plan.name;
+
+	for (int round = 0; round < MIX_ROUNDS && limit > 0; round++) {
+		const int64_t first = all->n;
+		if (!parallel_mix(f, plan.s, plan.kind, limit, &plan.found))
+			return;
+		plan.name = TEXT(f->run->scratch, "%s, layers mixed", name);
+		plan.found.cost = split_cost(&plan.s->problem, plan.found.choice);
+		add(f->run->scratch, all, &plan);
+		if (all->n == first)
+			return;
+		replay_from(f, meshes, all, first);
+		plan.over = all->at[first].plan.over;
+		if (plan.over == 0)
+			return;
+		limit = split_bytes(&plan.s->problem, plan.s->bytes, plan.found.choice) - plan.over;
+	}
+}
+
 void
 parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 {
@@ -434,6 +464,8 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 		tighten(f, meshes, &all);
 	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict && best->over == 0)
 		slim(f, meshes, &all);
+	if (f->policy == PARALLEL_BEST && budget > 0 && best->over == 0)
+		mix(f, meshes, &all, budget);
 	if (f->policy == PARALLEL_BEST && budget > 0 && !f->strict && best->over == 0 &&
 		!parallel_is_large(f, spread_ops))
 		spread(f, meshes, &all, budget);

@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
+#include "passes/parallel/split/mix.h"
 
 #include <math.h>
 #include <string.h>
@@ -333,6 +334,31 @@ split_priced_solve(const void *owner, struct split_priced *w, double limit, uint
 	if (price && fits && high > 0 && high < w->tried.n)
 		*price = w->tried.at[high].price;
 	return fits;
+}
+
+bool
+split_priced_mix(const void *owner, const struct split_priced *w, double limit,
+	struct split_solution *solution)
+{
+	double most = 0;
+
+	if (!w->tried.n || best_tried(w, limit)->bytes > limit)
+		return false;
+	for (int64_t i = 0; i < w->tried.n; i++) {
+		struct split_solution s = solution_within(owner, w, limit);
+		const double saved =
+			split_mix(w->p, w->bytes, limit, w->tried.at[i].choice, s.choice);
+		if (saved <= most) {
+			array_free(s.choice);
+			continue;
+		}
+		if (most > 0)
+			array_free(solution->choice);
+		s.cost = split_cost(w->p, s.choice);
+		*solution = s;
+		most = saved;
+	}
+	return most > 0;
 }
 
 struct split_solution

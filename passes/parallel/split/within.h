@@ -44,6 +44,11 @@ bool split_priced_solve(const void *owner, struct split_priced *w, double limit,
 struct split_solution split_priced_free(
 	const void *owner, struct split_priced *w, uint32_t sweeps, double gap);
 
+/* A solution between the best one tried that fits and those that are cheaper, which costs less than the
+ * former (mix.h); choice[] is owned by `owner`. False: there is none. */
+bool split_priced_mix(const void *owner, const struct split_priced *w, double limit,
+	struct split_solution *solution);
+
 /*
  * Tries up to `most` further prices, from 0 to the highest, first between solutions that differ by
  * the largest factor in bytes. Which does not depend on a limit. Returns how many prices have been

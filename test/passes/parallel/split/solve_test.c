@@ -3,6 +3,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "passes/parallel/split/mix.h"
 #include "passes/parallel/split/overlap.h"
 #include "passes/parallel/split/published.h"
 #include "passes/parallel/split/reduce.h"
@@ -359,6 +360,69 @@ known_prices_are_not_solved_again(void **state)
 	talloc_free(scratch);
 }
 
+/* Between two solutions: what a mix is said to save is what it saves, and it needs no more than the
+ * limit. With room for all of the other solution it costs at most as much as either. */
+static void
+a_mix_fits_and_saves_what_it_says(void **state)
+{
+	void *scratch = alloc_scratch(NULL);
+	int mixed = 0;
+	(void)state;
+
+	for (uint64_t seed = 0; seed < 4 * PROBLEMS; seed++) {
+		const struct split_problem p = draw_problem(scratch, seed);
+		uint64_t random = seed;
+		const double **bytes = draw_bytes(scratch, &p, &random);
+		const struct split_problem q = split_combine(scratch, &p, 1, bytes, 0.1);
+		const struct split_solution slim = split_solve(scratch, &q, 20, 0, INFINITY),
+					    other = split_solve(scratch, &p, 20, 0, INFINITY);
+		const double least = split_bytes(&p, bytes, slim.choice),
+			     room = rounding * (1 + fabs(other.cost));
+		uint16_t choice[MOST_NODES], all[MOST_NODES];
+		memcpy(choice, slim.choice, p.nnodes * sizeof *choice);
+		memcpy(all, slim.choice, p.nnodes * sizeof *all);
+		const double before = split_cost(&p, choice),
+			     limit = least + (double)mix64_below(&random, 5),
+			     saved = split_mix(&p, bytes, limit, other.choice, choice);
+		assert_true(split_bytes(&p, bytes, choice) <= limit);
+		assert_true(saved >= 0 && fabs(before - split_cost(&p, choice) - saved) <= room);
+		split_mix(&p, bytes, INFINITY, other.choice, all);
+		assert_true(split_cost(&p, all) <= fmin(before, other.cost) + room);
+		mixed += saved > 0;
+	}
+	assert_true(mixed > 20);
+	talloc_free(scratch);
+}
+
+/* Equal layers all change at the same price of a byte. With room for the fast choice in some of them,
+ * a mix has it in exactly these. */
+static void
+some_of_equal_layers_change(void **state)
+{
+	enum { LAYERS = 9, ROOM = 4 };
+	static const double cost[] = {1, 3}, needs[] = {10, 2};
+	struct split_node node[LAYERS];
+	const double *bytes[LAYERS];
+	const struct split_problem p = {node, NULL, LAYERS, 0};
+	const double limit = 2 * LAYERS + 8 * ROOM + 1;
+	struct split_solution s, mixed;
+	(void)state;
+
+	for (int i = 0; i < LAYERS; i++) {
+		node[i] = (struct split_node){2, cost};
+		bytes[i] = needs;
+	}
+	struct split_priced *w = split_priced_create(NULL, &p, bytes);
+	assert_true(split_priced_solve(w, w, limit, 20, 0, NULL, &s));
+	assert_true(s.cost == 3 * LAYERS);
+	assert_true(split_priced_mix(w, w, limit, &mixed));
+	assert_true(mixed.cost == 3 * LAYERS - 2 * ROOM && mixed.cost >= mixed.bound);
+	assert_true(split_bytes(&p, bytes, mixed.choice) == 2 * LAYERS + 8 * ROOM);
+	assert_false(split_priced_mix(w, w, 2 * LAYERS + 7, &mixed));
+	assert_false(split_priced_mix(w, w, 2 * LAYERS - 1, &mixed));
+	talloc_free(w);
+}
+
 /* Without a sweep: between two prices, messages in between give the bound in between. */
 static void
 messages_in_between_give_the_bound_in_between(void **state)
@@ -483,6 +547,8 @@ main(void)
 		cmocka_unit_test(descent_never_costs_more),
 		cmocka_unit_test(what_fits_is_found_and_bounded),
 		cmocka_unit_test(known_prices_are_not_solved_again),
+		cmocka_unit_test(a_mix_fits_and_saves_what_it_says),
+		cmocka_unit_test(some_of_equal_layers_change),
 		cmocka_unit_test(messages_in_between_give_the_bound_in_between),
 		cmocka_unit_test(the_larger_sum_is_bounded),
 		cmocka_unit_test(published_searches_end_between_optimum_and_start),
