@@ -41,9 +41,14 @@ def clean(name):
     return re.sub(r"[^A-Za-z0-9_]+", ".", name).strip(".")
 
 
+def is_key(value):
+    """Whether it is of keys of jax.random.key, which are arrays of integers in a text."""
+    return isinstance(value, jax.Array) and jax.numpy.issubdtype(value.dtype, jax.dtypes.prng_key)
+
+
 def save(path, values):
     """A safetensors file of named arrays."""
-    arrays = {name: np.asarray(value) for name, value in values.items()}
+    arrays = {name: np.asarray(jax.random.key_data(value) if is_key(value) else value) for name, value in values.items()}
     tensors.write(path, [(name, a.dtype.name, a.shape, a.tobytes()) for name, a in arrays.items()])
 
 
@@ -58,6 +63,10 @@ def load(path, carry, argument="carry"):
 
     def value(place, old):
         name = clean(argument + jax.tree_util.keystr(place))
+        if is_key(old):
+            data = jax.random.key_data(old)
+            raw = np.frombuffer(found[name][2], data.dtype).reshape(data.shape)
+            return jax.random.wrap_key_data(raw, impl=jax.random.key_impl(old))
         return np.frombuffer(found[name][2], np.asarray(old).dtype).reshape(np.shape(old))
 
     return jax.tree_util.tree_map_with_path(value, carry)

@@ -15,9 +15,10 @@ import torch
 
 from .. import tensors
 from .attributes import Attributes, fill, made_real
+from .complexes import OF_REALS
 from .composed import DECOMPOSED, roi_align
 from .custom import check_linear
-from .table import Unsupported, handler
+from .table import Unsupported, handler, name_of
 from .text import Text
 from .trace import Step, cut_gradients, exported
 
@@ -59,7 +60,7 @@ def export(name, step, model, *inputs, ignored=True, batch="B"):
     several devices and micro-batches sum without knowing how many labels the others have. The text has the first size of
     the inputs as `let B`, or by another name; with batch=None, or if the step does something else for another batch, all
     sizes are numbers."""
-    module = re.sub(r"\W", "_", name.rsplit("/", 1)[-1])
+    module = re.sub(r"\W|^(?=\d)", "_", name.rsplit("/", 1)[-1])
     text, values = translate(module, step, model, inputs, ignored)
     sizes = {x.shape[0] if x.dim() else 0 for x in inputs}
     if batch and len(sizes) == 1 and min(sizes) > 1:
@@ -67,12 +68,16 @@ def export(name, step, model, *inputs, ignored=True, batch="B"):
         muted = logging.root.manager.disable
         logging.disable(logging.CRITICAL)  # what torch logs of a step that fails for another size
         try:
-            more = [translate(module, step, model, [torch.cat([x] * n) for x in inputs], ignored)[0] for n in (2, 3)]
+            more = [translate(module, step, model, [torch.cat([x] * n) for x in inputs], ignored)[0] for n in (2, FAR)]
+            try:
+                more.append(translate(module, step, model, [torch.cat([x, x[:1]]) for x in inputs], ignored)[0])
+            except Exception:  # a step for even sizes, or the like
+                pass
         except Exception:  # a step for one size, such as one that reshapes to it
             more = []
         finally:
             logging.disable(muted)
-        text = more and with_batch([text, *more], rows, batch) or text
+        text = more and with_batch(text, *more, rows=rows, name=batch) or text
     save(name + ".safetensors", values)
     with open(name + ".dir", "w") as out:
         out.write(text)
@@ -81,23 +86,31 @@ def export(name, step, model, *inputs, ignored=True, batch="B"):
 INTEGER = re.compile(r"(?<![\w.%-])\d+(?![\w.]|e-)")
 
 
-def with_batch(texts, rows, name):
-    """Texts for `rows`, 2 `rows` and 3 `rows` as one, in which what grows with the batch is an expression of its name. None:
-    they differ in another way."""
-    found = [[int(n) for n in INTEGER.findall(t)] for t in texts]
-    if len({INTEGER.sub("0", t) for t in texts}) > 1:
+FAR = 5  # times the rows: numbers that grow by steps, such as a third that is rounded up, are not in proportion there
+
+
+def with_batch(text, twice, far, odd=None, *, rows, name):
+    """A text for `rows`, in which what grows with the batch is an expression of its name. None: those of twice and FAR times
+    the rows, or of one more, differ in another way."""
+    found = [[int(n) for n in INTEGER.findall(t)] for t in (text, twice, far)]
+    skeleton = INTEGER.sub("0", text)
+    if any(INTEGER.sub("0", t) != skeleton for t in (twice, far)):
         return None
-    said = []
+    said, following = [], []
     for a, b, c in zip(*found):
-        if b - a != c - b:
-            return None
         each, rest = (b - a), a - (b - a)  # a = each + rest, of which `each` is for `rows`
+        if c != FAR * each + rest:
+            return None
         factor = name if each == rows else f"{each // rows}*{name}" if each % rows == 0 else \
             f"{name}/{rows // each}" if each and rows % each == 0 else None
         if factor is None:
             return None
         said.append(str(a) if not each else factor if not rest else f"{factor}{rest:+d}")
-    text = INTEGER.sub(lambda _, said=iter(said): next(said), texts[0])
+        following.append(each * (rows + 1) / rows + rest)
+    if odd and all(n == int(n) for n in following) and (
+            INTEGER.sub("0", odd) != skeleton or [int(n) for n in INTEGER.findall(odd)] != following):
+        return None
+    text = INTEGER.sub(lambda _, said=iter(said): next(said), text)
     return text.replace("\n\n", f"\n\nlet {name} = {rows}\n\n", 1)
 
 
@@ -106,7 +119,7 @@ def translate(name, step, model, inputs, ignored=True, again=False):
     for op, function in torch._decomp.decomposition_table.items():
         if op not in table:
             table[op] = function
-    for op in [op for op in table if isinstance(op, torch._ops.OpOverload) and handler(op)]:
+    for op in [op for op in table if isinstance(op, torch._ops.OpOverload) and (handler(op) or name_of(op) in OF_REALS)]:
         table.pop(op)
     table.update(DECOMPOSED)
     if hasattr(torch.ops.torchvision, "roi_align"):  # torchvision is in use

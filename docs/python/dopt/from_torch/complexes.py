@@ -3,13 +3,14 @@ import math
 
 import torch
 
-from .elementwise import dims_of
+from .elementwise import checked, dims_of
 from .table import COMPLEX, PARTS, Pair, RawName, handler, handles, is_complex
 
 PARTWISE = set("""view reshape _unsafe_view unsqueeze squeeze flatten unflatten permute transpose t expand repeat slice select
     split split_with_sizes chunk unbind flip index _unsafe_index index_select gather clone contiguous alias lift_fresh_copy
     detach detach_copy add sub rsub neg sum mean cat stack slice_scatter select_scatter constant_pad_nd where zeros zeros_like ones full
     full_like new_zeros empty copy roll diagonal masked_fill""".split())
+OF_REALS = ("complex", "polar")  # they have a complex result alone
 BILINEAR = {"mul", "mm", "bmm", "matmul", "dot", "mv", "einsum", "linear"}
 def complex_call(b, node, named):
     name = b.which()
@@ -96,7 +97,7 @@ def real_part(b, x):
 
 @handles("complex", table=COMPLEX)
 def complex_of(b, x, y):
-    return Pair(b.read(x), b.read(y))
+    return Pair(*[b.read(v) if b.shape(v) == b.shape() else b.broadcast(b.read(v), b.shape()) for v in (x, y)])
 
 
 @handles("polar", table=COMPLEX)
@@ -117,6 +118,9 @@ def complex_copy(b, x, *_, **__):
 def conjugate(b, x):
     re, im = b.value[x]
     return Pair(re, b.op("neg", im))
+
+
+handles("_assert_tensor_metadata", table=COMPLEX)(checked)
 
 
 @handles("resolve_conj", "resolve_neg", table=COMPLEX)

@@ -27,7 +27,7 @@ def with_gradient(value, term):
 
 def safe_sqrt(square):
     """A length: its gradient at 0 is 0, as torch has it for norms."""
-    inside = square > 0
+    inside = square != 0
     return torch.where(inside, torch.where(inside, square, 1).sqrt(), 0)
 
 
@@ -44,8 +44,9 @@ def vector_norm(x, order=2, dim=None, keepdim=False, dtype=None):
         return (x != 0).to(x.dtype).sum(dim, keepdim)
     if order == 1:
         return size.sum(dim, keepdim)
-    total = size.pow(order).sum(dim, keepdim)
-    inside = total > 0
+    each = size.pow(order) if order > 1 else torch.where(size != 0, torch.where(size != 0, size, 1).pow(order), 0)
+    total = each.sum(dim, keepdim)
+    inside = total != 0
     return torch.where(inside, torch.where(inside, total, 1).pow(1 / order), 0)
 
 
@@ -60,9 +61,39 @@ def pdist(x, p=2.0):
     return vector_norm(x[i] - x[j], p, [-1])
 
 
+@decomposes("sinc")
+def sinc(x):
+    inside = x != 0
+    y = math.pi * torch.where(inside, x, 1)
+    return torch.where(inside, y.sin() / y, 1)
+
+
 @decomposes("hypot")
 def hypot(x, y):
     return safe_sqrt(x.square() + y.square())
+
+
+@decomposes("fmax")
+def fmax(x, y):
+    return torch.where((x >= y) | y.isnan(), x, y)
+
+
+@decomposes("fmin")
+def fmin(x, y):
+    return torch.where((x <= y) | y.isnan(), x, y)
+
+
+@decomposes("log10")
+def log10(x):
+    return torch.log(x) / math.log(10)
+
+
+@decomposes("angle")
+def angle(x):
+    if x.is_complex():
+        re, im = torch.view_as_real(x).unbind(-1)
+        return torch.atan2(im, re)
+    return torch.where(x < 0, math.pi, torch.where(x.isnan(), x.detach(), 0))
 
 
 @decomposes("copysign")
@@ -89,7 +120,45 @@ def scanned(x, dim, combine):
 
 @decomposes("cumprod")
 def cumprod(x, dim, dtype=None):
-    return scanned(x.to(dtype) if dtype else x, dim, torch.mul)
+    if not x.dim():
+        return x.to(dtype or x.dtype)
+    wide = torch.int64 if not x.is_floating_point() and not x.is_complex() else x.dtype
+    return scanned(x.to(dtype or wide), dim, torch.mul)
+
+
+def furthest(x, dim, before):
+    """What is so far the largest or the smallest, the last of equal ones, and its place; a NaN comes before all others."""
+    if not x.dim():
+        return x * 1, torch.zeros((), dtype=torch.int64)
+    places = torch.arange(x.shape[dim]).reshape([-1 if d == dim % x.dim() else 1 for d in range(x.dim())]).expand(x.shape)
+    at, found = 1, (x.detach(), places)
+    while at < x.shape[dim]:
+        old, new = ([v.narrow(dim, start, x.shape[dim] - at) for v in found] for start in (0, at))
+        taken = before(new[0], old[0]) | new[0].isnan()
+        found = [torch.cat([v.narrow(dim, 0, at), torch.where(taken, n, o)], dim) for v, n, o in zip(found, new, old)]
+        at *= 2
+    return x.gather(dim, found[1]), found[1]
+
+
+@decomposes("cummax")
+def cummax(x, dim):
+    return furthest(x, dim, torch.ge)
+
+
+@decomposes("cummin")
+def cummin(x, dim):
+    return furthest(x, dim, torch.le)
+
+
+@decomposes("binary_cross_entropy")
+def binary_cross_entropy(x, y, weight=None, reduction=1):
+    """Logarithms are -100 at least, and so is what the gradient divides by, as torch has it: neither is infinite."""
+    one, other = ((v.detach().log()).clamp(min=-100) for v in (x, 1 - x))
+    value = (y.detach() - 1) * other - y.detach() * one
+    slope = ((x - y) / ((1 - x) * x).clamp(min=1e-12)).detach()
+    each = with_gradient(value, x * slope + y * (other - one))
+    each = each if weight is None else each * weight
+    return each if reduction == 0 else each.mean() if reduction == 1 else each.sum()
 
 
 @decomposes("dist")
@@ -155,10 +224,7 @@ def unfold(x, dim, size, step):
 def as_strided(x, size, stride, offset=None):
     if not x.is_contiguous():
         raise Unsupported("as_strided of a view")
-    at = torch.full((), offset or 0)
-    for n, step in zip(size, stride):
-        at = at.unsqueeze(-1) + torch.arange(n) * step
-    return x.flatten()[at.flatten()].reshape(size)
+    return x.flatten()[numbered(size, stride, offset).flatten()].reshape(size)
 
 
 @decomposes("diagonal", "diagonal_copy")
@@ -176,6 +242,43 @@ def diagonal_scatter(x, source, offset=0, dim1=0, dim2=1):
     at = torch.where(column - row == offset, row + min(offset, 0), 0).flatten()
     spread = source.index_select(-1, at).unflatten(-1, (rows, columns))
     return torch.where(column - row == offset, spread, x.movedim((dim1, dim2), (-2, -1))).movedim((-2, -1), (dim1, dim2))
+
+
+def numbered(size, stride, offset):
+    """Of an as_strided, which elements of the storage it has."""
+    at = torch.full((), offset or 0)
+    for n, step in zip(size, stride):
+        at = at.unsqueeze(-1) + torch.arange(n) * step
+    return at
+
+
+@decomposes("as_strided_scatter")
+def as_strided_scatter(x, source, size, stride, offset=None):
+    return put(x, numbered(size, stride, offset), source)
+
+
+@decomposes("masked_scatter")
+def masked_scatter(x, mask, source):
+    """Elements of the source, one after another, where the mask is."""
+    mask = mask.broadcast_to(x.shape)
+    at = (mask.flatten().to(torch.int64).cumsum(0) - 1).clamp(min=0)
+    return torch.where(mask, source.flatten()[at].reshape(x.shape), x)
+
+
+@decomposes("put")
+def put(x, index, source, accumulate=False):
+    return x.flatten().index_put((index.flatten(),), source.flatten(), accumulate).reshape(x.shape)
+
+
+@decomposes("index_reduce")
+def index_reduce(x, dim, index, source, reduce, *, include_self=True):
+    at = index.reshape([-1 if d == dim % x.dim() else 1 for d in range(x.dim())]).expand(source.shape)
+    return x.scatter_reduce(dim, at, source, reduce, include_self=include_self)
+
+
+@decomposes("addbmm")
+def addbmm(x, a, c, *, beta=1, alpha=1):
+    return beta * x + alpha * (a @ c).sum(0)
 
 
 # Draws.

@@ -20,6 +20,11 @@ for torch_name, name in {
     OPS[torch_name] = unary(name)
 
 
+@handles("log_sigmoid")
+def log_sigmoid(b, x):
+    return b.op("neg", b.op("softplus", b.op("neg", b.read(x))))
+
+
 @handles("reciprocal")
 def reciprocal(b, x):
     return b.op("div", b.number(1.0, b.dtype()), b.read(x))
@@ -63,6 +68,11 @@ def elu(b, x, alpha=1.0, scale=1.0, input_scale=1.0):
     return y if scale == 1 else b.op("mul", y, b.number(scale, b.dtype()))
 
 
+@handles("celu")
+def celu(b, x, alpha=1.0):
+    return elu(b, x, alpha, input_scale=1 / alpha)
+
+
 @handles("softplus")
 def softplus(b, x, beta=1.0, threshold=20.0):
     """Above the threshold, y itself: of 20 and more that is only rounding."""
@@ -89,12 +99,15 @@ OF_BOOLS = {"add": "or", "mul": "and", "maximum": "or", "minimum": "and"}
 for torch_name, name in {"add": "add", "sub": "sub", "mul": "mul", "maximum": "maximum", "minimum": "minimum",
                          "fmod": "rem", "atan2": "atan2", "bitwise_and": "and", "bitwise_or": "or",
                          "bitwise_xor": "xor", "bitwise_left_shift": "shift_left",
-                         "bitwise_right_shift": "shift_right"}.items():
+                         "bitwise_right_shift": "shift_right", "__lshift__": "shift_left",
+                         "__rshift__": "shift_right"}.items():
     OPS[torch_name] = arithmetic(name)
 
 
 @handles("pow")
 def power(b, x, y):
+    if y == 0:  # without a gradient, at 0 too
+        return b.full(1, b.shape(), b.dtype())
     if y == 2:
         return b.op("square", b.read(x))
     if y == 0.5:
@@ -164,12 +177,15 @@ def masked_fill(b, x, mask, value):
 
 @handles("clamp", "hardtanh")
 def clamp(b, x, low=None, high=None):
+    """The gradient at a limit that is a number is 0; at one that is a tensor, half is that of each, as torch has it."""
+    y = b.read(x)
     if b.which().endswith("hardtanh"):
         low, high = -1.0 if low is None else low, 1.0 if high is None else high
-    y = b.read(x)
-    if low is not None:
-        y = b.op("maximum", b.read(low), y)
-    return b.op("minimum", b.read(high), y) if high is not None else y
+    for limit, op, outside in ((low, "maximum", "le"), (high, "minimum", "ge")):
+        if limit is not None:
+            edge = b.read(limit)
+            y = b.op(op, edge, y) if isinstance(limit, torch.fx.Node) else b.op("select", b.op(outside, y, edge), edge, y)
+    return y
 
 
 @handles("clamp_min")
@@ -213,11 +229,16 @@ def dims_of(b, x, dims):
     return [d % rank for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
 
 
+def of_type(b, op):
+    """The maximum of truth values is whether any is true."""
+    return {"max": "any", "min": "all"}.get(op, op) if b.dtype() == torch.bool else op
+
+
 def reduction(op):
     def make(b, x, dim=None, keepdim=False, dtype=None):
         if not b.shape(x):
             return b.read(x)
-        return b.op(op, b.read(x), dims=dims_of(b, x, dim), keep=keepdim or None)
+        return b.op(of_type(b, op), b.read(x), dims=dims_of(b, x, dim), keep=keepdim or None)
     return make
 
 
@@ -241,21 +262,30 @@ def max_min(b, x, dim=None, keepdim=False):
     op = b.which()
     if isinstance(dim, torch.fx.Node):
         return b.op(op + "imum", b.read(x), b.read(dim))
-    value = b.op(op, b.read(x), dims=dims_of(b, x, dim), keep=keepdim or None)
-    if dim is None:
-        return value
-    where_ = b.op("arg" + op, b.value[x], dims=dims_of(b, x, dim), keep=keepdim or None)
-    return [value, b.convert(where_, torch.int32, torch.int64)]
+    value = b.op(of_type(b, op), b.read(x), dims=dims_of(b, x, dim), keep=keepdim or None)
+    return value if dim is None else [value, place_of(b, "arg" + op, x, dim, keepdim)]
+
+
+def place_of(b, op, x, dim, keepdim):
+    t = x.meta["val"].dtype
+    y = b.convert(b.value[x], t, torch.int32 if t == torch.bool else t)
+    return b.convert(b.op(op, y, dims=dims_of(b, x, dim), keep=keepdim or None), torch.int32, torch.int64)
 
 
 @handles("argmax", "argmin")
 def arg(b, x, dim=None, keepdim=False):
-    where_ = b.op(b.which(), b.value[x], dims=dims_of(b, x, dim), keep=keepdim or None)
-    return b.convert(where_, torch.int32, torch.int64)
+    return place_of(b, b.which(), x, dim, keepdim)
 
 
-@handles("var", "std")
+@handles("prims::var")
+def prims_var(b, x, dims=None, correction=1.0, output_dtype=None):
+    return variance(b, x, dims, correction=correction)
+
+
+@handles("var", "std", "var_mean", "std_mean")
 def variance(b, x, dim=None, unbiased=None, correction=None, keepdim=False):
+    if isinstance(dim, bool):  # of all elements
+        dim, unbiased = None, dim
     if isinstance(unbiased, (int, bool)) and correction is None:
         correction = int(unbiased)
     dims = dims_of(b, x, dim) or list(range(len(b.shape(x))))
@@ -264,11 +294,16 @@ def variance(b, x, dim=None, unbiased=None, correction=None, keepdim=False):
     centred = b.op("sub", y, b.op("mean", y, dims=dims, keep=True))
     total = b.op("sum", b.op("square", centred), dims=dims, keep=keepdim or None)
     v = b.op("div", total, b.number(max(n - (1 if correction is None else correction), 0), b.dtype()))
-    return b.op("sqrt", v) if b.which().startswith("std") else v
+    if b.which().startswith("std"):  # its gradient is 0 where it is 0
+        zero, varies = b.number(0.0, b.dtype()), b.op("ne", v, b.number(0.0, b.dtype()))
+        v = b.op("select", varies, b.op("sqrt", b.op("select", varies, v, b.number(1.0, b.dtype()))), zero)
+    return [v, b.op("mean", y, dims=dims, keep=keepdim or None)] if b.which().endswith("mean") else v
 
 
 @handles("cumsum")
 def cumsum(b, x, dim, dtype=None):
+    if not b.shape(x):
+        return b.read(x)
     return b.op("cumsum", b.read(x), dim=dim % len(b.shape(x)))
 
 

@@ -136,10 +136,12 @@ def upsample(b, x, size=None, *rest, **named):
 def embedding_bag(b, table, index, offsets, by_frequency=False, mode=0, sparse=False, weights=None, last=False, padding=-1):
     """Bags of one size are offsets from a reshaped matrix; else the offsets say to which bag a row is added."""
     bags = b.shape()[0]
-    if padding not in (None, -1) or last or by_frequency:
-        b.refuse("padding_idx, include_last_offset and scale_grad_by_freq are not translated")
-    if name_of(offsets.target) != "arange" if offsets.op == "call_function" else True:
-        return [ragged_bags(b, table, index, offsets, mode, weights), None, None, None]
+    if by_frequency:
+        b.refuse("scale_grad_by_freq is not translated")
+    padded = padding not in (None, -1)
+    if padded or last or (name_of(offsets.target) != "arange" if offsets.op == "call_function" else True):
+        return [ragged_bags(b, table, index, offsets, mode, weights, padding % b.shape(table)[0] if padded else None),
+                None, None, None]
     many = b.shape(index)[0] // bags
     rows = b.op("gather", b.value[table], b.reshape(b.value[index], [bags, many]))
     if weights is not None:
@@ -148,13 +150,18 @@ def embedding_bag(b, table, index, offsets, by_frequency=False, mode=0, sparse=F
     return [y, None, None, None]
 
 
-def ragged_bags(b, table, index, offsets, mode, weights):
+def ragged_bags(b, table, index, offsets, mode, weights, padding):
+    """Rows of the padding index are of a bag that is left out, and so is what follows a last offset."""
     rows = b.op("gather", b.value[table], b.value[index])
     (bags, width), many, t = b.shape(), b.shape(index)[0], b.dtype()
     if weights is not None:
         rows = b.op("mul", rows, b.reshape(b.read(weights), [many, 1]))
-    begins = b.op("le", b.reshape(b.read(offsets, torch.int64), [1, bags]), b.reshape(b.iota([many], 0), [many, 1]))
+    first = b.reshape(b.read(offsets, torch.int64), [1, b.shape(offsets)[0]])
+    begins = b.op("le", first, b.reshape(b.iota([many], 0), [many, 1]))
     bag = b.op("sub", b.op("sum", b.convert(begins, torch.bool, torch.int64), dims=[1]), b.number(1, torch.int64))
+    if padding is not None:
+        empty = b.op("eq", b.read(index, torch.int64), b.number(padding, torch.int64))
+        bag = b.op("select", empty, b.number(bags, torch.int64), bag)
     y = b.op("scatter_nd", rows, bag, sizes=[bags], how="max" if mode == 2 else None)
     if mode == 0:
         return y

@@ -25,6 +25,8 @@ def covariance(x, *, correction=1, fweights=None, aweights=None):
 
 def correlation(x):
     c = covariance(x)
+    if not c.dim():
+        return c / c
     d = c.diagonal().sqrt()
     return (c / d[:, None] / d).clamp(-1, 1)
 
@@ -113,7 +115,22 @@ def distinct(*args, **named):
                       "a mask for each class")
 
 
-REPLACED = {torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
+def of_each(name):
+    """torch._foreach_add_ as Tensor.add_ of each: lists have an element for each, other arguments are those of all."""
+    one = {"norm": torch.linalg.vector_norm}.get(name) or getattr(torch.Tensor, name, None)
+
+    def made(tensors, *args, **named):
+        many = len(tensors)
+        return [one(x, *[a[i] if isinstance(a, (list, tuple)) else a for a in args], **named)
+                for i, x in zip(range(many), tensors)]
+    return made if one else None
+
+
+EACH = {getattr(torch, name): of_each(name.removeprefix("_foreach_")) for name in dir(torch) if name.startswith("_foreach_")}
+
+
+REPLACED = {**{f: made for f, made in EACH.items() if made},
+            torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
             torch.nn.functional.ctc_loss: ctc, torch.Tensor.fill_diagonal_: fill_diagonal,
             torch.fake_quantize_per_tensor_affine: fake_quantized, torch.fake_quantize_per_channel_affine: fake_quantized_channels,
             torch.bincount: counts, torch.Tensor.bincount: counts,

@@ -177,6 +177,11 @@ def embedding(b, table, index, padding=-1, scale_grad_by_freq=False, sparse=Fals
     return b.op("select", b.reshape(chosen, b.shape(index) + [1]), fixed, rows)
 
 
+@handles("embedding_renorm")
+def renorm(b, *_):
+    b.refuse("max_norm writes into a parameter that an optimizer updates, too; normalize the rows that the embedding returns")
+
+
 def indices(b, index, shape):
     """Numbers from the end become numbers from the start."""
     value = b.read(index, torch.int64)

@@ -75,9 +75,18 @@ def ndtri(x):
 
 @decomposes("special_erfcx")
 def erfcx(x):
-    return torch.exp(x.square()) * torch.erfc(x)
+    """exp(x^2) erfc(x), of which the factors overflow and underflow above 5: there by a continued fraction."""
+    large = x > 5
+    small, z = torch.where(large, 0, x), torch.where(large, x, 5)
+    fraction = z
+    for k in range(24, 0, -1):
+        fraction = z + k / 2 / fraction
+    return torch.where(large, 1 / (math.sqrt(math.pi) * fraction), torch.exp(small.square()) * torch.erfc(small))
 
 
 @decomposes("special_log_ndtr")
 def log_ndtr(x):
-    return torch.where(x < -1, torch.log(torch.erfc(-x / math.sqrt(2)) / 2), torch.log1p(-torch.erfc(x / math.sqrt(2)) / 2))
+    low = x < -1
+    below, above = torch.where(low, x, -1), torch.where(low, 0, x)
+    return torch.where(low, torch.log(erfcx(-below / math.sqrt(2)) / 2) - below.square() / 2,
+                       torch.log1p(-torch.erfc(above / math.sqrt(2)) / 2))

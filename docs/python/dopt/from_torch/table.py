@@ -26,7 +26,8 @@ def name_of(op):
 
 
 def handler(op):
-    return OPS.get(name_of(op))
+    """That of prims::var, whose arguments are others than those of aten::var, has both parts as its name."""
+    return OPS.get(op.name().split(".")[0]) or OPS.get(name_of(op))
 
 
 class Unsupported(Exception):

@@ -191,7 +191,11 @@ class Text:
 
     def initial(self, tensor):
         """What a program starts with that does not -load the file: numbers of the same deviation."""
-        numbers = tensor.detach().double()
+        numbers = tensor.detach()
+        if tensor.is_floating_point():  # a .dir has no infinities
+            kind = torch.finfo(tensor.dtype)
+            numbers = numbers.double().nan_to_num(0.0, kind.max, kind.min)
+        numbers = numbers.double()
         low = numbers.min().item() if tensor.numel() else 0
         if not tensor.numel() or low == numbers.max().item():
             return {"init": "constant", "value": low} if low else {}

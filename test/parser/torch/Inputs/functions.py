@@ -157,6 +157,90 @@ def stopped_with_slope(z, y):
     return slope.square().mean() + (z[:, :2] * (best + parts[1] + turned.real)).sum() + (z[:, 0] * most).mean()
 
 
+def some_rows(z):
+    """Every third row is 0."""
+    return z * (torch.arange(18) % 3 > 0)[:, None]
+
+
+def deviations(z, y):
+    """Of all and of rows, some of which do not vary: their gradient is 0."""
+    w = some_rows(z)
+    total = torch.std_mean(w, 1, correction=0)[0].sum() + torch.var_mean(z, 0, unbiased=False)[0].sum()
+    total = total + torch.std_mean(z, unbiased=False)[0] + z.std(unbiased=False) + z.var(False) + z.var(correction=2)
+    return total + w.std(-1).sum() + torch.var_mean(z, 1, correction=2)[1].square().sum() + (w * 0).std()
+
+
+def at_limits(z, y):
+    """Where functions have no derivative, or infinite parts."""
+    w, one = some_rows(z), torch.ones(4, dtype=F64)
+    total = w.clamp(0, 1).sum() + w.clamp(min=0).sum() + w.clamp_max(0).sum() + F.relu6(w).sum() + F.hardtanh(w + 1).sum()
+    total = total + w.clamp(0 * one, one).sum() + torch.clamp(w, max=0 * one).sum() + F.logsigmoid(w * 100).mean()
+    total = total + (w ** 0).sum() + w.norm(0.5, -1).sum() + torch.sinc(w).sum() + F.celu(w * 1e3).sum()
+    total = total + F.hinge_embedding_loss(w + 1, -one)
+    total = total + F.binary_cross_entropy((z * 50).sigmoid(), (y > 0).double())
+    total = total + torch.special.log_ndtr(w * 50).mean() + torch.special.erfcx(z.abs() * 40).sum()
+    return total / 500
+
+
+def not_a_number(z, y):
+    """A norm of what has a NaN is one."""
+    w = torch.where(y > 2, float("nan"), z)
+    found = (w.norm(dim=-1), w.norm(3, -1), w.norm(), w.std(-1))
+    return z.square().sum() + sum(torch.where(v.isnan(), 0.1, 0.2).sum() for v in found)
+
+
+def of_lists(z, y):
+    a, b = [z * 1, z[:3] * 2], [y, y[:3]]
+    torch._foreach_add_(a, b, alpha=0.5)
+    torch._foreach_lerp_(a, b, 0.3)
+    total = sum(v.square().sum() for v in torch._foreach_mul(a, [2.0, 3.0])) + sum(torch._foreach_norm(a, 1))
+    torch._foreach_zero_(b)
+    return total + sum(v.sum() for v in (*torch._foreach_sqrt(torch._foreach_exp(a)), *b))
+
+
+def of_bools(z, y):
+    k = y > 0
+    total = k.max() + k.min() + k.amax(1).sum() + k.max(1)[0].sum() + k.max(1)[1].sum() + k.cumprod(0).sum()
+    total = total + k.cumprod(1).bool().sum()
+    v = (y * 9).long()
+    return z.mean() * (total + k.long().argmax() + (v >> 1).sum() + (v << 2).sum() + (v & 5).sum())
+
+
+def furthest(z, y):
+    """Of equal elements the last one has the gradient."""
+    w = F.relu(z)
+    total = (z.cummax(0)[0] * y).sum() + (w.cummax(1)[0] * y).sum() + (w.cummin(0)[0] * y).sum() + (z.cummin(-1)[1] * z).sum()
+    return total + torch.fmax(w, w * y).sum() + torch.fmin(torch.where(y > 1, float("nan"), z), w).sum()
+
+
+def written(z, y):
+    w = z * 1
+    w.as_strided((4,), (5,)).mul_(3)
+    total = w.square().sum() + torch.zeros(3, 4).double().put(torch.tensor([1, 5, 11]), z[0, :3]).square().sum()
+    total = total + z.masked_scatter(y > 0, z * y).square().sum()
+    total = total + torch.addbmm(z[:2], z[:6].view(3, 2, 4)[..., :1], y[:3].view(3, 1, 4), alpha=2).sum()
+    at = torch.arange(18) % 5
+    return total + sum(torch.ones(6, 4).double().index_reduce(0, at, z, how, include_self=inside).square().sum()
+                       for how in ("mean", "amax", "amin") for inside in (True, False))
+
+
+def bags(z, y):
+    """Bags of embeddings with an index that is left out, and a last offset."""
+    index, at = y[:, 0] + 1, torch.tensor([0, 4, 4, 10])
+    total = sum(F.embedding_bag(index, z, at, mode=mode, padding_idx=2).square().sum() for mode in ("sum", "mean", "max"))
+    last = torch.tensor([0, 5, 11, 18])
+    total = total + F.embedding_bag(index, z, last, mode="mean", include_last_offset=True).square().sum()
+    weight = z[:, 1].view(3, 6)
+    return total + F.embedding_bag(index.view(3, 6), z, padding_idx=-14, per_sample_weights=weight, mode="sum").square().sum()
+
+
+def turned(z, y):
+    """Complex numbers with types that torch asserts."""
+    w, c = torch.view_as_complex(z.view(18, 2, 2)), torch.polar(torch.ones(2), torch.arange(2.0))
+    d = torch.complex(z[:, :1], y[0]).abs().sum() + torch.polar(z.exp(), y[:, :1]).real.sum()
+    return d + torch.view_as_real(w * c.to(w.dtype)).cumsum(0).square().mean() + z.angle().sum() + (z.square() + 1).log10().sum()
+
+
 FUNCTIONS = {
     "ctc": (below(4),
          lambda z, y: F.ctc_loss(z.view(6, 3, 4).log_softmax(-1), y[:6].view(3, 2) % 3 + 1, torch.full((3,), 6),
@@ -343,6 +427,15 @@ FUNCTIONS = {
     "routed": (NUMBERS, routed),
     **{f"packed_{kind}": (below(9), packed(kind)) for kind in ("LSTM", "GRU", "RNN")},
     "diagonal_filled": (NUMBERS, diagonal_filled),
+    "deviations": (NUMBERS, deviations),
+    "at_limits": (NUMBERS, at_limits),
+    "not_a_number": (NUMBERS, not_a_number),
+    "of_lists": (NUMBERS, of_lists),
+    "of_bools": (NUMBERS, of_bools),
+    "furthest": (NUMBERS, furthest),
+    "written": (NUMBERS, written),
+    "bags": (below(15, 1), bags),
+    "turned": (NUMBERS, turned),
     "conv3d": (NUMBERS, lambda z, y: F.conv3d(z.view(1, 2, 3, 3, 4), y[:4].view(1, 2, 2, 2, 2)).square().mean()),
     "conv_transpose3d": (NUMBERS, lambda z, y: F.conv_transpose3d(z.view(1, 2, 3, 3, 4), y[:4].view(2, 1, 2, 2, 2), stride=2)
                          .square().mean()),

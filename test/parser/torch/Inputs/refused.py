@@ -203,6 +203,27 @@ class Scaled(Layer):
         return torch.nn.functional.embedding((x > 0).long(), self.linear.weight, scale_grad_by_freq=True).sum()
 
 
+class Renormed(Layer):
+    def __init__(self):
+        super().__init__()
+        self.rows = torch.nn.Embedding(2, 4, max_norm=1.0)
+
+    def forward(self, x):
+        return self.rows((x > 0).long()).sum()
+
+
+class Lowest(Layer):
+    """Not refused: a buffer that begins as infinite."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("low", torch.tensor(float("inf")))
+
+    def forward(self, x):
+        self.low.copy_(torch.minimum(self.low, x.min()))
+        return self.linear(x).sum() * self.low
+
+
 class Dropped(Layer):
     """Not refused; the mask is one that is left out while a program evaluates."""
 
@@ -220,12 +241,14 @@ class OneSize(Layer):
 
 
 for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed,
-              Outside, Teacher, Distinct, Scattered, Scaled, OneSize, Dropped):
+              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, OneSize, Lowest, Dropped):
     try:
-        from_torch.export(str(SCRATCH / "refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
+        from_torch.export(str(SCRATCH / "2_refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
+        if model is Lowest:
+            print((SCRATCH / "2_refused.dir").read_text(), file=open(SCRATCH / "lowest.dir", "w"))
     except from_torch.Unsupported as refused:
         print(f"Unsupported: {refused}")
 
-text = (SCRATCH / "refused.dir").read_text()  # of the last one
+text = (SCRATCH / "2_refused.dir").read_text()  # of the last one
 print(text.count("call @dropout("), "dropouts,", text.count("random_uniform("), "other draws")
