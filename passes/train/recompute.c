@@ -62,6 +62,41 @@ block_of_operands(const struct recompute *r, const struct ir_op *op, const int32
 	return AGAIN_KEPT;
 }
 
+/*
+ * The block whose ops are all that read a conversion in the forward pass: it keeps what is converted,
+ * which other blocks may keep too, instead of both. AGAIN_KEPT: there is none.
+ */
+static int32_t
+block_of_readers(const struct recompute *r, const struct ir_op *op, const int32_t *block)
+{
+	int32_t found = AGAIN_KEPT;
+
+	IR_FOR_USES (use, &op->result[0]) {
+		const uint32_t i = ir_number(r->again->ops, use->op);
+		if (i == IR_NO_NUMBER || r->again->op[i].side != AGAIN_FORWARD)
+			continue;
+		if (block[i] == AGAIN_KEPT || (found != AGAIN_KEPT && block[i] != found))
+			return AGAIN_KEPT;
+		found = block[i];
+	}
+	return found;
+}
+
+static void
+move_conversions(const struct recompute *r, int32_t *block)
+{
+	const struct again *a = r->again;
+
+	for (uint32_t i = a->ops->n; i-- > 0;) {
+		const struct ir_op *op = a->ops->op[i];
+		if (op->code != OP_convert || op->result[0].name || a->op[i].side != AGAIN_FORWARD)
+			continue;
+		const int32_t readers = block_of_readers(r, op, block);
+		if (readers != AGAIN_KEPT)
+			block[i] = readers;
+	}
+}
+
 /* Numbers the blocks that repeat, the first `most` of them; 0: all. */
 static struct block_names
 find_blocks(struct recompute *r, int64_t most)
@@ -85,6 +120,7 @@ find_blocks(struct recompute *r, int64_t most)
 	for (uint32_t i = 0; i < a->ops->n; i++)
 		if (block[i] != AGAIN_KEPT && !list.at[block[i]].repeats)
 			block[i] = AGAIN_KEPT;
+	move_conversions(r, block);
 	r->block = block;
 	r->nblocks = (int32_t)list.n;
 	return list;

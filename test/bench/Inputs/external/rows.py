@@ -9,20 +9,21 @@ TREE = os.path.normpath(os.path.join(HERE, *[".."] * 4))
 MODELS, EXTERNAL = "test/models/", "test/bench/Inputs/external/"
 
 # What all plans have in common: kernels are fused as dopt does it, whatever the source's framework did; attention is one
-# kernel if it was there.
+# kernel if it was there. Params are in 16 bits where they compute, and in f16 so are the sums of gradients over micro-batches.
 GRAD = "grad,canonicalize,cse,dce"
+OWN_GRAD = "grad{{accumulate=own}},canonicalize,cse,dce"
 PLANS = {
-    "FSDP": "{accumulate}amp,dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,{opfuse},prefetch{{policy=fsdp}}",
-    "Megatron": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute}{scatter},adam,{opfuse},"
+    "FSDP": "{accumulate}amp{{params=low}},dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,{opfuse},prefetch{{policy=fsdp}}",
+    "Megatron": "{accumulate}amp{{to=f16,params=low}},dp{{axis=dp}}," + OWN_GRAD + "{recompute}{scatter},adam,{opfuse},"
                 "tensorfuse{{policy=size,bucket=1TB}}",
-    "ZeRO-1": "{peeled}amp,dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},{opfuse},"
+    "ZeRO-1": "{peeled}amp{{params=low}},dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},{opfuse},"
               "tensorfuse{{policy=ddp}}",
-    "DDP, LAMB": "{accumulate}amp{{to=f16}},dp{{axis=dp}}," + GRAD + "{recompute},lamb,{opfuse},tensorfuse{{policy=ddp}}",
+    "DDP, LAMB": "{accumulate}amp{{to=f16,params=low}},dp{{axis=dp}}," + OWN_GRAD + "{recompute},lamb,{opfuse},tensorfuse{{policy=ddp}}",
     "DDP, SGD": "{accumulate}{amp}dp{{axis=dp}}," + GRAD + "{recompute},momentum,{opfuse},tensorfuse{{policy=ddp}}",
 }
 
 # With tensor parallelism: sequence parallelism (megatron_core.dir), params gathered during the forward pass.
-PLANS["Megatron-Core"] = ("{peeled}amp,dp{{axis=copy}},dp{{axis=dp}}," + GRAD + "{recompute},adamw,"
+PLANS["Megatron-Core"] = ("{peeled}amp{{params=low}},dp{{axis=copy}},dp{{axis=dp}}," + GRAD + "{recompute},adamw,"
                           "shard{{axis=dp,reshard_after_forward=false,gather=once,scatter=once}},{opfuse},prefetch,overlap")
 
 # To which rows of a source numbers were fitted, none with stages of a pipeline; `number` counts the others.
@@ -183,7 +184,7 @@ class Step:
         # messages between stages are sent as slices, by Megatron-LM (arXiv 2104.04473, 4.1) and DeepSpeed (pipe_partitioned)
         scatter = ",scatter-sends{axis=tp}" if self.stages > 1 and "P" in self.sizes else ""
         tf32 = "TF32" in self.row["precision"]
-        passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, scatter=scatter, amp="" if tf32 else "amp{to=f16},",
+        passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, scatter=scatter, amp="" if tf32 else "amp{to=f16,params=low},",
                                     opfuse=self.opfuse(flash, self.batch // self.replicas // steps))
         sizes = self.sizes | {"B": self.batch, "nodes": -(-self.devices // self.node)}
         return ["-cluster=" + self.cluster, *(["-framework=" + framework] if framework else []), *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
