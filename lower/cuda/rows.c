@@ -10,6 +10,8 @@
  * A maximum and the sums of exponentials that read it, of long rows, are made in one pass (running.c): a
  * lane goes over a few elements for the maximum, multiplies its sums by the change, and goes over them again.
  *
+ * Where rows are contiguous, a lane handles neighbours: 16 bytes at a time (vector.c).
+ *
  * Ops of a stage that reduce different loops get one pass each, which recomputes the pointwise ops.
  * A reduction over outer loops leaves one value per group (or per combination of the outer loops
  * that it keeps) in scratch, and another launch adds those up in order.
@@ -299,22 +301,67 @@ write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	cuda_end(t);
 }
 
-/* A pass that reduces no inner loop. */
+/* The vectors of a pass over one inner loop, by lanes that do not sum alone. */
+static bool
+find_vectors(
+	const struct cuda_text *t, const struct pass *p, const bool *need, struct cuda_vectors *v)
+{
+	*v = (struct cuda_vectors){
+		.cls = p->all.n == 1 ? p->all.cls[0] : -1, .need = need, .store = p->store};
+	return (!p->set || !p->serial) && cuda_vectors_fit(t, v);
+}
+
+/* Are the parts of the ops that sum over outer loops alone neighbours along the inner loop, too? */
+static bool
+have_vectors(const struct cuda_text *t, const struct rows *x, const struct pass *p, int cls)
+{
+	FOR_PASS(t, p, x, o)
+	{
+		const struct cuda_space kept = kept_space(t, o);
+		if (!(o->red_set & x->outer) || keeps_outer(o, x->outer) || !kept.n ||
+			kept.cls[kept.n - 1] != cls || part_type(x, o) != cuda_type(o))
+			return false;
+	}
+	return true;
+}
+
+/* A pass that reduces no inner loop. y<out> are the parts of sums over outer loops. */
 static void
 write_pointwise(struct cuda_text *t, const struct rows *x, const struct pass *p)
 {
-	cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += %d)", p->all.size, x->lanes);
-	cuda_unflatten(t, &p->all, "q");
+	struct cuda_vectors v;
 	const bool *need = needed(t, x, p);
+	const bool vectors = find_vectors(t, p, need, &v) && have_vectors(t, x, p, v.cls);
+
+	cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += %d)",
+		p->all.size / (vectors ? v.width : 1), x->lanes);
+	if (vectors)
+		kernel_line(&t->w, "const uint32_t element = q * %d;", v.width);
+	cuda_unflatten(t, &p->all, vectors ? "element" : "q");
+	if (vectors) {
+		FOR_PASS(t, p, x, o)
+		kernel_line(&t->w, "vec<%s, %d> y%d = vec_load<%d>(&%s);", cuda_type(o), v.width,
+			o->out, v.width, part_text(t, x, o));
+		cuda_vectors_open(t, &v);
+	}
 	cuda_pointwise(t, p->stage, need, false);
 	FOR_PASS(t, p, x, o)
 	{
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
-		put(t, x, o);
+		if (vectors)
+			cuda_accumulate(t, o, cuda_printf(t, "y%d.at[u]", o->out),
+				cuda_printf(t, "v%d", o->out));
+		else
+			put(t, x, o);
 	}
 	if (p->store)
 		cuda_store_pointwise(t, p->stage, need);
+	if (vectors) {
+		cuda_vectors_close(t, &v);
+		FOR_PASS(t, p, x, o)
+		kernel_line(&t->w, "vec_store(&%s, y%d);", part_text(t, x, o), o->out);
+	}
 	cuda_end(t);
 }
 
@@ -323,18 +370,25 @@ write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 {
 	const struct scheme_op **op =
 		NEW_ARRAY(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
+	const bool *need = needed(t, x, p);
+	const int64_t count = p->over.size / (p->serial ? 1 : x->lanes);
+	struct cuda_vectors v;
+	const bool vectors = count <= SCHEME_SUM_BLOCK && find_vectors(t, p, need, &v);
 	struct cuda_sum sum = {.op = op,
 		.type = "uint32_t",
 		.first = p->serial ? "0" : "lane",
-		.end = cuda_printf(t, "%" PRId64, p->over.size),
+		.end = cuda_printf(t, "%" PRId64, p->over.size / (vectors ? v.width : 1)),
 		.step = p->serial ? 1 : x->lanes,
-		.count = p->over.size / (p->serial ? 1 : x->lanes)};
+		.count = count};
 
 	FOR_PASS(t, p, x, o)
 	op[sum.nops++] = o;
 	cuda_open_sum(t, &sum);
-	cuda_unflatten(t, &p->over, "at");
-	const bool *need = needed(t, x, p);
+	if (vectors)
+		kernel_line(&t->w, "const uint32_t element = at * %d;", v.width);
+	cuda_unflatten(t, &p->over, vectors ? "element" : "at");
+	if (vectors)
+		cuda_vectors_open(t, &v);
 	cuda_pointwise(t, p->stage, need, false);
 	FOR_PASS(t, p, x, o)
 	{
@@ -343,6 +397,8 @@ write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	}
 	if (p->store)
 		cuda_store_pointwise(t, p->stage, need);
+	if (vectors)
+		cuda_vectors_close(t, &v);
 	cuda_close_sum(t, &sum);
 	FOR_PASS(t, p, x, o)
 	{

@@ -13,6 +13,7 @@
  *     tile.c      the same where operands are walked across: tiles in shared memory
  *     reduce.c    one stage: a warp, a block or a thread per result; sums may be cut
  *     rows.c      several stages: a warp or a block per outer iteration, rows in shared memory
+ *     vector.c    loops over neighbours that are loaded and stored at once, for flat.c and rows.c
  *     running.c   which sums of a row can be made together with a maximum that they read
  *     scatter.c   positions given by data: sorted by position, summed in equal chunks
  *     scan.c      prefix sums: a block, a warp or a thread per row
@@ -47,6 +48,7 @@ enum cuda_limit {
 	CUDA_SHARED = 44 << 10,    /* row buffers of a block: 48 KB need no opt-in, the rest is for
 				      reductions */
 	CUDA_VECTOR = 16,          /* bytes of the widest access */
+	CUDA_VECTORS = 64,         /* of one loop */
 	CUDA_RUN = 8,              /* elements of a lane after which a sum follows its maximum */
 	CUDA_SCRATCH_ALIGN = 256,
 	CUDA_TILE = 128,  /* rows and columns of a product that a block of the library computes */
@@ -211,6 +213,26 @@ char *cuda_printf(struct cuda_text *t, const char *format, ...)
 
 /* The address of a tensor, as a C expression of the launch function. */
 char *cuda_host_pointer(struct cuda_text *t, int tensor);
+
+/*
+ * A loop of a thread over neighbours along a class, which are loaded and stored at once: vector.c.
+ * cuda_vectors_fit sets the width, if all that the needed ops access fits. The loop is opened where
+ * i<cls> is the first neighbour.
+ */
+struct cuda_vectors {
+	int cls;
+	const bool *need; /* ops */
+	bool store;       /* elementwise results are stored, too */
+	int width, n, nread;
+	struct {
+		char *element; /* text of the first element */
+		char *name;
+		char *when; /* for a result: the condition under which it is stored; NULL: always */
+	} at[CUDA_VECTORS];
+};
+bool cuda_vectors_fit(const struct cuda_text *t, struct cuda_vectors *v);
+void cuda_vectors_open(struct cuda_text *t, struct cuda_vectors *v);
+void cuda_vectors_close(struct cuda_text *t, const struct cuda_vectors *v);
 
 /* Can the sum be made in one pass with the maximum `top` that its summands read? If that grows, the
  * sum so far is multiplied by exp(old - new): running.c. */

@@ -481,7 +481,7 @@ scan(T x, W &carry, unsigned char *room)
 
 /* --- vectors of 16 bytes ------------------------------------------------------------------- */
 
-template <typename T, int N> struct alignas(sizeof(T) * N) vec {
+template <typename T, int N> struct alignas(sizeof(T) * N < 16 ? sizeof(T) * N : 16) vec {
 	T at[N];
 };
 
