@@ -7,11 +7,11 @@
 
 static const struct {
 	const char *name;
-	double issue;
+	double issue, sums;
 	struct reach_factors reach;
 } frameworks[] = {
-	{NULL, 0, {1, 1, 1, 1}},
-#define FRAMEWORK(name, issue, ...) {#name, issue, {__VA_ARGS__}},
+	{NULL, 0, 0, {1, 1, 1, 1}},
+#define FRAMEWORK(name, issue, sums, ...) {#name, issue, sums, {__VA_ARGS__}},
 #include "ir/cluster/framework.def"
 #undef FRAMEWORK
 };
@@ -41,5 +41,6 @@ device_use_framework(struct device *d, enum framework f)
 	talloc_free(before);
 	d->reached = true;
 	d->issue = frameworks[f].issue;
+	d->sums = frameworks[f].sums;
 	d->queues = 1;
 }

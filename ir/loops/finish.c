@@ -31,7 +31,8 @@ read_in_other_stage(const struct scheme *s, int t)
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_op *o = &s->op[i];
 		for (int j = 0; j < o->f.ninputs; j++)
-			if (o->in[j] == t && o->stage != maker->stage && scheme_reads(o) >> j & 1)
+			if (o->in[j] == t && !o->unused && o->stage != maker->stage &&
+				scheme_reads(o) >> j & 1)
 				return true;
 	}
 	return false;

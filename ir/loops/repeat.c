@@ -10,8 +10,8 @@
  *     for r:  ...  e = exp(z[r,c] - top)     again: z is in memory anyway, and all is one segment
  *             p = sum(c) (c == y[r]) ((z[r,c] - top) - log s)
  *
- * Only for cheap functions, and if it reads no more than keeping the value would write and read. The
- * same for values in row buffers that are larger than a device has memory near its threads, so that
+ * Only for cheap functions, or by the only op that reads the value, in loops of the same size; and if it
+ * reads no more than keeping the value would write and read. The same for values in row buffers that are larger than a device has memory near its threads, so that
  * they would be kept in its main memory.
  */
 #include "ir/loops/build.h"
@@ -24,6 +24,34 @@
 
 enum { REPEAT_MAX_OPS = 200 }; /* more would be several segments anyway (segment.c) */
 
+static double
+iterations(const struct scheme_op *o)
+{
+	double n = 1;
+
+	for (int i = 0; i < o->f.nindices; i++)
+		n *= scheme_is_loop(o, i) ? (double)o->f.size[i] : 1;
+	return n;
+}
+
+/* Is t read by one op, once for each element? Then that may compute it without more arithmetic. */
+static bool
+is_read_once(const struct scheme *s, int t)
+{
+	int n = 0;
+
+	for (int i = 0; i < s->nops; i++) {
+		const struct scheme_op *o = &s->op[i];
+		bool reads = false;
+		for (int j = 0; j < o->f.ninputs; j++)
+			reads |= !o->unused && o->in[j] == t && scheme_reads(o) >> j & 1;
+		if (reads && iterations(o) > iterations(&s->op[s->tensor[t].op]))
+			return false;
+		n += reads;
+	}
+	return n == 1;
+}
+
 /* Is t a cheap elementwise function of tensors of the kernel? */
 static bool
 is_cheap(const struct scheme *s, int t)
@@ -34,7 +62,8 @@ is_cheap(const struct scheme *s, int t)
 		return false;
 	const struct scheme_op *o = &s->op[x->op];
 	return o->out == t && o->f.reduce == REDUCE_NONE && !o->computed && !o->absent &&
-	       !scheme_is_alone(o) && o->divisor == 0 && expr_is_cheap(o->f.body);
+	       !scheme_is_alone(o) && o->divisor == 0 &&
+	       (expr_is_cheap(o->f.body) || is_read_once(s, t));
 }
 
 /* Adds to set[] the tensors that recomputing t reads, and those recomputed for it. */

@@ -229,10 +229,12 @@ collect(struct scheme *s)
 	return true;
 }
 
-/* Sets used[nops]: ops with a used reader, or with a result of the kernel. */
-static void
-find_used(const struct scheme *s, bool *used)
+/* Ops with a used reader, or with a result of the kernel: [nops]; marks the others. */
+static const bool *
+find_used(struct scheme *s)
 {
+	bool *used = ZERO_ARRAY(s, bool, (size_t)s->nops + 1);
+
 	for (int t = 0; t < s->ntensors; t++)
 		if (s->tensor[t].op >= 0 && s->tensor[t].result >= 0)
 			used[s->tensor[t].op] = true;
@@ -242,7 +244,9 @@ find_used(const struct scheme *s, bool *used)
 		for (int j = 0; j < o->f.ninputs; j++)
 			if (reads >> j & 1 && s->tensor[o->in[j]].op >= 0)
 				used[s->tensor[o->in[j]].op] = true;
+		s->op[k].unused = !used[k];
 	}
+	return used;
 }
 
 static struct scheme_segment *
@@ -421,13 +425,14 @@ build(const struct scheme *kernel, const void *owner, bool slabs, bool streams, 
 	}
 	if (slabs)
 		scheme_cut_slabs(s);
-	if (kept)
+	const bool *used = find_used(s);
+	if (kept) {
 		scheme_repeat(s, kept);
+		used = find_used(s);
+	}
 	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
 	struct scheme_build b = {
 		NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes)};
-	bool *used = ZERO_ARRAY(s, bool, (size_t)s->nops + 1);
-	find_used(s, used);
 	if (streams && scheme_make_stream(s, used))
 		return s;
 	for (int i = 0; i < s->nops; i++) {

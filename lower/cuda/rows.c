@@ -7,6 +7,9 @@
  *                                             lanes over c, e[c] -> row buffer, s = warp_sum(s)
  *                                             lanes over c, y[r,c] = e[c] / s
  *
+ * A maximum and the sums of exponentials that read it, of long rows, are made in one pass (running.c): a
+ * lane goes over a few elements for the maximum, multiplies its sums by the change, and goes over them again.
+ *
  * Ops of a stage that reduce different loops get one pass each, which recomputes the pointwise ops.
  * A reduction over outer loops leaves one value per group (or per combination of the outer loops
  * that it keeps) in scratch, and another launch adds those up in order.
@@ -428,6 +431,138 @@ write_stage(struct cuda_text *t, const struct rows *x, int stage)
 	}
 }
 
+/* ---- a maximum and sums that read it, in one pass over a long row ---- */
+
+struct run {
+	const struct scheme_op *top; /* the maximum, of stage 0 */
+	struct pass sums;            /* of a later stage */
+};
+
+/* Is the stage one reduction, a maximum in f32 over all inner loops, and what it reads? */
+static const struct scheme_op *
+only_maximum(const struct cuda_text *t, const struct rows *x, int stage)
+{
+	const struct scheme_op *top = NULL;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (o->stage != stage)
+			continue;
+		if (o->red_set ? top || o->red_set & x->outer || o->out_set & ~x->outer
+			       : cuda_is_stored(t, o))
+			return NULL;
+		top = o->red_set ? o : top;
+	}
+	return top && top->f.reduce == REDUCE_MAX ? top : NULL;
+}
+
+/* Is each op of the stage a sum that can follow the maximum, or elementwise and not stored? */
+static bool
+all_follow(const struct cuda_text *t, int stage, const struct scheme_op *top)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		if (o->stage == stage &&
+			(o->red_set ? !cuda_follows(t, o, top) : cuda_is_stored(t, o)))
+			return false;
+	}
+	return true;
+}
+
+/* Are the values of the stage without inner loops? */
+static bool
+is_scalar(const struct cuda_text *t, const struct rows *x, int stage)
+{
+	uint32_t space = 0;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		space |= o->stage == stage ? (o->out_set & ~x->outer) | o->red_set : 0;
+	}
+	return !space;
+}
+
+/* Rows that are read again from the memory of the device: long ones. */
+static bool
+find_run(const struct cuda_text *t, const struct rows *x, struct run *r)
+{
+	const int64_t most = t->src->target->rows;
+	int last = 1;
+
+	*r = (struct run){.top = only_maximum(t, x, 0)};
+	if (!r->top || !most)
+		return false;
+	while (last < t->g->nstages && is_scalar(t, x, last))
+		last++;
+	const struct cuda_space all = cuda_space_of(t->g, r->top->red_set);
+	r->sums = (struct pass){.stage = last, .all = all, .over = all, .set = r->top->red_set};
+	return last < t->g->nstages && all.size > most / (int64_t)sizeof(float) &&
+	       all.size / x->lanes <= SCHEME_SUM_BLOCK && all_follow(t, last, r->top);
+}
+
+/* The loop over the elements of a lane in a chunk. */
+static void
+open_chunk(struct cuda_text *t, const struct rows *x, const struct pass *p)
+{
+	kernel_line(&t->w, "#pragma unroll %d", CUDA_RUN);
+	cuda_block(t, "for (uint32_t at = from; at < to; at += %d)", x->lanes);
+	cuda_unflatten(t, &p->over, "at");
+	cuda_pointwise(t, p->stage, needed(t, x, p), false);
+}
+
+/* m<top> is the maximum so far, v<top> the last one that was finite or NaN, with which sums are
+ * made. */
+static void
+write_run(struct cuda_text *t, const struct rows *x, const struct run *r)
+{
+	const struct scheme_op *top = r->top;
+	struct pass tops = r->sums;
+	const int m = top->out;
+
+	tops.stage = 0;
+	t->w.all_local = true; /* what is in between follows the maximum, too */
+	kernel_line(&t->w, "float m%d = %s, v%d = 0.0f;", m, kernel_identity(&t->w, top), m);
+	FOR_PASS(t, &r->sums, x, o)
+	kernel_line(&t->w, "float v%d = 0.0f;", o->out);
+	cuda_block(t, "for (uint32_t from = lane; from < %" PRId64 "; from += %d)", tops.over.size,
+		CUDA_RUN * x->lanes);
+	kernel_line(&t->w, "const uint32_t rest = %" PRId64 " - from;", tops.over.size);
+	kernel_line(&t->w, "const uint32_t to = from + (rest < %d ? rest : %d);",
+		CUDA_RUN * x->lanes, CUDA_RUN * x->lanes);
+	open_chunk(t, x, &tops);
+	cuda_accumulate(t, top, cuda_printf(t, "m%d", m), kernel_value(&t->w, top));
+	cuda_end(t);
+	kernel_line(&t->w, "const float o%d = v%d;", m, m);
+	kernel_line(&t->w, "v%d = m%d == %s ? o%d : m%d;", m, m, kernel_identity(&t->w, top), m, m);
+	FOR_PASS(t, &r->sums, x, o)
+	kernel_line(&t->w, "v%d = dev_rescaled(v%d, o%d, v%d);", o->out, o->out, m, m);
+	open_chunk(t, x, &r->sums);
+	FOR_PASS(t, &r->sums, x, o)
+	{
+		const char *value = kernel_value(&t->w, o);
+		cuda_accumulate(t, o, cuda_printf(t, "v%d", o->out), value);
+	}
+	cuda_end(t);
+	cuda_end(t);
+	t->w.all_local = false;
+	kernel_line(&t->w, "const float o%d = v%d;", m, m);
+	kernel_line(&t->w, "v%d = m%d;", m, m);
+	cuda_reduce_lanes(t, top, x->lanes);
+	FOR_PASS(t, &r->sums, x, o)
+	{
+		kernel_line(&t->w, "v%d = dev_rescaled(v%d, o%d, v%d);", o->out, o->out, m, m);
+		cuda_reduce_lanes(t, o, x->lanes);
+		kernel_settle(&t->w, o);
+	}
+	cuda_block(t, "if (lane == 0)");
+	if (cuda_is_stored(t, top))
+		put(t, x, top);
+	FOR_PASS(t, &r->sums, x, o)
+	if (cuda_is_stored(t, o))
+		put(t, x, o);
+	cuda_end(t);
+}
+
 static void
 write_parts(struct cuda_text *t, const struct rows *x)
 {
@@ -460,7 +595,15 @@ cuda_rows(struct cuda_text *t)
 	cuda_block(t, "for (%s outer = group; outer < %" PRId64 "; outer += %" PRId64 ")",
 		cuda_index_type(x.space.size + x.groups), x.space.size, x.groups);
 	cuda_unflatten(t, &x.space, "outer");
-	for (int stage = 0; stage < t->g->nstages; stage++) {
+	struct run run;
+	const bool runs = find_run(t, &x, &run);
+	if (runs) {
+		write_run(t, &x, &run);
+		barrier(t, &x);
+	}
+	for (int stage = runs; stage < t->g->nstages; stage++) {
+		if (runs && stage == run.sums.stage)
+			continue;
 		write_stage(t, &x, stage);
 		/* The last pass also prevents the next iteration from overwriting rows that are
 		 * still read. */

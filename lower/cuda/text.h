@@ -13,6 +13,7 @@
  *     tile.c      the same where operands are walked across: tiles in shared memory
  *     reduce.c    one stage: a warp, a block or a thread per result; sums may be cut
  *     rows.c      several stages: a warp or a block per outer iteration, rows in shared memory
+ *     running.c   which sums of a row can be made together with a maximum that they read
  *     scatter.c   positions given by data: sorted by position, summed in equal chunks
  *     scan.c      prefix sums: a block, a warp or a thread per row
  *     order.c     sort and topk
@@ -46,6 +47,7 @@ enum cuda_limit {
 	CUDA_SHARED = 44 << 10,    /* row buffers of a block: 48 KB need no opt-in, the rest is for
 				      reductions */
 	CUDA_VECTOR = 16,          /* bytes of the widest access */
+	CUDA_RUN = 8,              /* elements of a lane after which a sum follows its maximum */
 	CUDA_SCRATCH_ALIGN = 256,
 	CUDA_TILE = 128,  /* rows and columns of a product that a block of the library computes */
 	CUDA_TILES = 264, /* tiles that fill a large device: two a multiprocessor */
@@ -209,6 +211,11 @@ char *cuda_printf(struct cuda_text *t, const char *format, ...)
 
 /* The address of a tensor, as a C expression of the launch function. */
 char *cuda_host_pointer(struct cuda_text *t, int tensor);
+
+/* Can the sum be made in one pass with the maximum `top` that its summands read? If that grows, the
+ * sum so far is multiplied by exp(old - new): running.c. */
+bool cuda_follows(
+	const struct cuda_text *t, const struct scheme_op *sum, const struct scheme_op *top);
 
 /* The shapes of kernels. */
 void cuda_flat(struct cuda_text *t);

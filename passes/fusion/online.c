@@ -103,6 +103,8 @@ add(struct online *o, uint32_t op, enum online_kind kind, const int8_t *cls)
 	x->chain = o->chain;
 	x->kind = (uint8_t)kind;
 	memcpy(x->cls, cls, sizeof x->cls);
+	if (kind == ONLINE_END && x->joined)
+		return false;
 	if (kind == ONLINE_END)
 		VEC_PUSH(o, &o->end, op);
 	else
@@ -268,6 +270,11 @@ find(struct online *o, uint32_t seed)
 		return false;
 	for (int64_t i = 0; i < o->wide.n; i++)
 		o->op[o->wide.at[i]].taken = true;
+	for (int64_t i = 0; i < o->end.n; i++)
+		o->op[o->end.at[i]].joined = true;
+	for (int k = 0; k < o->nnests; k++)
+		for (int64_t i = 0; i < o->nest[k].between.n; i++)
+			o->op[o->nest[k].between.at[i]].joined = true;
 	return true;
 }
 

@@ -43,7 +43,8 @@ enum online_kind {
 struct online_op {
 	uint32_t chain;          /* number of the chain for which the other fields are valid */
 	uint8_t kind;            /* enum online_kind */
-	bool taken;              /* it is in a chain for which kernels were formed */
+	bool taken;              /* a wide value of a chain for which kernels were formed */
+	bool joined;             /* one of such a kernel's ends, or between its ends */
 	int8_t cls[IR_MAX_RANK]; /* classes of the dims of its result; -1: none */
 };
 

@@ -76,7 +76,7 @@ add_between(struct online *o, struct online_nest *k, uint32_t op, int depth)
 	if (!k->end.n || op < k->end.at[0] || depth > FUSE_MAX_OPS || o->op[op].chain == o->chain ||
 		!is_new(o, op))
 		return false;
-	if (fuse_table_role(u->table, op)->kind != FUSE_MAP || u->kernel[u->home[op]].n > 1 ||
+	if (fuse_table_role(u->table, op)->kind != FUSE_MAP || o->op[op].joined ||
 		is_between(o, op))
 		return false;
 	for (uint32_t j = 0; j < opfuse_noperands(u, op); j++)

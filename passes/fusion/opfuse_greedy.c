@@ -4,8 +4,9 @@
  *   chains    in issue order, an op's kernel joins those that make its operands
  *   siblings  kernels that read one tensor, the largest first, read it once; then chains again,
  *             now that the kernels are known
- *   copies    from the last op to the first: ops that are cheap to compute again are computed by
- *             their readers, where that moves fewer bytes (duplicate fusion)
+ *   copies    from the last op to the first: ops are computed again by their readers, where that
+ *             moves fewer bytes (duplicate fusion): first chains of elementwise ops, such as
+ *             exp(f32(z) - top) from z in bf16, then single ops that are cheap
  *
  * Two kernels a and b, a before b, become one at the place of b if no other kernel before b reads
  * from a: then no reader, and no collective, is delayed. Or at the place of a, if all that b reads
@@ -22,9 +23,14 @@
 #include <stdlib.h>
 
 enum greedy_limit {
-	FAR = 64,           /* ops; moving an op further would keep its tensors alive much longer */
-	READERS = 16,       /* readers of a value that are examined; further ones are far apart */
-	MISSED_REMARKS = 10 /* tensors named in remarks because they go through memory */
+	FAR = 64,     /* ops; moving an op further would keep its tensors alive much longer */
+	READERS = 16, /* readers of a value that are examined; further ones are far apart */
+	MISSED_REMARKS = 10, /* tensors named in remarks because they go through memory */
+	CHAIN_DEPTH =
+		6,      /* of a chain: shifted, scaled, masked, converted values are not longer, and
+			    each op with two operands may double the visits */
+	CHAIN_OPS = 16, /* copied for one reader */
+	CHAIN_FLOPS = 20 /* operations of a function such as exp */
 };
 
 /* ---- joining ---- */
@@ -272,7 +278,7 @@ gain(struct copier *c, uint32_t op, uint32_t k)
 {
 	struct opfuse *u = c->u;
 
-	if (!opfuse_may_copy(u, op, k))
+	if (!opfuse_may_copy(u, &op, 1, k))
 		return -1;
 	return u->bytes[op] - more_to_read(u, op, k) - flops_of(c, op) * c->bytes_a_flop;
 }
@@ -306,7 +312,7 @@ place_copies(struct copier *c, uint32_t op)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		each[i] = gain(c, op, in[i]);
-		all &= each[i] >= 0 || opfuse_may_copy(u, op, in[i]);
+		all &= each[i] >= 0 || opfuse_may_copy(u, &op, 1, in[i]);
 		sum += each[i];
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -330,6 +336,174 @@ bytes_a_flop(const struct opfuse *u)
 	return d->bandwidth / d->scalar_flops;
 }
 
+/* ---- chains ---- */
+
+/* Elementwise ops of one kernel that a reader may compute again: in ascending order. */
+struct chain {
+	struct copier *c;
+	uint32_t home, reader;
+	uint32_t op[CHAIN_OPS], n;
+	double bytes; /* of what it starts with, with the bytes to write what is not in memory */
+	bool whole;   /* there was room for all */
+	bool product; /* it starts with a product that is in memory anyway */
+};
+
+/* Is op a product whose rows are reduced in its kernel, which reads them from memory? */
+static bool
+is_stored_product(const struct opfuse *u, uint32_t op)
+{
+	const struct opfuse_kernel *home = &u->kernel[u->home[op]];
+	bool rows = false;
+
+	for (uint32_t i = 0; i < home->n; i++)
+		rows |= fuse_table_role(u->table, home->op[i])->kind == FUSE_ROW;
+	return rows && fuse_table_role(u->table, op)->kind == FUSE_STARTS;
+}
+
+static bool
+is_stored(struct opfuse *u, uint32_t op)
+{
+	uint32_t in[1];
+
+	return u->kernel[u->home[op]].n == 1 || is_stored_product(u, op) ||
+	       opfuse_readers(u, op, in, 1);
+}
+
+/* Does the reader have the value without another read? */
+static bool
+is_at_hand(const struct chain *x, uint32_t op)
+{
+	const struct opfuse *u = x->c->u;
+	const struct opfuse_kernel *k = &u->kernel[x->reader];
+	bool known = fuse_is_scalar(u->op[op]) || opfuse_has(u, x->reader, op);
+
+	for (uint32_t i = 0; i < k->n && !known; i++)
+		known = opfuse_reads(u, k->op[i], op);
+	return known;
+}
+
+static void
+take(struct chain *x, uint32_t op)
+{
+	uint32_t at = 0;
+
+	while (at < x->n && x->op[at] < op)
+		at++;
+	if (at < x->n && x->op[at] == op)
+		return;
+	x->whole = x->whole && x->n < CHAIN_OPS;
+	if (!x->whole)
+		return;
+	for (uint32_t i = x->n++; i > at; i--)
+		x->op[i] = x->op[i - 1];
+	x->op[at] = op;
+}
+
+static bool
+can_compute(const struct chain *x, uint32_t op)
+{
+	const struct opfuse *u = x->c->u;
+	const struct fuse_role *r = fuse_table_role(u->table, op);
+
+	return u->home[op] == x->home && r->kind == FUSE_MAP && !r->apart && fuse_may(u->table, op);
+}
+
+static double
+memory_of(const struct chain *x, uint32_t op)
+{
+	return x->c->u->bytes[op] * (is_stored(x->c->u, op) ? 1 : 2);
+}
+
+/* Arithmetic of the op, as bytes. */
+static double
+arithmetic_of(const struct chain *x, uint32_t op)
+{
+	const bool heavy = opfuse_heavy(x->c->u, op);
+
+	return flops_of(x->c, op) * x->c->bytes_a_flop * (heavy ? CHAIN_FLOPS : 1);
+}
+
+/* Bytes that move, with arithmetic as bytes, for the reader to have the value of op: from memory,
+ * or computed by it. */
+static double
+cost_of(const struct chain *x, uint32_t op, int depth)
+{
+	const struct opfuse *u = x->c->u;
+
+	if (is_at_hand(x, op))
+		return 0;
+	const double memory = memory_of(x, op);
+	if (!depth || !can_compute(x, op))
+		return memory;
+	double work = arithmetic_of(x, op);
+	for (uint32_t j = 0; j < opfuse_noperands(u, op) && work <= memory; j++)
+		work += cost_of(x, opfuse_maker(u, op, j), depth - 1);
+	return work <= memory ? work : memory;
+}
+
+/* Adds op to the chain, and what it is computed from; returns what cost_of does. */
+static double
+grow(struct chain *x, uint32_t op, int depth)
+{
+	const struct opfuse *u = x->c->u;
+	double sum = arithmetic_of(x, op);
+
+	take(x, op);
+	for (uint32_t j = 0; j < opfuse_noperands(u, op); j++) {
+		const uint32_t from = opfuse_maker(u, op, j);
+		if (is_at_hand(x, from))
+			continue;
+		const double memory = memory_of(x, from);
+		if (depth && can_compute(x, from) && cost_of(x, from, depth) < memory) {
+			sum += grow(x, from, depth - 1);
+			continue;
+		}
+		sum += memory;
+		x->bytes += memory;
+		x->product |= u->home[from] == x->home && is_stored_product(u, from);
+	}
+	return sum;
+}
+
+/*
+ * Finds the chain of which op is the end, for one reader, and what it costs. False: none is worth
+ * it. Functions such as exp are computed twice only for values that are much larger than what they
+ * are computed from, or of a product that is kept in place of them: with the bytes written, three
+ * eighths or five eighths of two times the value's.
+ */
+static bool
+find_chain(struct chain *x, uint32_t op, double *cost)
+{
+	*cost = grow(x, op, CHAIN_DEPTH);
+	return x->whole && 8 * x->bytes < (x->product ? 5 : 3) * 2 * x->c->u->bytes[op] &&
+	       opfuse_may_copy(x->c->u, x->op, x->n, x->reader);
+}
+
+/* Lets all readers of op compute it from the start of its chain, if that moves fewer bytes. */
+static void
+copy_chain(struct copier *c, uint32_t op)
+{
+	struct opfuse *u = c->u;
+	uint32_t in[READERS], n = opfuse_readers(u, op, in, READERS);
+	double sum = u->bytes[op];
+
+	if (!n || n > READERS || u->kernel[u->home[op]].n == 1)
+		return;
+	struct chain *x = ARRAY_NEW(u, struct chain, n);
+	bool possible = true;
+	for (uint32_t i = 0; i < n && possible; i++) {
+		double bytes;
+		x[i] = (struct chain){.c = c, .home = u->home[op], .reader = in[i], .whole = true};
+		possible =
+			fuse_may(u->table, u->kernel[in[i]].op[0]) && find_chain(&x[i], op, &bytes);
+		sum += possible ? u->bytes[op] - bytes : 0;
+	}
+	for (uint32_t i = 0; i < n && possible && sum > 0; i++)
+		for (uint32_t k = 0; k < x[i].n; k++)
+			opfuse_copy(u, x[i].op[k], in[i]);
+	array_free(x);
+}
+
 static void
 copy_cheap_ops(struct opfuse *u)
 {
@@ -337,6 +511,10 @@ copy_cheap_ops(struct opfuse *u)
 
 	for (uint32_t i = 0; i < u->alike->n; i++)
 		c.flops[i] = -1;
+	for (uint32_t i = u->nops; i-- > 0;)
+		if (fuse_may(u->table, i) && fuse_table_role(u->table, i)->kind == FUSE_MAP &&
+			!fuse_table_role(u->table, i)->apart)
+			copy_chain(&c, i);
 	for (uint32_t i = u->nops; i-- > 0;)
 		if (may_be_copied(u, i))
 			place_copies(&c, i);

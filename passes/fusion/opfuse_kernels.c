@@ -236,13 +236,13 @@ opfuse_check_join(struct opfuse *u, uint32_t a, uint32_t b)
 	return check_merged(u, b, u->kernel[a].op, u->kernel[a].n);
 }
 
-/* The copy reads the operands of op at the place of k. */
+/* The copies read the operands of the ops at the place of k. */
 bool
-opfuse_may_copy(struct opfuse *u, uint32_t op, uint32_t k)
+opfuse_may_copy(struct opfuse *u, const uint32_t *op, uint32_t n, uint32_t k)
 {
-	const uint32_t from = u->kernel[u->home[op]].place, to = u->kernel[k].place;
+	const uint32_t from = u->kernel[u->home[op[0]]].place, to = u->kernel[k].place;
 
-	return !opfuse_marked(u, from + 1, to + 1) && check_merged(u, k, &op, 1) == FUSE_POSSIBLE;
+	return !opfuse_marked(u, from + 1, to + 1) && check_merged(u, k, op, n) == FUSE_POSSIBLE;
 }
 
 static void

@@ -22,6 +22,7 @@ struct reader {
 	struct option_text in;
 	struct pass_pipeline *pipeline;
 	struct pass_manager *manager;
+	char *before; /* the previous option of the pass, if it has a value without quotes */
 };
 
 static bool
@@ -100,6 +101,9 @@ fault_unknown_option(struct reader *r, const struct pass *p, const char *begin, 
 		suggestion_text(r->pipeline, &near));
 	diag_note(r->manager->ctx->diag, LOC_NONE, "%s%s",
 		*known ? "available options: " : "it has no options", known);
+	if (r->before && r->in.at == end)
+		diag_note(r->manager->ctx->diag, LOC_NONE,
+			"a value with commas needs quotes: %s,%s\"", r->before, near.wrong);
 }
 
 /*
@@ -127,6 +131,9 @@ read_option(struct reader *r, struct pass_entry *e)
 		return true;
 	}
 	const struct pass_option *o = &e->pass->options[i];
+	r->before = value && !strchr("\"]", r->in.at[-1])
+			    ? talloc_asprintf(r->pipeline, "%s=\"%s", o->name, value)
+			    : NULL;
 	struct pass_value *v = &e->value[i];
 	if (v->given) {
 		option_text_fault(&r->in, begin, end, "option '%s' is given twice", o->name);
@@ -157,6 +164,7 @@ read_options(struct reader *r, struct pass_entry *e)
 	if (!accept(r, '{') || accept(r, '}'))
 		return true;
 	open += strspn(open, " \t\r\n");
+	r->before = NULL;
 	do {
 		if (!read_option(r, e))
 			return false;

@@ -276,7 +276,7 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 		remark_plan(f, plan);
 	parallel_explain(f, plan);
 	pass_count(f->run, "op(s) laid out", plan->s->problem.nnodes);
-	return parallel_apply(f->run, plan->s, f->m, found->choice);
+	return parallel_apply(f->run, plan, f->m, NULL);
 }
 
 static struct parallel_search
@@ -371,7 +371,7 @@ take_from(struct parallel_search *f, const struct space *space, const struct par
 		if (i != (int)f->policy && mine->seconds > 0 && seconds > 0)
 			mine->seconds = fmin(mine->seconds, seconds);
 	}
-	if (!other->s || !parallel_is_better(other, best))
+	if (!other->s || !parallel_is_better(f, other, best))
 		return true;
 	const struct parallel_plan *same = plan_on_mesh(f, space, other->cuts);
 	if (!same)

@@ -213,6 +213,8 @@ struct parallel_plan {
 	uint32_t cuts;               /* of the mesh */
 	struct split_solution found; /* the bound holds for all plans on this mesh */
 	bool fits;                   /* within the budget */
+	bool again;                  /* what is gathered is gathered again for the backward pass,
+					and few gradients are on their way at a time */
 	double seconds;              /* of the replayed step; 0: it was not replayed */
 	double over;                 /* bytes needed in excess of -budget */
 };
@@ -288,8 +290,9 @@ void parallel_replay(struct parallel_search *f, const struct parallel_meshes *me
 /* Is the step of the cheapest plan larger, or treated as such: storage_target.rough? */
 bool parallel_is_large(const struct parallel_search *f, double nodes);
 
-/* Is replayed plan a better than b: less over the budget, or equally much over it and faster? */
-bool parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b);
+/* Is replayed plan a better than b: less over the budget, or about equally much over it and faster? */
+bool parallel_is_better(const struct parallel_search *f, const struct parallel_plan *a,
+	const struct parallel_plan *b);
 
 /* Axes over which some value is laid out already, a bit each: parallelize_axes.c. */
 uint32_t parallel_axes_in_use(const struct ir_module *m);
@@ -307,10 +310,15 @@ double parallel_module_bound(
 
 /* --- layouts into the module: parallelize_apply.c ------------------------------------------- */
 
-/* Gives the ops of the step's module, or of a copy of it, the layouts of their choices, with
- * parallelization ops between them. False: reported. */
-bool parallel_apply(struct pass_run *run, const struct parallel_step *s, struct ir_module *m,
-	const uint16_t *choice);
+/* Gives the ops of the step's module, or of a copy of it, the layouts of the plan, with
+ * parallelization ops between them. *kept: unless NULL, whether a gathered value is kept from the
+ * forward to the backward pass that plan->again would gather twice. False: reported. */
+bool parallel_apply(
+	struct pass_run *run, const struct parallel_plan *plan, struct ir_module *m, bool *kept);
+
+/* Products wait for messages, so that at any time those in flight hold at most `most` bytes:
+ * parallelize_await.c. Steps with time axes stay as they are. */
+void parallel_await(const void *scratch, struct ir_module *m, double most);
 
 /* Remarks on the choices of inputs, params, states and products, one for all that are alike, at the
  * first of them: parallelize_tell.c. */

@@ -2,8 +2,17 @@
  * Puts choices into the module, op by op in order: operands are brought into the layouts that the
  * op's choice wants, then its results are typed anew. A change of layout is made once for all
  * readers that want it. Ops that sum or slice a value are placed right after the op that makes it,
- * ops that gather it right before its first reader. Right because parallelization ops do not change
- * the value of a tensor, and the verifier infers every layout again.
+ * ops that gather it right before its first reader. Where memory is short (parallel_plan.again) what
+ * the forward pass gathers is gathered again for the backward pass, from a barrier, so that it is not
+ * kept in between:
+ *
+ *     %0 = allgather(%w) {axis = x}         forward
+ *     ...
+ *     %b = barrier(%w)                      backward
+ *     %1 = allgather(%b) {axis = x}
+ *
+ * Right because parallelization ops do not change the value of a tensor, and the verifier infers
+ * every layout again.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -13,6 +22,7 @@
 struct changed {
 	const struct ir_value *of;
 	const struct ir_type *type;
+	bool again; /* for the backward pass */
 	struct ir_value *v;
 };
 
@@ -21,6 +31,8 @@ struct apply {
 	const struct parallel_step *s;
 	struct ir_module *m; /* that of the step, or a copy */
 	struct ir_op **copy; /* by id of an op of the step: the corresponding op of the module */
+	bool *forward;    /* by id of an op of the module: parallel_step.forward, or a param, ... */
+	bool again, kept; /* gathers are made again; some result of one is kept, or would be */
 	struct map map;
 	struct VEC(struct changed) changed;
 };
@@ -31,7 +43,8 @@ same_change(const void *list, uint32_t i, const void *key)
 	const struct apply *a = list;
 	const struct changed *k = key;
 
-	return a->changed.at[i].of == k->of && a->changed.at[i].type == k->type;
+	return a->changed.at[i].of == k->of && a->changed.at[i].type == k->type &&
+	       a->changed.at[i].again == k->again;
 }
 
 /* A constant in another layout is made in that layout. */
@@ -65,7 +78,8 @@ move_up(const struct ir_value *v, struct ir_op *first, const struct ir_op *end)
 }
 
 static struct ir_value *
-change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct ir_op *reader)
+change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct ir_op *reader,
+	bool again)
 {
 	struct ir_builder b = {
 		.m = a->m, .block = reader->block, .before = reader, .loc = v->op->loc};
@@ -73,14 +87,30 @@ change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct i
 
 	if (parallel_is_free(v->op))
 		return make_free(a, v, want);
-	struct ir_value *r = reshard(&b, v, want);
+	struct ir_value *r = reshard(&b, again ? ir_build_barrier(&b, &v, 1) : v, want);
 	if (!r)
 		return NULL;
 	struct ir_op *first = before ? before->next : reader->block->first;
 	for (const struct ir_op *op = first; op != reader && a->m == a->s->m; op = op->next)
 		pass_count(a->run, op_name((enum op_code)op->code), 1);
-	move_up(v, first, reader);
+	if (!again)
+		move_up(v, first, reader);
 	return r;
+}
+
+static uint64_t
+hash_change(const struct changed *c)
+{
+	return mix_word(mix_word(c->again, (uintptr_t)c->of), (uintptr_t)c->type);
+}
+
+/* Does an op of the backward pass read what the forward pass has gathered? */
+static bool
+is_kept(const struct apply *a, const struct ir_op *reader, const struct changed *key)
+{
+	return a->forward[key->of->op->id] && !a->forward[reader->id] &&
+	       ir_type_local_bytes(a->m, key->type) > ir_type_local_bytes(a->m, key->of->type) &&
+	       map_find(&a->map, hash_change(key), same_change, a, key) != MAP_NONE;
 }
 
 static bool fit(struct apply *a, struct ir_op *op, int k, const struct ir_type *want);
@@ -105,19 +135,23 @@ static bool
 fit(struct apply *a, struct ir_op *op, int k, const struct ir_type *want)
 {
 	struct ir_value *v = ir_operand(op, k);
-	const struct changed key = {v, want, NULL};
 
 	if (v->type == want)
 		return true;
 	if (v->type->memory == IR_HOST)
 		return fit_before(a, op, v, want);
-	const uint32_t i = map_add(a->run->scratch, &a->map,
-		mix_word(mix_word(0, (uintptr_t)v), (uintptr_t)want), same_change, a, &key);
+	struct changed key = {v, want, false, NULL};
+	if (is_kept(a, op, &key)) {
+		a->kept = true;
+		key.again = a->again;
+	}
+	const uint32_t i =
+		map_add(a->run->scratch, &a->map, hash_change(&key), same_change, a, &key);
 	if (i == a->changed.n) {
-		struct ir_value *r = change(a, v, want, op);
-		if (!r)
+		key.v = change(a, v, want, op, key.again);
+		if (!key.v)
 			return pass_bug(a->run, op, "a layout that was chosen cannot be reached");
-		VEC_PUSH(a->run->scratch, &a->changed, (struct changed){v, want, r});
+		VEC_PUSH(a->run->scratch, &a->changed, key);
 	}
 	ir_set_operand(op, k, a->changed.at[i].v);
 	return true;
@@ -155,26 +189,37 @@ apply_op(struct apply *a, struct ir_op *op, const struct ir_op *from, const uint
 	return parallel_is_free(op) || ir_infer(a->m, op, NULL);
 }
 
+/* Where memory is short, messages in flight hold at most this share of the budget: 2 GB of 80 GB, as
+ * `prefetch` has it, which is some layers of a large model. */
+static const double in_flight_share = 0.025;
+
 bool
-parallel_apply(struct pass_run *run, const struct parallel_step *s, struct ir_module *m,
-	const uint16_t *choice)
+parallel_apply(
+	struct pass_run *run, const struct parallel_plan *plan, struct ir_module *m, bool *kept)
 {
-	struct apply a = {.run = run, .s = s, .m = m};
+	const struct parallel_step *s = plan->s;
+	struct apply a = {.run = run, .s = s, .m = m, .again = plan->again};
 	struct VEC(struct ir_op *) ops = {0};
 	struct VEC(const struct ir_op *) from = {0};
 
 	a.copy = ARRAY_ZERO(run->scratch, struct ir_op *, s->m->op_ids);
+	a.forward = ARRAY_ZERO(run->scratch, bool, m->op_ids);
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
 		VEC_PUSH(run->scratch, &ops, op);
 	IR_FOR_OPS (op, &ir_func_find(s->m, "main")->body) {
 		a.copy[op->id] = ops.at[from.n];
+		a.forward[ops.at[from.n]->id] = s->forward[op->id] || op_is(op, TRAIT_NAMED);
 		VEC_PUSH(run->scratch, &from, op);
 	}
 	for (int64_t i = 0; i < ops.n; i++)
-		if (!apply_op(&a, ops.at[i], from.at[i], choice))
+		if (!apply_op(&a, ops.at[i], from.at[i], plan->found.choice))
 			return false;
 	for (int64_t i = 0; i < ops.n; i++)
 		if (parallel_is_free(ops.at[i]) && !ops.at[i]->result[0].uses)
 			ir_op_erase(ops.at[i]);
+	if (plan->again)
+		parallel_await(run->scratch, m, in_flight_share * (double)pass_budget(run));
+	if (kept)
+		*kept = a.kept;
 	return true;
 }

@@ -251,7 +251,7 @@ solve_policies(struct parallel_search *f, struct parallel_step *s, struct split_
 		found.bound = free->bound;
 		found.sweeps = free->sweeps;
 		struct parallel_plan plan = {
-			parallel_policy_name(i), i, s, cuts, found, fits, 0, 0};
+			parallel_policy_name(i), i, s, cuts, found, fits, false, 0, 0};
 		VEC_PUSH(f->run->scratch, &f->all, plan);
 		keep(f, &plan);
 		plan.policy = PARALLEL_BEST;
@@ -296,8 +296,8 @@ parallel_search_mesh(
 		free.choice = ARRAY_ZERO(f->run->scratch, uint16_t, s->problem.nnodes);
 		solve_free(f, s, &free);
 	}
-	const struct parallel_plan best = {
-		parallel_policy_name(PARALLEL_BEST), PARALLEL_BEST, s, cuts, free, fits, 0, 0};
+	const struct parallel_plan best = {parallel_policy_name(PARALLEL_BEST), PARALLEL_BEST, s,
+		cuts, free, fits, false, 0, 0};
 	VEC_PUSH(f->run->scratch, &f->all, best);
 	keep(f, &best);
 	if (!pass_bool(f->run, "overlap") && f->engine <= PARALLEL_EXHAUST)

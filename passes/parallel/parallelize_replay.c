@@ -64,17 +64,24 @@ finishing(const struct pass_run *run)
 	return pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, "opfuse");
 }
 
-/* Plans that fit come first, then those that exceed the budget least. */
+/* Where no plan fits, those that exceed the budget by the same number of this share of it, rounded
+ * up, are compared by time: passes that come later change bytes by more than that. */
+static const double over_share = 0.01;
+
 bool
-parallel_is_better(const struct parallel_plan *a, const struct parallel_plan *b)
+parallel_is_better(const struct parallel_search *f, const struct parallel_plan *a,
+	const struct parallel_plan *b)
 {
-	return a->over != b->over ? a->over < b->over : a->seconds < b->seconds;
+	const double step = over_share * fmax(1, (double)pass_budget(f->run)),
+		     x = ceil(a->over / step), y = ceil(b->over / step);
+
+	return x != y ? x < y : a->seconds < b->seconds;
 }
 
-/* Sets plan->seconds and plan->over. The peak memory counts for plan->over only if the plan could
- * replace `best`, or if it will be reported. */
-static void
-replay(struct parallel_search *f, const struct parallel_meshes *meshes,
+/* Sets plan->seconds and plan->over; returns whether plan->again would make a difference. The peak
+ * memory counts for plan->over only if the plan could replace `best`, or if it will be reported. */
+static bool
+replay_once(struct parallel_search *f, const struct parallel_meshes *meshes,
 	const struct parallel_plan *best, struct parallel_plan *plan)
 {
 	struct ir_module *copy = ir_module_clone(NULL, f->m);
@@ -82,22 +89,42 @@ replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	const double budget = (double)pass_budget(f->run);
 	struct parallel_axes axes;
 	struct attempt_result r = {.seconds = INFINITY};
+	bool kept = false;
 
 	if (meshes)
 		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
-	if (parallel_apply(f->run, plan->s, copy, plan->found.choice))
+	if (parallel_apply(f->run, plan, copy, &kept))
 		attempt_on(f->manager, f->model, copy, f->passes, &r);
 	plan->seconds = r.seconds;
 	plan->over = f->strict && !plan->fits
 			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
 			     : 0;
 	if (isfinite(r.seconds) && budget > 0 &&
-		(!best->seconds || parallel_is_better(plan, best) || pass_remarks_wanted(f->run)))
+		(!best->seconds || parallel_is_better(f, plan, best) ||
+			pass_remarks_wanted(f->run)))
 		plan->over += fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
 					      pass_budget(f->run)) -
 					      budget);
 	diag_mute(f->run->ctx->diag, before);
 	talloc_free(copy);
+	return kept;
+}
+
+/* If the step does not fit, what the forward pass gathers may be gathered again. */
+static void
+replay(struct parallel_search *f, const struct parallel_meshes *meshes,
+	const struct parallel_plan *best, struct parallel_plan *plan)
+{
+	plan->again = false;
+	const bool kept = replay_once(f, meshes, best, plan);
+	struct parallel_plan again = *plan;
+
+	if (!kept || plan->over == 0)
+		return;
+	again.again = true;
+	replay_once(f, meshes, best, &again);
+	if (parallel_is_better(f, &again, plan))
+		*plan = again;
 }
 
 static void
@@ -317,7 +344,7 @@ replay_from(struct parallel_search *f, const struct parallel_meshes *meshes, str
 			if (k != f->policy && all->at[i].policies >> k & 1 && plan->over == 0)
 				*least = *least > 0 ? fmin(*least, plan->seconds) : plan->seconds;
 		}
-		if (!best->seconds || parallel_is_better(plan, best)) {
+		if (!best->seconds || parallel_is_better(f, plan, best)) {
 			*best = *plan;
 			best->policy = f->policy;
 		}

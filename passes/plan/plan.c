@@ -517,7 +517,8 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"decide", PASS_STRING, "all",
-		"what may be decided: all, or some of layouts, stages, shards, memory, fusion, order, offload",
+		"what may be decided: all, or some, such as \"layouts,memory\", of layouts, stages, shards, memory, "
+		"fusion, order, offload",
 		NULL, 0, 0},
 	{"objective", PASS_ENUM, "time",
 		"time: the fastest step that fits; memory: the one that needs least on a device",

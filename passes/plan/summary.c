@@ -133,10 +133,10 @@ tell_params(struct writer *w)
 	for (int64_t i = 0; i < w->class.n && i < MOST_CLASSES; i++) {
 		const struct class *c = &w->class.at[i];
 		diag_note(w->d, LOC_NONE,
-			"plan: param %s%s: %s, %s on each device, %.3g gathers a step", c->name,
+			"plan: param %s%s: %s, %s on each device, %.3g gather%s a step", c->name,
 			c->n > 1 ? TEXT(w->scratch, " (%" PRId64 ")", c->n) : "",
 			ir_type_text(w->scratch, w->m, c->type), number_bytes(bytes, c->bytes),
-			(double)c->gathers / (double)c->n);
+			(double)c->gathers / (double)c->n, c->gathers == c->n ? "" : "s");
 	}
 	if (w->class.n > MOST_CLASSES)
 		diag_note(w->d, LOC_NONE, "plan: and %s that take less",

@@ -11,7 +11,9 @@
  *     wide      (all others: sums, exp, log, division, roots ...) computes in f32
  *
  * So activations are low from one product to the next, while softmax, norms and losses, which begin
- * with a maximum or a mean, are in f32. Conversions are ops: grad differentiates them, and so a
+ * with a maximum or a mean, are in f32. So is what is summed of params alone, such as the embeddings
+ * that the residual stream of a transformer begins with, and with them the stream; with
+ * `params=low` both are low, as in frameworks whose params are 16 bits where they compute. Conversions are ops: grad differentiates them, and so a
  * gradient is in the type of its value, and in f32 when it reaches a param.
  *
  * Gradients below 2^-24 are 0 in f16, so the loss is scaled (amp.h says how grad and the optimizers
@@ -112,6 +114,7 @@ struct amp {
 	enum ir_dtype low;
 	struct VEC(struct known *) known; /* by value->id; one entry for both types of a value */
 	enum kind kind[OP_NCODES];
+	bool low_params; /* what is computed of params alone is low */
 };
 
 static struct known *
@@ -198,6 +201,16 @@ may_follow(const struct amp *a, const struct ir_op *op)
 	return low;
 }
 
+static bool
+all_go_along(const struct amp *a, const struct ir_op *op)
+{
+	for (int j = 0; j < op->noperands; j++)
+		if (ir_operand_type(op, j)->dtype == IR_f32 &&
+			!known_of(a, ir_operand(op, j))->goes_along)
+			return false;
+	return true;
+}
+
 /* Params and constants; masks, whose 0 and 1 are exact; values moved from these. */
 static bool
 goes_along(const struct amp *a, const struct ir_op *op)
@@ -207,11 +220,7 @@ goes_along(const struct amp *a, const struct ir_op *op)
 		return true;
 	if (op->code == OP_convert)
 		return ir_operand_type(op, 0)->dtype == IR_bool;
-	for (int j = 0; j < op->noperands; j++)
-		if (ir_operand_type(op, j)->dtype == IR_f32 &&
-			!known_of(a, ir_operand(op, j))->goes_along)
-			return false;
-	return a->kind[op->code] == MOVES;
+	return a->kind[op->code] == MOVES && all_go_along(a, op);
 }
 
 static bool
@@ -221,6 +230,14 @@ reads_any(const struct amp *a, const struct ir_op *op)
 		if (concerns(a, ir_operand(op, j)))
 			return true;
 	return false;
+}
+
+/* Is it arithmetic of params alone, but no scalar? */
+static bool
+is_of_params(const struct amp *a, const struct ir_op *op)
+{
+	return a->kind[op->code] == FOLLOWS && op->result[0].type->rank > 0 && reads_any(a, op) &&
+	       all_go_along(a, op);
 }
 
 static bool
@@ -234,6 +251,8 @@ visit(struct amp *a, struct ir_op *op)
 		return lower_op(a, op);
 	if (kind != WIDE && may_follow(a, op))
 		return lower_op(a, op);
+	if (a->low_params && is_of_params(a, op))
+		return lower_op(a, op);
 	for (int i = 0; i < op->nresults; i++)
 		known_of(a, &op->result[i])->goes_along = goes_along(a, op);
 	return set_operands(a, op, IR_f32);
@@ -244,6 +263,10 @@ visit(struct amp *a, struct ir_op *op)
 #define LOW_TYPES(ROW) ROW(LOW_BF16, "bf16") ROW(LOW_F16, "f16")
 
 enum low_type { LOW_TYPES(CHOICE_CODE) };
+
+#define PARAM_TYPES(ROW) ROW(PARAMS_F32, "f32") ROW(PARAMS_LOW, "low")
+
+enum param_type { PARAM_TYPES(CHOICE_CODE) };
 
 #define SCALINGS(ROW)                                                                              \
 	ROW(AUTO, "auto") ROW(NONE, "none") ROW(STATIC, "static") ROW(DYNAMIC, "dynamic")
@@ -377,7 +400,10 @@ run(struct pass_run *run, struct ir_module *m)
 {
 	static const enum ir_dtype low[] = {[LOW_BF16] = IR_bf16, [LOW_F16] = IR_f16};
 	struct ir_func *f = ir_func_find(m, "main");
-	struct amp a = {.run = run, .m = m, .low = low[pass_enum(run, "to")]};
+	struct amp a = {.run = run,
+		.m = m,
+		.low = low[pass_enum(run, "to")],
+		.low_params = pass_enum(run, "params") == PARAMS_LOW};
 
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		a.kind[kinds[i].code] = kinds[i].kind;
@@ -391,6 +417,10 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	{"to", PASS_ENUM, "bf16", "element type of products and activations",
 		CHOICE_LIST(LOW_TYPES), 0, 0},
+	{"params", PASS_ENUM, "f32",
+		"element type of what is computed of params alone, such as sums of embeddings: low is "
+		"that of products",
+		CHOICE_LIST(PARAM_TYPES), 0, 0},
 	{"scaling", PASS_ENUM, "auto",
 		"loss scaling: auto (dynamic for f16, none for bf16, static if scale is "
 		"given), none, static or dynamic",

@@ -421,6 +421,14 @@ DEV_BLOCK(block_max, warp_max)
 DEV_BLOCK(block_min, warp_min)
 DEV_BLOCK(block_prod, warp_prod)
 
+/* A sum of exp(x - old) as one of exp(x - now). An empty sum stays 0, unless all x are minus
+ * infinity: then it is NaN, as exp(x - now) is. */
+DEV float
+dev_rescaled(float sum, float old, float now)
+{
+	return sum == 0.0f && now != -HUGE_VALF ? sum : sum * M_exp(old - now);
+}
+
 /* The inclusive prefix sum over the lanes, in a fixed tree. */
 template <typename T>
 DEV T

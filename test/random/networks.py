@@ -69,6 +69,54 @@ class Block:
         a = self.op(f"call @causal_attention({q}, {k}, {v})")
         return self.op(f"reshape({a}) {{shape = [dim(%x, 0), dim(%x, 1), {self.width}]}}")
 
+    def similar(self):
+        """Rows mixed by their cosine similarities, or by products with their own lengths as weights."""
+        w = self.r.choice((2, 4, 6))
+        unit = []
+        for _ in range(2):
+            h = self.op(f"matmul({self.value}, {self.param((self.width, w))})")
+            n = self.op(f"sum({self.op(f'square({h})')}) {{dims = [-1], keep = true}}")
+            small = self.op(f"add({n}, {self.op('constant() {value = 0.01} : f32[]')})")
+            unit.append(self.op(f"mul({h}, {self.op(f'rsqrt({small})') if self.r.random() < 0.7 else small})"))
+        at = "b" if self.sequence else ""
+        s = self.op(f'contract({unit[0]}, {unit[1]}) {{spec = "{at}id,{at}jd->{at}ij"}}')
+        p = self.op(f"call @softmax({s})") if self.r.random() < 0.7 else self.op(f"tanh({s})")
+        return self.op(f'contract({p}, {self.value}) {{spec = "{at}ij,{at}jd->{at}id"}}')
+
+    def columns(self):
+        """Weights that are shares over the sequence and not over the last dim, as of slots; or over both in turn."""
+        slots = self.r.choice((2, 3, 4))
+        z = self.op(f"matmul({self.value}, {self.param((self.width, slots))})")
+        e = self.op(f"exp({self.op(f'tanh({z})')})")
+        share = self.op(f"div({e}, {self.op(f'sum({e}) {{dims = [1], keep = true}}')})")
+        if self.r.random() < 0.5:
+            share = self.op(f"call @softmax({share})")
+        slot = self.op(f'contract({share}, {self.value}) {{spec = "bts,btd->bsd"}}')
+        back = self.op(f"call @softmax({z})") if self.r.random() < 0.5 else e
+        return self.op(f'contract({back}, {slot}) {{spec = "bts,bsd->btd"}}')
+
+    def decay(self):
+        """Linear attention: products of earlier rows, weighted by how much is forgotten between them."""
+        gate = self.op(f"matmul({self.value}, {self.param((self.width, 1))})")
+        past = self.op(f"cumsum({self.op(f'softplus({gate})')}) {{dim = 1}}")
+        lag = self.op(f"sub({self.op(f'transpose({past}) {{perm = [0, 2, 1]}}')}, {past})")
+        weight = self.op(f"exp({self.op(f'clamp({lag}) {{low = -9, high = 0}}')})")
+        k, v = (self.op(f"matmul({self.value}, {self.param((self.width, self.width))})") for _ in range(2))
+        s = self.op(f'contract({k}, {self.value}) {{spec = "bid,bjd->bij"}}')
+        return self.op(f'contract({self.op(f"mul({s}, {weight})")}, {v}) {{spec = "bij,bjd->bid"}}')
+
+    def shifted(self):
+        """Each row and the one before it, as a token shift or a convolution of two rows."""
+        size = "dim(%x, 1)"
+        first = self.op(f"slice({self.value}) {{start = [0, 0, 0], limit = [dim(%x, 0), 1, {self.width}]}}")
+        rest = self.op(f"slice({self.value}) {{start = [0, 0, 0], limit = [dim(%x, 0), {size} - 1, {self.width}]}}")
+        before = self.op(f"concat({first}, {rest}) {{dim = 1}}")
+        if self.r.random() < 0.5:
+            before = self.op(f"reverse({before}) {{dims = [1]}}")
+        mix = self.op(f"sigmoid({self.param((self.width,))})")
+        more = self.op(f"sub({before}, {self.value})")
+        return self.op(f"add({self.value}, {self.op(f'mul({more}, {mix})')})")
+
     def experts(self):
         """A mixture of experts: each token goes through the best k of them, of which each has room for some tokens, as in
         mixtral.dir, or for all; the loss that balances them is added to that of earlier blocks."""
@@ -109,8 +157,11 @@ class Block:
 
     def text(self, name):
         layers = [self.dense, self.dense, self.tied, self.outer, self.scale, self.norm, self.gated, self.dropout, self.experts]
+        layers.append(self.similar)
         if self.sequence and self.width % 2 == 0:
             layers += [self.attention, self.attention]
+        if self.sequence:
+            layers += [self.columns, self.decay, self.shifted]
         for _ in range(self.r.randint(1, 4)):
             before = self.value
             self.value = self.r.choice(layers)()

@@ -157,6 +157,41 @@ estimate_while(const struct cost_model *model, uint32_t kind, const struct ir_mo
 	return t * (double)while_trips(op);
 }
 
+/* The product that is all of a kernel but for conversions of its result; NULL: there is more. */
+static const struct ir_op *
+lone_product(const struct ir_op *op)
+{
+	const struct ir_op *product = NULL;
+
+	if (!op->body)
+		return cost_is_product(op) ? op : NULL;
+	IR_FOR_OPS (inner, op->body) {
+		if (cost_is_product(inner)
+				? product != NULL
+				: inner->code != OP_convert && !op_is(inner, TRAIT_TERMINATOR))
+			return NULL;
+		product = cost_is_product(inner) ? inner : product;
+	}
+	return product;
+}
+
+static bool
+is_partial_in_time(const struct ir_module *m, const struct ir_type *t)
+{
+	for (int a = 0; a < m->naxes; a++)
+		if (m->axis[a].time && t->axis[a].kind == IR_PARTIAL)
+			return true;
+	return false;
+}
+
+/* Does the op sum products over micro-batches? */
+static bool
+sums_products(const struct ir_module *m, const struct ir_op *op)
+{
+	return op->code == OP_reduce && m->axis[ir_attr_int(op, "axis", 0)].time &&
+	       ir_operand(op, 0)->op && lone_product(ir_operand(op, 0)->op);
+}
+
 /* The estimate of a kernel without measurements. */
 static double
 estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m, struct bands *b,
@@ -166,6 +201,10 @@ estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *
 
 	if (op->code == OP_while)
 		return estimate_while(model, kind, m, b, op);
+	if (d->sums && sums_products(m, op))
+		return 0;
+	if (d->sums && op->body && is_partial_in_time(m, op->result[0].type) && lone_product(op))
+		return estimate(model, kind, m, b, lone_product(op), NULL);
 	if (op->body)
 		return estimate_fuse(model, kind, m, b, op);
 	const struct op_work work = w ? *w : cost_kernel_work(m, op);

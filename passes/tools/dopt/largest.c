@@ -150,6 +150,11 @@ driver_largest(const void *scratch, const struct driver_options *o, const struct
 		char needs[NUMBER_TEXT], room[NUMBER_TEXT];
 		driver_error("option -largest: even %s=%" PRId64 " needs %s of %s", o->largest,
 			l.unit, number_bytes(needs, low.bytes), number_bytes(room, l.room));
+		if (l.unit > 1)
+			fprintf(stderr,
+				"dopt: note: multiples of %" PRId64
+				" are tried; -D %s=1 tries all batches that are smaller, too\n",
+				l.unit, o->largest);
 		return DRIVER_INPUT;
 	}
 	for (; over <= LARGEST_MULTIPLE; over *= 2) {

@@ -35,7 +35,7 @@ STAGES = [
     ("llm.c, GPT-2 on A100", "fused", "a100", "products"),
     ("DeepLearningExamples, ResNet-50 on A100", "fused", "a100", "convolutions"),
 ]
-NAMES = ("issue", "products", "convolutions", "attention", "memory")
+NAMES = ("issue", "sums", "products", "convolutions", "attention", "memory")
 
 
 def frameworks():
@@ -65,7 +65,7 @@ def cluster_text(name, shares, numbers):
     lines += [f"  reach {device} {{kernel = {kernel}, share = {numbers['memory']:.9g}}}\n" for kernel in MEMORY]
     for item in items(body, device):
         body = body.replace(item, "")
-    body = re.sub(rf"^  device {device}\n", f"  device {device} {{issue = {numbers['issue'] * 1e9:.6g}ns}}\n", body, flags=re.M)
+    body = re.sub(rf"^  device {device}\n", f"  device {device} {{issue = {numbers['issue'] * 1e9:.6g}ns, sums = {numbers['sums']:g}}}\n", body, flags=re.M)
     return re.sub(r"^  link ", lambda m: "".join(lines) + m[0], body, count=1, flags=re.M)
 
 

@@ -54,7 +54,7 @@ SOURCES = [
     ("llm-foundry", "llm-foundry, MPT", 50368, "FSDP", True, "fsdp", every_second),
     ("vTrain", "vTrain, GPT", 51200, "Megatron", False, "megatron", every_second),
     ("cases_april2021", "Megatron-LM 2021, GPT", 51200, "Megatron", False, "megatron_2021", every_other),
-    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "Megatron-Core", True, "megatron", none),
+    ("Megatron-Core", "Megatron-Core r0.8.0, GPT", 131072, "Megatron-Core", True, "megatron_core", none),
     ("llm.c", "llm.c, GPT-2", 50304, "ZeRO-1", True, "fused", all_of_them),
     ("/BERT/", "DeepLearningExamples, BERT-large", None, "DDP, LAMB", False, "eager", every_second),
     ("/ConvNets/", "DeepLearningExamples, ResNet-50", None, "DDP, SGD", False, "fused", one_device),
@@ -63,7 +63,8 @@ CLUSTERS = [("DGX-2", "v100_dgx2", 16), ("DGX-1", "v100_dgx1", 8), ("A100", "a10
 MOST_STAGES = 8  # on a device, of interleaved schedules
 # Values that Megatron-LM writes to memory: of its loss; of attention where softmax is not fused with what is before it.
 LOSS = "entropy.shifted,entropy.e,d_entropy.shifted"
-SCORES = ",core.scores,core.masked,d_core.p,d_core.scores,d_core.dots"
+SCORES = {"megatron.dir": ",core.scores,core.masked,d_core.p,d_core.scores,d_core.dots",
+          "gpt2.dir": ",scores,masked,d_scores,d_dots"}  # no d_p: other values are named p there
 MASKED = {128: 20, 512: 80}  # words of a BERT sequence that are predicted, as the source has them
 # Texts between two updates, of which the source has the rest (README, pre-training loss results: accumulation steps of phase 2).
 ACCUMULATED = {"V100-32GB DGX-2H": 32768}
@@ -71,47 +72,89 @@ BATCHES = (16, 8, 4, 2, 1)  # micro-batches that are tried where none was publis
 PIPELINE_BATCHES = (4, 2, 1)  # where stages wait for the first micro-batch
 
 
+class Refused(Exception):
+    """Why a row cannot be predicted."""
+
+
+def positive(row, name, otherwise=None):
+    """The whole number in a cell, which may be empty where there is another one to take."""
+    if not row[name] and otherwise is not None:
+        return otherwise
+    if not re.fullmatch(r"[0-9]{1,9}", row[name]) or int(row[name]) < 1:
+        raise Refused(f"{name} must be a whole number above 0, not '{row[name]}'")
+    return int(row[name])
+
+
+def real(name, text):
+    """A number above 0, which may end in M, B or T as numbers of parameters do."""
+    match = re.fullmatch(r"([0-9.]+(?:e[+]?[0-9]{1,2})?)([MBT]?)", text, re.I)
+    try:
+        number = float(match[1]) * {"": 1, "M": 1e6, "B": 1e9, "T": 1e12}[match[2].upper()] if match else 0
+    except ValueError:
+        number = 0
+    if not 0 < number < 1e18:
+        raise Refused(f"{name} must be a number above 0, not '{text}'")
+    return number
+
+
 class Step:
     """A row. `reason` says why dopt cannot run it, or is None; `commands` has one or, without a micro-batch, several.
-    `fitted`: numbers of a framework or of a device were fitted to it."""
+    `fitted`: numbers of a framework or of a device were fitted to it. `line`: of the file."""
 
-    def __init__(self, row):
-        self.row = row
-        self.batch = ACCUMULATED.get(row["device_type"], int(row["global_batch"]))
-        self.measured = float(row["step_ms"]) / 1e3 * (self.batch // int(row["global_batch"]))
-        self.devices = int(row["devices"])
-        self.params = float(row["params"].replace("B", "e9")) if row["params"] else None
-        source = next((s for s in SOURCES if s[0] in row["source"]), None)
-        self.group = source[1] + " on " + re.search(r"[A-Z]+\d+", row["device_type"].upper())[0] if source else row["source"]
-        self.reason = "the source is not in test/bench/Inputs/external/rows.py" if not source else self.refused()
-        self.commands, self.fitted = [], False
-        if not self.reason:
-            self.cluster, self.node = next(rest for key, *rest in CLUSTERS if key.lower() in self.machine())
-            self.framework, self.fits_rule = source[5:]
-            self.set_model(source[2])
-            plan = "ZeRO-1" if source[3] == "Megatron-Core" and "P" not in self.sizes else source[3]
-            self.commands = [self.command(plan, *source[4:6], micro) for micro in self.micro_batches()]
-            if not self.commands:
-                self.reason = "the batch is not a multiple of the replicas"
+    def __init__(self, row, line=0):
+        self.row = {name: (cell or "").strip() for name, cell in row.items() if name}
+        self.line = line
+        self.commands, self.fitted, self.reason, self.stages = [], False, None, 1
+        source = next((s for s in SOURCES if s[0] in self.row["source"]), None)
+        device = re.search(r"[A-Z]+\d+", self.row["device_type"].upper())
+        self.group = (source[1] + " on " + (device[0] if device else "unknown devices")) if source else self.row["source"] or "no source"
+        try:
+            self.set(source)
+        except Refused as why:
+            self.reason, self.commands = str(why), []
+
+    def set(self, source):
+        row = self.row
+        if not source:
+            raise Refused("the source is not in test/bench/Inputs/external/rows.py")
+        if not any(key.lower() in self.machine() for key, *_ in CLUSTERS):
+            raise Refused("no cluster that is installed has such devices")
+        batch = positive(row, "global_batch")
+        self.batch = ACCUMULATED.get(row["device_type"], batch)
+        self.measured = real("step_ms", row["step_ms"]) / 1e3 * (self.batch // batch)
+        self.devices = positive(row, "devices")
+        self.params = real("params", row["params"]) if row["params"] else None
+        self.cluster, self.node = next(rest for key, *rest in CLUSTERS if key.lower() in self.machine())
+        self.framework, self.fits_rule = source[5:]
+        self.set_model(source[2])
+        plan = "ZeRO-1" if source[3] == "Megatron-Core" and "P" not in self.sizes else source[3]
+        self.commands = [self.command(plan, *source[4:6], micro) for micro in self.micro_batches()]
+        if not self.commands:
+            raise Refused("the batch is not a multiple of the replicas and the micro-batch")
 
     def machine(self):
         return (self.row["device_type"] + " " + self.row["interconnect"]).lower()
 
-    def refused(self):
-        if not any(key.lower() in self.machine() for key, *_ in CLUSTERS):
-            return "no cluster that is installed has such devices"
-        return None
-
     def set_model(self, vocabulary):
-        row, tensor, self.stages = self.row, int(self.row["tp"] or 1), int(self.row["pp"] or 1)
+        row, tensor, self.stages = self.row, positive(self.row, "tp", 1), positive(self.row, "pp", 1)
+        if self.devices % (tensor * self.stages):
+            raise Refused("devices are not a multiple of tp x pp")
         self.replicas = self.devices // tensor // self.stages
         if "ResNet" in row["model"]:
             self.model, self.sizes = MODELS + "resnet50.dir", {"N": self.replicas, "A": self.replicas}
             return
+        for name in ("layers", "hidden", "heads", "seq"):
+            positive(row, name)
+        if int(row["hidden"]) % int(row["heads"]):
+            raise Refused("hidden is not a multiple of heads")
+        if int(row["layers"]) < self.stages:
+            raise Refused("there are fewer layers than stages")
         self.model = MODELS + "gpt2.dir"
         self.sizes = {"L": row["layers"], "D": row["hidden"], "A": row["heads"], "T": row["seq"], "N": self.replicas}
         if "BERT" in row["model"]:
             self.model = MODELS + "bert.dir"
+            if int(row["seq"]) not in MASKED:
+                raise Refused("the masked words of such sequences are not in test/bench/Inputs/external/rows.py")
             self.sizes["M"] = MASKED[int(row["seq"])]
         else:
             self.sizes["V"] = vocabulary
@@ -124,7 +167,7 @@ class Step:
 
     def micro_batches(self):
         each, rest = divmod(self.batch, self.replicas)
-        given = [int(self.row["micro_batch"])] if self.row["micro_batch"] else PIPELINE_BATCHES if self.stages > 1 else BATCHES
+        given = [positive(self.row, "micro_batch")] if self.row["micro_batch"] else PIPELINE_BATCHES if self.stages > 1 else BATCHES
         return [each // micro for micro in given if not rest and each % micro == 0]
 
     def command(self, plan, flash, framework, steps):
@@ -151,7 +194,7 @@ class Step:
         options = ["online=true"] if flash else []
         if self.framework.startswith("megatron") and not flash:  # Megatron-Core has a fused loss
             heads = texts * int(self.row["heads"]) // int(self.row["tp"] or 1)
-            scores = "" if heads % 4 == 0 else SCORES
+            scores = "" if heads % 4 == 0 else SCORES[os.path.basename(self.model)]
             options.append(f'unfused="{LOSS}{scores}"')
         return "opfuse" + (f"{{{','.join(options)}}}" if options else "")
 
