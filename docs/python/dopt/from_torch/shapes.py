@@ -114,6 +114,8 @@ def split(b, x, *rest, **named):
 
 @handles("flip")
 def flip(b, x, dims):
+    if not dims:
+        return b.value[x]
     return b.op("reverse", b.value[x], dims=dims_of(b, x, dims))
 
 

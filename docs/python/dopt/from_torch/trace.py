@@ -1,6 +1,8 @@
 """The graph of a step: what torch.export makes of it, without gradients where the step has stopped them."""
+import os
 import random
 import sys
+import traceback
 import types
 
 import torch
@@ -65,9 +67,12 @@ def graph_of(step, inputs):
             return torch.export.export(step, tuple(inputs))
         except Exception as failed:
             from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
-            if isinstance(failed, (Unsupported, GuardOnDataDependentSymNode)) or "DataDependent" in type(failed).__name__ \
-                    or "DynamicOutput" in type(failed).__name__:
+            if isinstance(failed, Unsupported):
                 raise
+            if isinstance(failed, GuardOnDataDependentSymNode) or "DataDependent" in type(failed).__name__ \
+                    or "DynamicOutput" in type(failed).__name__:
+                raise Unsupported(f"{line_of(failed)}: the step reads a value (if, assert, item, float of a tensor), which differs "
+                                  "from step to step: use torch.where or torch.cond, and leave out checks") from failed
             try:
                 return torch.export.export(Traced(step, inputs), tuple(inputs))
             except Unsupported:
@@ -78,6 +83,13 @@ def graph_of(step, inputs):
         vision.stochastic_depth = drop
         masks._detect_is_causal_mask = find
         torch.distributions.Distribution.set_default_validate_args(validates)
+
+
+def line_of(failed):
+    """The innermost line of an error that is neither in torch nor here."""
+    known = (os.path.dirname(torch.__file__), os.path.dirname(__file__))
+    frames = [f for f in traceback.extract_tb(failed.__traceback__) if not f.filename.startswith((*known, "<"))]
+    return f'File "{frames[-1].filename}", line {frames[-1].lineno}, in {frames[-1].name}' if frames else "in the step"
 
 
 class Traced(torch.nn.Module):
@@ -163,6 +175,8 @@ class Replaced(torch.overrides.TorchFunctionMode):
             raise Unsupported("register_hook: gradients are those of the step; a torch.autograd.Function may have its own")
         if function is torch.Tensor.detach_:
             self.frozen[id(args[0])] = args[0]
+        if function is torch.Tensor.__getitem__ and is_place(args[1]):
+            return args[0][args[1].reshape(1)].squeeze(0)
         if function in (torch.Tensor.data.__get__, torch.Tensor.detach_):
             return args[0].detach()
         if any(x is not None for x in self.frozen.values()) and function is not torch.Tensor.detach:
@@ -180,6 +194,12 @@ class Replaced(torch.overrides.TorchFunctionMode):
         result = applied(function, args, kwargs) if any(issubclass(t, Rows) for t in types) else function(*args, **kwargs)
         self.masks.track(function, args, kwargs, result)
         return result
+
+
+def is_place(index):
+    """An index that is a number in a tensor: torch would read it."""
+    return isinstance(index, torch.Tensor) and not index.dim() and index.dtype in (torch.int64, torch.int32) \
+        and not isinstance(index, Rows)
 
 
 def is_outside(x):

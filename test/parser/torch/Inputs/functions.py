@@ -202,6 +202,7 @@ def of_bools(z, y):
     k = y > 0
     total = k.max() + k.min() + k.amax(1).sum() + k.max(1)[0].sum() + k.max(1)[1].sum() + k.cumprod(0).sum()
     total = total + k.cumprod(1).bool().sum()
+    total = total + z[y[0].argmax()].sum() * y[torch.tensor(-1)].sum() + z.flip(()).sum() + z.mean() * y.flip(())[0, 0]
     v = (y * 9).long()
     return z.mean() * (total + k.long().argmax() + (v >> 1).sum() + (v << 2).sum() + (v & 5).sum())
 

@@ -212,6 +212,12 @@ class Renormed(Layer):
         return self.rows((x > 0).long()).sum()
 
 
+class Asking(Layer):
+    def forward(self, x):
+        y = self.linear(x).sum()
+        return y * 2 if y > 0 else y
+
+
 class Lowest(Layer):
     """Not refused: a buffer that begins as infinite."""
 
@@ -241,7 +247,7 @@ class OneSize(Layer):
 
 
 for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed,
-              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, OneSize, Lowest, Dropped):
+              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, OneSize, Lowest, Dropped):
     try:
         from_torch.export(str(SCRATCH / "2_refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
