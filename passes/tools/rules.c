@@ -19,7 +19,9 @@
 #include "passes/tools/output.h"
 #include "passes/tools/tools.h"
 
+#include <ctype.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <talloc.h>
 
 enum { MAX_TRIES = 1000 * 1000 * 1000 }; /* days; counted in 31 bits */
@@ -34,15 +36,50 @@ struct tool {
 	struct driver_list file;
 };
 
-/* The rules of a file; NULL: reported. */
+/* Converts rules of other tools to text. */
+static enum driver_exit
+convert_from(struct tool *t, const struct driver_input *in, bool json, FILE *out)
+{
+	struct foreign_rules rules = {0};
+	struct diag *d = t->ctx->diag;
+
+	if (!(json ? foreign_read_json : foreign_read_proto)(
+		    t, d, in->name, in->text, in->length, &rules))
+		return DRIVER_INPUT;
+	for (int64_t i = 0; i < rules.n; i++) {
+		fputs(i ? "\n" : "", out);
+		foreign_write_text(out, &rules.at[i], (enum foreign_reading)t->reading);
+	}
+	return DRIVER_OK;
+}
+
+/* JSON begins with a brace, a message of protobuf with the tag of its first field, which is a line end,
+ * and a length; a text of rules begins with a word or a comment. */
+static char
+first_of(const struct driver_input *in)
+{
+	return in->text[strspn(in->text, " \t\r\n")];
+}
+
+/* The rules of a file, which may be another tool's; NULL: reported. */
 static struct ir_rules *
 read_rules(struct tool *t, const char *path)
 {
 	struct driver_input in;
+	char *text = NULL;
+	size_t size = 0;
 
 	if (!driver_input_read(t, &in, path))
 		return NULL;
-	return parse_rules(t, t->ctx, in.name, in.text, in.length);
+	const char first = first_of(&in);
+	if (first != '{' && (!first || isprint((unsigned char)first)))
+		return parse_rules(t, t->ctx, in.name, in.text, in.length);
+	FILE *out = must_have(open_memstream(&text, &size));
+	const bool good = convert_from(t, &in, first == '{', out) == DRIVER_OK;
+	fclose(out);
+	struct ir_rules *rules = good ? parse_rules(t, t->ctx, in.name, text, size) : NULL;
+	free(text);
+	return rules;
 }
 
 static enum driver_exit
@@ -105,23 +142,6 @@ enum rules_format { FORMAT_TEXT, FORMAT_FLEXFLOW, FORMAT_TASO };
 	X(FORMAT_FLEXFLOW, "flexflow")                                                             \
 	X(FORMAT_TASO, "taso")
 
-/* Converts rules of other tools to text. */
-static enum driver_exit
-convert_from(struct tool *t, const struct driver_input *in, bool json, FILE *out)
-{
-	struct foreign_rules rules = {0};
-	struct diag *d = t->ctx->diag;
-
-	if (!(json ? foreign_read_json : foreign_read_proto)(
-		    t, d, in->name, in->text, in->length, &rules))
-		return DRIVER_INPUT;
-	for (int64_t i = 0; i < rules.n; i++) {
-		fputs(i ? "\n" : "", out);
-		foreign_write_text(out, &rules.at[i], (enum foreign_reading)t->reading);
-	}
-	return DRIVER_OK;
-}
-
 /* Converts text to rules of other tools. */
 static enum driver_exit
 convert_to(struct tool *t, const struct driver_input *in, FILE *out)
@@ -143,7 +163,6 @@ convert_to(struct tool *t, const struct driver_input *in, FILE *out)
 	return DRIVER_OK;
 }
 
-/* JSON begins with a brace, a message of protobuf with the tag of its first field. */
 static enum driver_exit
 convert(struct tool *t)
 {
@@ -152,8 +171,7 @@ convert(struct tool *t)
 
 	if (!driver_input_read(t, &in, t->file.item[0]))
 		return DRIVER_INPUT;
-	const char first = in.text[strspn(in.text, " \t\r\n")];
-	const bool json = first == '{';
+	const bool json = first_of(&in) == '{';
 	if (!driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
 	const enum driver_exit exit = t->to == FORMAT_TEXT ? convert_from(t, &in, json, out.file)
@@ -245,7 +263,7 @@ static const struct flag flags[] = {
 	{"to", NULL, "convert: what to write (default: text)", FLAG_CHOICE, AT(to),
 		CHOICES(FORMATS)},
 	{"reading", NULL,
-		"convert: what FlexFlow's parallelization ops mean: dopt's own (default), or rows "
+		"what FlexFlow's parallelization ops mean: dopt's own (default), or rows "
 		"of replicas",
 		FLAG_CHOICE, AT(reading), CHOICES(FOREIGN_READINGS)},
 	{"ops", "LIST",
@@ -276,7 +294,7 @@ static const struct command commands[] = {
 static const struct command_line line = {
 	.head = "usage: dopt-rules COMMAND [options] [FILE]\n"
 		"Rules are substitutions of small graphs that hold for any sizes. FILE is a text of "
-		"rules; -: standard input.\n",
+		"rules, or those of FlexFlow (JSON) or TASO (protobuf); -: standard input.\n",
 	.tail = "Exit status: 0 success; 1 invalid rules, a rule that is refuted or was not tried, or a\n"
 		"file that cannot be read or written; 2 invalid command line.\n",
 	.flag = flags,
