@@ -1,6 +1,7 @@
 /* A table of types by their keys; among entries with one hash, the oldest is replaced. */
 #include "ir/infer_memo.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 
 #include <string.h>
