@@ -223,9 +223,9 @@ def detach(b, x):
 
 
 def dims_of(b, x, dims):
-    if dims is None or dims == []:
-        return None
     rank = len(b.shape(x))
+    if dims is None or dims == [] or not rank:
+        return None
     return [d % rank for d in (dims if isinstance(dims, (list, tuple)) else [dims])]
 
 
@@ -268,6 +268,8 @@ def max_min(b, x, dim=None, keepdim=False):
 
 def place_of(b, op, x, dim, keepdim):
     t = x.meta["val"].dtype
+    if not b.shape(x):
+        return b.number(0, torch.int64)
     y = b.convert(b.value[x], t, torch.int32 if t == torch.bool else t)
     return b.convert(b.op(op, y, dims=dims_of(b, x, dim), keep=keepdim or None), torch.int32, torch.int64)
 
