@@ -75,12 +75,12 @@ def hypot(x, y):
 
 @decomposes("fmax")
 def fmax(x, y):
-    return torch.where((x >= y) | y.isnan(), x, y)
+    return torch.where((x >= y) | (y != y), x, y)
 
 
 @decomposes("fmin")
 def fmin(x, y):
-    return torch.where((x <= y) | y.isnan(), x, y)
+    return torch.where((x <= y) | (y != y), x, y)
 
 
 @decomposes("log10")
@@ -134,7 +134,7 @@ def furthest(x, dim, before):
     at, found = 1, (x.detach(), places)
     while at < x.shape[dim]:
         old, new = ([v.narrow(dim, start, x.shape[dim] - at) for v in found] for start in (0, at))
-        taken = before(new[0], old[0]) | new[0].isnan()
+        taken = before(new[0], old[0]) | (new[0] != new[0])
         found = [torch.cat([v.narrow(dim, 0, at), torch.where(taken, n, o)], dim) for v, n, o in zip(found, new, old)]
         at *= 2
     return x.gather(dim, found[1]), found[1]
@@ -190,6 +190,7 @@ def kthvalue(x, k, dim=-1, keepdim=False):
 
 @decomposes("searchsorted")
 def searchsorted(edges, x, *, out_int32=False, right=False, side=None, sorter=None):
+    edges = edges if sorter is None else edges.gather(-1, sorter)
     x = x if isinstance(x, torch.Tensor) else torch.full((), x, dtype=edges.dtype)
     e, v = edges.unsqueeze(-2) if edges.dim() > 1 else edges, x.unsqueeze(-1)
     before = e <= v if right or side == "right" else e < v

@@ -15,7 +15,7 @@ for torch_name, name in {
         "sqrt": "sqrt", "rsqrt": "rsqrt", "sigmoid": "sigmoid", "sin": "sin", "cos": "cos", "relu": "relu",
         "log1p": "log1p", "expm1": "expm1", "log2": "log2", "exp2": "exp2", "tan": "tan", "asin": "asin", "acos": "acos",
         "atan": "atan", "sinh": "sinh", "cosh": "cosh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
-        "floor": "floor", "ceil": "ceil", "trunc": "trunc", "sign": "sign", "silu": "silu",
+        "sign": "sign", "silu": "silu",
         "square": "square", "bitwise_not": "not"}.items():
     OPS[torch_name] = unary(name)
 
@@ -36,6 +36,11 @@ def rounded(b, x, decimals=0):
         return b.op("round", b.read(x))
     factor, (there, back) = b.number(10.0 ** abs(decimals), b.dtype()), ("mul", "div") if decimals > 0 else ("div", "mul")
     return b.op(back, b.op("round", b.op(there, b.read(x), factor)), factor)
+
+
+@handles("floor", "ceil", "trunc")
+def rounded_to(b, x):
+    return b.op(b.which(), b.read(x)) if b.dtype().is_floating_point else b.read(x)
 
 
 @handles("isnan", "isinf", "isfinite")
@@ -285,7 +290,7 @@ def prims_var(b, x, dims=None, correction=1.0, output_dtype=None):
 
 
 @handles("var", "std", "var_mean", "std_mean")
-def variance(b, x, dim=None, unbiased=None, correction=None, keepdim=False):
+def variance(b, x, dim=None, unbiased=None, keepdim=False, *, correction=None):
     if isinstance(dim, bool):  # of all elements
         dim, unbiased = None, dim
     if isinstance(unbiased, (int, bool)) and correction is None:

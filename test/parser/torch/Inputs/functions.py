@@ -167,6 +167,9 @@ def deviations(z, y):
     w = some_rows(z)
     total = torch.std_mean(w, 1, correction=0)[0].sum() + torch.var_mean(z, 0, unbiased=False)[0].sum()
     total = total + torch.std_mean(z, unbiased=False)[0] + z.std(unbiased=False) + z.var(False) + z.var(correction=2)
+    square = z[:4] * 1  # a size that broadcasts with any dim of it
+    total = total + (square / square.std(1, False, True)).square().mean()
+    total = total + (z - z.var(1, unbiased=False, keepdim=True)).square().mean()
     return total + w.std(-1).sum() + torch.var_mean(z, 1, correction=2)[1].square().sum() + (w * 0).std()
 
 
@@ -204,6 +207,8 @@ def of_bools(z, y):
     total = total + k.cumprod(1).bool().sum()
     total = total + z[y[0].argmax()].sum() * y[torch.tensor(-1)].sum() + z.flip(()).sum() + z.mean() * y.flip(())[0, 0]
     v = (y * 9).long()
+    found = torch.searchsorted(torch.tensor([0.5, -0.5, 0.0], dtype=F64), y, sorter=torch.tensor([1, 2, 0]))
+    total = total + found.sum() + v.floor().sum() + v.ceil().sum() + v.cummax(0)[0].sum() + torch.fmax(v, v.flip(0)).sum()
     return z.mean() * (total + k.long().argmax() + (v >> 1).sum() + (v << 2).sum() + (v & 5).sum())
 
 
