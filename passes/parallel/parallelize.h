@@ -214,7 +214,8 @@ struct parallel_plan {
 	struct split_solution found; /* the bound holds for all plans on this mesh */
 	int kind;                    /* of the problem that was solved: see parallel_priced */
 	bool fits;                   /* within the budget */
-	bool again;                  /* what is gathered is gathered again for the backward pass */
+	bool again;                  /* what is gathered is gathered again for the backward pass,
+					and few gradients are on their way at a time */
 	double seconds;              /* of the replayed step; 0: it was not replayed */
 	double over;                 /* bytes needed in excess of -budget */
 };
@@ -319,6 +320,10 @@ double parallel_module_bound(
  * forward to the backward pass that plan->again would gather twice. False: reported. */
 bool parallel_apply(
 	struct pass_run *run, const struct parallel_plan *plan, struct ir_module *m, bool *kept);
+
+/* Products wait for messages, so that at any time those in flight hold at most `most` bytes:
+ * parallelize_await.c. Steps with time axes stay as they are. */
+void parallel_await(const void *scratch, struct ir_module *m, double most);
 
 /* Remarks on the choices of inputs, params, states and products, one for all that are alike, at the
  * first of them: parallelize_tell.c. */

@@ -189,6 +189,10 @@ apply_op(struct apply *a, struct ir_op *op, const struct ir_op *from, const uint
 	return parallel_is_free(op) || ir_infer(a->m, op, NULL);
 }
 
+/* Where memory is short, messages in flight hold at most this share of the budget: 2 GB of 80 GB, as
+ * `prefetch` has it, which is some layers of a large model. */
+static const double in_flight_share = 0.025;
+
 bool
 parallel_apply(
 	struct pass_run *run, const struct parallel_plan *plan, struct ir_module *m, bool *kept)
@@ -213,6 +217,8 @@ parallel_apply(
 	for (int64_t i = 0; i < ops.n; i++)
 		if (parallel_is_free(ops.at[i]) && !ops.at[i]->result[0].uses)
 			ir_op_erase(ops.at[i]);
+	if (plan->again)
+		parallel_await(run->scratch, m, in_flight_share * (double)pass_budget(run));
 	if (kept)
 		*kept = a.kept;
 	return true;
