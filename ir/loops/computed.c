@@ -80,7 +80,19 @@ access_through(const struct scheme_op *p, int j, const struct form_access *out)
 	return x;
 }
 
-/* Replaces load j of op o, an elementwise value, by its function. False: too many loads. */
+/* How often an expression has load j. */
+static int
+loads_of(const struct expr *e, int j)
+{
+	int n = e->kind == EXPR_LOAD && e->id == j;
+
+	for (int i = 0; i < e->nargs; i++)
+		n += loads_of(e->arg[i], j);
+	return n;
+}
+
+/* Replaces load j of op o, an elementwise value, by its function. False: too many loads, or one is there
+ * twice, as in a * erfc(a): code declares the position of each, and such functions of functions grow. */
 static bool
 compute_load(struct scheme *s, struct scheme_op *o, int j)
 {
@@ -109,6 +121,9 @@ compute_load(struct scheme *s, struct scheme_op *o, int j)
 	memset(with, 0, sizeof with);
 	with[j] = value;
 	o->f.body = expr_substitute(s->arena, o->f.body, with, same);
+	for (int l = 0; l < o->f.ninputs; l++)
+		if (loads_of(o->f.body, l) > 1)
+			return false;
 	return true;
 }
 

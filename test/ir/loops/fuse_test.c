@@ -198,6 +198,14 @@ static const struct text_case
 					"%x = input(\"x\") : bf16[19,31]\n%i = input(\"i\") {range = 33} : i32[19]\n%p = "
 					"fuse(%x, %i) {\n%a = mul(%x, %x)\n%s = sum(%a) {dims = [1], keep = true}\n%y = "
 					"sub(%a, %s)\n%p = pick(%y, %i)\nyield(%p)\n}\noutput(\"p\", %p)\n}\n"},
+				{"an element of a function that reads its operand twice", ONE
+					"%x = input(\"x\") : f32[19,31]\n%i = input(\"i\") {range = 33} : i32[19]\n%p = "
+					"fuse(%x, %i) {\n%g = gelu(%x)\n%p = pick(%g, %i)\nyield(%p)\n}\noutput(\"p\", %p)\n}\n"},
+				{"an element of squares of squares", ONE
+					"%x = input(\"x\") : f32[19,31]\n%i = input(\"i\") {range = 33} : i32[19]\n%p = "
+					"fuse(%x, %i) {\n"
+					"%a = mul(%x, %x)\n%b = mul(%a, %a)\n%c = mul(%b, %b)\n%d = mul(%c, %c)\n%e = tanh(%d)\n"
+					"%p = pick(%e, %i)\nyield(%p)\n}\noutput(\"p\", %p)\n}\n"},
 				{"a maximum and sums that follow it, long rows", ONE
 					"%x = input(\"x\") : f32[3,12001]\n%i = input(\"i\") {range = 12010} : i32[3]\n%t, %q, %p = fuse(%x, %i) {\n%f = abs(%x)\n%h = mul(%f, %f)\n%m = max(%h) {dims = [1], keep = true}\n%b = stop_gradient(%m)\n%d = sub(%h, %b)\n%e = exp(%d)\n%t = sum(%e) {dims = [1], keep = true}\n%w = mul(%e, %f)\n%q = sum(%w) {dims = [1]}\n%l = log(%t)\n%y = sub(%d, %l)\n%p = pick(%y, %i)\nyield(%t, %q, %p)\n}\noutput(\"t\", %t)\noutput(\"q\", %q)\noutput(\"p\", %p)\n}\n"},
 				{"the same, most of each row minus infinity", ONE
@@ -206,7 +214,8 @@ static const struct text_case
 					"%x = input(\"x\") : bf16[3,50257]\n%i = input(\"i\") {range = 50266} : i32[3]\n%t, %q, %p = fuse(%x, %i) {\n%f = convert(%x) {to = f32}\n%h = mul(%f, %f)\n%m = max(%h) {dims = [1], keep = true}\n%b = stop_gradient(%m)\n%d = sub(%h, %b)\n%e = exp(%d)\n%t = sum(%e) {dims = [1], keep = true}\n%w = mul(%e, %f)\n%q = sum(%w) {dims = [1]}\n%l = log(%t)\n%y = sub(%d, %l)\n%p = pick(%y, %i)\nyield(%t, %q, %p)\n}\noutput(\"t\", %t)\noutput(\"q\", %q)\noutput(\"p\", %p)\n}\n"},
 				{"a norm of 16 bits, neighbours at once", ONE
 					"%x = input(\"x\") : bf16[37,1024]\n%s = param(\"s\") {init = \"normal\"} : f32[1024]\n%y, %c, %b = fuse(%x, %s) {\n%f = convert(%x) {to = f32}\n%m = mean(%f) {dims = [1], keep = true}\n%d = sub(%f, %m)\n%q = mul(%d, %d)\n%v = mean(%q) {dims = [1], keep = true}\n%e = constant() {value = 1e-5} : f32[]\n%a = add(%v, %e)\n%r = rsqrt(%a)\n%n = mul(%d, %r)\n%o = mul(%n, %s)\n%y = convert(%o) {to = bf16}\n%c = sum(%o) {dims = [0]}\n%b = sum(%y) {dims = [0]}\nyield(%y, %c, %b)\n}\noutput(\"y\", %y)\noutput(\"c\", %c)\noutput(\"b\", %b)\n}\n"},
-				{"a norm of f16 with sums of columns", ONE "%x = input(\"x\") : f16[37,40]\n%s = param(\"s\") {init = \"normal\"} : f32[40]\n%y, %c, %b = fuse(%x, %s) {\n%f = convert(%x) {to = f32}\n%m = mean(%f) {dims = [1], keep = true}\n%d = sub(%f, %m)\n%q = mul(%d, %d)\n%v = mean(%q) {dims = [1], keep = true}\n%e = constant() {value = 1e-5} : f32[]\n%a = add(%v, %e)\n%r = rsqrt(%a)\n%n = mul(%d, %r)\n%o = mul(%n, %s)\n%y = convert(%o) {to = f16}\n%c = sum(%o) {dims = [0]}\n%b = sum(%y) {dims = [0]}\nyield(%y, %c, %b)\n}\noutput(\"y\", %y)\noutput(\"c\", %c)\noutput(\"b\", %b)\n}\n"},
+				{"a norm of f16 with sums of columns", ONE
+					"%x = input(\"x\") : f16[37,40]\n%s = param(\"s\") {init = \"normal\"} : f32[40]\n%y, %c, %b = fuse(%x, %s) {\n%f = convert(%x) {to = f32}\n%m = mean(%f) {dims = [1], keep = true}\n%d = sub(%f, %m)\n%q = mul(%d, %d)\n%v = mean(%q) {dims = [1], keep = true}\n%e = constant() {value = 1e-5} : f32[]\n%a = add(%v, %e)\n%r = rsqrt(%a)\n%n = mul(%d, %r)\n%o = mul(%n, %s)\n%y = convert(%o) {to = f16}\n%c = sum(%o) {dims = [0]}\n%b = sum(%y) {dims = [0]}\nyield(%y, %c, %b)\n}\noutput(\"y\", %y)\noutput(\"c\", %c)\noutput(\"b\", %b)\n}\n"},
 				{"a norm in f32", ONE
 					"%x = input(\"x\") : f32[37,36]\n%s = param(\"s\") {init = \"normal\"} : f32[36]\n%y, %c, %b = fuse(%x, %s) {\n%f = neg(%x)\n%m = mean(%f) {dims = [1], keep = true}\n%d = sub(%f, %m)\n%q = mul(%d, %d)\n%v = mean(%q) {dims = [1], keep = true}\n%e = constant() {value = 1e-5} : f32[]\n%a = add(%v, %e)\n%r = rsqrt(%a)\n%n = mul(%d, %r)\n%o = mul(%n, %s)\n%y = abs(%o)\n%c = sum(%o) {dims = [0]}\n%b = sum(%y) {dims = [0]}\nyield(%y, %c, %b)\n}\noutput(\"y\", %y)\noutput(\"c\", %c)\noutput(\"b\", %b)\n}\n"},
 				{"a norm of 16 bits, rows that are not aligned", ONE
