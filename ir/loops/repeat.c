@@ -10,9 +10,10 @@
  *     for r:  ...  e = exp(z[r,c] - top)     again: z is in memory anyway, and all is one segment
  *             p = sum(c) (c == y[r]) ((z[r,c] - top) - log s)
  *
- * Only for cheap functions, or by the only op that reads the value, in loops of the same size; and if it
- * reads no more than keeping the value would write and read. The same for values in row buffers that are larger than a device has memory near its threads, so that
- * they would be kept in its main memory.
+ * Only for cheap functions, or by the only op that reads the value, in loops of the same size; and if
+ * it reads no more than keeping the value would write and read. The same for values in row buffers
+ * that are larger than a device has memory near its threads, so that they would be kept in its main
+ * memory.
  */
 #include "ir/loops/build.h"
 

@@ -13,8 +13,9 @@
  * So activations are low from one product to the next, while softmax, norms and losses, which begin
  * with a maximum or a mean, are in f32. So is what is summed of params alone, such as the embeddings
  * that the residual stream of a transformer begins with, and with them the stream; with
- * `params=low` both are low, as in frameworks whose params are 16 bits where they compute. Conversions are ops: grad differentiates them, and so a
- * gradient is in the type of its value, and in f32 when it reaches a param.
+ * `params=low` both are low, as in frameworks whose params are in 16 bits where they compute.
+ * Conversions are ops: grad differentiates them, and so a gradient is in the type of its value, and
+ * in f32 when it reaches a param.
  *
  * Gradients below 2^-24 are 0 in f16, so the loss is scaled (amp.h says how grad and the optimizers
  * learn of it). A static scale is a constant. A dynamic one is a state: doubled after `growth`
