@@ -170,13 +170,13 @@ try_microbatches(struct planner *p, struct plan_candidate c)
 /* A candidate that is faster by this share is expanded at once: most moves help it, too. */
 static const double leap = 0.02;
 
-/* Has a candidate been found that makes further moves of this one a waste of time? */
+/* Has one of the candidates from number `before` on made further moves of this one a waste of time? */
 static bool
-is_passed(const struct planner *p, const struct plan_candidate *c)
+is_passed(const struct planner *p, const struct plan_candidate *c, int64_t before)
 {
 	const struct plan_candidate *last = &VEC_LAST(&p->candidate);
 
-	return plan_fits(p, last) && p->objective == PLAN_TIME &&
+	return p->candidate.n > before && plan_fits(p, last) && p->objective == PLAN_TIME &&
 	       (!plan_fits(p, c) || last->r.seconds < (1 - leap) * c->r.seconds);
 }
 
@@ -184,12 +184,14 @@ is_passed(const struct planner *p, const struct plan_candidate *c)
 static bool
 expand(struct planner *p, struct plan_candidate c)
 {
+	const int64_t before = p->candidate.n;
+
 	if (!plan_fits(p, &c))
 		try_microbatches(p, c);
 	for (int i = 0; i < NMOVES; i++) {
 		if (plan_decides(p, moves[i].needs))
 			try_entry(p, c, moves[i].entry);
-		if (is_passed(p, &c))
+		if (is_passed(p, &c, before))
 			return false;
 	}
 	try_orders(p, c);
