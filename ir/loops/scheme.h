@@ -97,7 +97,7 @@ struct scheme_op {
 	uint32_t absent;               /* loads that are 0 except at the place that holds them */
 	int8_t cls[FORM_MAX_INDICES];  /* class in its segment; -1: no loop (size 1, or computed) */
 	int segment, stage;            /* stage -1: before the outer loops */
-	bool unused;                   /* nothing reads it, and it is no result */
+	bool unused;                   /* no op reads it, and the kernel does not return it */
 	bool waits;                    /* until its first reader is placed, while making segments */
 	uint32_t out_set, red_set;     /* classes of its result, classes it reduces */
 	struct scheme_cut cut;         /* of a sum in memory over the loops of g->order */

@@ -484,10 +484,13 @@ static void
 copy_chain(struct copier *c, uint32_t op)
 {
 	struct opfuse *u = c->u;
-	uint32_t in[READERS], n = opfuse_readers(u, op, in, READERS);
+	uint32_t in[READERS];
 	double sum = u->bytes[op];
 
-	if (!n || n > READERS || u->kernel[u->home[op]].n == 1)
+	if (u->kernel[u->home[op]].n == 1)
+		return;
+	const uint32_t n = opfuse_readers(u, op, in, READERS);
+	if (!n || n > READERS)
 		return;
 	struct chain *x = ARRAY_NEW(u, struct chain, n);
 	bool possible = true;

@@ -54,17 +54,28 @@ keep(struct parallel_search *f, const struct parallel_plan *p)
 		*plan = *p;
 }
 
+/* The problem of the step in which bytes have had prices; NULL: there is none. */
+static struct split_priced *
+find_priced(const struct parallel_search *f, const struct parallel_step *s, int kind)
+{
+	for (int64_t i = 0; i < f->priced.n; i++)
+		if (f->priced.at[i].s == s && f->priced.at[i].kind == kind)
+			return f->priced.at[i].problem;
+	return NULL;
+}
+
 /* Bytes have had prices in this problem of the step, or get them now. */
 static struct split_priced *
 priced(struct parallel_search *f, const struct parallel_step *s, const struct split_problem *p,
 	int kind)
 {
-	for (int64_t i = 0; i < f->priced.n; i++)
-		if (f->priced.at[i].s == s && f->priced.at[i].kind == kind)
-			return f->priced.at[i].problem;
+	struct split_priced *w = find_priced(f, s, kind);
+
+	if (w)
+		return w;
 	struct split_problem *copy = NEW(f->run->scratch, struct split_problem);
 	*copy = *p;
-	struct split_priced *w = split_priced_create(f->run->scratch, copy, s->bytes);
+	w = split_priced_create(f->run->scratch, copy, s->bytes);
 	VEC_PUSH(f->run->scratch, &f->priced, (struct parallel_priced){s, kind, w});
 	return w;
 }
@@ -88,11 +99,9 @@ bool
 parallel_mix(struct parallel_search *f, const struct parallel_step *s, int kind, double limit,
 	struct split_solution *found)
 {
-	for (int64_t i = 0; i < f->priced.n; i++)
-		if (f->priced.at[i].s == s && f->priced.at[i].kind == kind)
-			return split_priced_mix(
-				f->run->scratch, f->priced.at[i].problem, limit, found);
-	return false;
+	const struct split_priced *w = find_priced(f, s, kind);
+
+	return w && split_priced_mix(f->run->scratch, w, limit, found);
 }
 
 /* Messages are kept for problems of the steps that have become plans alone. */

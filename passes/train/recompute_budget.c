@@ -19,6 +19,7 @@
 #include "passes/train/recompute.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/sets.h"
 #include "ir/base/mix.h"
 #include "ir/base/vec.h"
 #include "ir/memory/storage.h"
@@ -37,14 +38,6 @@ recompute_may(const struct recompute *r, uint32_t i)
 }
 
 /* --- from a choice to groups ------------------------------------------------------------------ */
-
-static int32_t
-root_of(int32_t *parent, int32_t i)
-{
-	while (parent[i] != i)
-		i = parent[i] = parent[parent[i]];
-	return i;
-}
 
 static uint32_t
 maker_of(const struct recompute *r, const struct ir_op *op, int j)
@@ -86,21 +79,20 @@ recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group)
 	int32_t n = 0;
 
 	find_members(r, chosen, member);
-	int32_t *parent = ARRAY_NEW(NULL, int32_t, ops->n + 1u);
+	uint32_t *parent = ARRAY_NEW(NULL, uint32_t, ops->n + 1u);
 	for (uint32_t i = 0; i < ops->n; i++) {
-		parent[i] = (int32_t)i;
+		parent[i] = i;
 		for (int j = 0; member[i] && j < ops->op[i]->noperands; j++) {
 			const uint32_t maker = maker_of(r, ops->op[i], j);
 			if (maker != IR_NO_NUMBER && member[maker])
-				parent[root_of(parent, (int32_t)i)] =
-					root_of(parent, (int32_t)maker);
+				sets_join(parent, i, maker);
 		}
 	}
 	/* The root of a set need not be its first element. */
 	int32_t *number = ARRAY_NEW(NULL, int32_t, ops->n + 1u);
 	memset(number, 0xff, sizeof *number * ops->n);
 	for (uint32_t i = 0; i < ops->n; i++) {
-		int32_t *of = &number[root_of(parent, (int32_t)i)];
+		int32_t *of = &number[sets_root(parent, i)];
 		if (member[i] && *of < 0)
 			*of = n++;
 		group[i] = member[i] ? *of : AGAIN_KEPT;

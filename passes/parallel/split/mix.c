@@ -2,6 +2,7 @@
 #include "passes/parallel/split/mix.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/sets.h"
 #include "passes/parallel/split/within.h"
 
 #include <math.h>
@@ -13,14 +14,6 @@ struct part {
 	uint32_t root;       /* a node of it */
 };
 
-static uint32_t
-root_of(uint32_t *up, uint32_t node)
-{
-	while (up[node] != node)
-		node = up[node] = up[up[node]];
-	return node;
-}
-
 /* Adds to the parts what the ends of edges save together, or alone if one does not change. */
 static void
 add_edges(const struct split_problem *p, const uint16_t *other, const uint16_t *choice,
@@ -31,7 +24,7 @@ add_edges(const struct split_problem *p, const uint16_t *other, const uint16_t *
 		const uint32_t a = e->end[0], b = e->end[1];
 		if (choice[a] == other[a] && choice[b] == other[b])
 			continue;
-		part[root_of(up, choice[a] == other[a] ? b : a)].saved +=
+		part[sets_root(up, choice[a] == other[a] ? b : a)].saved +=
 			split_edge_cost(e, choice[a], choice[b]) -
 			split_edge_cost(e, other[a], other[b]);
 	}
@@ -65,10 +58,10 @@ split_mix(const struct split_problem *p, const double *const *bytes, double limi
 	for (uint32_t i = 0; i < p->nedges; i++) {
 		const uint32_t *end = p->edge[i].end;
 		if (choice[end[0]] != other[end[0]] && choice[end[1]] != other[end[1]])
-			up[root_of(up, end[0])] = root_of(up, end[1]);
+			sets_join(up, end[0], end[1]);
 	}
 	for (uint32_t i = 0; i < p->nnodes; i++) {
-		struct part *to = &part[root_of(up, i)];
+		struct part *to = &part[sets_root(up, i)];
 		to->saved += p->node[i].cost[choice[i]] - p->node[i].cost[other[i]];
 		to->bytes += bytes[i][other[i]] - bytes[i][choice[i]];
 		part[i].root = i;
@@ -85,7 +78,7 @@ split_mix(const struct split_problem *p, const double *const *bytes, double limi
 			changes[part[i].root] = true;
 		}
 	for (uint32_t i = 0; i < p->nnodes; i++)
-		if (changes[root_of(up, i)])
+		if (changes[sets_root(up, i)])
 			choice[i] = other[i];
 	talloc_free(scratch);
 	return saved;

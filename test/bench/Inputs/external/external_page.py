@@ -73,7 +73,7 @@ What misses most:
 - As long as sums of gradients were f32, the fitted rows of vTrain were off by 4.1 % in the mean, and 5.0 % with their model left out;
   with sums in f16, 2.5 and 2.6 %. As long as the residual stream was f32, 18 steps were predicted not to fit; now 4.
 - A link of 240 GB/s instead of 300 for NVLink of an A100, what NCCL reaches of it, makes the one-node rows worse (vTrain 4.1 to 4.3 %, Megatron-LM
-  2021 1.2 to 2.0 %, fitted again), so the data sheet's number stands. A higher power in the rule for hosts (4 or 5 for 3) makes
+  2021 1.2 to 2.0 %, fitted again), so the data sheet's is kept. A higher power in the rule for hosts (4 or 5 for 3) makes
   the fitted rows of vTrain better, 4.1 to 3.4 %, and those with tensor parallelism worse.
 - Rows of vTrain at tp = 4 with micro-batches of two texts (D=2048): all of those that are missed by more than 20 %. A block
   takes 2.8 ms for two texts there, but 3.0 ms for one and 5.0 ms for four. These steps wait for their hosts, which need 2.8 to 3.6 ms
