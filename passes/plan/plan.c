@@ -341,15 +341,15 @@ run_whole(struct planner *p, struct plan_candidate *c)
 	remark_candidate(p, c);
 }
 
-/* Estimates that may be off by these shares, and how many whole steps of such candidates are run: a
- * recipe by more, as the result should be no slower than any of them; any other candidate by what
- * memory is off mostly, as passes that use what is left of it reach the limit of a whole step more
- * closely than that of a few blocks. */
+/* Estimates that may be off by these shares, and how many whole steps of such candidates are run: any
+ * candidate by what memory is off mostly, as passes that use what is left of it reach the limit of a
+ * whole step more closely than that of a few blocks; a recipe by more, as the result should be no
+ * slower than any of them. */
 static const struct doubt {
 	bool recipes;
 	double seconds, bytes;
 	int most;
-} doubts[] = {{true, 0.1, 0.5, INT_MAX}, {false, 0, 0.05, 3}};
+} doubts[] = {{false, 0, 0.05, 3}, {true, 0.1, 0.5, INT_MAX}};
 
 /* The fastest candidate with an estimate that may be better than the best step that was run. */
 static struct plan_candidate *
