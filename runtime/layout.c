@@ -168,35 +168,23 @@ rt_box_runs(int rank, const int64_t *dims, const struct rt_box *box,
 }
 
 struct copy {
-	char *local, *global;
+	const char *local;
+	char *global;
 	size_t bytes;
-	bool to_global;
 };
 
 static void
 copy_run(void *arg, int64_t global, int64_t local, int64_t n)
 {
 	const struct copy *c = arg;
-	char *g = c->global + (size_t)global * c->bytes;
-	char *l = c->local + (size_t)local * c->bytes;
-	if (c->to_global)
-		memcpy(g, l, (size_t)n * c->bytes);
-	else
-		memcpy(l, g, (size_t)n * c->bytes);
-}
-
-void
-rt_box_load(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes, void *local,
-	const void *global)
-{
-	struct copy c = {local, (char *)(uintptr_t)global, bytes, false};
-	rt_box_runs(rank, dims, box, copy_run, &c);
+	memcpy(c->global + (size_t)global * c->bytes, c->local + (size_t)local * c->bytes,
+		(size_t)n * c->bytes);
 }
 
 void
 rt_box_store(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes,
 	const void *local, void *global)
 {
-	struct copy c = {(char *)(uintptr_t)local, global, bytes, true};
+	struct copy c = {local, global, bytes};
 	rt_box_runs(rank, dims, box, copy_run, &c);
 }

@@ -42,10 +42,8 @@ bool rt_tensor_here(const struct rt_program *p, const struct rt_tensor *t, const
 /* Is this place the representative (the first) of all places that hold the same elements? */
 bool rt_tensor_owner(const struct rt_program *p, const struct rt_tensor *t, const int64_t *coord);
 
-/* Copies a box of `bytes`-sized elements between the row-major global tensor of shape dims[rank]
- * and the row-major local one. */
-void rt_box_load(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes, void *local,
-	const void *global);
+/* Copies a box of `bytes`-sized elements from the row-major local tensor to the row-major global one of shape
+ * dims[rank]. */
 void rt_box_store(int rank, const int64_t *dims, const struct rt_box *box, size_t bytes,
 	const void *local, void *global);
 

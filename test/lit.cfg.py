@@ -61,6 +61,8 @@ def environment():
 
 
 config.environment.update(environment())
+if config.nvcc_flags:
+    config.environment["NVCC_APPEND_FLAGS"] = config.nvcc_flags
 config.environment["PATH"] = os.pathsep.join(
     [config.bin_dir, config.llvm_tools, config.environment["PATH"]]
 )

@@ -31,16 +31,6 @@ points(const struct scheme_gemm *g, const struct rt_gemm_band *b)
 				     : rt_gemm_band_points(b, g->m, g->n, g->k);
 }
 
-double
-scheme_gemm_points(const struct scheme_gemm *g)
-{
-	double n = points(g, &g->band);
-
-	for (int i = 0; i < g->nloops; i++)
-		n *= (double)g->loop[i].size;
-	return n;
-}
-
 static void
 find_bands(struct scheme *s, struct bands *bands)
 {

@@ -240,9 +240,6 @@ bool scheme_slab_is_contiguous(const struct scheme_tensor *t);
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);
 
-/* Multiplications of a product, only those in its band, as if all tests succeed. */
-double scheme_gemm_points(const struct scheme_gemm *g);
-
 /* Bytes of scratch that a library gets for a convolution of element type `t`. */
 int64_t scheme_conv_scratch(const struct rt_conv_shape *c, enum ir_dtype t);
 

@@ -33,12 +33,6 @@ issue_loop_of(const struct issue *o, const struct ir_op *op)
 	return &o->loop[o->loop_of[o->position[op->id]]];
 }
 
-bool
-issue_is_last(const struct issue *o, const struct ir_op *op)
-{
-	return o->once[o->position[op->id]] && issue_loop_of(o, op)->over;
-}
-
 uint32_t
 issue_map(const struct ir_module *m, uint32_t from, uint32_t t, uint32_t to)
 {

@@ -86,9 +86,6 @@ uint32_t issue_ring(const struct issue *o, const struct ir_value *v, bool *cross
 uint32_t issue_messages(const void *owner, const struct issue *o, const struct issue_loop *l,
 	const struct ir_op ***op, struct cell_message **message);
 
-/* Is the op of the block done only in the last iteration of its loop? */
-bool issue_is_last(const struct issue *o, const struct ir_op *op);
-
 /* Time axes on which a type is split or partial: a set. */
 uint32_t issue_axes(const struct ir_module *m, const struct ir_type *t);
 

@@ -5,7 +5,7 @@ enum rt_coll_kind
 op_collective(const struct ir_op *op)
 {
 	switch (op->code) {
-#define COLLECTIVE(code, name, op, test, givers, getters, source, target)                          \
+#define COLLECTIVE(code, name, op, givers, getters, source, target)                                \
 	case OP_##op:                                                                              \
 		return RT_##code;
 #include "runtime/comm/collective.def"

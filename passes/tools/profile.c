@@ -2,7 +2,7 @@
  * dopt-profile: profiles as text, and differences between two.
  *
  *     dopt-profile dump PROFILE                       database -> text
- *     dopt-profile load TEXT... PROFILE               text, nccl-tests -> database
+ *     dopt-profile load TEXT... PROFILE               text -> database
  *     dopt-profile diff BEFORE AFTER                  a table
  *     dopt-profile train PROFILE... -o WEIGHTS        an estimator of kernels
  *     dopt-profile evaluate WEIGHTS PROFILE...        how well it does
@@ -12,7 +12,6 @@
 #include "parser/cluster/cluster.h"
 #include "passes/analysis/estimate/data.h"
 #include "passes/analysis/estimate/reach_fit.h"
-#include "passes/analysis/profile/nccl_tests.h"
 #include "passes/analysis/profile/derive.h"
 #include "passes/analysis/profile/diff.h"
 #include "passes/analysis/profile/text.h"
@@ -29,9 +28,7 @@
 
 struct tool {
 	struct diag *diag;
-	const char *output, *device, *cluster;
-	int kind;       /* enum rt_coll_kind; RT_COLL_KINDS: not given */
-	int64_t places; /* -1: not given */
+	const char *output, *cluster;
 	int64_t seed, epochs, members;
 	int loss; /* enum network_loss */
 	double tolerance;
@@ -77,57 +74,6 @@ derive(struct tool *t, struct profile *p)
 	return good;
 }
 
-/* Output of nccl-tests: a table whose head has the bandwidth of the algorithm. */
-static bool
-is_nccl_tests(const char *text)
-{
-	return strncmp(text, PROFILE_TEXT_MARK, strlen(PROFILE_TEXT_MARK)) != 0 &&
-	       strstr(text, "algbw") != NULL;
-}
-
-/* False: reported. */
-static bool
-places_fit(const struct tool *t)
-{
-	if (t->places < 0 || (t->places > 1 && t->places <= INT_MAX))
-		return true;
-	driver_error("option -places: expected a number from 2 to %d, found %" PRId64, INT_MAX,
-		t->places);
-	return false;
-}
-
-/* Stores the measurements of nccl-tests in the profile; NULL: only checks them. */
-static bool
-load_nccl_tests(struct tool *t, struct profile *p, const char *name, const char *text)
-{
-	struct profile_collective *list;
-
-	if (!t->device) {
-		diag_error(t->diag, LOC_NONE,
-			"%s is nccl-tests output, which does not name a "
-			"device: give one with -device=NAME",
-			name);
-		return false;
-	}
-	int n = nccl_tests_read(t, t->diag, name, text, (enum rt_coll_kind)t->kind,
-		t->places < 0 ? 0 : (int)t->places, &list);
-	bool good = n >= 0;
-	if (p)
-		profile_select(p, "nccl-tests", NULL);
-	for (int i = 0; i < n && p && good; i++)
-		good = profile_put_collective(p, t->device, &list[i]);
-	if (p)
-		profile_select(p, NULL, NULL);
-	return good;
-}
-
-static bool
-load_text(struct tool *t, struct profile *p, const char *name, const char *text)
-{
-	return is_nccl_tests(text) ? load_nccl_tests(t, p, name, text)
-				   : profile_text_load(p, t->diag, name, text, strlen(text));
-}
-
 /* Texts are checked before the database is created, so that errors do not leave one. */
 static enum driver_exit
 load(struct tool *t)
@@ -135,16 +81,15 @@ load(struct tool *t)
 	int n = t->file.n - 1;
 	char **text = NEW_ARRAY(t, char *, n);
 
-	if (!places_fit(t))
-		return DRIVER_USAGE;
 	for (int i = 0; i < n; i++)
 		if (!profile_text_read_file(t, t->diag, t->file.item[i], &text[i]) ||
-			!load_text(t, NULL, t->file.item[i], text[i]))
+			!profile_text_load(
+				NULL, t->diag, t->file.item[i], text[i], strlen(text[i])))
 			return DRIVER_INPUT;
 	struct profile *p = profile_open(t, t->diag, t->file.item[n], PROFILE_WRITE);
 	bool good = p && profile_begin(p);
 	for (int i = 0; i < n && good; i++)
-		good = load_text(t, p, t->file.item[i], text[i]);
+		good = profile_text_load(p, t->diag, t->file.item[i], text[i], strlen(text[i]));
 	good = good && derive(t, p) && profile_commit(p);
 	return good ? DRIVER_OK : DRIVER_INPUT;
 }
@@ -332,14 +277,6 @@ fit(struct tool *t)
 #define FIELD(field) offsetof(struct tool, field)
 #define AT(field) .at = FIELD(field)
 
-static const struct choice kinds[] = {
-#define COLLECTIVE(code, name, op, test, givers, getters, source, target)                          \
-	CHOICE_ROW(RT_##code, name)
-#include "runtime/comm/collective.def"
-#undef COLLECTIVE
-	{.name = NULL},
-};
-
 static const struct choice losses[] = {
 	CHOICE_ROW(NETWORK_SQUARE, "square") CHOICE_ROW(NETWORK_LOGCOSH, "logcosh"){.name = NULL},
 };
@@ -354,12 +291,6 @@ static const struct flag flags[] = {
 	{"cluster", "NAME|FILE",
 		"fit: the cluster whose first kind of device was measured; shares are of its peaks",
 		FLAG_TEXT, AT(cluster)},
-	{"device", "NAME", "load: device that nccl-tests output belongs to, named as in a profile",
-		FLAG_TEXT, AT(device)},
-	{"kind", NULL, "load: collective, if the nccl-tests output does not name it", FLAG_CHOICE,
-		AT(kind), .choice = kinds},
-	{"places", "N", "load: number of ranks, if the nccl-tests output does not list them",
-		FLAG_INT, AT(places)},
 	{"tolerance", "X",
 		"diff: relative tolerance, as a fraction (0.05) or in percent (5%) (default: 5%)",
 		FLAG_SHARE, AT(tolerance)},
@@ -380,8 +311,8 @@ static const struct command commands[] = {
 		1, 1, dump},
 	{"load", "TEXT... PROFILE",
 		"load text into a profile, which is created if it does not exist: output of dump, "
-		"of a measuring program (dopt -emit=measure), or of nccl-tests with -device=NAME; "
-		"if any of it is invalid, nothing is loaded",
+		"or of a measuring program (dopt -emit=measure); if any of it is invalid, nothing "
+		"is loaded",
 		2, INT_MAX, load},
 	{"diff", "BEFORE AFTER",
 		"show which entries differ between two profiles by more than the tolerance and "
@@ -422,8 +353,6 @@ tool_profile(int argc, char **argv)
 
 	t->diag = diag_create(t);
 	t->tolerance = DEFAULT_TOLERANCE;
-	t->places = -1;
-	t->kind = RT_COLL_KINDS;
 	t->loss = network_training_defaults().loss;
 	t->seed = network_training_defaults().seed;
 	t->epochs = network_training_defaults().epochs;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 enum rt_coll_kind {
-#define COLLECTIVE(code, name, op, test, givers, getters, source, target) RT_##code,
+#define COLLECTIVE(code, name, op, givers, getters, source, target) RT_##code,
 #include "runtime/comm/collective.def"
 #undef COLLECTIVE
 	RT_COLL_KINDS
@@ -20,9 +20,8 @@ enum rt_coll_ranks { RT_COLL_ALL, RT_COLL_FROM, RT_COLL_TO };
 enum rt_coll_extent { RT_COLL_SLICE, RT_COLL_WHOLE, RT_COLL_BLOCKS };
 
 struct rt_coll_info {
-	const char *name;      /* "allreduce" */
-	const char *code;      /* as C writes the kind: "RT_ALLREDUCE" */
-	const char *nccl_test; /* "all_reduce" */
+	const char *name; /* "allreduce" */
+	const char *code; /* as C writes the kind: "RT_ALLREDUCE" */
 	enum rt_coll_ranks givers, getters;
 	enum rt_coll_extent source, target;
 };
@@ -32,8 +31,8 @@ static inline const struct rt_coll_info *
 rt_coll_info(enum rt_coll_kind kind)
 {
 	static const struct rt_coll_info table[RT_COLL_KINDS] = {
-#define COLLECTIVE(code, name, op, test, givers, getters, source, target)                          \
-	{name, "RT_" #code, test, RT_COLL_##givers, RT_COLL_##getters, RT_COLL_##source,           \
+#define COLLECTIVE(code, name, op, givers, getters, source, target)                                \
+	{name, "RT_" #code, RT_COLL_##givers, RT_COLL_##getters, RT_COLL_##source,                 \
 		RT_COLL_##target},
 #include "runtime/comm/collective.def"
 #undef COLLECTIVE

@@ -31,24 +31,6 @@ is_field(const struct whatif_item *it)
 	       it->kind == TARGET_FIELD || it->kind == TARGET_FLOPS;
 }
 
-bool
-whatif_has_fields(const struct whatif *w)
-{
-	for (int i = 0; i < w->n; i++)
-		if (is_field(&w->item[i]))
-			return true;
-	return false;
-}
-
-bool
-whatif_has_ops(const struct whatif *w)
-{
-	for (int i = 0; i < w->n; i++)
-		if (!is_field(&w->item[i]))
-			return true;
-	return false;
-}
-
 /* --- devices and links ------------------------------------------------------------------------ */
 
 static double
@@ -150,17 +132,6 @@ whatif_seconds(
 		if (is_for(it, m, op))
 			seconds = changed(it, seconds);
 	return seconds;
-}
-
-double
-whatif_factor(const struct whatif *w, const struct ir_module *m, const struct ir_op *op)
-{
-	double factor = 1;
-
-	for (const struct whatif_item *it = w->item; it < w->item + w->n; it++)
-		if (!it->set && is_for(it, m, op))
-			factor *= it->x;
-	return factor;
 }
 
 /* The result in the block that is printed under that name. */

@@ -42,7 +42,7 @@ int whatif_count(const struct whatif *w);
 const char *whatif_item_text(const struct whatif *w, int i);
 
 /*
- * Looks up the ops that items name in @main of `m`, and remembers them: before whatif_factor, for
+ * Looks up the ops that items name in @main of `m`, and remembers them: before whatif_seconds, for
  * the module that it is given, and again when that has changed. Reports an op=%NAME that is not
  * there and returns false. Warns of items that change nothing in this module.
  */
@@ -53,10 +53,6 @@ bool whatif_bind(struct whatif *w, const struct ir_module *m);
  * more"; owned by `owner`. NULL if it changes devices or links, or nothing.
  */
 char *whatif_effect(const void *owner, const struct whatif *w, int i, const struct ir_module *m);
-
-/* Does any item change devices or links? Ops? */
-bool whatif_has_fields(const struct whatif *w);
-bool whatif_has_ops(const struct whatif *w);
 
 /* Changes a copy of a device's description: its own fields, and its links by net.*. */
 void whatif_device(const struct whatif *w, struct device *d);
@@ -73,13 +69,7 @@ void whatif_link(const struct whatif *w, double *latency, double *bandwidth);
 /* The code that an op counts as: its own, or for a fuse that of its op with the most arithmetic. */
 enum op_code whatif_code(const struct ir_module *m, const struct ir_op *op);
 
-/*
- * By how much the time of an op of @main changes: the product of the factors that apply to it; 1 if
- * none does. Values (`matmul=10us`) are not included.
- */
-double whatif_factor(const struct whatif *w, const struct ir_module *m, const struct ir_op *op);
-
-/* The changed time of one run of an op that took `seconds`: factors and values. */
+/* The changed time of one run of an op of @main that took `seconds`: factors and values (`matmul=10us`). */
 double whatif_seconds(
 	const struct whatif *w, const struct ir_module *m, const struct ir_op *op, double seconds);
 

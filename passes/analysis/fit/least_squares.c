@@ -22,6 +22,7 @@ struct problem {
 	uint32_t np, n;
 	double *residual, *moved;       /* [n] */
 	double *slope;                  /* [np][n] */
+	uint32_t *met;                  /* [n] the residuals that a parameter changes: mostly few */
 	double *normal, *factor;        /* [np][np] J^T J, and its factor */
 	double *gradient, *step, *next; /* [np] */
 };
@@ -46,6 +47,17 @@ dot(const double *a, const double *b, uint32_t n)
 	return sum;
 }
 
+/* As dot, of an `a` that is 0 but at the n places of `at`. */
+static double
+dot_at(const double *a, const double *b, const uint32_t *at, uint32_t n)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		sum += a[at[i]] * b[at[i]];
+	return sum;
+}
+
 /* The slopes, and the normal equations. */
 static void
 linearize(struct problem *p, double *parameter)
@@ -56,11 +68,16 @@ linearize(struct problem *p, double *parameter)
 		p->f(p->data, parameter, p->moved);
 		parameter[j] = before;
 		double *slope = p->slope + (size_t)j * p->n;
-		for (uint32_t i = 0; i < p->n; i++)
+		uint32_t n = 0;
+		for (uint32_t i = 0; i < p->n; i++) {
 			slope[i] = (p->moved[i] - p->residual[i]) / DIFFERENCE;
-		p->gradient[j] = dot(slope, p->residual, p->n);
+			if (slope[i] != 0)
+				p->met[n++] = i;
+		}
+		p->gradient[j] = dot_at(slope, p->residual, p->met, n);
 		for (uint32_t k = 0; k <= j; k++)
-			p->normal[j * p->np + k] = dot(slope, p->slope + (size_t)k * p->n, p->n);
+			p->normal[j * p->np + k] =
+				dot_at(slope, p->slope + (size_t)k * p->n, p->met, n);
 	}
 }
 
@@ -137,6 +154,7 @@ least_squares(residuals_of *f, void *data, double *parameter, uint32_t nparamete
 	p.residual = NEW_ARRAY(scratch, double, n + 1);
 	p.moved = NEW_ARRAY(scratch, double, n + 1);
 	p.slope = NEW_ARRAY(scratch, double, (size_t)np *n + 1);
+	p.met = NEW_ARRAY(scratch, uint32_t, n + 1);
 	p.normal = ZERO_ARRAY(scratch, double, np *np + 1);
 	p.factor = ZERO_ARRAY(scratch, double, np *np + 1);
 	p.gradient = NEW_ARRAY(scratch, double, np + 1);

@@ -2,8 +2,8 @@
 and programs on one rank and data-parallel on 2 and 4. Their outputs must be equal step by step, and so must
 what the steps changed in each param and state. Inputs are random numbers, the same in all of them.
 A deep model has fewer of these; with -all it has as many. With -few, for sanitizers, a model runs on 2 ranks only.
-With -plans, instead of data-parallel, as `parallelize` plans it for 2 and for 2 x 2 devices: the best plan on devices
-that compute so slowly that splitting pays at these sizes, and a random one."""
+With -plans, instead of data-parallel, as `parallelize` plans it for devices that compute so slowly that splitting pays at
+these sizes: the best plan of 2 x 2 devices and a random one of 2; with -all each of both."""
 import json
 import math
 import pathlib
@@ -22,6 +22,7 @@ FEW_RANKS = {False: (2,), True: ()}
 TRAIN = "grad,sgd{lr=0.1}"
 DATA = {"": "dp{axis=dp}"}
 PLANS = {"best": "parallelize", "random": "parallelize{engine=random}"}
+FEW_PLANS = {2: ("random",), 4: ("best",)}
 SLOW = """cluster @slow {
   device card {f32 = 1MFLOP/s, memory = 1GB, bandwidth = 1MB/s, launch = 1us}
   link cable {bandwidth = 10GB/s, latency = 1us}
@@ -180,9 +181,9 @@ def main():
     for double, all_ranks in ranks_of.items():
         training = Training(dopt, name, scratch, double) if all_ranks else None
         for ranks in all_ranks:
-            for plan, passes in (PLANS if "-plans" in sys.argv else DATA).items():
-                if ranks > 1 or not plan:
-                    training.compare(ranks, seed, plan, passes)
+            plans = FEW_PLANS.get(ranks, ()) if "-all" not in sys.argv else PLANS if ranks > 1 else ()
+            for plan in plans if "-plans" in sys.argv else DATA:
+                training.compare(ranks, seed, plan, {**PLANS, **DATA}[plan])
 
 
 if __name__ == "__main__":

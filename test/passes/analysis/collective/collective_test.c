@@ -460,7 +460,7 @@ a_tree_from_a_root_takes_each_card_once(void **state)
 
 /*
  * 16 H100 in two nodes with eight cards of 200 Gbit/s: an all_reduce_perf of 8 GiB took 47.5 ms
- * (nccl_tests_test.c). The rings that fill the cards would take 1.9 times as long as trees.
+ * (test/passes/analysis/profile/Inputs/nccl_tests.py). The rings that fill the cards would take 1.9 times as long as trees.
  */
 static void
 the_choice_is_near_what_nccl_reaches(void **state)

@@ -46,6 +46,32 @@ both_ends_follow_their_protocol(void **state)
 		near(collective_curve_seconds(c, bytes[i]), seconds[i], 1e-12);
 }
 
+/* Sizes of an all_reduce_perf of 16 H100 in two nodes (github.com/lessizzmore/create-a3mega-ztan-fork), each
+ * from those around it. */
+static void
+a_curve_predicts_the_sizes_between(void **state)
+{
+	/* us of 8 bytes, 16 and so on, in place */
+	static const double us[] = {123.5, 122.3, 122.7, 122.9, 122.7, 122.7, 123.4, 123.1, 124.6,
+		125.6, 130.6, 137.6, 153.1, 157.6, 169.0, 163.9, 171.0, 207.2, 252.9, 356.6, 563.5,
+		951.6, 1054.0, 1270.2, 1636.7, 2359.9, 3828.0, 6737.4, 12641, 24365, 47743};
+	enum { N = sizeof us / sizeof *us };
+	double sum = 0;
+
+	for (int left_out = 1; left_out < N - 1; left_out++) {
+		double bytes[N], seconds[N];
+		uint32_t n = 0;
+		for (int i = (left_out + 1) % 2; i < N; i += 2) {
+			bytes[n] = ldexp(8, i);
+			seconds[n++] = us[i] * 1e-6;
+		}
+		struct collective_curve *c = collective_curve_create(*state, bytes, seconds, n);
+		sum += fabs(
+			collective_curve_seconds(c, ldexp(8, left_out)) * 1e6 / us[left_out] - 1);
+	}
+	assert_true(sum / (N - 2) < 0.025);
+}
+
 static void
 time_never_descends(void **state)
 {
@@ -163,6 +189,7 @@ main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, make_scratch, free_scratch)
 		TEST(a_line_is_met_everywhere),
 		TEST(both_ends_follow_their_protocol),
+		TEST(a_curve_predicts_the_sizes_between),
 		TEST(time_never_descends),
 		TEST(sizes_that_repeat_and_times_that_descend_are_pooled),
 		TEST(one_size_is_all_latency_and_none_is_no_curve),
