@@ -442,6 +442,9 @@ FUNCTIONS = {
     "written": (NUMBERS, written),
     "bags": (below(15, 1), bags),
     "turned": (NUMBERS, turned),
+    "chirps": (NUMBERS, lambda z, y: torch.fft.rfft(z, 521, dim=0).abs().square().mean()
+               + torch.fft.ifft(torch.complex(z.T, y.T), 1042).imag.square().sum()
+               + torch.fft.irfft(torch.complex(z.T, y.T), 521).square().sum()),
     "conv3d": (NUMBERS, lambda z, y: F.conv3d(z.view(1, 2, 3, 3, 4), y[:4].view(1, 2, 2, 2, 2)).square().mean()),
     "conv_transpose3d": (NUMBERS, lambda z, y: F.conv_transpose3d(z.view(1, 2, 3, 3, 4), y[:4].view(2, 1, 2, 2, 2), stride=2)
                          .square().mean()),
