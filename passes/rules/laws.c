@@ -474,6 +474,18 @@ common_terms(struct terms *t, term_id p, term_id q)
 	return term_make(t, NODE_POLYNOMIAL, mark, false);
 }
 
+static bool
+has_elements(const struct terms *t, term_id p)
+{
+	for (int i = 0; i < t->node.at[p].n; i += 3) {
+		const term_id m = (term_id)term_words(t, p)[i];
+		for (int f = 1; f < t->node.at[m].n; f++)
+			if (t->node.at[term_words(t, m)[f]].kind != NODE_VALUE)
+				return true;
+	}
+	return false;
+}
+
 /* The sign of a polynomial in sizes only: 1: never negative, -1: never positive, 0: undecided. */
 static int
 size_sign(struct terms *t, term_id p)
@@ -502,6 +514,30 @@ size_sign(struct terms *t, term_id p)
 		}
 	}
 	return !open[0] && least[0] >= 0 ? 1 : !open[1] && least[1] >= 0 ? -1 : 0;
+}
+
+bool
+poly_is_exact(const struct terms *t, term_id p, enum apply_type type)
+{
+	const int64_t always = 127, wide = INT32_MAX; /* of all types; of APPLY_WIDE */
+	const term_id f = poly_factor(t, p);
+	int64_t n, d;
+
+	if (type == APPLY_REAL)
+		return true;
+	if (poly_is_constant(t, p, &n, &d))
+		return d == 1 &&
+		       (type == APPLY_WIDE ? n >= -wide && n <= wide : n >= 0 && n <= always);
+	return type == APPLY_WIDE || f;
+}
+
+/* Are both constants whose order is known? */
+static bool
+are_constants(const struct terms *t, term_id p, term_id q, enum apply_type type, int64_t n[2],
+	int64_t d[2])
+{
+	return poly_is_constant(t, p, &n[0], &d[0]) && poly_is_constant(t, q, &n[1], &d[1]) &&
+	       poly_is_exact(t, p, type) && poly_is_exact(t, q, type);
 }
 
 /* Is it an infinite constant? Its sign; 0: it is not. */
@@ -569,21 +605,26 @@ absorb(struct terms *t, int fn, term_id *arg, int n)
 static term_id
 extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 {
-	int64_t n, d, n2, d2;
+	int64_t n[2], d[2];
 	term_id arg[16], common = poly_constant(t, 0, 1);
 	int count;
 
 	if (p == q)
 		return p;
-	if (is_infinite(t, p) || is_infinite(t, q)) {
-		const int sign = is_infinite(t, p) ? is_infinite(t, p) : is_infinite(t, q);
-		const bool wins = (sign > 0) == (fn == FN_maximum);
+	const int infinite = is_infinite(t, p) ? is_infinite(t, p) : is_infinite(t, q);
+	const bool wins = infinite && (infinite > 0) == (fn == FN_maximum);
+	if (infinite && !(wins && t->bitwise)) {
+		t->assumes |= wins ? RULE_FINITE : 0; /* the dropped argument could be a NaN */
 		return wins == (is_infinite(t, p) != 0) ? p : q;
 	}
-	if (poly_is_constant(t, p, &n, &d) && poly_is_constant(t, q, &n2, &d2))
-		return ((__int128)n * d2 > (__int128)n2 * d) == (fn == FN_maximum) ? p : q;
+	if (are_constants(t, p, q, type, n, d))
+		return ((__int128)n[0] * d[1] > (__int128)n[1] * d[0]) == (fn == FN_maximum) ? p
+											     : q;
 	const unsigned before = t->assumes;
-	const term_id apart = t->bitwise ? 0 : poly_sub(t, p, q);
+	/* x + 1 may wrap around, and be less than x. */
+	const bool ordered = type == APPLY_REAL ||
+			     (type == APPLY_WIDE && !has_elements(t, p) && !has_elements(t, q));
+	const term_id apart = t->bitwise || !ordered ? 0 : poly_sub(t, p, q);
 	const int sign = apart ? size_sign(t, apart) : 0;
 	t->assumes = before;
 	if (sign)
@@ -638,12 +679,12 @@ negated(struct terms *t, term_id p)
 }
 
 static term_id apply_logic(struct terms *t, int fn, term_id p, term_id q);
-static term_id compared(struct terms *t, int fn, term_id p, term_id q);
+static term_id compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type);
 
 /* p < q; for a maximum or minimum, a condition on its arguments: on all of them, or on at least
  * one. */
 static term_id
-less(struct terms *t, term_id p, term_id q)
+less(struct terms *t, term_id p, term_id q, enum apply_type type)
 {
 	for (int k = 0; k < 2; k++) {
 		const term_id x = k ? q : p, f = poly_factor(t, x);
@@ -653,7 +694,7 @@ less(struct terms *t, term_id p, term_id q)
 		term_id all = 0;
 		for (int i = 1; i < t->node.at[f].n; i++) {
 			const term_id y = (term_id)term_words(t, f)[i],
-				      one = compared(t, FN_lt, k ? p : y, k ? y : q);
+				      one = compared(t, FN_lt, k ? p : y, k ? y : q, type);
 			all = i == 1 ? one
 				     : apply_logic(t, max == (k == 1) ? FN_or : FN_and, all, one);
 			if (!all)
@@ -667,20 +708,20 @@ less(struct terms *t, term_id p, term_id q)
 }
 
 static term_id
-compared(struct terms *t, int fn, term_id p, term_id q)
+compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 {
-	int64_t n, d, n2, d2;
+	int64_t n[2], d[2];
 	const term_id arg[2] = {p, q};
 
-	if (poly_is_constant(t, p, &n, &d) && poly_is_constant(t, q, &n2, &d2)) {
-		const __int128 x = (__int128)n * d2, y = (__int128)n2 * d;
+	if (are_constants(t, p, q, type, n, d)) {
+		const __int128 x = (__int128)n[0] * d[1], y = (__int128)n[1] * d[0];
 		return poly_constant(t, fn == FN_eq ? x == y : x < y, 1);
 	}
 	if (p == q) {
 		t->assumes |= RULE_FINITE;
 		return poly_constant(t, fn == FN_eq, 1);
 	}
-	return fn == FN_lt && !t->bitwise ? less(t, p, q) : poly_apply_plain(t, fn, arg, 2);
+	return fn == FN_lt && !t->bitwise ? less(t, p, q, type) : poly_apply_plain(t, fn, arg, 2);
 }
 
 /* --- applications --- */
@@ -838,7 +879,8 @@ plus_nothing(struct terms *t, term_id x, term_id y, enum apply_type type)
 {
 	const bool nothing =
 		is_minus_zero(t, y) ||
-		(poly_is_integer(t, y, 0) && (type == APPLY_INTEGER || is_never_minus_zero(t, x)));
+		(poly_is_integer(t, y, 0) &&
+			(type == APPLY_INTEGER || type == APPLY_WIDE || is_never_minus_zero(t, x)));
 
 	return nothing ? x : 0;
 }
@@ -939,12 +981,12 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 		return type == APPLY_REAL ? poly_mul(t, x, reciprocal(t, y))
 					  : poly_apply_plain(t, fn, arg, n);
 	case FN_select: return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
-	case FN_ne: return negated(t, compared(t, FN_eq, x, y));
+	case FN_ne: return negated(t, compared(t, FN_eq, x, y, type));
 	case FN_eq:
-	case FN_lt: return compared(t, fn, x, y);
-	case FN_gt: return compared(t, FN_lt, y, x);
-	case FN_le: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, y, x));
-	case FN_ge: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, x, y));
+	case FN_lt: return compared(t, fn, x, y, type);
+	case FN_gt: return compared(t, FN_lt, y, x, type);
+	case FN_le: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, y, x, type));
+	case FN_ge: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, x, y, type));
 	case FN_and:
 	case FN_or:
 	case FN_xor:

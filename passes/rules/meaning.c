@@ -17,6 +17,26 @@ case_value(const struct rule_case *c, const struct ir_value *v)
 	return &c->value[v->id - c->first];
 }
 
+static enum apply_type
+type_kind(const struct value_type *v)
+{
+	if (!v->letter) {
+		const enum ir_dclass class = ir_dtype_class((enum ir_dtype)v->dtype);
+		return class == IR_FLOAT  ? APPLY_REAL
+		       : class == IR_BOOL ? APPLY_BOOL
+		       : class == IR_INT && ir_dtype_bits((enum ir_dtype)v->dtype) >= 32
+			       ? APPLY_WIDE
+			       : APPLY_INTEGER;
+	}
+	switch (*v->letter) {
+	case 'F': return APPLY_REAL;
+	case 'Z':
+	case 'I': return APPLY_INTEGER;
+	case 'N': return APPLY_NUMBER;
+	default: return APPLY_ANY;
+	}
+}
+
 /* [e >= 0] as a polynomial. */
 static term_id
 indicator(struct rule_case *c, term_id e)
@@ -139,24 +159,6 @@ known:
 	return e;
 }
 
-static enum apply_type
-type_kind(const struct value_type *v)
-{
-	if (!v->letter) {
-		const enum ir_dclass class = ir_dtype_class((enum ir_dtype)v->dtype);
-		return class == IR_FLOAT  ? APPLY_REAL
-		       : class == IR_BOOL ? APPLY_BOOL
-					  : APPLY_INTEGER;
-	}
-	switch (*v->letter) {
-	case 'F': return APPLY_REAL;
-	case 'Z':
-	case 'I': return APPLY_INTEGER;
-	case 'N': return APPLY_NUMBER;
-	default: return APPLY_ANY;
-	}
-}
-
 static term_id
 load(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
 {
@@ -189,6 +191,34 @@ load(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
 	return poly_apply(t, FN_select, arg, 3, type_kind(&v->type));
 }
 
+/* x converted to a type; if that is only a name, by an opaque function of it. */
+static term_id
+converted_to(
+	struct rule_case *c, term_id x, int from, const struct value_type *to, enum apply_type type)
+{
+	term_id arg[2] = {x, 0};
+	int64_t name = 0;
+
+	if (!to->letter)
+		return poly_apply(c->t, APPLY_CONVERT + 32 * from + to->dtype, arg, 1, type);
+	for (const char *letter = to->letter; *letter; letter++)
+		name = name << 8 | (unsigned char)*letter;
+	arg[1] = poly_opaque(c->t, name);
+	return poly_apply_plain(c->t, APPLY_CONVERT + 32 * from + IR_NDTYPES, arg, 2);
+}
+
+/* An element that is a position: where its arithmetic may wrap around, a number of its own. */
+static term_id
+load_index(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
+{
+	const struct value_type *type = &s->in[j]->type, number = {IR_i64, NULL};
+	const term_id p = load(c, s, j, index);
+
+	if (!p || poly_is_exact(c->t, p, type_kind(type)))
+		return p;
+	return converted_to(c, p, type->letter ? IR_NDTYPES : type->dtype, &number, APPLY_INTEGER);
+}
+
 static term_id
 size_term(struct rule_case *c, const struct sym_op *s, const struct term *t)
 {
@@ -202,6 +232,13 @@ size_term(struct rule_case *c, const struct sym_op *s, const struct term *t)
 	return product;
 }
 
+/* Does a row read the operand as positions, which are numbers of any size? */
+static bool
+is_index(const struct sym_op *s, int j)
+{
+	return s->row->operand_types[j] == 'I';
+}
+
 /* The element type of a call's arguments: that of the last operand among its terms. */
 static void
 term_type(const struct sym_op *s, const struct term *t, enum apply_type *type)
@@ -209,7 +246,7 @@ term_type(const struct sym_op *s, const struct term *t, enum apply_type *type)
 	const int j = t->kind == TERM_NAME ? sym_operand_of(s, t->name) : -1;
 
 	if (j >= 0)
-		*type = type_kind(&s->in[j]->type);
+		*type = is_index(s, j) ? APPLY_WIDE : type_kind(&s->in[j]->type);
 	for (int i = 0; i < t->nargs; i++)
 		term_type(s, t->arg[i], type);
 }
@@ -280,7 +317,7 @@ remainder_of(struct rule_case *c, term_id x, term_id y, bool *decided)
  * the result is 0 with c->stop set so that further cases will.
  */
 static term_id
-decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
+decided_call(struct rule_case *c, int fn, const term_id *arg, enum apply_type type, bool *decided)
 {
 	struct terms *t = c->t;
 	const term_id one = linear_constant(t, 1), x = linear_of(c, arg[0]),
@@ -288,7 +325,7 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
 	int holds = 2;
 
 	*decided = false;
-	if (!y || t->bitwise)
+	if (!y || t->bitwise || !poly_is_exact(t, arg[0], type) || !poly_is_exact(t, arg[1], type))
 		return 0;
 	const term_id up = linear_add(t, x, y, -1), down = linear_add(t, y, x, -1);
 	switch (fn) {
@@ -311,10 +348,9 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
 	return poly_constant(t, fn == FN_ne ? !holds : holds, 1);
 }
 
-/* arg[0] converted to the type that the op names; if that type is only a name, by an opaque
- * function of it. */
+/* x converted to the type that the op names. */
 static term_id
-converted(struct rule_case *c, const struct sym_op *s, const struct term *t, term_id arg[2],
+converted(struct rule_case *c, const struct sym_op *s, const struct term *t, term_id x,
 	enum apply_type type)
 {
 	const struct ir_attr *to = ir_attr_find(s->op, "to");
@@ -322,18 +358,15 @@ converted(struct rule_case *c, const struct sym_op *s, const struct term *t, ter
 			   t->arg[0]->fn <= FN_ge;
 	const struct value_type *own = s->nin && !truth ? &s->in[0]->type : NULL;
 	const int from = truth ? IR_bool : !own || own->letter ? IR_NDTYPES : own->dtype;
-	int64_t name = 0;
 
 	if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are representable in all types */
-		return arg[0];
-	if (to->kind != ATTR_NAME)
-		return poly_apply(c->t, APPLY_CONVERT + 32 * from + (int)to->i, arg, 1, type);
-	if (own && own->letter == to->s)
-		return arg[0];
-	for (const char *letter = to->s; *letter; letter++)
-		name = name << 8 | (unsigned char)*letter;
-	arg[1] = poly_opaque(c->t, name);
-	return poly_apply_plain(c->t, APPLY_CONVERT + 32 * from + IR_NDTYPES, arg, 2);
+		return x;
+	if (to->kind == ATTR_NAME && own && own->letter == to->s)
+		return x;
+	const struct value_type type_to = to->kind == ATTR_NAME
+						  ? (struct value_type){-1, to->s}
+						  : (struct value_type){(int)to->i, NULL};
+	return converted_to(c, x, from, &type_to, type);
 }
 
 static term_id
@@ -361,14 +394,14 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 	if (t->arg[first]->kind == TERM_CALL && t->arg[first]->fn >= FN_is_finite &&
 		t->arg[first]->fn <= FN_ge)
 		type = APPLY_BOOL;
-	if (t->nargs == 2 && (t->fn != FN_rem || type == APPLY_INTEGER)) {
+	if (t->nargs == 2 && (t->fn != FN_rem || type == APPLY_INTEGER || type == APPLY_WIDE)) {
 		bool decided;
-		const term_id p = decided_call(c, t->fn, arg, &decided);
+		const term_id p = decided_call(c, t->fn, arg, type, &decided);
 		if (decided)
 			return p;
 	}
 	if (t->fn == FN_convert)
-		return converted(c, s, t, arg, type);
+		return converted(c, s, t, arg[0], type);
 	if (t->fn == FN_bitcast || t->fn == FN_element || fn_is_random(t->fn))
 		return unknown(c, "bits, literals and random numbers");
 	const term_id p = poly_apply(c->t, t->fn, arg, t->nargs, type);
@@ -394,7 +427,8 @@ poly_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 	case TERM_NAME: {
 		const int j = sym_operand_of(s, t->name);
 		if (j >= 0)
-			return load(c, s, j, at->index);
+			return is_index(s, j) ? load_index(c, s, j, at->index)
+					      : load(c, s, j, at->index);
 	} /* fall through */
 	case TERM_AT:
 	case TERM_EXTENT:
@@ -433,7 +467,8 @@ struct walk {
 	const struct sym_op *s;
 	term_id index[FORM_MAX_INDICES];
 	term_id (*body)(struct walk *w);
-	const term_id *position; /* position of the result's element */
+	const term_id *position; /* position of the result's element, and its type */
+	const struct value_type *type;
 };
 
 static term_id walk_rest(struct walk *w, uint32_t rest);
@@ -600,8 +635,13 @@ row_body(struct walk *w)
 	struct rule_case *c = w->c;
 	const struct sym_op *s = w->s;
 	const struct spot at = {w->index, 0, 0, 0, 0};
+	int64_t n;
 	term_id p = poly_term(c, s, s->p->body, &at);
 
+	/* A position that may not be representable in the type of the result. */
+	if (p && s->op->code == OP_iota && !poly_is_constant(c->t, p, &n, &n) &&
+		type_kind(w->type) != APPLY_REAL && type_kind(w->type) != APPLY_WIDE)
+		p = converted_to(c, p, IR_i32, w->type, type_kind(w->type));
 	/* A write at a computed position: it counts only if that equals the position of the
 	 * result. */
 	for (int d = 0; p && s->op->nresults && d < IR_MAX_RANK; d++)
@@ -707,7 +747,7 @@ reshape_element(struct rule_case *c, const struct sym_op *s, const struct sym_va
 term_id
 case_element(struct rule_case *c, const struct sym_value *v, const term_id *position)
 {
-	struct walk w = {.c = c, .s = v->op, .position = position};
+	struct walk w = {.c = c, .s = v->op, .position = position, .type = &v->type};
 	term_id at[IR_MAX_RANK];
 
 	if (!v->op) {

@@ -84,6 +84,8 @@ type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *writt
 		const int left = s->in[j]->rank - row_side_letters(&p->in[j]);
 		const struct pattern_item *dots = row_side_group(&p->in[j], '.'),
 					  *star = row_side_group(&p->in[j], '*');
+		if (left < 0 && s->in[j]->grouped)
+			return unknown(c, "an op that names a dim of '..'");
 		if (left < 0 || (left > 0 && !dots && !star))
 			return ill(c, "the rank");
 		if (dots && !star && dots->how != ':' && left > s->dots_rank)
@@ -183,6 +185,8 @@ type_operand(struct rule_case *c, struct sym_op *s, int j)
 	for (int i = 0; i < side->nitems; i++) {
 		const struct pattern_item *item = &side->item[i];
 		int rest = v->rank - row_side_letters(side), dims[IR_MAX_RANK];
+		if (v->grouped && d == 0 && item->name != '.')
+			return unknown(c, "an op that names a dim of '..'");
 		if (item->name == '.') {
 			rest -= row_side_group(side, '*') ? s->star_rank : 0;
 			if (rest > s->dots_rank || (item->at && rest != s->dots_rank))
@@ -208,6 +212,9 @@ type_operand(struct rule_case *c, struct sym_op *s, int j)
 				s->access[j][d] =
 					(int8_t)(s->dots +
 						 (n >= 0 ? dims[k] : s->dots_rank - rest + k));
+				if (s->grouped && !v->grouped && s->access[j][d] == s->dots &&
+					v->dim[d] != linear_constant(c->t, 1))
+					return unknown(c, "a dim beside '..'");
 				if (!meet_dots(c, s, s->access[j][d], v->dim[d]))
 					return false;
 			}
@@ -280,6 +287,8 @@ type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 					      : 0;
 			if (n == -2)
 				return false;
+			if (n < 0 && s->grouped)
+				return unknown(c, "all dims of '..' in reverse");
 			if (n > 0 && n != s->dots_rank)
 				return ill(c, "a list of another length");
 			for (int k = 0; k < s->dots_rank; k++) {
@@ -383,6 +392,8 @@ type_contract(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 
 	for (int j = 0; j < s->nin; j++, p += *p == ',') {
 		int d = 0;
+		if (s->in[j]->grouped)
+			return unknown(c, "a letter for a dim of '..'");
 		for (; islower((unsigned char)*p); p++, d++) {
 			int8_t *index = &s->letter[(int)*p];
 			if (d == s->in[j]->rank)

@@ -577,6 +577,9 @@ has_dots(const struct ir_rule *r)
 	for (uint32_t i = 0; i < r->side[RULE_LEFT]->body.nargs; i++)
 		if (r->param[i]->dots)
 			return true;
+	IR_FOR_OPS (op, &r->side[RULE_LEFT]->body)
+		if (op->written && op->written->dots)
+			return true;
 	return false;
 }
 
@@ -779,6 +782,8 @@ try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	return typed > 0 || example;
 }
 
+static const char no_layouts[] = "no sizes and layouts were found that both sides take";
+
 struct rule_prover *
 rule_prover_create(const void *owner)
 {
@@ -820,9 +825,11 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 		n = decision_conditions(d, kept, where, &bounds);
 	if (!decided)
 		why = unknown_text(owner, d); /* before other ranks and sizes are tried */
-	if (!decided && has_dots(r) && !has_trait(r, TRAIT_PARALLEL) &&
-		prove_ranks(d, proof, &untyped))
+	if (!decided && has_dots(r) && prove_ranks(d, proof, &untyped)) {
+		if (has_trait(r, TRAIT_PARALLEL) && !try_layouts(owner, rules, r, proof))
+			*proof = (struct rule_proof){.verdict = RULE_UNUSABLE, .why = no_layouts};
 		return;
+	}
 	prover->samples = d->samples;
 	if (!decided || (n < 0 && !differ)) {
 		struct ir_rule *more = ARENA_NEW(kept, struct ir_rule);
@@ -865,8 +872,7 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 					 REFUTE_RUNS, 1, &typed);
 	if (!example && !typed && (has_trait(r, TRAIT_PARALLEL) || untyped)) {
 		proof->verdict = RULE_UNUSABLE;
-		proof->why = untyped ? "the left side has no type for any sizes"
-				     : "no sizes and layouts were found that both sides take";
+		proof->why = untyped ? "the left side has no type for any sizes" : no_layouts;
 	} else if (example) {
 		proof->verdict = RULE_REFUTED;
 		proof->why = decided && holds && n > 0 ? text_append(example, "; it holds%s",
