@@ -13,8 +13,8 @@ enum law {
 	LAW_EVEN = 1 << 1,       /* f(-x) = f(x) */
 	LAW_IDEMPOTENT = 1 << 2, /* f(f(x)) = f(x) */
 	LAW_COMMUTES = 1 << 3,
-	LAW_BOOL = 1 << 4,    /* 0 or 1 */
-	LAW_ABSORBS = 1 << 5, /* f(f(x, y), y) = f(x, y) */
+	LAW_BOOL = 1 << 4,  /* 0 or 1 */
+	LAW_WHOLE = 1 << 5, /* f(n) = n for whole n */
 };
 
 static const uint8_t law[FN_COUNT] = {
@@ -32,11 +32,11 @@ static const uint8_t law[FN_COUNT] = {
 	[FN_cos] = LAW_EVEN,
 	[FN_cosh] = LAW_EVEN,
 	[FN_abs] = LAW_EVEN | LAW_IDEMPOTENT,
-	[FN_floor] = LAW_IDEMPOTENT,
-	[FN_ceil] = LAW_IDEMPOTENT,
-	[FN_round] = LAW_IDEMPOTENT | LAW_ODD,
-	[FN_round_away] = LAW_IDEMPOTENT | LAW_ODD,
-	[FN_trunc] = LAW_IDEMPOTENT | LAW_ODD,
+	[FN_floor] = LAW_IDEMPOTENT | LAW_WHOLE,
+	[FN_ceil] = LAW_IDEMPOTENT | LAW_WHOLE,
+	[FN_round] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
+	[FN_round_away] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
+	[FN_trunc] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
 	[FN_add] = LAW_COMMUTES,
 	[FN_mul] = LAW_COMMUTES,
 	[FN_maximum] = LAW_COMMUTES,
@@ -51,7 +51,6 @@ static const uint8_t law[FN_COUNT] = {
 	[FN_is_finite] = LAW_BOOL,
 	[FN_is_inf] = LAW_BOOL,
 	[FN_is_nan] = LAW_BOOL,
-	[FN_rem] = LAW_ABSORBS,
 };
 
 static unsigned
@@ -601,6 +600,15 @@ absorb(struct terms *t, int fn, term_id *arg, int n)
 	return n;
 }
 
+static bool
+is_not_negative(const struct terms *t, term_id p)
+{
+	term_id inner;
+	const int fn = applied(t, p, &inner);
+
+	return fn == FN_exp || fn == FN_abs || fn == FN_sqrt;
+}
+
 /* maximum(a + c, b + c) = maximum(a, b) + c; associative, idempotent. */
 static term_id
 extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
@@ -620,6 +628,12 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 	if (are_constants(t, p, q, type, n, d))
 		return ((__int128)n[0] * d[1] > (__int128)n[1] * d[0]) == (fn == FN_maximum) ? p
 											     : q;
+	for (int k = 0; k < 2 && type == APPLY_REAL && !t->bitwise; k++)
+		if (is_not_negative(t, k ? q : p) && poly_is_constant(t, k ? p : q, &n[0], &d[0]) &&
+			n[0] <= 0) {
+			t->assumes |= fn == FN_minimum ? RULE_FINITE : 0;
+			return (fn == FN_maximum) == (k == 1) ? q : p;
+		}
 	const unsigned before = t->assumes;
 	/* x + 1 may wrap around, and be less than x. */
 	const bool ordered = type == APPLY_REAL ||
@@ -923,11 +937,24 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 	case FN_or:
 		if (arg[0] == arg[1])
 			return arg[0];
+		for (int k = 0; k < 2; k++)
+			if (poly_is_integer(t, arg[k],
+				    fn == FN_and         ? 0
+				    : type == APPLY_BOOL ? 1
+							 : -1))
+				return arg[k];
 		/* fall through */
 	case FN_xor:
 		inner = without_neutral(t, fn, arg[0], arg[1], type);
 		return inner ? inner : without_neutral(t, fn, arg[1], arg[0], type);
 	case FN_not: return applied(t, arg[0], &inner) == FN_not ? inner : 0;
+	case FN_rem:
+		if (poly_is_integer(t, arg[1], 0) && (type == APPLY_INTEGER || type == APPLY_WIDE))
+			return arg[0];
+		return applied(t, arg[0], &inner) == fn &&
+				       term_words(t, poly_factor(t, arg[0]))[2] == arg[1]
+			       ? arg[0]
+			       : 0;
 	case FN_select:
 		if (arg[1] == arg[2])
 			return arg[1];
@@ -944,13 +971,7 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 	default:
 		if (fn >= APPLY_CONVERT)
 			return converted(t, fn, arg[0]);
-		if (fn < FN_COUNT && (law_of(fn) & (LAW_IDEMPOTENT | LAW_ABSORBS)) &&
-			applied(t, arg[0], &inner) == fn) {
-			const term_id f = poly_factor(t, arg[0]);
-			if ((law_of(fn) & LAW_IDEMPOTENT) || term_words(t, f)[2] == arg[1])
-				return arg[0];
-		}
-		return 0;
+		return law_of(fn) & LAW_IDEMPOTENT && applied(t, arg[0], &inner) == fn ? arg[0] : 0;
 	}
 }
 
@@ -970,6 +991,7 @@ static term_id
 apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type type)
 {
 	const term_id one = poly_constant(t, 1, 1), x = arg[0], y = n > 1 ? arg[1] : 0;
+	int64_t num, den;
 	term_id p;
 
 	switch (fn) {
@@ -1006,6 +1028,12 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_expm1: return poly_sub(t, exponential(t, x), one);
 	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
 	default: break;
+	}
+	if (type == APPLY_REAL && poly_is_constant(t, x, &num, &den)) {
+		if (den == 1 && law_of(fn) & LAW_WHOLE)
+			return x;
+		if (fn == FN_abs)
+			return num < 0 ? poly_scale(t, x, -1, 1) : x;
 	}
 	/* Unsigned integers have no negative. */
 	if (type == APPLY_REAL && law_of(fn) & (LAW_ODD | LAW_EVEN)) {

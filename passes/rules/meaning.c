@@ -17,10 +17,13 @@ case_value(const struct rule_case *c, const struct ir_value *v)
 	return &c->value[v->id - c->first];
 }
 
+/* A letter is what the ops of the left side accept of it. */
 static enum apply_type
-type_kind(const struct value_type *v)
+type_kind(const struct rule_case *c, const struct value_type *v)
 {
-	if (!v->letter) {
+	char letter = v->letter ? *v->letter : 0;
+
+	if (!letter) {
 		const enum ir_dclass class = ir_dtype_class((enum ir_dtype)v->dtype);
 		return class == IR_FLOAT  ? APPLY_REAL
 		       : class == IR_BOOL ? APPLY_BOOL
@@ -28,11 +31,21 @@ type_kind(const struct value_type *v)
 			       ? APPLY_WIDE
 			       : APPLY_INTEGER;
 	}
-	switch (*v->letter) {
+	for (int i = 0; i < c->nletters; i++)
+		if (c->letter[i].name == v->letter) {
+			const unsigned classes = c->letter[i].classes;
+			letter = classes == 1u << IR_FLOAT                   ? 'F'
+				 : classes == 1u << IR_BOOL                  ? 'b'
+				 : classes == (1u << IR_INT | 1u << IR_UINT) ? 'Z'
+				 : classes & 1u << IR_BOOL                   ? 'T'
+									     : 'N';
+		}
+	switch (letter) {
 	case 'F': return APPLY_REAL;
 	case 'Z':
 	case 'I': return APPLY_INTEGER;
 	case 'N': return APPLY_NUMBER;
+	case 'b': return APPLY_BOOL;
 	default: return APPLY_ANY;
 	}
 }
@@ -159,6 +172,19 @@ known:
 	return e;
 }
 
+/* The value of an attribute as an element: a truth value is 0 or 1. */
+static term_id
+of_type(struct rule_case *c, term_id p, const struct value_type *type)
+{
+	const term_id arg[2] = {p, poly_constant(c->t, 0, 1)};
+	int64_t n, d;
+
+	if (!p || type_kind(c, type) != APPLY_BOOL)
+		return p;
+	return poly_is_constant(c->t, p, &n, &d) ? poly_constant(c->t, n != 0, 1)
+						 : poly_apply(c->t, FN_ne, arg, 2, APPLY_REAL);
+}
+
 static term_id
 load(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
 {
@@ -180,7 +206,8 @@ load(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
 		const double lowest = -1e300; /* one symbol for the lowest value */
 		fill = poly_double(t, lowest);
 	} else {
-		fill = otherwise ? poly_term(c, s, otherwise, NULL) : poly_constant(t, 0, 1);
+		fill = otherwise ? of_type(c, poly_term(c, s, otherwise, NULL), &v->type)
+				 : poly_constant(t, 0, 1);
 	}
 	if (!fill || poly_is_integer(t, inside, 0))
 		return fill;
@@ -188,7 +215,7 @@ load(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
 	if (!x)
 		return 0;
 	const term_id arg[3] = {inside, x, fill};
-	return poly_apply(t, FN_select, arg, 3, type_kind(&v->type));
+	return poly_apply(t, FN_select, arg, 3, type_kind(c, &v->type));
 }
 
 /* x converted to a type; if that is only a name, by an opaque function of it. */
@@ -214,7 +241,7 @@ load_index(struct rule_case *c, const struct sym_op *s, int j, const term_id *in
 	const struct value_type *type = &s->in[j]->type, number = {IR_i64, NULL};
 	const term_id p = load(c, s, j, index);
 
-	if (!p || poly_is_exact(c->t, p, type_kind(type)))
+	if (!p || poly_is_exact(c->t, p, type_kind(c, type)))
 		return p;
 	return converted_to(c, p, type->letter ? IR_NDTYPES : type->dtype, &number, APPLY_INTEGER);
 }
@@ -241,14 +268,15 @@ is_index(const struct sym_op *s, int j)
 
 /* The element type of a call's arguments: that of the last operand among its terms. */
 static void
-term_type(const struct sym_op *s, const struct term *t, enum apply_type *type)
+term_type(const struct rule_case *c, const struct sym_op *s, const struct term *t,
+	enum apply_type *type)
 {
 	const int j = t->kind == TERM_NAME ? sym_operand_of(s, t->name) : -1;
 
 	if (j >= 0)
-		*type = is_index(s, j) ? APPLY_WIDE : type_kind(&s->in[j]->type);
+		*type = is_index(s, j) ? APPLY_WIDE : type_kind(c, &s->in[j]->type);
 	for (int i = 0; i < t->nargs; i++)
-		term_type(s, t->arg[i], type);
+		term_type(c, s, t->arg[i], type);
 }
 
 /* The polynomial as an affine form, a position or size; 0: it is not one. */
@@ -390,7 +418,7 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 		if (!(arg[i] = poly_term(c, s, t->arg[i], at)))
 			return 0;
 	for (int i = first; i < t->nargs; i++)
-		term_type(s, t->arg[i], &type);
+		term_type(c, s, t->arg[i], &type);
 	if (t->arg[first]->kind == TERM_CALL && t->arg[first]->fn >= FN_is_finite &&
 		t->arg[first]->fn <= FN_ge)
 		type = APPLY_BOOL;
@@ -507,7 +535,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 	struct terms *t = c->t;
 	const enum form_reduce how = w->s->reduce;
 	const bool whole = t->bitwise || form_reduce_is_place(how);
-	const enum apply_type type = w->s->nin ? type_kind(&w->s->in[0]->type) : APPLY_REAL;
+	const enum apply_type type = w->s->nin ? type_kind(c, &w->s->in[0]->type) : APPLY_REAL;
 	int64_t n;
 	struct cut cut = {CUT_ORDER, 0, 0, 0, 0};
 	bool forced = false;
@@ -573,11 +601,15 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 					 : poly_reduce(t, how, p, v, part, type);
 	}
 	if (cut.kind == CUT_RADIX) {
-		const term_id part = case_quotient(c, range, linear_constant(t, cut.m), true);
 		term_id sum = how == REDUCE_SUM ? poly_constant(t, 0, 1) : 0;
-		if (!part)
-			return 0;
 		for (int64_t k = 0; k < cut.m; k++) {
+			/* An extreme of no elements is undefined, so that all parts have to be alike. */
+			const int64_t more = how == REDUCE_SUM ? cut.m - 1 - k : 0;
+			const term_id part =
+				case_quotient(c, linear_add(t, range, linear_constant(t, more), 1),
+					linear_constant(t, cut.m), how != REDUCE_SUM);
+			if (!part)
+				return 0;
 			const term_id one = walk_range(w, i, rest, part,
 				linear_add(t, offset, linear_constant(t, 1), scale * k),
 				scale * cut.m);
@@ -638,10 +670,12 @@ row_body(struct walk *w)
 	int64_t n;
 	term_id p = poly_term(c, s, s->p->body, &at);
 
+	if (s->op->code == OP_constant)
+		p = of_type(c, p, w->type);
 	/* A position that may not be representable in the type of the result. */
 	if (p && s->op->code == OP_iota && !poly_is_constant(c->t, p, &n, &n) &&
-		type_kind(w->type) != APPLY_REAL && type_kind(w->type) != APPLY_WIDE)
-		p = converted_to(c, p, IR_i32, w->type, type_kind(w->type));
+		type_kind(c, w->type) != APPLY_REAL && type_kind(c, w->type) != APPLY_WIDE)
+		p = converted_to(c, p, IR_i32, w->type, type_kind(c, w->type));
 	/* A write at a computed position: it counts only if that equals the position of the
 	 * result. */
 	for (int d = 0; p && s->op->nresults && d < IR_MAX_RANK; d++)

@@ -138,12 +138,17 @@ static void
 see_block(struct refuter *r, const struct ir_block *b)
 {
 	IR_FOR_OPS (op, b) {
+		const struct ir_type_text *w = op->written;
+		const bool integer = w && (w->letter ? *w->letter == 'Z' || *w->letter == 'I'
+						     : ir_dtype_class(w->dtype) != IR_FLOAT);
 		r->layouts = r->layouts || op_is(op, TRAIT_PARALLEL);
 		for (int i = 0; i < op->nattrs; i++) {
 			const struct row_attr *row =
 				row_attr_find(op_row(r->ctx, op), op->attr[i].key);
 			if (row)
-				see_attr(r, row->type, &op->attr[i], false);
+				see_attr(r,
+					integer && row->type == ROW_SCALAR ? ROW_INT : row->type,
+					&op->attr[i], false);
 		}
 		for (const struct ir_type_text *t = op->written; t; t = t->next)
 			see_type(r, t);
@@ -164,7 +169,7 @@ see_rule(struct refuter *r)
 		see_block(r, &r->rule->side[side]->body);
 	for (int i = 0; i < r->rule->nwhere; i++)
 		for (int k = 0; k < 2; k++)
-			see_size(r, r->rule->where[i].arg[k], DRAW_NUMBER);
+			see_size(r, r->rule->where[i].arg[k], DRAW_INT);
 }
 
 /* --- draws --------------------------------------------------------------------------------------
@@ -176,7 +181,8 @@ draw_dtype(struct refuter *r, char letter)
 	static const enum ir_dtype any[] = {IR_f64, IR_i64, IR_bool, IR_u8},
 				   number[] = {IR_f64, IR_f64, IR_i64, IR_u8},
 				   integer[] = {IR_i64, IR_u8, IR_i8, IR_i32},
-				   logical[] = {IR_bool, IR_i64, IR_bool, IR_u8};
+				   logical[] = {IR_bool, IR_i64, IR_bool, IR_u8},
+				   index[] = {IR_i32, IR_i32, IR_u8, IR_i64};
 	const int64_t k = below(r, r->most == 2 ? 2 : 4); /* usual types first */
 
 	switch (letter) {
@@ -184,7 +190,7 @@ draw_dtype(struct refuter *r, char letter)
 	case 'N': return number[k];
 	case 'Z': return integer[k];
 	case 'L': return logical[k];
-	case 'I': return IR_i32;
+	case 'I': return index[k];
 	default: return IR_f64;
 	}
 }

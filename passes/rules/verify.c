@@ -156,6 +156,12 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	for (int side = RULE_RIGHT; side >= RULE_LEFT; side--) {
 		const struct sym_value *value = result_of(d, c, side, r);
 		p[side] = poly_canonical(t, case_element(c, value, at));
+		if (!p[side] && side == RULE_RIGHT && c->stop == STOP_ILL) {
+			c->stop = STOP_NONE;
+			d->why = c->why;
+			note(d, c, false, false);
+			return 0;
+		}
 		if (!p[side])
 			return c->stop == STOP_NONE ? case_stop(c, STOP_UNKNOWN, t->failed) : -1;
 	}
@@ -283,6 +289,8 @@ inherit_types(struct rule_case *to, const struct rule_case *from)
 	memcpy(to->typed, from->typed, sizeof to->typed);
 	memcpy(to->assumed, from->assumed, sizeof to->assumed);
 	to->nassumed = from->nassumed;
+	memcpy(to->letter, from->letter, sizeof to->letter);
+	to->nletters = from->nletters;
 }
 
 /* Has a case been decided that makes the others superfluous? */
@@ -784,6 +792,25 @@ try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rul
 
 static const char no_layouts[] = "no sizes and layouts were found that both sides take";
 
+/* Does the rule hold under these conditions, too? They were found from decisions, not proven. */
+static bool
+holds_within(struct decision *d, struct arena *a, const struct ir_rule_condition *where, int n)
+{
+	const struct ir_rule *r = d->rule;
+	struct ir_rule *more = ARENA_NEW(a, struct ir_rule);
+	struct ir_rule_condition *all = ARENA_ARRAY(a, struct ir_rule_condition, r->nwhere + n);
+
+	for (int i = 0; i < r->nwhere + n; i++)
+		all[i] = i < r->nwhere ? r->where[i] : where[i - r->nwhere];
+	*more = *r;
+	more->where = all;
+	more->nwhere = r->nwhere + n;
+	d->rule = more;
+	const bool holds = holds_everywhere(d, false);
+	d->rule = r;
+	return holds;
+}
+
 struct rule_prover *
 rule_prover_create(const void *owner)
 {
@@ -841,7 +868,9 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 			count(d, &holds, &ill, &differ);
 		}
 	}
-	const bool proven = decided && holds && n >= 0 && (!differ || bounds);
+	bool proven = decided && holds && n >= 0 && (!differ || bounds);
+	if (proven && n > 0 && d->rule == r)
+		proven = holds_within(d, kept, where, n);
 	if (proven && has_trait(r, TRAIT_PARALLEL))
 		fits = try_layouts(owner, rules, r, proof);
 	if (proof->verdict == RULE_REFUTED)
@@ -870,7 +899,7 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 	char *example = proven ? NULL
 			       : rule_refute(owner, rules, r, &prover->samples, REFUTE_TRIES,
 					 REFUTE_RUNS, 1, &typed);
-	if (!example && !typed && (has_trait(r, TRAIT_PARALLEL) || untyped)) {
+	if (!example && !typed) {
 		proof->verdict = RULE_UNUSABLE;
 		proof->why = untyped ? "the left side has no type for any sizes" : no_layouts;
 	} else if (example) {
