@@ -114,6 +114,19 @@ is_clamped(struct rule_case *c, term_id p, term_id extent)
 	       case_is_at_least(c, linear_add(t, extent, high, -1), 1);
 }
 
+/* Is p, which elements give, at least 0 and below the extent? 1 or 0 where the case knows. */
+static term_id
+in_range(struct rule_case *c, term_id p, term_id extent)
+{
+	const term_id arg[2] = {p, poly_affine(c->t, extent)},
+		      inside = poly_apply_plain(c->t, APPLY_IN_RANGE, arg, 2);
+
+	for (int i = 0; i < c->nfacts; i++)
+		if (c->fact[i].factor == poly_factor(c->t, inside))
+			return poly_constant(c->t, c->fact[i].holds, 1);
+	return inside;
+}
+
 /* The position of operand j along dim d, computed from its item, which may read elements. */
 static term_id
 position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const term_id *index,
@@ -144,11 +157,7 @@ position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const ter
 		c->high[v] = extent;
 		if (is_clamped(c, p, extent))
 			return linear_var(t, v);
-		const term_id arg[2] = {p, poly_affine(t, extent)};
-		*inside = poly_apply_plain(t, APPLY_IN_RANGE, arg, 2);
-		for (int i = 0; i < c->nfacts; i++)
-			if (c->fact[i].factor == poly_factor(t, *inside))
-				*inside = poly_constant(t, c->fact[i].holds, 1);
+		*inside = in_range(c, p, extent);
 		return linear_var(t, v);
 	}
 	if (!e)
@@ -397,6 +406,30 @@ converted(struct rule_case *c, const struct sym_op *s, const struct term *t, ter
 	return converted_to(c, x, from, &type_to, type);
 }
 
+/* x >= low and x < high, for positions, as a question about x - low, as position_of asks it; 0: it
+ * is another condition, or c->stop is set. */
+static term_id
+within(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
+{
+	const struct term *from = t->arg[0], *to = t->nargs == 2 ? t->arg[1] : NULL;
+	enum apply_type type = APPLY_REAL;
+	term_id x[2], bound[2];
+
+	if (!to || t->fn != FN_and || from->kind != TERM_CALL || from->fn != FN_ge ||
+		to->kind != TERM_CALL || to->fn != FN_lt)
+		return 0;
+	term_type(c, s, t, &type);
+	for (int i = 0; i < 2; i++) {
+		x[i] = type == APPLY_WIDE ? poly_term(c, s, t->arg[i]->arg[0], at) : 0;
+		bound[i] = x[i] ? poly_term(c, s, t->arg[i]->arg[1], at) : 0;
+		if (!bound[i] || x[i] != x[0])
+			return 0;
+	}
+	const term_id p = poly_sub(c->t, x[0], bound[0]),
+		      extent = linear_of(c, poly_sub(c->t, bound[1], bound[0]));
+	return extent && !linear_of(c, p) ? in_range(c, p, extent) : 0;
+}
+
 static term_id
 call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
 {
@@ -414,6 +447,9 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 		if (!data && holds != 2)
 			return poly_term(c, s, t->arg[holds ? 1 : 2], at);
 	}
+	const term_id whether = within(c, s, t, at);
+	if (whether || c->stop != STOP_NONE)
+		return whether;
 	for (int i = 0; i < t->nargs; i++)
 		if (!(arg[i] = poly_term(c, s, t->arg[i], at)))
 			return 0;
