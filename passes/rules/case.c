@@ -40,7 +40,8 @@ case_put_off(struct rule_case *c, term_id e)
 	if (c->stop != STOP_CUT)
 		return false;
 	if (e && (c->cut.kind == CUT_ORDER || c->cut.kind == CUT_SIGN) &&
-		c->nassumed < CASE_FACTS && has_products(c->t, e)) {
+		c->nassumed < CASE_FACTS &&
+		(has_products(c->t, e) || linear_nvars(c->t, e) >= CASE_LONG)) {
 		c->assumed[c->nassumed++] = e;
 	} else if (!c->is_put_off) {
 		c->put_off = c->cut;

@@ -554,13 +554,13 @@ join(struct rule_case *c, enum form_reduce how, term_id a, term_id b, enum apply
 }
 
 static void
-note_cut(struct rule_case *c, term_id range)
+note_cut(struct rule_case *c, term_id range, struct cut cut)
 {
 	for (int i = 0; i < c->nmet; i++)
-		if (c->met[i].range == range && memcmp(&c->met[i].cut, &c->cut, sizeof c->cut) == 0)
+		if (c->met[i].range == range && memcmp(&c->met[i].cut, &cut, sizeof cut) == 0)
 			return;
 	if (c->nmet < CASE_FORCED)
-		c->met[c->nmet++] = (struct forced){range, c->cut};
+		c->met[c->nmet++] = (struct forced){range, cut};
 }
 
 /* Reduces index i over offset + scale k, k < range, and then the indices of `rest`. */
@@ -620,7 +620,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 			return 0;
 		c->stop = STOP_NONE;
 		cut = c->cut;
-		note_cut(c, range);
+		note_cut(c, range, cut);
 	}
 	if (cut.kind == CUT_RADIX && !cut.m) { /* offset + scale (d i + j) */
 		const term_id part = case_quotient(c, range, cut.e, false);
@@ -628,6 +628,9 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 		if (!part || v >= CASE_VARS)
 			return part ? unknown(c, "too many sums") : 0;
 		c->high[v] = part;
+		/* The rest of the sum may be one more part of it, as of a filter with gaps. */
+		note_cut(c, linear_add(t, part, linear_constant(t, 1), 1),
+			(struct cut){CUT_AT, part, 0, 0, 0});
 		const term_id p = walk_range(w, i, rest, cut.e,
 			linear_add(t, offset, linear_product(t, cut.e, linear_var(t, v)), scale),
 			scale);

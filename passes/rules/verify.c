@@ -351,6 +351,7 @@ decide_or_split(struct decision *d, struct rule_case *start, int r)
 		struct rule_case *again = decision_case(d, start);
 		memcpy(again->forced, c->forced, sizeof again->forced);
 		again->nforced = c->nforced;
+		again->vars = d->t.var.n; /* conditions may have made some */
 		inherit_types(again, c);
 		VEC_PUSH(NULL, &d->todo, again);
 	}

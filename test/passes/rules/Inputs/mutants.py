@@ -21,7 +21,7 @@ TYPE = r"\b(?:[NFZTLI]|[iuf]\d+|bf16|bool)(?=\[)"
 SIZE = r"(?<=[\[,])[a-z](?=[\],])"
 RULE = r"^rule @[^\n]* \} => \{[^\n]*\}$|^rule @.*?^\} => \{.*?^\}$"
 TRIES = 400
-KEEP = os.environ.get('KEEP')
+KEEP = os.environ.get("KEEP")  # a file for all verdicts and mutants
 AROUND = [  # what is done to the result of both sides
     "relu(%s)", "neg(%s)", "exp(%s)", "abs(%s)", "sign(%s)", "square(%s)", "not(%s)", "cumsum(%s) {dim = -1}",
     "sum(%s) {dims = [-1]}", "max(%s) {dims = [-1]}", "min(%s) {dims = [0]}", "prod(%s) {dims = [-1]}",
@@ -210,6 +210,12 @@ def name(rule):
     return re.match(r"rule @(\w+)", rule).group(1)
 
 
+def is_applied(rule):
+    """Not where the right side has a name that the left side lacks."""
+    left, right = (set(re.findall(r"(?<![%\w])[a-z]\w?\b(?! =)", side)) for side in rule.split("} => {"))
+    return right <= left
+
+
 def within(rule, conditions):
     """With the conditions that the proof found."""
     head, rest = rule.split("\n", 1)
@@ -228,7 +234,8 @@ def main(seed, count, *files):
         while rng.random() < 0.5:
             new = mutant(rng, new)
         if new != had:
-            made.setdefault(new.replace("@" + name(new), "@"), re.sub(r"(?<=^rule @)\w+", f"{name(new)}_{len(made)}", new))
+            if is_applied(new):
+                made.setdefault(new.replace("@" + name(new), "@"), re.sub(r"(?<=^rule @)\w+", f"{name(new)}_{len(made)}", new))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "mutants.rules")
         read = valid(path, list(made.values()))
