@@ -421,11 +421,13 @@ storage_share(struct storage_build *b)
 }
 
 struct storage_known *
-storage_known_create(const void *owner, const struct alike *alike, const struct storage_known *like)
+storage_known_create(const void *owner, const struct alike *alike, const struct storage_known *like,
+	struct storage_codes *codes)
 {
 	struct storage_known *k = NEW(owner, struct storage_known);
 
 	k->alike = alike;
+	k->codes = alike->memo ? codes : NULL;
 	k->kernel = ARRAY_ZERO(k, struct storage_kernel, alike->n + 1);
 	if (like && like->alike->n)
 		memcpy(k->kernel, like->kernel, like->alike->n * sizeof *k->kernel);

@@ -143,10 +143,34 @@ is_kernel(const struct storage_build *b, const struct ir_op *op)
 	       storage_of(b->s, &op->result[0])->buffer >= 0;
 }
 
+struct storage_codes {
+	struct VEC(struct storage_kernel) kernel; /* by common number; of these, the code alone */
+};
+
+struct storage_codes *
+storage_codes_create(const void *owner)
+{
+	return NEW(owner, struct storage_codes);
+}
+
+/* Where the code of an op is kept: with that of all modules, if there is such a list. */
+static struct storage_kernel *
+with_code_of(const struct storage_build *b, const struct ir_op *op)
+{
+	struct storage_codes *codes = b->known->codes;
+
+	if (!codes)
+		return storage_kernel_of(b, op);
+	const uint32_t i = b->known->alike->common[alike_number(b->known->alike, op)];
+	while (codes->kernel.n <= i)
+		VEC_PUSH(codes, &codes->kernel, (struct storage_kernel){0});
+	return &codes->kernel.at[i];
+}
+
 static const struct storage_code *
 code_of(struct storage_build *b, const struct ir_op *op, bool in_place)
 {
-	struct storage_kernel *k = storage_kernel_of(b, op);
+	struct storage_kernel *k = with_code_of(b, op);
 
 	if (!k->has_code[in_place]) {
 		k->code[in_place] =
@@ -687,7 +711,8 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	s->home_axis = find_home_axis(m, s->order);
 	b->s = s;
 	b->target = target;
-	b->known = known ? known : storage_known_create(b, alike_create(b, m, &main->body), NULL);
+	b->known = known ? known
+			 : storage_known_create(b, alike_create(b, m, &main->body), NULL, NULL);
 	b->arena = arena_create(b);
 	b->n = s->order->n;
 	number_values(b, main);

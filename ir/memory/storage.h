@@ -191,16 +191,22 @@ struct storage_kernel {
 	const bool *in_place; /* [noperands][nresults] scheme_in_place; NULL: not known */
 };
 
+/* Code of kernels on one target, for the modules of an alike_memo. */
+struct storage_codes;
+
+struct storage_codes *storage_codes_create(const void *owner);
+
 /* What is known of the kernels of a step: kept for further storages of the same kernels. */
 struct storage_known {
 	const struct alike *alike;
 	struct storage_kernel *kernel; /* [alike->n] */
+	struct storage_codes *codes;   /* NULL: none */
 };
 
 /* Owned by `owner`. `alike`, of the step's ops, must live as long, and so must `like`: what is
- * known of the ops with the same alike numbers; NULL: nothing. */
-struct storage_known *storage_known_create(
-	const void *owner, const struct alike *alike, const struct storage_known *like);
+ * known of the ops with the same alike numbers; NULL: nothing. `codes`: if alike has a memo, else NULL. */
+struct storage_known *storage_known_create(const void *owner, const struct alike *alike,
+	const struct storage_known *like, struct storage_codes *codes);
 
 /*
  * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target`

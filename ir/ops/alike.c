@@ -18,22 +18,43 @@ struct key {
 	int64_t begin, n;
 };
 
+/* Lists of words and their numbers. */
+struct keys {
+	struct map map;
+	struct VEC(struct key) key;
+	struct VEC(uint64_t) word;
+};
+
+struct mesh {
+	const struct ir_context *ctx;
+	int naxes;
+	const struct ir_axis *axis;
+};
+
+struct alike_memo {
+	struct keys keys;
+	struct VEC(struct mesh) mesh;
+	struct VEC(uint32_t) local; /* by common number: 1 + that of the last module; 0: none */
+	uint64_t lone;              /* lists that are like no other */
+};
+
 struct build {
 	struct alike *a;
 	alike_word *word_of; /* NULL: none */
 	void *data;
-	uint32_t from, nids; /* only ops with ids from `nids` on get numbers, from `from` on */
-	struct map map;
+	uint32_t from, nids;     /* only ops with ids from `nids` on get numbers, from `from` on */
+	struct alike_memo *memo; /* NULL: none */
+	uint64_t mesh;           /* of the module, in the memo */
+	struct keys *keys;       /* of the memo, or its own */
 	struct VEC(const struct ir_op *) first;
-	struct VEC(struct key) key;
-	struct VEC(uint64_t) word;
-	uint32_t *position; /* by op->id: in its body */
+	struct VEC(uint32_t) common; /* with a memo */
+	uint32_t *position;          /* by op->id: in its body */
 };
 
 static void
 add(struct build *b, uint64_t word)
 {
-	VEC_PUSH(b, &b->word, word);
+	VEC_PUSH(b->memo ? (void *)b->memo : b, &b->keys->word, word);
 }
 
 static void
@@ -43,11 +64,21 @@ add_attr(struct build *b, const struct ir_attr *a)
 	add(b, (uint64_t)a->kind << 16 | a->n);
 	/* Integers, floats and pointers to interned text are in the same eight bytes. */
 	if (a->kind != ATTR_LIST || a->n > LONG_LIST) {
-		add(b, (uint64_t)a->i);
+		/* In another module, another list may have the same address. */
+		add(b, a->kind == ATTR_LIST && b->memo ? b->memo->lone++ : (uint64_t)a->i);
 		return;
 	}
 	for (int i = 0; i < a->n; i++)
 		add_attr(b, &a->list[i]);
+}
+
+/* The number of an op that was looked at, as words have it. */
+static uint64_t
+word_of_op(const struct build *b, const struct ir_op *op)
+{
+	const uint32_t number = b->a->number[op->id];
+
+	return b->memo ? b->common.at[number] : number;
 }
 
 /* The type of an operand, and the number of the constant that it is. */
@@ -58,7 +89,7 @@ add_operand(struct build *b, const struct ir_value *v)
 
 	if (maker && maker->code == OP_constant) {
 		add(b, (uintptr_t)v->type | 1);
-		add(b, b->a->number[maker->id]);
+		add(b, word_of_op(b, maker));
 	} else {
 		add(b, (uintptr_t)v->type);
 	}
@@ -80,7 +111,7 @@ add_body(struct build *b, const struct ir_block *body)
 
 	IR_FOR_OPS (op, body) {
 		b->position[op->id] = n++;
-		add(b, b->a->number[op->id]);
+		add(b, word_of_op(b, op));
 		for (int j = 0; j < op->noperands; j++)
 			add(b, source_of(b, ir_operand(op, j)));
 	}
@@ -99,6 +130,8 @@ add_op(struct build *b, const struct ir_op *op)
 		add_attr(b, &op->attr[i]);
 	if (b->word_of)
 		add(b, b->word_of(b->data, op));
+	if (b->memo)
+		add(b, b->mesh);
 	if (op->body)
 		add_body(b, op->body);
 }
@@ -106,28 +139,48 @@ add_op(struct build *b, const struct ir_op *op)
 static bool
 same_words(const void *list, uint32_t i, const void *key)
 {
-	const struct build *b = list;
-	const struct key *x = &b->key.at[i], *y = key;
+	const struct keys *k = list;
+	const struct key *x = &k->key.at[i], *y = key;
 
-	return x->n == y->n && memcmp(b->word.at + x->begin, b->word.at + y->begin,
-				       (size_t)x->n * sizeof *b->word.at) == 0;
+	return x->n == y->n && memcmp(k->word.at + x->begin, k->word.at + y->begin,
+				       (size_t)x->n * sizeof *k->word.at) == 0;
 }
 
-/* The number of an op whose words start at `begin`; they are kept if it is a new one. */
+/* The number of the words from `begin` on; they are kept if they are new. */
+static uint32_t
+number_of_words(const void *owner, struct keys *k, int64_t begin)
+{
+	const struct key key = {begin, k->word.n - begin};
+	const uint64_t hash = mix_bytes(0, k->word.at + begin, (size_t)key.n * sizeof *k->word.at);
+	const uint32_t number = map_add(owner, &k->map, hash, same_words, k, &key);
+
+	if (number == k->key.n)
+		VEC_PUSH(owner, &k->key, key);
+	else
+		k->word.n = begin;
+	return number;
+}
+
+/* The number of an op whose words start at `begin`. */
 static uint32_t
 number_of(struct build *b, const struct ir_op *op, int64_t begin)
 {
-	const struct key key = {begin, b->word.n - begin};
-	const uint64_t hash = mix_bytes(0, b->word.at + begin, (size_t)key.n * sizeof *b->word.at);
-	const uint32_t number = map_add(b, &b->map, hash, same_words, b, &key);
+	const void *owner = b->memo ? (void *)b->memo : b;
+	const uint32_t number = number_of_words(owner, b->keys, begin);
 
-	if (number == b->key.n) {
-		VEC_PUSH(b, &b->key, key);
-		VEC_PUSH(b, &b->first, op);
-	} else {
-		b->word.n = begin;
+	if (!b->memo) {
+		if (number == b->first.n)
+			VEC_PUSH(b, &b->first, op);
+		return b->from + number;
 	}
-	return b->from + number;
+	if (number == b->memo->local.n)
+		VEC_PUSH(owner, &b->memo->local, 0);
+	if (!b->memo->local.at[number]) {
+		VEC_PUSH(b, &b->first, op);
+		VEC_PUSH(b, &b->common, number);
+		b->memo->local.at[number] = (uint32_t)b->common.n;
+	}
+	return b->memo->local.at[number] - 1;
 }
 
 static void
@@ -138,10 +191,54 @@ number_block(struct build *b, const struct ir_block *block)
 			continue;
 		if (op->body)
 			number_block(b, op->body);
-		const int64_t begin = b->word.n;
+		const int64_t begin = b->keys->word.n;
 		add_op(b, op);
 		b->a->number[op->id] = number_of(b, op, begin);
 	}
+}
+
+/* Stages have lists of places, which may go with their module. */
+static bool
+is_mesh_of(const struct mesh *k, const struct ir_module *m)
+{
+	bool same = k->ctx == m->ctx && k->naxes == m->naxes;
+
+	for (int i = 0; same && i < m->naxes; i++) {
+		const struct ir_axis *x = &k->axis[i], *y = &m->axis[i];
+		same = x->size == y->size && x->time == y->time && !x->stage && !y->stage;
+	}
+	return same;
+}
+
+static uint64_t
+mesh_of(struct alike_memo *memo, const struct ir_module *m)
+{
+	uint64_t i = 0;
+
+	while (i < (uint64_t)memo->mesh.n && !is_mesh_of(&memo->mesh.at[i], m))
+		i++;
+	if (i == (uint64_t)memo->mesh.n)
+		VEC_PUSH(memo, &memo->mesh,
+			(struct mesh){m->ctx, m->naxes,
+				COPY_ARRAY(memo, struct ir_axis, m->axis, m->naxes)});
+	return i;
+}
+
+static void
+begin_common(struct build *b, const struct ir_module *m, const struct alike *like)
+{
+	b->a->memo = b->memo;
+	b->mesh = mesh_of(b->memo, m);
+	for (uint32_t i = 0; i < b->from; i++)
+		VEC_PUSH(b, &b->common, like->common[i]);
+}
+
+static void
+end_common(struct build *b)
+{
+	for (int64_t i = 0; i < b->common.n; i++)
+		b->memo->local.at[b->common.at[i]] = 0;
+	b->a->common = COPY_ARRAY(b->a, uint32_t, b->common.at, b->common.n);
 }
 
 /* Numbers the ops that `like` does not. */
@@ -155,8 +252,14 @@ create(const void *owner, const struct ir_module *m, const struct ir_block *b, s
 	a->number = ARRAY_NEW(a, uint32_t, m->op_ids);
 	if (at->nids)
 		memcpy(a->number, like->number, at->nids * sizeof *a->number);
+	at->memo = like ? like->memo : at->memo;
+	at->keys = at->memo ? &at->memo->keys : NEW(at, struct keys);
+	if (at->memo)
+		begin_common(at, m, like);
 	if (at->nids < m->op_ids)
 		number_block(at, b);
+	if (at->memo)
+		end_common(at);
 	a->nids = m->op_ids;
 	a->n = at->from + (uint32_t)at->first.n;
 	a->first = ARRAY_NEW(a, const struct ir_op *, a->n + 1);
@@ -188,6 +291,22 @@ alike_create_like(const void *owner, const struct ir_module *m, const struct ir_
 	at->from = like->n;
 	at->nids = like->nids;
 	return create(owner, m, b, at, like);
+}
+
+struct alike_memo *
+alike_memo_create(const void *owner)
+{
+	return NEW(owner, struct alike_memo);
+}
+
+struct alike *
+alike_create_common(const void *owner, const struct ir_module *m, const struct ir_block *b,
+	struct alike_memo *memo)
+{
+	struct build *at = NEW(NULL, struct build);
+
+	at->memo = memo;
+	return create(owner, m, b, at, NULL);
 }
 
 struct alike *

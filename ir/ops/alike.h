@@ -23,6 +23,8 @@ struct alike {
 	uint32_t *number;           /* by op->id, of the ops of the block and of bodies in it */
 	const struct ir_op **first; /* [n] by number: the first op that has it */
 	uint32_t n, nids;           /* numbers; ids of ops that there were */
+	struct alike_memo *memo;    /* NULL: none */
+	uint32_t *common;           /* [n] by number: that in the memo */
 };
 
 /* Numbers the ops of a typed block of m; owned by `owner`. Out of date once the module changes. */
@@ -42,6 +44,18 @@ struct alike *alike_create_by(const void *owner, const struct ir_module *m,
  */
 struct alike *alike_create_like(const void *owner, const struct ir_module *m,
 	const struct ir_block *b, const struct alike *like);
+
+/*
+ * Numbers that ops of several modules have in common: alike ops of modules of one context with equal
+ * axes have the same, so that facts of kernels are kept from one step to the next of a search.
+ */
+struct alike_memo;
+
+struct alike_memo *alike_memo_create(const void *owner);
+
+/* As alike_create, with a->common from the memo; so are numbers that are made like these. */
+struct alike *alike_create_common(const void *owner, const struct ir_module *m,
+	const struct ir_block *b, struct alike_memo *memo);
 
 static inline uint32_t
 alike_number(const struct alike *a, const struct ir_op *op)

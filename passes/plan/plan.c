@@ -520,6 +520,8 @@ run(struct pass_run *run, struct ir_module *m)
 		COPY_ARRAY(run->scratch, struct pass_manager, run->manager, 1);
 	if (!manager->memo)
 		manager->memo = parallel_memo_create(run->scratch);
+	if (manager->cost)
+		p.model = manager->cost = cost_model_remember(run->scratch, manager->cost);
 	p.manager = manager;
 	plan_count_blocks(&p);
 	plan_meshes(&p, devices);

@@ -210,7 +210,7 @@ fits(const struct pass_run *run, struct ir_module *m, bool careful)
 	bool fits = true;
 	if (merge(run, copy, careful)) {
 		struct storage_known *known =
-			storage_known_create(copy, alike_create(copy, m, main), NULL);
+			storage_known_create(copy, alike_create(copy, m, main), NULL, NULL);
 		fits = most_live(run, copy, known) <= most_live(run, m, known);
 	}
 	talloc_free(copy);

@@ -8,7 +8,8 @@
 #include "ir/ops/alike.h"
 #include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
-#include "passes/analysis/cost/cost.h"
+#include "parser/cluster/cluster.h"
+#include "passes/analysis/cost/internal.h"
 #include "passes/analysis/profile/key.h"
 #include "passes/fuse/fuse.h"
 #include "test/random/check.h"
@@ -453,11 +454,83 @@ what_changes_no_kernel_changes_no_key(void **state)
 	talloc_free(owner);
 }
 
+/* --- facts of kernels that a model remembers --- */
+
+enum { REMEMBERED = 300 /* programs: each kernel some times */ };
+
+/* Seconds of the step, and its memory, with what the model remembers of steps before; adds its kinds of
+ * ops. */
+static double
+costs(const struct cost_model *model, const struct ir_module *m, uint64_t *live, int64_t *kinds)
+{
+	void *scratch = talloc_new(NULL);
+	const struct cost_step *step = cost_step_create(scratch, model, m);
+	double seconds = -1;
+
+	if (step) {
+		struct storage_known *known =
+			storage_known_create(scratch, step->alike, NULL, cost_codes(model));
+		*live = storage_create_unplaced(
+			scratch, m, ir_func_find(m, "main"), cost_model_storage(model), known)
+				->live_bytes;
+		seconds = replay_seconds(step->r.makespan);
+		*kinds += step->alike->n;
+	}
+	talloc_free(scratch);
+	return seconds;
+}
+
+/* Two models, one of which remembers, agree on all steps; each module is freed before the next one. */
+static void
+a_model_that_remembers_gives_the_same_costs(void **state)
+{
+	(void)state;
+	void *owner = talloc_new(NULL);
+	struct ir_context *ctx = ir_context_create(owner);
+	const struct gen_table *ops = gen_table_create(owner);
+	const char text[] = "cluster @t { device test {launch = 2us, link_latency = 3us, "
+			    "link_bandwidth = 1GB/s} }\n";
+	struct cluster *c = cluster_parse(owner, ctx, "t.cluster", text, strlen(text));
+	assert_non_null(c);
+	const struct cost_model *forgets =
+		cost_model_create(owner, ctx->diag, &(struct cost_options){.cluster = c});
+	const struct cost_model *remembers = cost_model_remember(owner, forgets);
+	struct random_seeds range[RANDOM_RANGES];
+	int steps = 0;
+	int64_t kinds[2] = {0};
+
+	random_seeds(REMEMBERED, range);
+	diag_mute(ctx->diag, true);
+	for (int k = 0; k < random_count(range); k++) {
+		const uint64_t seed = random_nth(range, k);
+		random_try(seed, 1);
+		const struct random_options o = {.table = ops,
+			.steps = STEPS,
+			.devices = 1 + (int)(seed % 3),
+			.parallel = seed % 4 != 0,
+			.fuse = seed % 2 == 0};
+		struct ir_module *m = random_module(NULL, ctx, seed, &o);
+		uint64_t bytes[2] = {0};
+		if (m && ir_verify(m)) {
+			const double seconds = costs(forgets, m, &bytes[0], &kinds[0]);
+			steps += seconds > 0;
+			assert_true(costs(remembers, m, &bytes[1], &kinds[1]) == seconds);
+			assert_int_equal(bytes[1], bytes[0]);
+		}
+		talloc_free(m);
+	}
+	assert_true(steps > random_count(range) / 2);
+	assert_int_equal(kinds[1], kinds[0]);
+	assert_true(remembers->memo->fact.n < kinds[1]);
+	talloc_free(owner);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(one_key_is_one_kernel),
 		cmocka_unit_test(one_key_is_one_band),
-		cmocka_unit_test(what_changes_no_kernel_changes_no_key)};
+		cmocka_unit_test(what_changes_no_kernel_changes_no_key),
+		cmocka_unit_test(a_model_that_remembers_gives_the_same_costs)};
 	return cmocka_run_group_tests_name("keys", tests, NULL, NULL);
 }

@@ -63,6 +63,10 @@ struct cluster *cost_model_cluster(const struct cost_model *model);
  */
 double cost_model_peak(const struct cost_model *model, uint32_t kind, enum ir_dtype t);
 double cost_model_host_memory(const struct cost_model *model);
+/* The same model for a search over many steps: it keeps what it has found of kernels for further steps
+ * with the same ones. Owned by `owner`; `base` must live as long. */
+struct cost_model *cost_model_remember(const void *owner, const struct cost_model *base);
+
 /* The same model for estimates: storage_target.rough. Owned by `owner`; `base` must live as long. */
 struct cost_model *cost_model_rough(const void *owner, const struct cost_model *base);
 /* How the model's programs place tensors; NULL: storage_host. `model` may be NULL. */

@@ -2,6 +2,7 @@
 #ifndef PASSES_ANALYSIS_COST_INTERNAL_H
 #define PASSES_ANALYSIS_COST_INTERNAL_H
 
+#include "ir/base/vec.h"
 #include "ir/ops/alike.h"
 #include "ir/ops/form.h"
 #include "passes/analysis/cost/cost.h"
@@ -43,6 +44,27 @@ struct cost_model {
 	struct cost_curve *curve;
 	struct profile_link *link; /* for collectives without a curve */
 	int ncurves, nlinks;
+	struct cost_memo *memo; /* see cost_model_remember; NULL: none */
+};
+
+/* Seconds of a kernel, without what-ifs of ops. */
+struct cost_plain {
+	double seconds;
+	bool asked, measured;
+};
+
+/* What a kernel or collective takes, for the modules of an alike_memo. */
+struct cost_fact {
+	bool known;
+	uint8_t kind; /* enum cost_kind */
+	struct op_work work;
+	struct cost_plain *plain; /* [cluster->nkinds] */
+};
+
+struct cost_memo {
+	struct alike_memo *ops;
+	struct VEC(struct cost_fact) fact; /* by common number */
+	struct storage_codes *codes;
 };
 
 /* Time of a collective at its last query. */
@@ -53,11 +75,11 @@ struct cost_answer {
 	bool measured;
 };
 
-/* Seconds of a kernel, without what-ifs of ops. */
-struct cost_plain {
-	double seconds;
-	bool asked, measured;
-};
+static inline struct storage_codes *
+cost_codes(const struct cost_model *model)
+{
+	return model && model->memo ? model->memo->codes : NULL;
+}
 
 /* A step that has been replayed. */
 struct cost_step {

@@ -285,6 +285,18 @@ cost_model_create(const void *owner, struct diag *d, const struct cost_options *
 }
 
 struct cost_model *
+cost_model_remember(const void *owner, const struct cost_model *base)
+{
+	struct cost_model *model = NEW(owner, struct cost_model);
+
+	*model = *base;
+	model->memo = NEW(model, struct cost_memo);
+	model->memo->ops = alike_memo_create(model->memo);
+	model->memo->codes = storage_codes_create(model->memo);
+	return model;
+}
+
+struct cost_model *
 cost_model_rough(const void *owner, const struct cost_model *base)
 {
 	struct cost_model *model = NEW(owner, struct cost_model);
@@ -303,6 +315,7 @@ cost_model_whatif(const void *owner, const struct cost_model *base, const struct
 	struct cost_model *model = NEW(owner, struct cost_model);
 
 	*model = *base;
+	model->memo = NULL;
 	model->base = base;
 	model->whatif = w;
 	model->cluster = cluster_clone(model, base->cluster);

@@ -39,6 +39,30 @@ place_devices(struct cost_step *s)
 	return true;
 }
 
+/* What is known of the i-th kind of ops from steps before; NULL: there is no memo. */
+static struct cost_fact *
+fact_of(const struct cost_step *s, uint32_t i)
+{
+	struct cost_memo *memo = s->model->memo;
+
+	if (!memo || !s->alike->memo)
+		return NULL;
+	while (memo->fact.n <= s->alike->common[i])
+		VEC_PUSH(memo, &memo->fact, (struct cost_fact){0});
+	return &memo->fact.at[s->alike->common[i]];
+}
+
+static void
+find_work_of(struct cost_step *s, uint32_t i)
+{
+	const struct ir_op *op = s->alike->first[i];
+	const enum cost_kind kind = cost_op_kind(s->m, op);
+
+	s->op_kind[i] = (uint8_t)kind;
+	if (kind == COST_COMPUTE || kind == COST_COLLECTIVE)
+		s->work[i] = cost_kernel_work(s->m, op);
+}
+
 /* The form is made once for ops that are alike. */
 static void
 find_work(struct cost_step *s)
@@ -52,11 +76,17 @@ find_work(struct cost_step *s)
 		memcpy(s->op_kind, s->like->op_kind, known * sizeof *s->op_kind);
 	}
 	for (uint32_t i = known; i < s->alike->n; i++) {
-		const struct ir_op *op = s->alike->first[i];
-		const enum cost_kind kind = cost_op_kind(s->m, op);
-		s->op_kind[i] = (uint8_t)kind;
-		if (kind == COST_COMPUTE || kind == COST_COLLECTIVE)
-			s->work[i] = cost_kernel_work(s->m, op);
+		struct cost_fact *fact = fact_of(s, i);
+		if (fact && fact->known) {
+			s->op_kind[i] = fact->kind;
+			s->work[i] = fact->work;
+			continue;
+		}
+		find_work_of(s, i);
+		if ((fact = fact_of(s, i)))
+			*fact = (struct cost_fact){true, s->op_kind[i], s->work[i],
+				ARRAY_ZERO(s->model->memo, struct cost_plain,
+					s->model->cluster->nkinds)};
 	}
 }
 
@@ -64,7 +94,9 @@ find_work(struct cost_step *s)
 static const struct cost_plain *
 plain_time(const struct cost_step *s, uint32_t kind, const struct ir_op *op)
 {
-	struct cost_plain *t = &s->plain[kind][alike_number(s->alike, op)];
+	const uint32_t i = alike_number(s->alike, op);
+	struct cost_fact *fact = fact_of(s, i);
+	struct cost_plain *t = fact ? &fact->plain[kind] : &s->plain[kind][i];
 
 	if (!t->asked)
 		t->seconds = cost_plain_seconds(
@@ -383,6 +415,19 @@ replay_with_host(struct cost_step *s)
 	return !late || replay_events(s);
 }
 
+static const struct alike *
+number_ops(struct cost_step *s)
+{
+	const struct ir_block *main = &s->main->body;
+
+	if (s->like)
+		return alike_create_like(s, s->m, main, s->like->alike);
+	if (s->bands)
+		return alike_create_by(s, s->m, main, band_word, s->bands);
+	return s->model->memo ? alike_create_common(s, s->m, main, s->model->memo->ops)
+			      : alike_create(s, s->m, main);
+}
+
 static bool
 step_run(struct cost_step *s)
 {
@@ -396,15 +441,13 @@ step_run(struct cost_step *s)
 		s->bands = cost_has_bands(c->kind[k]) ? bands_create(s, s->m) : NULL;
 	/* The work that a kernel skips depends on other ops. */
 	s->like = s->bands ? NULL : s->like;
-	s->alike = s->like ? alike_create_like(s, s->m, &s->main->body, s->like->alike)
-			   : alike_create_by(s, s->m, &s->main->body, s->bands ? band_word : NULL,
-				     s->bands);
+	s->alike = number_ops(s);
 	s->plain = ZERO_ARRAY(s, struct cost_plain *, c->nkinds);
 	find_work(s);
 	s->measured = ARRAY_ZERO(s, bool, s->m->op_ids);
 	if (s->program) {
 		s->storage = storage_create(s, s->m, s->main, s->model->storage,
-			storage_known_create(s, s->alike, NULL));
+			storage_known_create(s, s->alike, NULL, cost_codes(s->model)));
 		s->bundles = bundles_create(s, s->storage);
 	}
 	s->answer = ARRAY_ZERO(s, struct cost_answer, s->alike->n);

@@ -56,8 +56,9 @@ begin_memory(struct trial_base *b)
 	struct ir_func *main = ir_func_find(b->m, "main");
 	void *scratch = b->run->scratch;
 
-	b->known = storage_known_create(
-		scratch, b->step ? b->step->alike : alike_create(scratch, b->m, &main->body), NULL);
+	b->known = storage_known_create(scratch,
+		b->step ? b->step->alike : alike_create(scratch, b->m, &main->body), NULL,
+		cost_codes(b->run->cost));
 	b->storage = storage_create_unplaced(
 		scratch, b->m, main, cost_model_storage(b->run->cost), b->known);
 	b->r.live = storage_in_use(b->storage);
@@ -90,8 +91,8 @@ trial_known(const void *owner, const struct trial_base *b, const struct ir_modul
 {
 	const struct ir_block *main = &ir_func_find(m, "main")->body;
 
-	return storage_known_create(
-		owner, alike_create_like(owner, m, main, b->known->alike), b->known);
+	return storage_known_create(owner, alike_create_like(owner, m, main, b->known->alike),
+		b->known, b->known->codes);
 }
 
 uint64_t
@@ -122,9 +123,10 @@ measure(const struct trial_base *b, const struct ir_module *m, double beat, stru
 	*storage = NULL;
 	if (good && !(beat > 0 && r->seconds >= beat)) {
 		/* A step whose kernels have bands is numbered from scratch. */
-		struct storage_known *known =
-			step && step->like ? storage_known_create(scratch, step->alike, b->known)
-					   : trial_known(scratch, b, m);
+		struct storage_known *known = step && step->like
+						      ? storage_known_create(scratch, step->alike,
+								b->known, b->known->codes)
+						      : trial_known(scratch, b, m);
 		*storage = storage_create_unplaced(
 			NULL, m, ir_func_find(m, "main"), cost_model_storage(b->run->cost), known);
 	}

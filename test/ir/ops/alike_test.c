@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -200,6 +201,51 @@ a_changed_copy(void **state)
 	talloc_free(f);
 }
 
+/* The number in the memo of %a in a module with that mesh. */
+static uint32_t
+common_of(struct ir_context *ctx, struct alike_memo *memo, const char *mesh, const char *ops)
+{
+	char text[4096];
+	snprintf(text, sizeof text,
+		"module @t\nmesh [%s]\nfunc @main() {\n%%x = input(\"x\") : "
+		"f32[8/dp,4]\n%s}\n",
+		mesh, ops);
+	struct ir_module *m = parse_module(NULL, ctx, "t.dir", text, strlen(text), NULL);
+	assert_non_null(m);
+	const struct ir_block *main = &ir_func_find(m, "main")->body;
+	const struct alike *a = alike_create_common(m, m, main, memo);
+	const uint32_t number = a->common[alike_number(a, op_named(main, "a"))];
+	talloc_free(m);
+	return number;
+}
+
+static void
+modules_with_equal_axes_have_numbers_in_common(void **state)
+{
+	static const char exp[] = "%a = exp(%x)\n",
+			  later[] = "%c = log(%x)\n%d = mul(%c, %x)\n%a = exp(%d)\n",
+			  two[] = "%c = constant() {value = 2.0} : f32[]\n%a = mul(%x, %c)\n",
+			  three[] = "%c = constant() {value = 3.0} : f32[]\n%a = mul(%x, %c)\n";
+	struct ir_context *ctx = ir_context_create(NULL);
+	struct alike_memo *memo = alike_memo_create(ctx);
+	(void)state;
+	const uint32_t of_exp = common_of(ctx, memo, "dp = 2", exp),
+		       of_two = common_of(ctx, memo, "dp = 2", two);
+
+	assert_int_equal(common_of(ctx, memo, "dp = 2", later), of_exp);
+	assert_int_not_equal(common_of(ctx, memo, "dp = 4", exp), of_exp);
+	assert_int_equal(common_of(ctx, memo, "dp = 2", exp), of_exp);
+	assert_int_not_equal(common_of(ctx, memo, "dp = 2", three), of_two);
+	assert_int_equal(common_of(ctx, memo, "dp = 2", two), of_two);
+	char list[2048] = "%a = literal() {values = [0";
+	for (int i = 1; i < 100; i++)
+		snprintf(list + strlen(list), sizeof list - strlen(list), ", %d", i % 10);
+	snprintf(list + strlen(list), sizeof list - strlen(list), "]} : i32[100]\n");
+	assert_int_not_equal(
+		common_of(ctx, memo, "dp = 2", list), common_of(ctx, memo, "dp = 2", list));
+	talloc_free(ctx);
+}
+
 int
 main(void)
 {
@@ -210,6 +256,7 @@ main(void)
 		cmocka_unit_test(bodies_count),
 		cmocka_unit_test(a_long_list_is_like_no_other),
 		cmocka_unit_test(a_changed_copy),
+		cmocka_unit_test(modules_with_equal_axes_have_numbers_in_common),
 	};
 	return cmocka_run_group_tests_name("alike", tests, NULL, NULL);
 }
