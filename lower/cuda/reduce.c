@@ -118,7 +118,7 @@ static void
 finish(struct cuda_text *t, const struct spread *x, const struct scheme_op *const *op, int nops)
 {
 	for (int i = 0; i < nops && x->lanes > 1; i++)
-		cuda_reduce_lanes(t, op[i], x->lanes);
+		cuda_reduce_lanes(t, op[i], 'v', x->lanes);
 	for (int i = 0; i < nops && x->chunks == 1; i++)
 		kernel_settle(&t->w, op[i]);
 	if (x->lanes > 1)

@@ -403,7 +403,7 @@ write_sum(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	FOR_PASS(t, p, x, o)
 	{
 		if (!p->serial)
-			cuda_reduce_lanes(t, o, x->lanes);
+			cuda_reduce_lanes(t, o, 'v', x->lanes);
 		if (!(o->red_set & x->outer))
 			kernel_settle(&t->w, o);
 	}
@@ -491,10 +491,11 @@ write_stage(struct cuda_text *t, const struct rows *x, int stage)
 
 struct run {
 	const struct scheme_op *top; /* the maximum, of stage 0 */
+	bool *changing;              /* by op: true for it */
 	struct pass sums;            /* of a later stage */
 };
 
-/* Is the stage one reduction, a maximum in f32 over all inner loops, and what it reads? */
+/* Is the stage one reduction, a maximum or minimum in f32 over all inner loops, and what it reads? */
 static const struct scheme_op *
 only_maximum(const struct cuda_text *t, const struct rows *x, int stage)
 {
@@ -509,17 +510,23 @@ only_maximum(const struct cuda_text *t, const struct rows *x, int stage)
 			return NULL;
 		top = o->red_set ? o : top;
 	}
-	return top && top->f.reduce == REDUCE_MAX ? top : NULL;
+	return top && top->f.dtype == IR_f32 && !top->computed &&
+			       (top->f.reduce == REDUCE_MAX || top->f.reduce == REDUCE_MIN)
+		       ? top
+		       : NULL;
 }
 
-/* Is each op of the stage a sum that can follow the maximum, or elementwise and not stored? */
+/* Is each op of the stage a sum that can be made with the maximum, or elementwise and not stored? */
 static bool
-all_follow(const struct cuda_text *t, int stage, const struct scheme_op *top)
+all_follow(struct cuda_text *t, const struct run *r, int stage)
 {
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
 		if (o->stage == stage &&
-			(o->red_set ? !cuda_follows(t, o, top) : cuda_is_stored(t, o)))
+			(o->red_set ? o->f.dtype != IR_f32 || o->red_set != r->top->red_set ||
+						o->picks || o->computed ||
+						!cuda_change(t, o, r->changing)
+				    : cuda_is_stored(t, o)))
 			return false;
 	}
 	return true;
@@ -540,20 +547,22 @@ is_scalar(const struct cuda_text *t, const struct rows *x, int stage)
 
 /* Rows that are read again from the memory of the device: long ones. */
 static bool
-find_run(const struct cuda_text *t, const struct rows *x, struct run *r)
+find_run(struct cuda_text *t, const struct rows *x, struct run *r)
 {
 	const int64_t most = t->src->target->rows;
 	int last = 1;
 
-	*r = (struct run){.top = only_maximum(t, x, 0)};
+	*r = (struct run){.top = only_maximum(t, x, 0),
+		.changing = ZERO_ARRAY(t->w.scratch, bool, (size_t)t->s->nops + 1)};
 	if (!r->top || !most)
 		return false;
+	r->changing[r->top - t->s->op] = true;
 	while (last < t->g->nstages && is_scalar(t, x, last))
 		last++;
 	const struct cuda_space all = cuda_space_of(t->g, r->top->red_set);
 	r->sums = (struct pass){.stage = last, .all = all, .over = all, .set = r->top->red_set};
 	return last < t->g->nstages && all.size > most / (int64_t)sizeof(float) &&
-	       all.size / x->lanes <= SCHEME_SUM_BLOCK && all_follow(t, last, r->top);
+	       all.size / x->lanes <= SCHEME_SUM_BLOCK && all_follow(t, r, last);
 }
 
 /* The loop over the elements of a lane in a chunk. */
@@ -566,8 +575,31 @@ open_chunk(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	cuda_pointwise(t, p->stage, needed(t, x, p), false);
 }
 
-/* m<top> is the maximum so far, v<top> the last one that was finite or NaN, with which sums are
- * made. */
+/* The reference of the maximum becomes `now`, or stays while there is none, and the sums change. */
+static void
+write_reference(struct cuda_text *t, const struct rows *x, const struct run *r, bool final)
+{
+	const int m = r->top->out;
+
+	kernel_line(&t->w, "const float o%d = v%d;", m, m);
+	if (final)
+		kernel_line(&t->w, "v%d = m%d;", m, m);
+	else
+		kernel_line(&t->w, "v%d = m%d == %s ? o%d : m%d;", m, m,
+			kernel_identity(&t->w, r->top), m, m);
+	FOR_PASS(t, &r->sums, x, o)
+	{
+		const char *by = cuda_change(t, o, r->changing);
+		if (*by)
+			kernel_line(&t->w, final ? "v%d = v%d * %s;" : "v%d = dev_scaled(v%d, %s);",
+				o->out, o->out, by);
+	}
+}
+
+/*
+ * m<top> is the maximum so far, v<top> the last one that was finite or NaN, with which sums are
+ * made. In the end 0 times infinity is NaN, as for a row of minus infinity.
+ */
 static void
 write_run(struct cuda_text *t, const struct rows *x, const struct run *r)
 {
@@ -588,10 +620,7 @@ write_run(struct cuda_text *t, const struct rows *x, const struct run *r)
 	open_chunk(t, x, &tops);
 	cuda_accumulate(t, top, cuda_printf(t, "m%d", m), kernel_value(&t->w, top));
 	cuda_end(t);
-	kernel_line(&t->w, "const float o%d = v%d;", m, m);
-	kernel_line(&t->w, "v%d = m%d == %s ? o%d : m%d;", m, m, kernel_identity(&t->w, top), m, m);
-	FOR_PASS(t, &r->sums, x, o)
-	kernel_line(&t->w, "v%d = dev_rescaled(v%d, o%d, v%d);", o->out, o->out, m, m);
+	write_reference(t, x, r, false);
 	open_chunk(t, x, &r->sums);
 	FOR_PASS(t, &r->sums, x, o)
 	{
@@ -601,15 +630,15 @@ write_run(struct cuda_text *t, const struct rows *x, const struct run *r)
 	cuda_end(t);
 	cuda_end(t);
 	t->w.all_local = false;
-	kernel_line(&t->w, "const float o%d = v%d;", m, m);
-	kernel_line(&t->w, "v%d = m%d;", m, m);
-	cuda_reduce_lanes(t, top, x->lanes);
+	cuda_reduce_lanes(t, top, 'm', x->lanes);
+	cuda_block(t, "%s", "");
+	write_reference(t, x, r, false);
+	cuda_end(t);
 	FOR_PASS(t, &r->sums, x, o)
-	{
-		kernel_line(&t->w, "v%d = dev_rescaled(v%d, o%d, v%d);", o->out, o->out, m, m);
-		cuda_reduce_lanes(t, o, x->lanes);
-		kernel_settle(&t->w, o);
-	}
+	cuda_reduce_lanes(t, o, 'v', x->lanes);
+	write_reference(t, x, r, true);
+	FOR_PASS(t, &r->sums, x, o)
+	kernel_settle(&t->w, o);
 	cuda_block(t, "if (lane == 0)");
 	if (cuda_is_stored(t, top))
 		put(t, x, top);

@@ -1,15 +1,21 @@
 /*
- * Sums that can be made together with a maximum that their summands read, in one pass over a row:
+ * Sums that are made in one pass with the maxima, minima and sums that their summands read. While
+ * those are running, a reference stands for them: the maximum so far, 1 for a sum. Where references
+ * change from o to v, the sum so far is multiplied by what the summands change by:
  *
- *     m = max(k) x[k]                      m and s of what was read so far; where m becomes m',
- *     s = sum(k) exp(x[k] - m) w[k]        s exp(m - m') is the sum for m'
+ *     m = max(k) x[k]                      exp(o - v)
+ *     s = sum(k) exp(x[k] - m) w[k]
+ *     y = sum(k) w[k] exp(x[k] - m) / s    exp(o - v) and o / v
  *
- * This holds where the maximum is subtracted, under an exponential, from that of which it is the
- * maximum, so that no summand overflows with a smaller maximum, and w does not depend on it. It is
- * decided on the expressions, through all elementwise ops between them (stream_plan.c does so for
- * kernels of several products).
+ * This is read off the expressions, through all elementwise ops between them. The change has to be
+ * the same for all k: a summand is a product of factors, of which those that change are quotients by
+ * sums, or exponentials of what the maximum is subtracted from (a minimum, what is subtracted from
+ * it). That has to be what it is the maximum of, so that no summand overflows with a smaller one.
+ * Tensors of rows (rows.c) and of tiles (stream_plan.c) are read alike.
  */
 #include "lower/cuda/text.h"
+
+#include "ir/base/alloc.h"
 
 /* An expression of an op. */
 struct place {
@@ -17,55 +23,55 @@ struct place {
 	const struct expr *e;
 };
 
-static bool
-is_full(const struct expr *e)
+struct change {
+	struct cuda_text *t;
+	const bool *changing; /* by op */
+	bool *depends;        /* by op: on one that changes */
+};
+
+static struct place
+argument(struct place p, int i)
 {
-	return e->dtype == IR_f32 || e->dtype == IR_f64;
+	return (struct place){p.o, p.e->arg[i]};
 }
 
-/* What has the same value: an op of the segment that load makes, the argument of a conversion. */
+/* The op of the segment that makes what a load reads; -1. */
+static int
+maker_of(const struct cuda_text *t, struct place p)
+{
+	const int tensor = p.o->in[p.e->id];
+
+	return scheme_made_in(t->s, tensor, p.o->segment) ? t->s->tensor[tensor].op : -1;
+}
+
+static bool
+is_float(const struct expr *e)
+{
+	return ir_dtype_class((enum ir_dtype)e->dtype) == IR_FLOAT;
+}
+
+/* What has the same value but for its rounding: an elementwise op of the segment that makes what is
+ * loaded, the argument of a conversion. */
 static struct place
 origin(const struct cuda_text *t, struct place p)
 {
 	for (;;) {
 		if (p.e->kind == EXPR_LOAD) {
-			const int tensor = p.o->in[p.e->id];
-			const struct scheme_tensor *x = &t->s->tensor[tensor];
-			if (!scheme_made_in(t->s, tensor, p.o->segment) || x->alias >= 0)
-				return p;
-			const struct scheme_op *maker = &t->s->op[x->op];
-			if (maker->red_set || maker->f.reduce != REDUCE_NONE || maker->computed ||
-				!is_full(maker->f.body))
+			const int i = maker_of(t, p);
+			const struct scheme_op *maker = i < 0 ? NULL : &t->s->op[i];
+			if (!maker || maker->red_set || maker->f.reduce != REDUCE_NONE ||
+				maker->computed || p.o->computed ||
+				t->s->tensor[maker->out].alias >= 0)
 				return p;
 			p = (struct place){maker, maker->f.body};
 		} else if (p.e->kind == EXPR_CALL &&
-			   (p.e->id == FN_stop || (p.e->id == FN_convert && is_full(p.e) &&
-							  is_full(p.e->arg[0])))) {
-			p.e = p.e->arg[0];
+			   (p.e->id == FN_stop || (p.e->id == FN_convert && is_float(p.e) &&
+							  is_float(p.e->arg[0])))) {
+			p = argument(p, 0);
 		} else {
 			return p;
 		}
 	}
-}
-
-static bool
-is_result_of(const struct cuda_text *t, struct place p, const struct scheme_op *top)
-{
-	p = origin(t, p);
-	return p.e->kind == EXPR_LOAD && p.o->in[p.e->id] == top->out;
-}
-
-static bool
-depends(const struct cuda_text *t, struct place p, const struct scheme_op *top)
-{
-	p = origin(t, p);
-	if (p.e->kind == EXPR_LOAD)
-		return p.o->in[p.e->id] == top->out ||
-		       scheme_made_in(t->s, p.o->in[p.e->id], p.o->segment);
-	for (int i = 0; i < p.e->nargs; i++)
-		if (depends(t, (struct place){p.o, p.e->arg[i]}, top))
-			return true;
-	return false;
 }
 
 /* Do two loads read the same element? */
@@ -87,9 +93,11 @@ is_same_load(struct place a, struct place b)
 static bool
 is_same(const struct cuda_text *t, struct place a, struct place b)
 {
+	if (a.e->kind == EXPR_LOAD && b.e->kind == EXPR_LOAD && is_same_load(a, b))
+		return true;
 	a = origin(t, a);
 	b = origin(t, b);
-	if (a.e->kind != b.e->kind || a.e->dtype != b.e->dtype || a.e->nargs != b.e->nargs)
+	if (a.e->kind != b.e->kind || a.e->nargs != b.e->nargs)
 		return false;
 	if (a.e->kind == EXPR_LOAD)
 		return is_same_load(a, b);
@@ -98,35 +106,123 @@ is_same(const struct cuda_text *t, struct place a, struct place b)
 	if (a.e->kind != EXPR_CALL || a.e->id != b.e->id || a.e->id == FN_element)
 		return false;
 	for (int i = 0; i < a.e->nargs; i++)
-		if (!is_same(t, (struct place){a.o, a.e->arg[i]}, (struct place){b.o, b.e->arg[i]}))
+		if (!is_same(t, argument(a, i), argument(b, i)))
 			return false;
 	return true;
 }
 
-/* exp(x - top), where `top` is the maximum of x; perhaps times what does not depend on it. */
 static bool
-is_exponential(const struct cuda_text *t, struct place p, const struct scheme_op *top)
+depends(const struct change *c, struct place p)
 {
-	p = origin(t, p);
-	if (p.e->kind != EXPR_CALL || !is_full(p.e))
-		return false;
-	if (p.e->id == FN_mul)
-		for (int i = 0; i < 2; i++)
-			if (!depends(t, (struct place){p.o, p.e->arg[1 - i]}, top))
-				return is_exponential(t, (struct place){p.o, p.e->arg[i]}, top);
-	if (p.e->id != FN_exp)
-		return false;
-	p = origin(t, (struct place){p.o, p.e->arg[0]});
-	return p.e->kind == EXPR_CALL && p.e->id == FN_sub &&
-	       is_result_of(t, (struct place){p.o, p.e->arg[1]}, top) &&
-	       is_same(t, (struct place){p.o, p.e->arg[0]}, (struct place){top, top->f.body});
+	if (p.e->kind == EXPR_LOAD) {
+		const int maker = maker_of(c->t, p);
+		return maker >= 0 && c->depends[maker];
+	}
+	for (int i = 0; i < p.e->nargs; i++)
+		if (depends(c, argument(p, i)))
+			return true;
+	return false;
 }
 
-bool
-cuda_follows(const struct cuda_text *t, const struct scheme_op *sum, const struct scheme_op *top)
+/* The op that changes whose value it is, if it reduces in that way; NULL. */
+static const struct scheme_op *
+changes(const struct change *c, struct place p, enum form_reduce reduce)
 {
-	return top->f.reduce == REDUCE_MAX && sum->f.reduce == REDUCE_SUM &&
-	       top->f.dtype == IR_f32 && sum->f.dtype == IR_f32 && top->red_set == sum->red_set &&
-	       !sum->picks && !sum->computed && !top->computed &&
-	       is_exponential(t, (struct place){sum, sum->f.body}, top);
+	const int maker = p.e->kind == EXPR_LOAD && !p.o->computed ? maker_of(c->t, p) : -1;
+
+	return maker >= 0 && c->changing[maker] && c->t->s->op[maker].f.reduce == reduce
+		       ? &c->t->s->op[maker]
+		       : NULL;
+}
+
+/* The changes: NULL: not of that form; "": none. */
+
+static char *
+none(const struct change *c, bool is)
+{
+	return is ? cuda_printf(c->t, "%s", "") : NULL;
+}
+
+static char *
+joined(const struct change *c, char *a, const char *sign, char *b, const char *neutral)
+{
+	if (!a || !b || !*b)
+		return a && b ? a : NULL;
+	if (!*a && !*neutral)
+		return b;
+	return cuda_printf(c->t, "(%s %s %s)", *a ? a : neutral, sign, b);
+}
+
+/* Of an exponent: what is added. */
+static char *
+exponent(const struct change *c, struct place p)
+{
+	p = origin(c->t, p);
+	if (!depends(c, p) || p.e->kind != EXPR_CALL)
+		return none(c, !depends(c, p));
+	if (p.e->id == FN_add)
+		return joined(c, exponent(c, argument(p, 0)), "+", exponent(c, argument(p, 1)), "");
+	if (p.e->id != FN_sub)
+		return NULL;
+	const struct place a = origin(c->t, argument(p, 0)), b = origin(c->t, argument(p, 1));
+	const struct scheme_op *most = changes(c, b, REDUCE_MAX),
+			       *least = changes(c, a, REDUCE_MIN);
+	if (most && is_same(c->t, a, (struct place){most, most->f.body}))
+		return cuda_printf(c->t, "dev_minus(o%d, v%d)", most->out, most->out);
+	if (least && is_same(c->t, b, (struct place){least, least->f.body}))
+		return cuda_printf(c->t, "dev_minus(v%d, o%d)", least->out, least->out);
+	return depends(c, b) ? NULL : exponent(c, a);
+}
+
+/* Of a product: by what it is multiplied. */
+static char *
+factor(const struct change *c, struct place p)
+{
+	p = origin(c->t, p);
+	const struct scheme_op *sum = changes(c, p, REDUCE_SUM);
+	char *x;
+
+	if (sum)
+		return cuda_printf(c->t, "(v%d / o%d)", sum->out, sum->out);
+	if (!depends(c, p) || p.e->kind != EXPR_CALL)
+		return none(c, !depends(c, p));
+	switch ((enum scalar_fn)p.e->id) {
+	case FN_mul:
+		return joined(c, factor(c, argument(p, 0)), "*", factor(c, argument(p, 1)), "");
+	case FN_div:
+		return joined(c, factor(c, argument(p, 0)), "/", factor(c, argument(p, 1)), "1.0f");
+	case FN_neg: return factor(c, argument(p, 0));
+	case FN_exp:
+	case FN_exp2:
+		x = exponent(c, argument(p, 0));
+		return x ? cuda_printf(c->t, "M_%s(%s)", fn_name((enum scalar_fn)p.e->id), x)
+			 : NULL;
+	case FN_select: /* what is left out contributes 0 before and after */
+		if (depends(c, argument(p, 0)))
+			return NULL;
+		return expr_is_const(p.e->arg[2], 0)   ? factor(c, argument(p, 1))
+		       : expr_is_const(p.e->arg[1], 0) ? factor(c, argument(p, 2))
+						       : NULL;
+	default: return NULL;
+	}
+}
+
+char *
+cuda_change(struct cuda_text *t, const struct scheme_op *sum, const bool *changing)
+{
+	const struct scheme *s = t->s;
+	const struct change c = {t, changing, ZERO_ARRAY(t->w.scratch, bool, (size_t)s->nops + 1)};
+
+	for (int i = 0; i < s->nops; i++) {
+		const struct scheme_op *o = &s->op[i];
+		c.depends[i] = changing[i];
+		for (int j = 0; j < o->f.ninputs && !o->red_set; j++) {
+			const int maker =
+				scheme_reads(o) >> j & 1 && scheme_made_in(s, o->in[j], o->segment)
+					? s->tensor[o->in[j]].op
+					: -1;
+			c.depends[i] |= maker >= 0 && c.depends[maker];
+		}
+	}
+	return sum->f.reduce == REDUCE_SUM ? factor(&c, (struct place){sum, sum->f.body}) : NULL;
 }

@@ -225,7 +225,7 @@ static char *
 scaled(const struct stream *m, const char *sum, const char *by, bool final)
 {
 	return cuda_printf(
-		m->t, final ? "%s = %s * %s;" : "%s = tile_scaled(%s, %s);", sum, sum, by);
+		m->t, final ? "%s = %s * %s;" : "%s = dev_scaled(%s, %s);", sum, sum, by);
 }
 
 /*
@@ -319,8 +319,6 @@ write_change(const struct stream *m, int pass, int level)
 			kernel_line(
 				&t->w, "const %s v%d = now%d[y];", cuda_type(o), o->out, o->out);
 		} else if (m->x->op[i].kind == STREAM_NARROW) {
-			kernel_line(
-				&t->w, "const %s o%d = now%d[y];", cuda_type(o), o->out, o->out);
 			const char *value = kernel_value(&t->w, o);
 			kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 			kernel_line(&t->w, "now%d[y] = v%d;", o->out, o->out);

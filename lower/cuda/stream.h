@@ -104,9 +104,7 @@ stream_chunks(const struct stream *m, int i)
 /* Numbers the ends and decides their passes and levels: stream_plan.c. */
 void stream_make_plan(struct stream *m);
 
-/* By what the summands of end i are multiplied when the references of the ends of a set change,
- * v<t> and o<t> being the new and the old one of a value of rows; "": they do not change; NULL: they
- * are not of that form. */
+/* The change of end i when the references of the ends of a set change: cuda_change. */
 char *stream_scale(const struct stream *m, int i, uint32_t changing);
 
 /* Marks what the ends of a level of a pass need where the mask leaves out; the same for one op.

@@ -311,18 +311,19 @@ cuda_accumulate(struct cuda_text *t, const struct scheme_op *o, const char *to, 
 }
 
 void
-cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes)
+cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, char kind, int lanes)
 {
 	static const char *const name[] = {[REDUCE_SUM] = "sum",
 		[REDUCE_MAX] = "max",
 		[REDUCE_MIN] = "min",
 		[REDUCE_PROD] = "prod"};
+	const char *v = cuda_printf(t, "%c%d", kind, o->out);
 
 	if (lanes == CUDA_LANES)
-		kernel_line(&t->w, "v%d = warp_%s(v%d);", o->out, name[o->f.reduce], o->out);
+		kernel_line(&t->w, "%s = warp_%s(%s);", v, name[o->f.reduce], v);
 	else
-		kernel_line(&t->w, "v%d = block_%s<%d>(v%d, room, (%s)%s);", o->out,
-			name[o->f.reduce], lanes, o->out, cuda_type(o), kernel_identity(&t->w, o));
+		kernel_line(&t->w, "%s = block_%s<%d>(%s, room, (%s)%s);", v, name[o->f.reduce],
+			lanes, v, cuda_type(o), kernel_identity(&t->w, o));
 }
 
 const char *

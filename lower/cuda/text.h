@@ -14,7 +14,7 @@
  *     reduce.c    one stage: a warp, a block or a thread per result; sums may be cut
  *     rows.c      several stages: a warp or a block per outer iteration, rows in shared memory
  *     vector.c    loops over neighbours that are loaded and stored at once, for flat.c and rows.c
- *     running.c   which sums of a row can be made together with a maximum that they read
+ *     running.c   which sums can be made together with a maximum that they read, and how
  *     scatter.c   positions given by data: sorted by position, summed in equal chunks
  *     scan.c      prefix sums: a block, a warp or a thread per row
  *     order.c     sort and topk
@@ -201,8 +201,9 @@ struct cuda_sum {
 void cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x);
 void cuda_close_sum(struct cuda_text *t, const struct cuda_sum *x);
 
-/* Reduces v<out> over a group of `lanes` lanes: a warp, or a block. All lanes get the result. */
-void cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, int lanes);
+/* Reduces <kind><out>, such as v<out>, over a group of `lanes` lanes: a warp, or a block. All lanes
+ * get the result. */
+void cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, char kind, int lanes);
 
 /* Type in which op o's result is computed. */
 const char *cuda_type(const struct scheme_op *o);
@@ -234,10 +235,12 @@ bool cuda_vectors_fit(const struct cuda_text *t, struct cuda_vectors *v);
 void cuda_vectors_open(struct cuda_text *t, struct cuda_vectors *v);
 void cuda_vectors_close(struct cuda_text *t, const struct cuda_vectors *v);
 
-/* Can the sum be made in one pass with the maximum `top` that its summands read? If that grows, the
- * sum so far is multiplied by exp(old - new): running.c. */
-bool cuda_follows(
-	const struct cuda_text *t, const struct scheme_op *sum, const struct scheme_op *top);
+/*
+ * By what a sum is multiplied when maxima, minima and sums that its summands read change, those of
+ * `changing`, by op of the scheme: o<out> and v<out> are the old and the new values that stand for
+ * them. "": it does not change; NULL: it cannot be made before they are complete. See running.c.
+ */
+char *cuda_change(struct cuda_text *t, const struct scheme_op *sum, const bool *changing);
 
 /* The shapes of kernels. */
 void cuda_flat(struct cuda_text *t);

@@ -426,6 +426,7 @@ find_plan(struct parallel_search *f, const struct space *space)
 	for (int i = f->indices + 1; i <= PARALLEL_OUTPUTS; i++) {
 		struct parallel_search fewer = start_search(f->run, f->m, f->model, f->memo);
 		fewer.indices = (enum parallel_indices)i;
+		fewer.replays = f->replays;
 		if (!search_space(&fewer, space))
 			return false;
 		if (!fewer.excludes)

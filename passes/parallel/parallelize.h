@@ -227,6 +227,10 @@ struct parallel_priced {
 	struct split_priced *problem;
 };
 
+/* Steps that were replayed; those of one mesh and with the same choices are the same, whatever plan
+ * they were found for. */
+struct parallel_replays;
+
 struct parallel_search {
 	struct pass_run *run;
 	const struct cost_model *model;
@@ -248,6 +252,7 @@ struct parallel_search {
 	double least[PARALLEL_NPOLICIES]; /* a bound for the policy; INFINITY: not searched */
 	const char *passes;               /* that replayed steps went through */
 	struct pass_manager *manager;     /* of these passes */
+	struct parallel_replays *replays; /* NULL: none yet */
 	struct VEC(struct parallel_priced) priced;
 	int meshes;                           /* how many were searched */
 	struct VEC(struct parallel_plan) all; /* the cheapest of each mesh and policy */

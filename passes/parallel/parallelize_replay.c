@@ -78,48 +78,97 @@ parallel_is_better(const struct parallel_search *f, const struct parallel_plan *
 	return x != y ? x < y : a->seconds < b->seconds;
 }
 
-/* Sets plan->seconds and plan->over; returns whether plan->again would make a difference. The peak
- * memory counts for plan->over only if the plan could replace `best`, or if it will be reported. */
-static bool
-replay_once(struct parallel_search *f, const struct parallel_meshes *meshes,
-	const struct parallel_plan *best, struct parallel_plan *plan)
+struct replayed {
+	uint32_t cuts;
+	bool again;
+	const uint16_t *choice; /* [n] */
+	uint32_t n;
+	double seconds, excess; /* excess: bytes beyond the budget; NAN: not measured */
+	bool kept;              /* plan->again would make a difference */
+};
+
+struct parallel_replays {
+	struct VEC(struct replayed) at;
+};
+
+/* The entry for the step of the plan, added if there is none; its seconds are then NAN. */
+static struct replayed *
+replayed_of(struct parallel_search *f, const struct parallel_plan *plan)
+{
+	const uint32_t n = plan->s->problem.nnodes;
+	struct parallel_replays *r = f->replays;
+
+	for (int64_t i = 0; i < r->at.n; i++) {
+		struct replayed *x = &r->at.at[i];
+		if (x->cuts == plan->cuts && x->again == plan->again && x->n == n &&
+			!memcmp(x->choice, plan->found.choice, n * sizeof *x->choice))
+			return x;
+	}
+	VEC_PUSH(r, &r->at,
+		(struct replayed){plan->cuts, plan->again,
+			COPY_ARRAY(r, uint16_t, plan->found.choice, n), n, NAN, NAN, false});
+	return &VEC_LAST(&r->at);
+}
+
+/* Replays the step; its memory is measured if the plan could replace `best`, or if it will be
+ * reported. */
+static void
+replay_step(struct parallel_search *f, const struct parallel_meshes *meshes,
+	const struct parallel_plan *best, struct parallel_plan *plan, struct replayed *x)
 {
 	struct ir_module *copy = ir_module_clone(NULL, f->m);
 	const bool before = diag_mute(f->run->ctx->diag, true);
 	const double budget = (double)pass_budget(f->run);
 	struct parallel_axes axes;
 	struct attempt_result r = {.seconds = INFINITY};
-	bool kept = false;
 
 	if (meshes)
 		parallel_meshes_set(meshes, plan->cuts, copy, &axes);
-	if (parallel_apply(f->run, plan, copy, &kept))
+	if (parallel_apply(f->run, plan, copy, &x->kept))
 		attempt_on(f->manager, f->model, copy, f->passes, &r);
-	plan->seconds = r.seconds;
-	plan->over = f->strict && !plan->fits
-			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
-			     : 0;
+	x->seconds = plan->seconds = r.seconds;
 	if (isfinite(r.seconds) && budget > 0 &&
 		(!best->seconds || parallel_is_better(f, plan, best) ||
 			pass_remarks_wanted(f->run)))
-		plan->over += fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
-					      pass_budget(f->run)) -
-					      budget);
+		x->excess = fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
+					    pass_budget(f->run)) -
+					    budget);
 	diag_mute(f->run->ctx->diag, before);
 	talloc_free(copy);
-	return kept;
 }
 
-/* If the step does not fit, what the forward pass gathers may be gathered again. */
+/* Sets plan->seconds and plan->over; returns whether plan->again would make a difference. */
+static bool
+replay_once(struct parallel_search *f, const struct parallel_meshes *meshes,
+	const struct parallel_plan *best, struct parallel_plan *plan)
+{
+	struct replayed *x = replayed_of(f, plan);
+	const double budget = (double)pass_budget(f->run);
+
+	plan->over = f->strict && !plan->fits
+			     ? split_bytes(&plan->s->problem, plan->s->bytes, plan->found.choice)
+			     : 0;
+	plan->seconds = x->seconds;
+	if (isnan(x->seconds) || (isnan(x->excess) && budget > 0 && isfinite(x->seconds) &&
+					 (!best->seconds || parallel_is_better(f, plan, best))))
+		replay_step(f, meshes, best, plan, x);
+	if (!isnan(x->excess))
+		plan->over += x->excess;
+	return x->kept;
+}
+
+/* If the step does not fit, what the forward pass gathers may be gathered again: that makes it no
+ * faster. */
 static void
 replay(struct parallel_search *f, const struct parallel_meshes *meshes,
 	const struct parallel_plan *best, struct parallel_plan *plan)
 {
 	plan->again = false;
-	const bool kept = replay_once(f, meshes, best, plan);
+	const bool kept = replay_once(f, meshes, best, plan),
+		   fits = best->seconds > 0 && best->over == 0;
 	struct parallel_plan again = *plan;
 
-	if (!kept || plan->over == 0)
+	if (!kept || plan->over == 0 || (fits && plan->seconds >= best->seconds))
 		return;
 	again.again = true;
 	replay_once(f, meshes, best, &again);
@@ -455,6 +504,7 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 	const struct parallel_plan proven = *best;
 	struct candidates all = list_candidates(f);
 
+	f->replays = f->replays ? f->replays : NEW(f->run->scratch, struct parallel_replays);
 	f->passes = finishing(f->run);
 	f->manager = COPY_ARRAY(f->run->scratch, struct pass_manager, f->run->manager, 1);
 	if (f->manager->cost && parallel_is_large(f, exact_ops))

@@ -22,6 +22,7 @@
 #include "passes/parallel/parallelize.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -302,8 +303,9 @@ enum { MOST_CONFIRMED = 3 };
 /* Estimates that are made again from more blocks. */
 enum { MOST_REFINED = 10 };
 
-/* How far estimates from more blocks are off, mostly: a step that would be faster by that is run. */
-static const double off = 0.02;
+/* How far estimates from more blocks are off, mostly: a step that would be faster by that is run. One
+ * that follows from a step that was run, with some blocks more or less computed again, is off by less. */
+static const double off = 0.02, refill_off = 0.002;
 
 static bool
 may_be_better(
@@ -311,7 +313,7 @@ may_be_better(
 {
 	struct plan_candidate faster = *c;
 
-	faster.r.seconds *= 1 - off;
+	faster.r.seconds *= 1 - (c->fill.refills ? refill_off : off);
 	return !best || plan_is_better(p, &faster, best);
 }
 
@@ -340,23 +342,45 @@ run_whole(struct planner *p, struct plan_candidate *c)
 	remark_candidate(p, c);
 }
 
-/* How far the estimate of a recipe may be off, in time and in memory, for its step to be run: the
- * result should be no slower than any of them. */
-static const double recipe_seconds = 0.1, recipe_bytes = 0.5;
+/* Estimates that may be off by these shares, and how many whole steps of such candidates are run: any
+ * candidate by what memory is off mostly, as passes that use what is left of it reach the limit of a
+ * whole step more closely than that of a few blocks; a recipe by more, as the result should be no
+ * slower than any of them. */
+static const struct doubt {
+	bool recipes;
+	double seconds, bytes;
+	int most;
+} doubts[] = {{false, 0, 0.05, 3}, {true, 0.1, 0.5, INT_MAX}};
 
-/* Runs the whole steps of the recipes that may be faster than the best one, or fit where none does. */
-static void
-confirm_recipes(struct planner *p)
+/* The fastest candidate with an estimate that may be better than the best step that was run. */
+static struct plan_candidate *
+doubtful(const struct planner *p, const struct doubt *d)
 {
+	const struct plan_candidate *best = best_of(p, false);
+	struct plan_candidate *found = NULL;
+
 	for (int64_t i = 0; i < p->candidate.n; i++) {
 		struct plan_candidate *c = &p->candidate.at[i], better = *c;
-		const struct plan_candidate *best = best_of(p, false);
-		better.r.seconds *= 1 - recipe_seconds;
-		better.r.peak = (uint64_t)((double)c->r.peak / (1 + recipe_bytes));
-		if (c->recipe && c->estimated && plan_ran(c) &&
-			(!best || plan_is_better(p, &better, best)))
-			run_whole(p, c);
+		better.r.seconds *= 1 - d->seconds;
+		better.r.peak = (uint64_t)((double)c->r.peak / (1 + d->bytes));
+		if (c->estimated && plan_ran(c) &&
+			(d->recipes ? c->recipe
+				    : !is_like_measured(p, c) && !is_well_measured(p, c)) &&
+			(!best || plan_is_better(p, &better, best)) &&
+			(!found || c->r.seconds < found->r.seconds))
+			found = c;
 	}
+	return found;
+}
+
+/* Runs the whole steps of candidates that may be faster than the best one, or fit where none does. */
+static void
+confirm_doubtful(struct planner *p, const struct doubt *d)
+{
+	struct plan_candidate *c;
+
+	for (int i = 0; i < d->most && (c = doubtful(p, d)); i++)
+		run_whole(p, c);
 }
 
 /* Runs the whole steps of the candidates with the best estimates, until the best one that was run
@@ -438,7 +462,8 @@ search(struct planner *p)
 	plan_improve(p);
 	plan_fill(p);
 	confirm(p);
-	confirm_recipes(p);
+	for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
+		confirm_doubtful(p, &doubts[i]);
 	p->tried += p->candidate.n;
 	p->spent += p->effort;
 	return true;

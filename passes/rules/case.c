@@ -40,7 +40,8 @@ case_put_off(struct rule_case *c, term_id e)
 	if (c->stop != STOP_CUT)
 		return false;
 	if (e && (c->cut.kind == CUT_ORDER || c->cut.kind == CUT_SIGN) &&
-		c->nassumed < CASE_FACTS && has_products(c->t, e)) {
+		c->nassumed < CASE_FACTS &&
+		(has_products(c->t, e) || linear_nvars(c->t, e) >= CASE_LONG)) {
 		c->assumed[c->nassumed++] = e;
 	} else if (!c->is_put_off) {
 		c->put_off = c->cut;
@@ -704,24 +705,22 @@ case_size(struct rule_case *c, const struct ir_size *s)
 	}
 	case SIZE_DIM: {
 		int64_t d;
+		const struct sym_value *v = NULL;
 		term_id at = case_size(c, s->arg[0]);
 		if (!at || !linear_is_constant(t, at, &d))
 			return case_stop(c, STOP_UNKNOWN, "dim of a dim that is not known"), 0;
 		const struct ir_block *body = &c->rule->side[RULE_LEFT]->body;
 		for (uint32_t i = 0; i < body->nargs; i++)
-			if (body->arg[i].name == s->name && c->value[i].rank) {
-				const struct sym_value *v = &c->value[i];
-				d += d < 0 ? v->rank : 0;
-				if (d >= 0 && d < v->rank)
-					return v->dim[d];
-			}
+			if (body->arg[i].name == s->name && c->value[i].rank)
+				v = &c->value[i];
 		IR_FOR_OPS (op, &c->rule->side[c->side]->body)
-			if (op->nresults == 1 && op->result[0].name == s->name) {
-				const struct sym_value *v = &c->value[op->result[0].id - c->first];
-				d += d < 0 ? v->rank : 0;
-				if (d >= 0 && d < v->rank)
-					return v->dim[d];
-			}
+			if (!v && op->nresults == 1 && op->result[0].name == s->name)
+				v = &c->value[op->result[0].id - c->first];
+		if (v && v->grouped && (d >= 0 || d == -v->rank))
+			return case_stop(c, STOP_UNKNOWN, "dim of '..'"), 0;
+		d += v && d < 0 ? v->rank : 0;
+		if (v && d >= 0 && d < v->rank)
+			return v->dim[d];
 		return case_stop(c, STOP_UNKNOWN, "dim of a value that has none yet"), 0;
 	}
 	case SIZE_NEG: return linear_scale(t, x, -1);

@@ -46,6 +46,20 @@ decision_case(struct decision *d, const struct rule_case *from)
 	return c;
 }
 
+static void
+add_literal(struct decision *d, struct rule_case *c, term_id said, int sign)
+{
+	int64_t k = 1;
+
+	if (c->ntrail == CASE_TRAIL)
+		return;
+	if (linear_nvars(&d->t, said))
+		linear_var_at(&d->t, said, 0, &k);
+	const struct literal one = {k < 0 ? linear_scale(&d->t, said, -1) : said,
+		k < 0 ? sign == SIGN_NOT_NEGATIVE ? SIGN_NOT_POSITIVE : -sign : sign};
+	c->trail[c->ntrail++] = one;
+}
+
 /* A copy of the case in which variable v is e. `said`, `sign`: the decision for its trail. */
 static struct rule_case *
 child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, term_id said,
@@ -54,14 +68,8 @@ child(struct decision *d, const struct rule_case *start, int32_t v, term_id e, t
 	struct rule_case *c = decision_case(d, start);
 
 	decision_put(d, c, v, e);
-	if (said > 0 && c->ntrail < CASE_TRAIL) {
-		int64_t k = 1;
-		if (linear_nvars(&d->t, said))
-			linear_var_at(&d->t, said, 0, &k);
-		const struct literal one = {k < 0 ? linear_scale(&d->t, said, -1) : said,
-			k < 0 ? sign == SIGN_NOT_NEGATIVE ? SIGN_NOT_POSITIVE : -sign : sign};
-		c->trail[c->ntrail++] = one;
-	}
+	if (said > 0)
+		add_literal(d, c, said, sign);
 	VEC_PUSH(NULL, &d->todo, c);
 	return c;
 }
@@ -91,15 +99,47 @@ difference(struct decision *d, const struct rule_case *c, term_id e)
 	return 0;
 }
 
+/* A size of which e has a power; -1: none. Orders of sizes would never decide e then. */
+static int32_t
+power_in(const struct terms *t, term_id e)
+{
+	int64_t k;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		const struct var *v = &t->var.at[linear_var_at(t, e, i, &k)];
+		for (int j = 1; v->kind == VAR_PRODUCT && j < v->nkeys; j++)
+			if (v->key[j] == v->key[j - 1] && t->var.at[v->key[j]].kind == VAR_SIZE)
+				return v->key[j];
+	}
+	return -1;
+}
+
+/* Notes the sign of `said`, which is e, in the cases from `first` on where it is known. */
+static void
+note_signs(struct decision *d, int64_t first, term_id e, term_id said)
+{
+	for (int64_t i = first; said && i < d->todo.n; i++) {
+		struct rule_case probe = *d->todo.at[i];
+		probe.arena = d->scratch;
+		for (int sign = -1; sign <= 1; sign += 2)
+			if (case_is_at_least(&probe, linear_scale(&d->t, e, sign), 1))
+				add_literal(d, d->todo.at[i], said, sign);
+		if (case_is_at_least(&probe, e, 0) &&
+			case_is_at_least(&probe, linear_scale(&d->t, e, -1), 0))
+			add_literal(d, d->todo.at[i], said, 0);
+	}
+}
+
 /* x = y, x > y, x < y. */
 static bool
 split_order(struct decision *d, const struct rule_case *start, const struct rule_case *c)
 {
 	const term_id e = c->cut.e;
 	struct terms *t = &d->t;
-	int32_t plus = -1, minus = -1;
+	const int32_t power = power_in(t, e);
+	int32_t plus = power, minus = -1;
 
-	for (int i = 0; i < linear_nvars(t, e); i++) {
+	for (int i = 0; power < 0 && i < linear_nvars(t, e); i++) {
 		int64_t k;
 		const int32_t v = linear_var_at(t, e, i, &k);
 		if (t->var.at[v].kind != VAR_SIZE)
@@ -126,7 +166,8 @@ split_order(struct decision *d, const struct rule_case *start, const struct rule
 	/* For sizes of at least 0 and of at least 1, the smaller bound would apply to their sum, so
 	 * their bounds are made equal first. */
 	const term_id rp = var_root(d, plus), rm = var_root(d, minus);
-	const term_id said = rp && rm ? linear_add(t, rp, rm, -1) : difference(d, c, c->cut.whole);
+	const term_id apart = linear_add(t, linear_var(t, plus), linear_var(t, minus), -1),
+		      said = rp && rm ? linear_add(t, rp, rm, -1) : difference(d, c, apart);
 	const int32_t up = decision_fresh(d, VAR_SIZE, 1, said),
 		      down = decision_fresh(d, VAR_SIZE, 1, said ? linear_scale(t, said, -1) : 0);
 	if (up < 0 || down < 0)
@@ -143,10 +184,12 @@ split_order(struct decision *d, const struct rule_case *start, const struct rule
 		child(d, start, zero, linear_var(t, more), is, 1);
 		return true;
 	}
+	const int64_t first = d->todo.n;
 	child(d, start, plus, linear_var(t, minus), said, 0);
 	child(d, start, plus, linear_add(t, linear_var(t, minus), linear_var(t, up), 1), said, 1);
 	child(d, start, minus, linear_add(t, linear_var(t, plus), linear_var(t, down), 1), said,
 		-1);
+	note_signs(d, first, c->cut.whole, said ? 0 : difference(d, c, c->cut.whole));
 	return true;
 }
 
@@ -201,14 +244,12 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 			a->high[j] = cut->e;
 			return true;
 		}
-		if (!linear_is_constant(t, c->high[v], &rest) || rest % cut->m)
-			for (int i = -1; i < linear_nvars(t, c->high[v]); i++) {
-				int64_t k = linear_rest(t, c->high[v]);
-				if (i >= 0)
-					linear_var_at(t, c->high[v], i, &k);
-				if (k % cut->m)
-					return false;
-			}
+		for (int i = 0; i < linear_nvars(t, c->high[v]); i++) {
+			int64_t k;
+			linear_var_at(t, c->high[v], i, &k);
+			if (k % cut->m)
+				return false;
+		}
 		for (int64_t k = 0; k < cut->m; k++) {
 			const int32_t part = decision_fresh(d, VAR_INDEX, 0, 0);
 			if (part < 0)
@@ -218,8 +259,9 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 				-1, 0);
 			struct rule_case probe = *a;
 			probe.arena = d->scratch;
-			a->high[part] =
-				case_quotient(&probe, c->high[v], linear_constant(t, cut->m), true);
+			a->high[part] = case_quotient(&probe,
+				linear_add(t, c->high[v], linear_constant(t, cut->m - 1 - k), 1),
+				linear_constant(t, cut->m), false);
 			if (!a->high[part])
 				return false;
 		}

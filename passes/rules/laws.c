@@ -13,8 +13,8 @@ enum law {
 	LAW_EVEN = 1 << 1,       /* f(-x) = f(x) */
 	LAW_IDEMPOTENT = 1 << 2, /* f(f(x)) = f(x) */
 	LAW_COMMUTES = 1 << 3,
-	LAW_BOOL = 1 << 4,    /* 0 or 1 */
-	LAW_ABSORBS = 1 << 5, /* f(f(x, y), y) = f(x, y) */
+	LAW_BOOL = 1 << 4,  /* 0 or 1 */
+	LAW_WHOLE = 1 << 5, /* f(n) = n for whole n */
 };
 
 static const uint8_t law[FN_COUNT] = {
@@ -32,11 +32,11 @@ static const uint8_t law[FN_COUNT] = {
 	[FN_cos] = LAW_EVEN,
 	[FN_cosh] = LAW_EVEN,
 	[FN_abs] = LAW_EVEN | LAW_IDEMPOTENT,
-	[FN_floor] = LAW_IDEMPOTENT,
-	[FN_ceil] = LAW_IDEMPOTENT,
-	[FN_round] = LAW_IDEMPOTENT | LAW_ODD,
-	[FN_round_away] = LAW_IDEMPOTENT | LAW_ODD,
-	[FN_trunc] = LAW_IDEMPOTENT | LAW_ODD,
+	[FN_floor] = LAW_IDEMPOTENT | LAW_WHOLE,
+	[FN_ceil] = LAW_IDEMPOTENT | LAW_WHOLE,
+	[FN_round] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
+	[FN_round_away] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
+	[FN_trunc] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
 	[FN_add] = LAW_COMMUTES,
 	[FN_mul] = LAW_COMMUTES,
 	[FN_maximum] = LAW_COMMUTES,
@@ -51,7 +51,6 @@ static const uint8_t law[FN_COUNT] = {
 	[FN_is_finite] = LAW_BOOL,
 	[FN_is_inf] = LAW_BOOL,
 	[FN_is_nan] = LAW_BOOL,
-	[FN_rem] = LAW_ABSORBS,
 };
 
 static unsigned
@@ -474,6 +473,18 @@ common_terms(struct terms *t, term_id p, term_id q)
 	return term_make(t, NODE_POLYNOMIAL, mark, false);
 }
 
+static bool
+has_elements(const struct terms *t, term_id p)
+{
+	for (int i = 0; i < t->node.at[p].n; i += 3) {
+		const term_id m = (term_id)term_words(t, p)[i];
+		for (int f = 1; f < t->node.at[m].n; f++)
+			if (t->node.at[term_words(t, m)[f]].kind != NODE_VALUE)
+				return true;
+	}
+	return false;
+}
+
 /* The sign of a polynomial in sizes only: 1: never negative, -1: never positive, 0: undecided. */
 static int
 size_sign(struct terms *t, term_id p)
@@ -502,6 +513,30 @@ size_sign(struct terms *t, term_id p)
 		}
 	}
 	return !open[0] && least[0] >= 0 ? 1 : !open[1] && least[1] >= 0 ? -1 : 0;
+}
+
+bool
+poly_is_exact(const struct terms *t, term_id p, enum apply_type type)
+{
+	const int64_t always = 127, wide = INT32_MAX; /* of all types; of APPLY_WIDE */
+	const term_id f = poly_factor(t, p);
+	int64_t n, d;
+
+	if (type == APPLY_REAL)
+		return true;
+	if (poly_is_constant(t, p, &n, &d))
+		return d == 1 &&
+		       (type == APPLY_WIDE ? n >= -wide && n <= wide : n >= 0 && n <= always);
+	return type == APPLY_WIDE || f;
+}
+
+/* Are both constants whose order is known? */
+static bool
+are_constants(const struct terms *t, term_id p, term_id q, enum apply_type type, int64_t n[2],
+	int64_t d[2])
+{
+	return poly_is_constant(t, p, &n[0], &d[0]) && poly_is_constant(t, q, &n[1], &d[1]) &&
+	       poly_is_exact(t, p, type) && poly_is_exact(t, q, type);
 }
 
 /* Is it an infinite constant? Its sign; 0: it is not. */
@@ -565,25 +600,45 @@ absorb(struct terms *t, int fn, term_id *arg, int n)
 	return n;
 }
 
+static bool
+is_not_negative(const struct terms *t, term_id p)
+{
+	term_id inner;
+	const int fn = applied(t, p, &inner);
+
+	return fn == FN_exp || fn == FN_abs || fn == FN_sqrt;
+}
+
 /* maximum(a + c, b + c) = maximum(a, b) + c; associative, idempotent. */
 static term_id
 extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 {
-	int64_t n, d, n2, d2;
+	int64_t n[2], d[2];
 	term_id arg[16], common = poly_constant(t, 0, 1);
 	int count;
 
 	if (p == q)
 		return p;
-	if (is_infinite(t, p) || is_infinite(t, q)) {
-		const int sign = is_infinite(t, p) ? is_infinite(t, p) : is_infinite(t, q);
-		const bool wins = (sign > 0) == (fn == FN_maximum);
+	const int infinite = is_infinite(t, p) ? is_infinite(t, p) : is_infinite(t, q);
+	const bool wins = infinite && (infinite > 0) == (fn == FN_maximum);
+	if (infinite && !(wins && t->bitwise)) {
+		t->assumes |= wins ? RULE_FINITE : 0; /* the dropped argument could be a NaN */
 		return wins == (is_infinite(t, p) != 0) ? p : q;
 	}
-	if (poly_is_constant(t, p, &n, &d) && poly_is_constant(t, q, &n2, &d2))
-		return ((__int128)n * d2 > (__int128)n2 * d) == (fn == FN_maximum) ? p : q;
+	if (are_constants(t, p, q, type, n, d))
+		return ((__int128)n[0] * d[1] > (__int128)n[1] * d[0]) == (fn == FN_maximum) ? p
+											     : q;
+	for (int k = 0; k < 2 && type == APPLY_REAL && !t->bitwise; k++)
+		if (is_not_negative(t, k ? q : p) && poly_is_constant(t, k ? p : q, &n[0], &d[0]) &&
+			n[0] <= 0) {
+			t->assumes |= fn == FN_minimum ? RULE_FINITE : 0;
+			return (fn == FN_maximum) == (k == 1) ? q : p;
+		}
 	const unsigned before = t->assumes;
-	const term_id apart = t->bitwise ? 0 : poly_sub(t, p, q);
+	/* x + 1 may wrap around, and be less than x. */
+	const bool ordered = type == APPLY_REAL ||
+			     (type == APPLY_WIDE && !has_elements(t, p) && !has_elements(t, q));
+	const term_id apart = t->bitwise || !ordered ? 0 : poly_sub(t, p, q);
 	const int sign = apart ? size_sign(t, apart) : 0;
 	t->assumes = before;
 	if (sign)
@@ -638,12 +693,12 @@ negated(struct terms *t, term_id p)
 }
 
 static term_id apply_logic(struct terms *t, int fn, term_id p, term_id q);
-static term_id compared(struct terms *t, int fn, term_id p, term_id q);
+static term_id compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type);
 
 /* p < q; for a maximum or minimum, a condition on its arguments: on all of them, or on at least
  * one. */
 static term_id
-less(struct terms *t, term_id p, term_id q)
+less(struct terms *t, term_id p, term_id q, enum apply_type type)
 {
 	for (int k = 0; k < 2; k++) {
 		const term_id x = k ? q : p, f = poly_factor(t, x);
@@ -653,7 +708,7 @@ less(struct terms *t, term_id p, term_id q)
 		term_id all = 0;
 		for (int i = 1; i < t->node.at[f].n; i++) {
 			const term_id y = (term_id)term_words(t, f)[i],
-				      one = compared(t, FN_lt, k ? p : y, k ? y : q);
+				      one = compared(t, FN_lt, k ? p : y, k ? y : q, type);
 			all = i == 1 ? one
 				     : apply_logic(t, max == (k == 1) ? FN_or : FN_and, all, one);
 			if (!all)
@@ -667,20 +722,20 @@ less(struct terms *t, term_id p, term_id q)
 }
 
 static term_id
-compared(struct terms *t, int fn, term_id p, term_id q)
+compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 {
-	int64_t n, d, n2, d2;
+	int64_t n[2], d[2];
 	const term_id arg[2] = {p, q};
 
-	if (poly_is_constant(t, p, &n, &d) && poly_is_constant(t, q, &n2, &d2)) {
-		const __int128 x = (__int128)n * d2, y = (__int128)n2 * d;
+	if (are_constants(t, p, q, type, n, d)) {
+		const __int128 x = (__int128)n[0] * d[1], y = (__int128)n[1] * d[0];
 		return poly_constant(t, fn == FN_eq ? x == y : x < y, 1);
 	}
 	if (p == q) {
 		t->assumes |= RULE_FINITE;
 		return poly_constant(t, fn == FN_eq, 1);
 	}
-	return fn == FN_lt && !t->bitwise ? less(t, p, q) : poly_apply_plain(t, fn, arg, 2);
+	return fn == FN_lt && !t->bitwise ? less(t, p, q, type) : poly_apply_plain(t, fn, arg, 2);
 }
 
 /* --- applications --- */
@@ -838,7 +893,8 @@ plus_nothing(struct terms *t, term_id x, term_id y, enum apply_type type)
 {
 	const bool nothing =
 		is_minus_zero(t, y) ||
-		(poly_is_integer(t, y, 0) && (type == APPLY_INTEGER || is_never_minus_zero(t, x)));
+		(poly_is_integer(t, y, 0) &&
+			(type == APPLY_INTEGER || type == APPLY_WIDE || is_never_minus_zero(t, x)));
 
 	return nothing ? x : 0;
 }
@@ -881,11 +937,24 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 	case FN_or:
 		if (arg[0] == arg[1])
 			return arg[0];
+		for (int k = 0; k < 2; k++)
+			if (poly_is_integer(t, arg[k],
+				    fn == FN_and         ? 0
+				    : type == APPLY_BOOL ? 1
+							 : -1))
+				return arg[k];
 		/* fall through */
 	case FN_xor:
 		inner = without_neutral(t, fn, arg[0], arg[1], type);
 		return inner ? inner : without_neutral(t, fn, arg[1], arg[0], type);
 	case FN_not: return applied(t, arg[0], &inner) == FN_not ? inner : 0;
+	case FN_rem:
+		if (poly_is_integer(t, arg[1], 0) && (type == APPLY_INTEGER || type == APPLY_WIDE))
+			return arg[0];
+		return applied(t, arg[0], &inner) == fn &&
+				       term_words(t, poly_factor(t, arg[0]))[2] == arg[1]
+			       ? arg[0]
+			       : 0;
 	case FN_select:
 		if (arg[1] == arg[2])
 			return arg[1];
@@ -902,13 +971,7 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 	default:
 		if (fn >= APPLY_CONVERT)
 			return converted(t, fn, arg[0]);
-		if (fn < FN_COUNT && (law_of(fn) & (LAW_IDEMPOTENT | LAW_ABSORBS)) &&
-			applied(t, arg[0], &inner) == fn) {
-			const term_id f = poly_factor(t, arg[0]);
-			if ((law_of(fn) & LAW_IDEMPOTENT) || term_words(t, f)[2] == arg[1])
-				return arg[0];
-		}
-		return 0;
+		return law_of(fn) & LAW_IDEMPOTENT && applied(t, arg[0], &inner) == fn ? arg[0] : 0;
 	}
 }
 
@@ -928,6 +991,7 @@ static term_id
 apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type type)
 {
 	const term_id one = poly_constant(t, 1, 1), x = arg[0], y = n > 1 ? arg[1] : 0;
+	int64_t num, den;
 	term_id p;
 
 	switch (fn) {
@@ -939,12 +1003,12 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 		return type == APPLY_REAL ? poly_mul(t, x, reciprocal(t, y))
 					  : poly_apply_plain(t, fn, arg, n);
 	case FN_select: return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
-	case FN_ne: return negated(t, compared(t, FN_eq, x, y));
+	case FN_ne: return negated(t, compared(t, FN_eq, x, y, type));
 	case FN_eq:
-	case FN_lt: return compared(t, fn, x, y);
-	case FN_gt: return compared(t, FN_lt, y, x);
-	case FN_le: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, y, x));
-	case FN_ge: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, x, y));
+	case FN_lt: return compared(t, fn, x, y, type);
+	case FN_gt: return compared(t, FN_lt, y, x, type);
+	case FN_le: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, y, x, type));
+	case FN_ge: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, x, y, type));
 	case FN_and:
 	case FN_or:
 	case FN_xor:
@@ -964,6 +1028,12 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_expm1: return poly_sub(t, exponential(t, x), one);
 	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
 	default: break;
+	}
+	if (type == APPLY_REAL && poly_is_constant(t, x, &num, &den)) {
+		if (den == 1 && law_of(fn) & LAW_WHOLE)
+			return x;
+		if (fn == FN_abs)
+			return num < 0 ? poly_scale(t, x, -1, 1) : x;
 	}
 	/* Unsigned integers have no negative. */
 	if (type == APPLY_REAL && law_of(fn) & (LAW_ODD | LAW_EVEN)) {

@@ -17,6 +17,39 @@ case_value(const struct rule_case *c, const struct ir_value *v)
 	return &c->value[v->id - c->first];
 }
 
+/* A letter is what the ops of the left side accept of it. */
+static enum apply_type
+type_kind(const struct rule_case *c, const struct value_type *v)
+{
+	char letter = v->letter ? *v->letter : 0;
+
+	if (!letter) {
+		const enum ir_dclass class = ir_dtype_class((enum ir_dtype)v->dtype);
+		return class == IR_FLOAT  ? APPLY_REAL
+		       : class == IR_BOOL ? APPLY_BOOL
+		       : class == IR_INT && ir_dtype_bits((enum ir_dtype)v->dtype) >= 32
+			       ? APPLY_WIDE
+			       : APPLY_INTEGER;
+	}
+	for (int i = 0; i < c->nletters; i++)
+		if (c->letter[i].name == v->letter) {
+			const unsigned classes = c->letter[i].classes;
+			letter = classes == 1u << IR_FLOAT                   ? 'F'
+				 : classes == 1u << IR_BOOL                  ? 'b'
+				 : classes == (1u << IR_INT | 1u << IR_UINT) ? 'Z'
+				 : classes & 1u << IR_BOOL                   ? 'T'
+									     : 'N';
+		}
+	switch (letter) {
+	case 'F': return APPLY_REAL;
+	case 'Z':
+	case 'I': return APPLY_INTEGER;
+	case 'N': return APPLY_NUMBER;
+	case 'b': return APPLY_BOOL;
+	default: return APPLY_ANY;
+	}
+}
+
 /* [e >= 0] as a polynomial. */
 static term_id
 indicator(struct rule_case *c, term_id e)
@@ -81,6 +114,19 @@ is_clamped(struct rule_case *c, term_id p, term_id extent)
 	       case_is_at_least(c, linear_add(t, extent, high, -1), 1);
 }
 
+/* Is p, which elements give, at least 0 and below the extent? 1 or 0 where the case knows. */
+static term_id
+in_range(struct rule_case *c, term_id p, term_id extent)
+{
+	const term_id arg[2] = {p, poly_affine(c->t, extent)},
+		      inside = poly_apply_plain(c->t, APPLY_IN_RANGE, arg, 2);
+
+	for (int i = 0; i < c->nfacts; i++)
+		if (c->fact[i].factor == poly_factor(c->t, inside))
+			return poly_constant(c->t, c->fact[i].holds, 1);
+	return inside;
+}
+
 /* The position of operand j along dim d, computed from its item, which may read elements. */
 static term_id
 position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const term_id *index,
@@ -111,11 +157,7 @@ position_of(struct rule_case *c, const struct sym_op *s, int j, int d, const ter
 		c->high[v] = extent;
 		if (is_clamped(c, p, extent))
 			return linear_var(t, v);
-		const term_id arg[2] = {p, poly_affine(t, extent)};
-		*inside = poly_apply_plain(t, APPLY_IN_RANGE, arg, 2);
-		for (int i = 0; i < c->nfacts; i++)
-			if (c->fact[i].factor == poly_factor(t, *inside))
-				*inside = poly_constant(t, c->fact[i].holds, 1);
+		*inside = in_range(c, p, extent);
 		return linear_var(t, v);
 	}
 	if (!e)
@@ -139,22 +181,17 @@ known:
 	return e;
 }
 
-static enum apply_type
-type_kind(const struct value_type *v)
+/* The value of an attribute as an element: a truth value is 0 or 1. */
+static term_id
+of_type(struct rule_case *c, term_id p, const struct value_type *type)
 {
-	if (!v->letter) {
-		const enum ir_dclass class = ir_dtype_class((enum ir_dtype)v->dtype);
-		return class == IR_FLOAT  ? APPLY_REAL
-		       : class == IR_BOOL ? APPLY_BOOL
-					  : APPLY_INTEGER;
-	}
-	switch (*v->letter) {
-	case 'F': return APPLY_REAL;
-	case 'Z':
-	case 'I': return APPLY_INTEGER;
-	case 'N': return APPLY_NUMBER;
-	default: return APPLY_ANY;
-	}
+	const term_id arg[2] = {p, poly_constant(c->t, 0, 1)};
+	int64_t n, d;
+
+	if (!p || type_kind(c, type) != APPLY_BOOL)
+		return p;
+	return poly_is_constant(c->t, p, &n, &d) ? poly_constant(c->t, n != 0, 1)
+						 : poly_apply(c->t, FN_ne, arg, 2, APPLY_REAL);
 }
 
 static term_id
@@ -178,7 +215,8 @@ load(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
 		const double lowest = -1e300; /* one symbol for the lowest value */
 		fill = poly_double(t, lowest);
 	} else {
-		fill = otherwise ? poly_term(c, s, otherwise, NULL) : poly_constant(t, 0, 1);
+		fill = otherwise ? of_type(c, poly_term(c, s, otherwise, NULL), &v->type)
+				 : poly_constant(t, 0, 1);
 	}
 	if (!fill || poly_is_integer(t, inside, 0))
 		return fill;
@@ -186,7 +224,35 @@ load(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
 	if (!x)
 		return 0;
 	const term_id arg[3] = {inside, x, fill};
-	return poly_apply(t, FN_select, arg, 3, type_kind(&v->type));
+	return poly_apply(t, FN_select, arg, 3, type_kind(c, &v->type));
+}
+
+/* x converted to a type; if that is only a name, by an opaque function of it. */
+static term_id
+converted_to(
+	struct rule_case *c, term_id x, int from, const struct value_type *to, enum apply_type type)
+{
+	term_id arg[2] = {x, 0};
+	int64_t name = 0;
+
+	if (!to->letter)
+		return poly_apply(c->t, APPLY_CONVERT + 32 * from + to->dtype, arg, 1, type);
+	for (const char *letter = to->letter; *letter; letter++)
+		name = name << 8 | (unsigned char)*letter;
+	arg[1] = poly_opaque(c->t, name);
+	return poly_apply_plain(c->t, APPLY_CONVERT + 32 * from + IR_NDTYPES, arg, 2);
+}
+
+/* An element that is a position: where its arithmetic may wrap around, a number of its own. */
+static term_id
+load_index(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
+{
+	const struct value_type *type = &s->in[j]->type, number = {IR_i64, NULL};
+	const term_id p = load(c, s, j, index);
+
+	if (!p || poly_is_exact(c->t, p, type_kind(c, type)))
+		return p;
+	return converted_to(c, p, type->letter ? IR_NDTYPES : type->dtype, &number, APPLY_INTEGER);
 }
 
 static term_id
@@ -202,16 +268,24 @@ size_term(struct rule_case *c, const struct sym_op *s, const struct term *t)
 	return product;
 }
 
+/* Does a row read the operand as positions, which are numbers of any size? */
+static bool
+is_index(const struct sym_op *s, int j)
+{
+	return s->row->operand_types[j] == 'I';
+}
+
 /* The element type of a call's arguments: that of the last operand among its terms. */
 static void
-term_type(const struct sym_op *s, const struct term *t, enum apply_type *type)
+term_type(const struct rule_case *c, const struct sym_op *s, const struct term *t,
+	enum apply_type *type)
 {
 	const int j = t->kind == TERM_NAME ? sym_operand_of(s, t->name) : -1;
 
 	if (j >= 0)
-		*type = type_kind(&s->in[j]->type);
+		*type = is_index(s, j) ? APPLY_WIDE : type_kind(c, &s->in[j]->type);
 	for (int i = 0; i < t->nargs; i++)
-		term_type(s, t->arg[i], type);
+		term_type(c, s, t->arg[i], type);
 }
 
 /* The polynomial as an affine form, a position or size; 0: it is not one. */
@@ -280,7 +354,7 @@ remainder_of(struct rule_case *c, term_id x, term_id y, bool *decided)
  * the result is 0 with c->stop set so that further cases will.
  */
 static term_id
-decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
+decided_call(struct rule_case *c, int fn, const term_id *arg, enum apply_type type, bool *decided)
 {
 	struct terms *t = c->t;
 	const term_id one = linear_constant(t, 1), x = linear_of(c, arg[0]),
@@ -288,7 +362,7 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
 	int holds = 2;
 
 	*decided = false;
-	if (!y || t->bitwise)
+	if (!y || t->bitwise || !poly_is_exact(t, arg[0], type) || !poly_is_exact(t, arg[1], type))
 		return 0;
 	const term_id up = linear_add(t, x, y, -1), down = linear_add(t, y, x, -1);
 	switch (fn) {
@@ -311,10 +385,9 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, bool *decided)
 	return poly_constant(t, fn == FN_ne ? !holds : holds, 1);
 }
 
-/* arg[0] converted to the type that the op names; if that type is only a name, by an opaque
- * function of it. */
+/* x converted to the type that the op names. */
 static term_id
-converted(struct rule_case *c, const struct sym_op *s, const struct term *t, term_id arg[2],
+converted(struct rule_case *c, const struct sym_op *s, const struct term *t, term_id x,
 	enum apply_type type)
 {
 	const struct ir_attr *to = ir_attr_find(s->op, "to");
@@ -322,18 +395,39 @@ converted(struct rule_case *c, const struct sym_op *s, const struct term *t, ter
 			   t->arg[0]->fn <= FN_ge;
 	const struct value_type *own = s->nin && !truth ? &s->in[0]->type : NULL;
 	const int from = truth ? IR_bool : !own || own->letter ? IR_NDTYPES : own->dtype;
-	int64_t name = 0;
 
 	if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are representable in all types */
-		return arg[0];
-	if (to->kind != ATTR_NAME)
-		return poly_apply(c->t, APPLY_CONVERT + 32 * from + (int)to->i, arg, 1, type);
-	if (own && own->letter == to->s)
-		return arg[0];
-	for (const char *letter = to->s; *letter; letter++)
-		name = name << 8 | (unsigned char)*letter;
-	arg[1] = poly_opaque(c->t, name);
-	return poly_apply_plain(c->t, APPLY_CONVERT + 32 * from + IR_NDTYPES, arg, 2);
+		return x;
+	if (to->kind == ATTR_NAME && own && own->letter == to->s)
+		return x;
+	const struct value_type type_to = to->kind == ATTR_NAME
+						  ? (struct value_type){-1, to->s}
+						  : (struct value_type){(int)to->i, NULL};
+	return converted_to(c, x, from, &type_to, type);
+}
+
+/* x >= low and x < high, for positions, as a question about x - low, as position_of asks it; 0: it
+ * is another condition, or c->stop is set. */
+static term_id
+within(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
+{
+	const struct term *from = t->arg[0], *to = t->nargs == 2 ? t->arg[1] : NULL;
+	enum apply_type type = APPLY_REAL;
+	term_id x[2], bound[2];
+
+	if (!to || t->fn != FN_and || from->kind != TERM_CALL || from->fn != FN_ge ||
+		to->kind != TERM_CALL || to->fn != FN_lt)
+		return 0;
+	term_type(c, s, t, &type);
+	for (int i = 0; i < 2; i++) {
+		x[i] = type == APPLY_WIDE ? poly_term(c, s, t->arg[i]->arg[0], at) : 0;
+		bound[i] = x[i] ? poly_term(c, s, t->arg[i]->arg[1], at) : 0;
+		if (!bound[i] || x[i] != x[0])
+			return 0;
+	}
+	const term_id p = poly_sub(c->t, x[0], bound[0]),
+		      extent = linear_of(c, poly_sub(c->t, bound[1], bound[0]));
+	return extent && !linear_of(c, p) ? in_range(c, p, extent) : 0;
 }
 
 static term_id
@@ -353,22 +447,25 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 		if (!data && holds != 2)
 			return poly_term(c, s, t->arg[holds ? 1 : 2], at);
 	}
+	const term_id whether = within(c, s, t, at);
+	if (whether || c->stop != STOP_NONE)
+		return whether;
 	for (int i = 0; i < t->nargs; i++)
 		if (!(arg[i] = poly_term(c, s, t->arg[i], at)))
 			return 0;
 	for (int i = first; i < t->nargs; i++)
-		term_type(s, t->arg[i], &type);
+		term_type(c, s, t->arg[i], &type);
 	if (t->arg[first]->kind == TERM_CALL && t->arg[first]->fn >= FN_is_finite &&
 		t->arg[first]->fn <= FN_ge)
 		type = APPLY_BOOL;
-	if (t->nargs == 2 && (t->fn != FN_rem || type == APPLY_INTEGER)) {
+	if (t->nargs == 2 && (t->fn != FN_rem || type == APPLY_INTEGER || type == APPLY_WIDE)) {
 		bool decided;
-		const term_id p = decided_call(c, t->fn, arg, &decided);
+		const term_id p = decided_call(c, t->fn, arg, type, &decided);
 		if (decided)
 			return p;
 	}
 	if (t->fn == FN_convert)
-		return converted(c, s, t, arg, type);
+		return converted(c, s, t, arg[0], type);
 	if (t->fn == FN_bitcast || t->fn == FN_element || fn_is_random(t->fn))
 		return unknown(c, "bits, literals and random numbers");
 	const term_id p = poly_apply(c->t, t->fn, arg, t->nargs, type);
@@ -394,7 +491,8 @@ poly_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 	case TERM_NAME: {
 		const int j = sym_operand_of(s, t->name);
 		if (j >= 0)
-			return load(c, s, j, at->index);
+			return is_index(s, j) ? load_index(c, s, j, at->index)
+					      : load(c, s, j, at->index);
 	} /* fall through */
 	case TERM_AT:
 	case TERM_EXTENT:
@@ -433,7 +531,8 @@ struct walk {
 	const struct sym_op *s;
 	term_id index[FORM_MAX_INDICES];
 	term_id (*body)(struct walk *w);
-	const term_id *position; /* position of the result's element */
+	const term_id *position; /* position of the result's element, and its type */
+	const struct value_type *type;
 };
 
 static term_id walk_rest(struct walk *w, uint32_t rest);
@@ -455,13 +554,13 @@ join(struct rule_case *c, enum form_reduce how, term_id a, term_id b, enum apply
 }
 
 static void
-note_cut(struct rule_case *c, term_id range)
+note_cut(struct rule_case *c, term_id range, struct cut cut)
 {
 	for (int i = 0; i < c->nmet; i++)
-		if (c->met[i].range == range && memcmp(&c->met[i].cut, &c->cut, sizeof c->cut) == 0)
+		if (c->met[i].range == range && memcmp(&c->met[i].cut, &cut, sizeof cut) == 0)
 			return;
 	if (c->nmet < CASE_FORCED)
-		c->met[c->nmet++] = (struct forced){range, c->cut};
+		c->met[c->nmet++] = (struct forced){range, cut};
 }
 
 /* Reduces index i over offset + scale k, k < range, and then the indices of `rest`. */
@@ -472,7 +571,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 	struct terms *t = c->t;
 	const enum form_reduce how = w->s->reduce;
 	const bool whole = t->bitwise || form_reduce_is_place(how);
-	const enum apply_type type = w->s->nin ? type_kind(&w->s->in[0]->type) : APPLY_REAL;
+	const enum apply_type type = w->s->nin ? type_kind(c, &w->s->in[0]->type) : APPLY_REAL;
 	int64_t n;
 	struct cut cut = {CUT_ORDER, 0, 0, 0, 0};
 	bool forced = false;
@@ -521,7 +620,7 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 			return 0;
 		c->stop = STOP_NONE;
 		cut = c->cut;
-		note_cut(c, range);
+		note_cut(c, range, cut);
 	}
 	if (cut.kind == CUT_RADIX && !cut.m) { /* offset + scale (d i + j) */
 		const term_id part = case_quotient(c, range, cut.e, false);
@@ -529,6 +628,9 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 		if (!part || v >= CASE_VARS)
 			return part ? unknown(c, "too many sums") : 0;
 		c->high[v] = part;
+		/* The rest of the sum may be one more part of it, as of a filter with gaps. */
+		note_cut(c, linear_add(t, part, linear_constant(t, 1), 1),
+			(struct cut){CUT_AT, part, 0, 0, 0});
 		const term_id p = walk_range(w, i, rest, cut.e,
 			linear_add(t, offset, linear_product(t, cut.e, linear_var(t, v)), scale),
 			scale);
@@ -538,11 +640,15 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 					 : poly_reduce(t, how, p, v, part, type);
 	}
 	if (cut.kind == CUT_RADIX) {
-		const term_id part = case_quotient(c, range, linear_constant(t, cut.m), true);
 		term_id sum = how == REDUCE_SUM ? poly_constant(t, 0, 1) : 0;
-		if (!part)
-			return 0;
 		for (int64_t k = 0; k < cut.m; k++) {
+			/* An extreme of no elements is undefined, so that all parts have to be alike. */
+			const int64_t more = how == REDUCE_SUM ? cut.m - 1 - k : 0;
+			const term_id part =
+				case_quotient(c, linear_add(t, range, linear_constant(t, more), 1),
+					linear_constant(t, cut.m), how != REDUCE_SUM);
+			if (!part)
+				return 0;
 			const term_id one = walk_range(w, i, rest, part,
 				linear_add(t, offset, linear_constant(t, 1), scale * k),
 				scale * cut.m);
@@ -600,8 +706,15 @@ row_body(struct walk *w)
 	struct rule_case *c = w->c;
 	const struct sym_op *s = w->s;
 	const struct spot at = {w->index, 0, 0, 0, 0};
+	int64_t n;
 	term_id p = poly_term(c, s, s->p->body, &at);
 
+	if (s->op->code == OP_constant)
+		p = of_type(c, p, w->type);
+	/* A position that may not be representable in the type of the result. */
+	if (p && s->op->code == OP_iota && !poly_is_constant(c->t, p, &n, &n) &&
+		type_kind(c, w->type) != APPLY_REAL && type_kind(c, w->type) != APPLY_WIDE)
+		p = converted_to(c, p, IR_i32, w->type, type_kind(c, w->type));
 	/* A write at a computed position: it counts only if that equals the position of the
 	 * result. */
 	for (int d = 0; p && s->op->nresults && d < IR_MAX_RANK; d++)
@@ -707,7 +820,7 @@ reshape_element(struct rule_case *c, const struct sym_op *s, const struct sym_va
 term_id
 case_element(struct rule_case *c, const struct sym_value *v, const term_id *position)
 {
-	struct walk w = {.c = c, .s = v->op, .position = position};
+	struct walk w = {.c = c, .s = v->op, .position = position, .type = &v->type};
 	term_id at[IR_MAX_RANK];
 
 	if (!v->op) {

@@ -14,6 +14,7 @@ enum {
 	CASE_FORCED = 16, /* ranges whose sums are split in the same way on both sides */
 	CASE_LETTERS = 8, /* most element type letters; a rule has one or two */
 	CASE_FACTS = 8,   /* most facts on positions in or out of range */
+	CASE_LONG = 4,    /* a sum of so many sizes has too many signs and orders to ask for all */
 	CASE_SMALL = 8,   /* constant ranges up to this size can be expanded */
 };
 
@@ -168,8 +169,8 @@ term_id case_quotient(struct rule_case *c, term_id e, term_id d, bool exact);
 int case_stop(struct rule_case *c, enum stop stop, const char *why);
 /*
  * Goes on as if the question c->cut, whether the left side has a type, were answered by yes. If it
- * is whether e, which has products of sizes, is at least 0, that is assumed from here on, as cases
- * of such a question have no end. Any other is kept to be asked at last, as a later requirement may
+ * is whether e, which has products of sizes or many sizes, is at least 0, that is assumed from here
+ * on, as cases of such a question have no end, or very many. Any other is kept to be asked at last, as a later requirement may
  * exclude the case: the first one, in c->put_off. False: c->stop is not STOP_CUT.
  */
 bool case_put_off(struct rule_case *c, term_id e);

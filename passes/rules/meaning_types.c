@@ -2,6 +2,7 @@
 #include "passes/rules/meaning_impl.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 static bool
@@ -84,6 +85,8 @@ type_groups(struct rule_case *c, struct sym_op *s, const struct sym_value *writt
 		const int left = s->in[j]->rank - row_side_letters(&p->in[j]);
 		const struct pattern_item *dots = row_side_group(&p->in[j], '.'),
 					  *star = row_side_group(&p->in[j], '*');
+		if (left < 0 && s->in[j]->grouped)
+			return unknown(c, "an op that names a dim of '..'");
 		if (left < 0 || (left > 0 && !dots && !star))
 			return ill(c, "the rank");
 		if (dots && !star && dots->how != ':' && left > s->dots_rank)
@@ -183,6 +186,8 @@ type_operand(struct rule_case *c, struct sym_op *s, int j)
 	for (int i = 0; i < side->nitems; i++) {
 		const struct pattern_item *item = &side->item[i];
 		int rest = v->rank - row_side_letters(side), dims[IR_MAX_RANK];
+		if (v->grouped && d == 0 && item->name != '.')
+			return unknown(c, "an op that names a dim of '..'");
 		if (item->name == '.') {
 			rest -= row_side_group(side, '*') ? s->star_rank : 0;
 			if (rest > s->dots_rank || (item->at && rest != s->dots_rank))
@@ -208,6 +213,9 @@ type_operand(struct rule_case *c, struct sym_op *s, int j)
 				s->access[j][d] =
 					(int8_t)(s->dots +
 						 (n >= 0 ? dims[k] : s->dots_rank - rest + k));
+				if (s->grouped && !v->grouped && s->access[j][d] == s->dots &&
+					v->dim[d] != linear_constant(c->t, 1))
+					return unknown(c, "a dim beside '..'");
 				if (!meet_dots(c, s, s->access[j][d], v->dim[d]))
 					return false;
 			}
@@ -280,6 +288,8 @@ type_out(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 					      : 0;
 			if (n == -2)
 				return false;
+			if (n < 0 && s->grouped)
+				return unknown(c, "all dims of '..' in reverse");
 			if (n > 0 && n != s->dots_rank)
 				return ill(c, "a list of another length");
 			for (int k = 0; k < s->dots_rank; k++) {
@@ -334,6 +344,9 @@ type_by_row(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 
 	if (!type_groups(c, s, v))
 		return false;
+	if (!op_is(s->op, TRAIT_PARALLEL) && row_attr_find(s->row, "dim") &&
+		sym_dim_of(c, s, "dim", s->dots_rank) < 0)
+		return false;
 	v->rank = 0;
 	for (int j = 0; j < s->p->ninputs; j++)
 		if (!type_operand(c, s, j))
@@ -383,6 +396,8 @@ type_contract(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 
 	for (int j = 0; j < s->nin; j++, p += *p == ',') {
 		int d = 0;
+		if (s->in[j]->grouped)
+			return unknown(c, "a letter for a dim of '..'");
 		for (; islower((unsigned char)*p); p++, d++) {
 			int8_t *index = &s->letter[(int)*p];
 			if (d == s->in[j]->rank)
@@ -419,7 +434,9 @@ static bool
 type_reshape(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 {
 	const struct ir_attr *shape = ir_attr_find(s->op, "shape");
-	term_id a = linear_constant(c->t, 1), b = a;
+	const term_id one = linear_constant(c->t, 1);
+	term_id a = one, b = one;
+	int open = -1; /* the dim whose size is -1: the others leave it */
 
 	if (!shape || shape->kind != ATTR_LIST || shape->n > IR_MAX_RANK)
 		return unknown(c, "a shape that is not known");
@@ -427,13 +444,24 @@ type_reshape(struct rule_case *c, struct sym_op *s, struct sym_value *v)
 		return unknown(c, "a shape of a tensor with '..'");
 	v->rank = shape->n;
 	for (int d = 0; d < v->rank; d++) {
-		if (!(v->dim[d] = sym_attr_affine(c, &shape->list[d])) ||
-			!(b = linear_product(c->t, b, v->dim[d])))
-			return c->stop != STOP_NONE ? false : unknown(c, c->t->failed);
+		if (!(v->dim[d] = sym_attr_affine(c, &shape->list[d])))
+			return false;
+		int size = case_at_least(c, v->dim[d]);
+		if (!size && open < 0) {
+			size = case_equal(c, v->dim[d], linear_constant(c->t, -1));
+			v->dim[d] = size == 1 ? one : v->dim[d];
+			open = d;
+		}
+		if (size != 1)
+			return size < 0 ? false : ill(c, "a size that is negative");
+		if (!(b = linear_product(c->t, b, v->dim[d])))
+			return unknown(c, c->t->failed);
 	}
 	for (int d = 0; d < s->in[0]->rank; d++)
 		if (!(a = linear_product(c->t, a, s->in[0]->dim[d])))
 			return unknown(c, c->t->failed);
+	if (open >= 0)
+		return (v->dim[open] = case_quotient(c, a, b, true)) != 0;
 	const int same = case_equal(c, a, b);
 	return same < 0 ? false : same == 1 || ill(c, "another number of elements");
 }
@@ -459,14 +487,15 @@ classes_of(char letter)
 	return classes;
 }
 
-/* The left side determines the element types; the right side must accept them all. */
+/* The left side determines the element types; the right side must accept them all. `classes`: those
+ * that an op takes. */
 static bool
-accept_type(struct rule_case *c, const struct value_type *t, char letter)
+accept_classes(struct rule_case *c, const struct value_type *t, unsigned classes)
 {
 	int i = 0;
 
 	if (!t->letter)
-		return row_letter_fits(letter, (enum ir_dtype)t->dtype) ||
+		return classes >> ir_dtype_class((enum ir_dtype)t->dtype) & 1 ||
 		       ill(c, "an element type that an op does not take");
 	while (i < c->nletters && c->letter[i].name != t->letter)
 		i++;
@@ -477,11 +506,30 @@ accept_type(struct rule_case *c, const struct value_type *t, char letter)
 		c->letter[i].classes = classes_of(*t->letter);
 		c->nletters++;
 	}
-	const unsigned classes = classes_of(letter);
 	if (c->side == RULE_LEFT)
 		c->letter[i].classes &= classes;
 	return (c->letter[i].classes && !(c->letter[i].classes & ~classes)) ||
 	       ill(c, "an element type that an op does not take");
+}
+
+static bool
+accept_type(struct rule_case *c, const struct value_type *t, char letter)
+{
+	return accept_classes(c, t, classes_of(letter));
+}
+
+/* Is the number representable in the type? Of a letter, in all types of a class. */
+static bool
+accept_number(struct rule_case *c, const struct value_type *t, double x)
+{
+	const double bits = x == floor(x) ? fabs(x) : INFINITY;
+	unsigned classes = 1u << IR_FLOAT;
+
+	if (bits <= INT8_MAX)
+		classes |= 1u << IR_INT | (x >= 0) << IR_UINT | (x == 0 || x == 1) << IR_BOOL;
+	else if (t->letter ? c->side == RULE_LEFT : bits < INFINITY)
+		classes |= 1u << IR_INT | (x >= 0) << IR_UINT; /* of some types of the class */
+	return accept_classes(c, t, classes);
 }
 
 static bool
@@ -578,6 +626,11 @@ type_op(struct rule_case *c, const struct ir_op *op)
 		if (!type_written(c, op->written, v))
 			return false;
 		s->grouped = v->grouped;
+		const struct ir_attr *a = ir_attr_find(op, "value");
+		if (op->code == OP_constant && a &&
+			(a->kind == ATTR_INT || a->kind == ATTR_FLOAT) &&
+			!accept_number(c, &v->type, a->kind == ATTR_INT ? (double)a->i : a->f))
+			return false;
 	}
 	switch (op->code) {
 	case OP_concat: ok = type_concat(c, s, v); break;

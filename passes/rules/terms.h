@@ -73,8 +73,18 @@ enum {
 	APPLY_CONVERT,  /* + 32 from + to, element types; from may be IR_NDTYPES, unknown */
 };
 
-/* Element types to which a function is applied. */
-enum apply_type { APPLY_REAL, APPLY_INTEGER, APPLY_NUMBER, APPLY_BOOL, APPLY_ANY };
+/*
+ * Element types to which a function is applied. Positions and sizes are representable in a signed
+ * integer of 32 bits or more; arithmetic of any other integer may wrap around.
+ */
+enum apply_type {
+	APPLY_REAL,
+	APPLY_WIDE,    /* i32, i64 */
+	APPLY_INTEGER, /* another integer, or a letter that stands for any */
+	APPLY_NUMBER,
+	APPLY_BOOL,
+	APPLY_ANY
+};
 
 struct node {
 	uint8_t kind;
@@ -180,6 +190,8 @@ term_id poly_canonical(struct terms *t, term_id p);
 term_id poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum apply_type type);
 /* The factor f(arg[0], ...), without applying laws. */
 term_id poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n);
+/* Is p, computed with elements of that type, the number that it is in exact arithmetic? */
+bool poly_is_exact(const struct terms *t, term_id p, enum apply_type type);
 /* Is the function commutative? */
 bool apply_commutes(const struct terms *t, int fn);
 /* The monomial without factor `without`, and with variable `by` in place of v. */

@@ -156,6 +156,12 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 	for (int side = RULE_RIGHT; side >= RULE_LEFT; side--) {
 		const struct sym_value *value = result_of(d, c, side, r);
 		p[side] = poly_canonical(t, case_element(c, value, at));
+		if (!p[side] && side == RULE_RIGHT && c->stop == STOP_ILL) {
+			c->stop = STOP_NONE;
+			d->why = c->why;
+			note(d, c, false, false);
+			return 0;
+		}
 		if (!p[side])
 			return c->stop == STOP_NONE ? case_stop(c, STOP_UNKNOWN, t->failed) : -1;
 	}
@@ -283,6 +289,8 @@ inherit_types(struct rule_case *to, const struct rule_case *from)
 	memcpy(to->typed, from->typed, sizeof to->typed);
 	memcpy(to->assumed, from->assumed, sizeof to->assumed);
 	to->nassumed = from->nassumed;
+	memcpy(to->letter, from->letter, sizeof to->letter);
+	to->nletters = from->nletters;
 }
 
 /* Has a case been decided that makes the others superfluous? */
@@ -343,6 +351,7 @@ decide_or_split(struct decision *d, struct rule_case *start, int r)
 		struct rule_case *again = decision_case(d, start);
 		memcpy(again->forced, c->forced, sizeof again->forced);
 		again->nforced = c->nforced;
+		again->vars = d->t.var.n; /* conditions may have made some */
 		inherit_types(again, c);
 		VEC_PUSH(NULL, &d->todo, again);
 	}
@@ -577,6 +586,9 @@ has_dots(const struct ir_rule *r)
 	for (uint32_t i = 0; i < r->side[RULE_LEFT]->body.nargs; i++)
 		if (r->param[i]->dots)
 			return true;
+	IR_FOR_OPS (op, &r->side[RULE_LEFT]->body)
+		if (op->written && op->written->dots)
+			return true;
 	return false;
 }
 
@@ -779,6 +791,27 @@ try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rul
 	return typed > 0 || example;
 }
 
+static const char no_layouts[] = "no sizes and layouts were found that both sides take";
+
+/* Does the rule hold under these conditions, too? They were found from decisions, not proven. */
+static bool
+holds_within(struct decision *d, struct arena *a, const struct ir_rule_condition *where, int n)
+{
+	const struct ir_rule *r = d->rule;
+	struct ir_rule *more = ARENA_NEW(a, struct ir_rule);
+	struct ir_rule_condition *all = ARENA_ARRAY(a, struct ir_rule_condition, r->nwhere + n);
+
+	for (int i = 0; i < r->nwhere + n; i++)
+		all[i] = i < r->nwhere ? r->where[i] : where[i - r->nwhere];
+	*more = *r;
+	more->where = all;
+	more->nwhere = r->nwhere + n;
+	d->rule = more;
+	const bool holds = holds_everywhere(d, false);
+	d->rule = r;
+	return holds;
+}
+
 struct rule_prover *
 rule_prover_create(const void *owner)
 {
@@ -820,9 +853,11 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 		n = decision_conditions(d, kept, where, &bounds);
 	if (!decided)
 		why = unknown_text(owner, d); /* before other ranks and sizes are tried */
-	if (!decided && has_dots(r) && !has_trait(r, TRAIT_PARALLEL) &&
-		prove_ranks(d, proof, &untyped))
+	if (!decided && has_dots(r) && prove_ranks(d, proof, &untyped)) {
+		if (has_trait(r, TRAIT_PARALLEL) && !try_layouts(owner, rules, r, proof))
+			*proof = (struct rule_proof){.verdict = RULE_UNUSABLE, .why = no_layouts};
 		return;
+	}
 	prover->samples = d->samples;
 	if (!decided || (n < 0 && !differ)) {
 		struct ir_rule *more = ARENA_NEW(kept, struct ir_rule);
@@ -834,7 +869,9 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 			count(d, &holds, &ill, &differ);
 		}
 	}
-	const bool proven = decided && holds && n >= 0 && (!differ || bounds);
+	bool proven = decided && holds && n >= 0 && (!differ || bounds);
+	if (proven && n > 0 && d->rule == r)
+		proven = holds_within(d, kept, where, n);
 	if (proven && has_trait(r, TRAIT_PARALLEL))
 		fits = try_layouts(owner, rules, r, proof);
 	if (proof->verdict == RULE_REFUTED)
@@ -863,10 +900,9 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 	char *example = proven ? NULL
 			       : rule_refute(owner, rules, r, &prover->samples, REFUTE_TRIES,
 					 REFUTE_RUNS, 1, &typed);
-	if (!example && !typed && (has_trait(r, TRAIT_PARALLEL) || untyped)) {
+	if (!example && !typed) {
 		proof->verdict = RULE_UNUSABLE;
-		proof->why = untyped ? "the left side has no type for any sizes"
-				     : "no sizes and layouts were found that both sides take";
+		proof->why = untyped ? "the left side has no type for any sizes" : no_layouts;
 	} else if (example) {
 		proof->verdict = RULE_REFUTED;
 		proof->why = decided && holds && n > 0 ? text_append(example, "; it holds%s",

@@ -31,7 +31,7 @@ static const struct pass_option options[] = {
 	OPTIMIZER_OPTIONS("0.01"),
 	{"eps", PASS_FLOAT, "1e-10", "added to the denominator, against division by zero", NULL, 0,
 		1},
-	OPTIMIZER_DECAY("0"),
+	OPTIMIZER_L2("0"),
 	{0},
 };
 

@@ -1,6 +1,7 @@
 /*
  * adamax: Kingma and Ba, "Adam: A Method for Stochastic Optimization", algorithm 2, as ordinary ops:
  *
+ *     g := g + weight_decay w
  *     m := beta1 m + (1 - beta1) g              u := max(beta2 u, |g| + eps)
  *     w := w - lr (m / (1 - beta1^t)) / u
  *
@@ -18,9 +19,10 @@ rule(struct optimizer_step *s, void *data)
 
 	if (!c->fix1 || c->fix1->type->dtype != s->w->type->dtype)
 		c->fix1 = moments_correction(s, beta1);
-	struct ir_value *m = optimizer_average(s, "m", beta1, s->g), *old = optimizer_state(s, "u");
+	struct ir_value *g = optimizer_decay(s, s->g);
+	struct ir_value *m = optimizer_average(s, "m", beta1, g), *old = optimizer_state(s, "u");
 	struct ir_value *size =
-		optimizer_shift(s, ir_build1(b, OP_abs, s->g), pass_float(s->run, "eps"));
+		optimizer_shift(s, ir_build1(b, OP_abs, g), pass_float(s->run, "eps"));
 	struct ir_value *u = ir_build2(b, OP_maximum, optimizer_scale(s, old, beta2), size);
 
 	optimizer_update(s, old, u);
@@ -36,6 +38,7 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	OPTIMIZER_OPTIONS("0.002"),
 	MOMENTS_OPTIONS("1e-8"),
+	OPTIMIZER_L2("0"),
 	{0},
 };
 

@@ -12,9 +12,9 @@
 static struct ir_value *
 rule(struct optimizer_step *s, void *data)
 {
-	struct ir_value *direction = moments_direction(s, data);
-
-	return direction ? optimizer_decay(s, direction) : NULL;
+	moments_update(s, data, s->g);
+	moments_largest(s, data);
+	return optimizer_decay(s, moments_direction(s, data));
 }
 
 static bool
@@ -27,6 +27,7 @@ static const struct pass_option options[] = {
 	OPTIMIZER_OPTIONS("0.001"),
 	MOMENTS_OPTIONS("1e-8"),
 	OPTIMIZER_DECAY("0.01"),
+	MOMENTS_LARGEST,
 	{0},
 };
 

@@ -42,8 +42,8 @@ trust_ratio(struct optimizer_step *s, struct ir_value *u)
 static struct ir_value *
 rule(struct optimizer_step *s, void *data)
 {
-	struct ir_value *direction = moments_direction(s, data);
-	struct ir_value *u = direction ? optimizer_decay(s, direction) : NULL;
+	moments_update(s, data, s->g);
+	struct ir_value *u = optimizer_decay(s, moments_direction(s, data));
 	struct ir_value *ratio = u ? trust_ratio(s, u) : NULL;
 
 	return ratio ? ir_build2(&s->b, OP_mul, u, ratio) : NULL;

@@ -16,26 +16,41 @@ moments_correction(struct optimizer_step *s, double beta)
 		    : NULL;
 }
 
-struct ir_value *
-moments_direction(struct optimizer_step *s, struct moments *c)
+void
+moments_update(struct optimizer_step *s, struct moments *c, struct ir_value *g)
 {
 	const double beta1 = pass_float(s->run, "beta1"), beta2 = pass_float(s->run, "beta2");
-	struct ir_builder *b = &s->b;
 
 	if (!c->fix1 || c->fix1->type->dtype != s->w->type->dtype) {
 		c->fix1 = moments_correction(s, beta1);
 		c->fix2 = moments_correction(s, beta2);
 	}
-	struct ir_value *m = optimizer_average(s, "m", beta1, s->g);
-	struct ir_value *v = optimizer_average(s, "v", beta2, ir_build2(b, OP_mul, s->g, s->g));
-	struct ir_value *divisor = optimizer_root(s, ir_build2(b, OP_div, v, c->fix2));
-	return ir_build2(b, OP_div, ir_build2(b, OP_div, m, c->fix1), divisor);
+	c->m = optimizer_average(s, "m", beta1, g);
+	c->v = optimizer_average(s, "v", beta2, ir_build2(&s->b, OP_mul, g, g));
 }
 
-static struct ir_value *
-plain_rule(struct optimizer_step *s, void *data)
+void
+moments_largest(struct optimizer_step *s, struct moments *c)
 {
-	return moments_direction(s, data);
+	if (!pass_bool(s->run, "amsgrad"))
+		return;
+	struct ir_value *old = optimizer_state(s, "vmax");
+	c->v = ir_build2(&s->b, OP_maximum, old, c->v);
+	optimizer_update(s, old, c->v);
+}
+
+struct ir_value *
+moments_divisor(struct optimizer_step *s, const struct moments *c)
+{
+	return optimizer_root(s, ir_build2(&s->b, OP_div, c->v, c->fix2));
+}
+
+struct ir_value *
+moments_direction(struct optimizer_step *s, const struct moments *c)
+{
+	struct ir_value *divisor = moments_divisor(s, c);
+
+	return ir_build2(&s->b, OP_div, ir_build2(&s->b, OP_div, c->m, c->fix1), divisor);
 }
 
 bool
@@ -43,5 +58,5 @@ moments_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule)
 {
 	struct moments moments = {0};
 
-	return optimizer_run(run, m, rule ? rule : plain_rule, &moments);
+	return optimizer_run(run, m, rule, &moments);
 }

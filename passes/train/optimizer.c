@@ -100,11 +100,32 @@ new_state(struct optimizer_step *s, const char *name, const struct ir_type *type
 }
 
 struct ir_value *
-optimizer_state(struct optimizer_step *s, const char *what)
+optimizer_state_of(struct optimizer_step *s, const char *what, const struct ir_type *type)
 {
 	return new_state(s,
 		TEXT(s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol),
-		s->w->type);
+		type);
+}
+
+struct ir_value *
+optimizer_state(struct optimizer_step *s, const char *what)
+{
+	return optimizer_state_of(s, what, s->w->type);
+}
+
+static struct ir_value *
+scalar_state(struct optimizer_step *s, const char *name, enum ir_dtype t)
+{
+	const struct ir_type type = {.dtype = t};
+
+	return new_state(s, TEXT(s->run->scratch, "%s.%s", s->run->pass->name, name),
+		ir_type_intern(s->b.m->ctx, &type));
+}
+
+struct ir_value *
+optimizer_shared_state(struct optimizer_step *s, const char *name)
+{
+	return scalar_state(s, name, dtype_of(s->w) == IR_f64 ? IR_f64 : IR_f32);
 }
 
 /* One count for all params, in single precision: exact up to 2^24 steps; made for the first param.
@@ -112,9 +133,7 @@ optimizer_state(struct optimizer_step *s, const char *what)
 static void
 start_count(struct optimizer_step *s)
 {
-	const struct ir_type t = {.dtype = IR_f32};
-	struct ir_value *old = new_state(s, TEXT(s->run->scratch, "%s.t", s->run->pass->name),
-		ir_type_intern(s->b.m->ctx, &t));
+	struct ir_value *old = scalar_state(s, "t", IR_f32);
 
 	s->count = optimizer_shift(s, old, 1);
 	optimizer_update(s, old, s->count);
@@ -189,16 +208,15 @@ optimizer_decay(struct optimizer_step *s, struct ir_value *x)
 	return ir_build2(&s->b, OP_add, x, optimizer_scale(s, s->w, decay));
 }
 
-/* rate * direction. */
-static struct ir_value *
-apply_rate(struct optimizer_step *s, struct ir_value *direction)
+struct ir_value *
+optimizer_rate(struct optimizer_step *s)
 {
 	if (schedule_is_constant(s->run))
-		return optimizer_scale(s, direction, pass_float(s->run, "lr"));
+		return optimizer_constant(s, dtype_of(s->w), pass_float(s->run, "lr"));
 	if (!s->rate || dtype_of(s->rate) != dtype_of(s->w))
 		s->rate =
 			total_convert(&s->b, schedule_rate(s, optimizer_count(s)), dtype_of(s->w));
-	return ir_build2(&s->b, OP_mul, direction, s->rate);
+	return s->rate;
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */
@@ -258,7 +276,10 @@ run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gra
 	b->loc = gradient->loc;
 	if (s->factor)
 		s->g = ir_build2(b, OP_mul, s->g, total_convert(b, s->factor, dtype_of(s->g)));
-	struct ir_value *step = apply_rate(s, rule(s, data));
+	if (pass_bool(s->run, "maximize"))
+		s->g = ir_build1(b, OP_neg, s->g);
+	struct ir_value *direction = rule(s, data);
+	struct ir_value *step = ir_build2(b, OP_mul, direction, optimizer_rate(s));
 	optimizer_update(s, s->w, ir_build2(b, OP_sub, s->w, step));
 	ir_op_erase(gradient);
 	pass_count(s->run, "param(s) updated", 1);

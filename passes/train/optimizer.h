@@ -9,7 +9,7 @@
 #include "passes/pass.h"
 
 enum {
-	OPTIMIZER_CONSTANTS = 16, /* of one update: lamb with a schedule needs 13 */
+	OPTIMIZER_CONSTANTS = 24, /* of one update: muon with a schedule needs 20 */
 };
 
 /* One param with its gradient; the builder stands at the end of the step. */
@@ -59,17 +59,27 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 	{"steps", PASS_INT, "0", "step at which the learning rate reaches its end", NULL, 0,       \
 		1e15},                                                                             \
 	{"end", PASS_FLOAT, "0", "final learning rate, as a fraction of lr", NULL, 0, 1},          \
-	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}
+	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}, \
+	{"maximize", PASS_BOOL, "false", "ascend: the loss is to be large", NULL, 0, 0}
 
 /* Common part of the description of every optimizer. */
 #define OPTIMIZER_FACTS                                                                            \
 	.family = "train", .needs = "grad", .provides = "optimizer,!grad",                         \
 	.conflicts = "optimizer", .keeps_bits = true
 
-/* Options of optimizers with weight decay. `rate` is the default, as text. */
-#define OPTIMIZER_DECAY(rate)                                                                      \
-	{"weight_decay", PASS_FLOAT, rate,                                                         \
-		"fraction of a param that is added to its update direction", NULL, 0, 1e9},        \
+/*
+ * Options of optimizers with weight decay, which is added to the gradient (the gradient of a term
+ * of the loss, L2), to the direction of the update, or to either. `rate` is the default, as text.
+ */
+#define OPTIMIZER_L2(rate) OPTIMIZER_DECAY_OF(rate, "gradient")
+#define OPTIMIZER_DECAY(rate) OPTIMIZER_DECAY_OF(rate, "update direction")
+#define OPTIMIZER_DECOUPLED(rate)                                                                  \
+	OPTIMIZER_L2(rate),                                                                        \
+	{"decoupled", PASS_BOOL, "false",                                                          \
+		"add the decay to the update direction instead, as adamw does", NULL, 0, 0}
+#define OPTIMIZER_DECAY_OF(rate, what)                                                             \
+	{"weight_decay", PASS_FLOAT, rate, "fraction of a param that is added to its " what,       \
+		NULL, 0, 1e9},                                                                     \
 	{"decay_rank", PASS_INT, "0",                                                              \
 		"params of lower rank do not decay; 2 exempts biases and norm scales", NULL,       \
 		0, IR_MAX_RANK}
@@ -78,8 +88,14 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 /* x + weight_decay * w for params with weight decay, else x. */
 struct ir_value *optimizer_decay(struct optimizer_step *s, struct ir_value *x);
 
-/* A state of the param's type named "pass.what.param", initially zero, placed after the param. */
+/* A state named "pass.what.param", initially zero, placed after the param: of the param's type, or
+ * of `type`. */
 struct ir_value *optimizer_state(struct optimizer_step *s, const char *what);
+struct ir_value *optimizer_state_of(
+	struct optimizer_step *s, const char *what, const struct ir_type *type);
+
+/* The same for all params: "pass.name", a scalar; f64 for an f64 param, else f32. */
+struct ir_value *optimizer_shared_state(struct optimizer_step *s, const char *name);
 
 /* The next value of a state or param: `fresh`, or its old value if the step is skipped. */
 void optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value *fresh);
@@ -100,6 +116,9 @@ struct ir_value *optimizer_average(
  * not count.
  */
 struct ir_value *optimizer_count(struct optimizer_step *s);
+
+/* The learning rate of this step, by the pass's options, in the param's element type. */
+struct ir_value *optimizer_rate(struct optimizer_step *s);
 
 /* A scalar constant; one op serves all params. */
 struct ir_value *optimizer_constant(struct optimizer_step *s, enum ir_dtype t, double value);

@@ -51,7 +51,7 @@ static const struct pass_option options[] = {
 		1},
 	{"centered", PASS_BOOL, "false", "divide by the standard deviation of gradients", NULL, 0,
 		0},
-	OPTIMIZER_DECAY("0"),
+	OPTIMIZER_L2("0"),
 	{0},
 };
 

@@ -1,6 +1,6 @@
 /*
- * sgd: plain stochastic gradient descent, w := w - lr * g, as ordinary ops and an update. Requires
- * the gradients of grad; removes their outputs.
+ * sgd: plain stochastic gradient descent, w := w - lr * (g + weight_decay w), as ordinary ops and
+ * an update. Requires the gradients of grad; removes their outputs.
  */
 #include "passes/train/optimizer.h"
 
@@ -8,7 +8,7 @@ static struct ir_value *
 rule(struct optimizer_step *s, void *data)
 {
 	(void)data;
-	return s->g;
+	return optimizer_decay(s, s->g);
 }
 
 static bool
@@ -19,6 +19,7 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	OPTIMIZER_OPTIONS("0.1"),
+	OPTIMIZER_L2("0"),
 	{0},
 };
 

@@ -421,12 +421,19 @@ DEV_BLOCK(block_max, warp_max)
 DEV_BLOCK(block_min, warp_min)
 DEV_BLOCK(block_prod, warp_prod)
 
-/* A sum of exp(x - old) as one of exp(x - now). An empty sum stays 0, unless all x are minus
- * infinity: then it is NaN, as exp(x - now) is. */
+/* a - b; no change is 0, also of an infinite value. */
 DEV float
-dev_rescaled(float sum, float old, float now)
+dev_minus(float a, float b)
 {
-	return sum == 0.0f && now != -HUGE_VALF ? sum : sum * M_exp(old - now);
+	return a == b ? 0.0f : a - b;
+}
+
+/* The sum so far after a change of what all summands are multiplied by. An empty sum stays 0, even
+ * if the factor is infinite. */
+DEV float
+dev_scaled(float sum, float by)
+{
+	return sum == 0.0f ? sum : sum * by;
 }
 
 /* The inclusive prefix sum over the lanes, in a fixed tree. */

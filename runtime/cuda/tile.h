@@ -137,21 +137,6 @@ TILE_LANES(tile_sum, m_sum)
 TILE_LANES(tile_max, M_max)
 TILE_LANES(tile_min, M_min)
 
-/* a - b; no change is 0, also of an infinite value. */
-DEV float
-tile_minus(float a, float b)
-{
-	return a == b ? 0.0f : a - b;
-}
-
-/* The sum so far after a change of what all summands are multiplied by. An empty sum stays 0, even
- * if the factor is infinite. */
-DEV float
-tile_scaled(float sum, float by)
-{
-	return sum == 0.0f ? sum : sum * by;
-}
-
 /* Multiplications and additions of f32, of any type converted to it. */
 struct tile_fma {
 	enum {

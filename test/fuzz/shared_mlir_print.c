@@ -62,12 +62,15 @@ print_float(FILE *out, double f, const char *element)
 		fprintf(out, "%.17e", f);
 		return;
 	}
-	if (isnan(f))
-		bits |= e.finite     ? ((uint64_t)1 << e.mantissa) - 1
-			: e.mantissa ? (uint64_t)1 << (e.mantissa - 1)
-				     : 0;
+	const uint64_t sign = (uint64_t)1 << (e.exponent + e.mantissa);
+	if (isnan(f) && e.special == SPECIAL_FNUZ)
+		bits = sign;
+	else if (isnan(f))
+		bits |= e.special == SPECIAL_FN ? ((uint64_t)1 << e.mantissa) - 1
+			: e.mantissa            ? (uint64_t)1 << (e.mantissa - 1)
+						: 0;
 	else if (signbit(f))
-		bits |= (uint64_t)1 << (e.exponent + e.mantissa);
+		bits |= sign;
 	fprintf(out, "0x%0*" PRIX64, (int)(e.bits / 4), bits);
 }
 

@@ -90,15 +90,18 @@ static const struct {
 	const char *name;
 	struct mlir_element element;
 } floats[] = {
-	{"f64", {ELEMENT_FLOAT, 64, 11, 52, 1023, false}},
-	{"f32", {ELEMENT_FLOAT, 32, 8, 23, 127, false}},
-	{"f16", {ELEMENT_FLOAT, 16, 5, 10, 15, false}},
-	{"bf16", {ELEMENT_FLOAT, 16, 8, 7, 127, false}},
-	{"tf32", {ELEMENT_FLOAT, 19, 0, 0, 0, false}},
-	{"f8E4M3FN", {ELEMENT_FLOAT, 8, 4, 3, 7, true}},
-	{"f8E3M4", {ELEMENT_FLOAT, 8, 3, 4, 3, false}},
-	{"f8E4M3", {ELEMENT_FLOAT, 8, 4, 3, 7, false}},
-	{"f8E5M2", {ELEMENT_FLOAT, 8, 5, 2, 15, false}},
+	{"f64", {ELEMENT_FLOAT, 64, 11, 52, 1023, SPECIAL_IEEE}},
+	{"f32", {ELEMENT_FLOAT, 32, 8, 23, 127, SPECIAL_IEEE}},
+	{"f16", {ELEMENT_FLOAT, 16, 5, 10, 15, SPECIAL_IEEE}},
+	{"bf16", {ELEMENT_FLOAT, 16, 8, 7, 127, SPECIAL_IEEE}},
+	{"tf32", {ELEMENT_FLOAT, 19, 0, 0, 0, SPECIAL_IEEE}},
+	{"f8E4M3FN", {ELEMENT_FLOAT, 8, 4, 3, 7, SPECIAL_FN}},
+	{"f8E3M4", {ELEMENT_FLOAT, 8, 3, 4, 3, SPECIAL_IEEE}},
+	{"f8E4M3", {ELEMENT_FLOAT, 8, 4, 3, 7, SPECIAL_IEEE}},
+	{"f8E5M2", {ELEMENT_FLOAT, 8, 5, 2, 15, SPECIAL_IEEE}},
+	{"f8E4M3FNUZ", {ELEMENT_FLOAT, 8, 4, 3, 8, SPECIAL_FNUZ}},
+	{"f8E5M2FNUZ", {ELEMENT_FLOAT, 8, 5, 2, 16, SPECIAL_FNUZ}},
+	{"f8E4M3B11FNUZ", {ELEMENT_FLOAT, 8, 4, 3, 11, SPECIAL_FNUZ}},
 };
 
 struct mlir_element
@@ -120,7 +123,7 @@ mlir_element_of(const char *name)
 								 : ELEMENT_INT,
 			.bits = bits};
 	}
-	if (*name == 'f' && is_digit(name[1])) /* f8E4M3FNUZ: numbers, but not their bits */
+	if (*name == 'f' && is_digit(name[1])) /* f6E2M3FN: numbers, but not their bits */
 		return (struct mlir_element){
 			.kind = ELEMENT_FLOAT, .bits = (unsigned)strtoul(name + 1, NULL, 10)};
 	return (struct mlir_element){.kind = ELEMENT_OTHER};
@@ -137,9 +140,12 @@ mlir_float_of_bits(const struct mlir_element *e, uint64_t bits)
 	int top = (1 << e->exponent) - 1;
 	double f;
 
-	if (exponent == top && e->finite && mantissa + 1 == (uint64_t)1 << e->mantissa)
+	if (e->special == SPECIAL_FN && exponent == top &&
+		mantissa + 1 == (uint64_t)1 << e->mantissa)
 		f = (double)NAN;
-	else if (exponent == top && !e->finite)
+	else if (e->special == SPECIAL_FNUZ && negative && !exponent && !mantissa)
+		f = (double)NAN;
+	else if (e->special == SPECIAL_IEEE && exponent == top)
 		f = mantissa ? (double)NAN : (double)INFINITY;
 	else if (exponent)
 		f = ldexp((double)(mantissa | (uint64_t)1 << e->mantissa),
@@ -154,7 +160,12 @@ mlir_float_largest(const struct mlir_element *e)
 {
 	const uint64_t top = ((uint64_t)1 << (e->exponent + e->mantissa)) - 1;
 
-	return mlir_float_of_bits(e, e->finite ? top - 1 : top - ((uint64_t)1 << e->mantissa));
+	switch (e->special) {
+	case SPECIAL_IEEE: return mlir_float_of_bits(e, top - ((uint64_t)1 << e->mantissa));
+	case SPECIAL_FN: return mlir_float_of_bits(e, top - 1);
+	case SPECIAL_FNUZ: break;
+	}
+	return mlir_float_of_bits(e, top);
 }
 
 double
@@ -163,11 +174,11 @@ mlir_float_round(const struct mlir_element *e, double x)
 	int exponent;
 
 	if (!isfinite(x))
-		return e->finite ? (double)NAN : x;
+		return e->special == SPECIAL_IEEE ? x : (double)NAN;
 	frexp(x, &exponent);
 	exponent = exponent - 1 > 1 - e->bias ? exponent - 1 : 1 - e->bias;
 	const double last = ldexp(1, exponent - (int)e->mantissa), r = nearbyint(x / last) * last;
 	if (fabs(r) <= mlir_float_largest(e))
-		return r;
-	return e->finite ? (double)NAN : copysign((double)INFINITY, x);
+		return r == 0 && e->special == SPECIAL_FNUZ ? 0 : r;
+	return e->special == SPECIAL_IEEE ? copysign((double)INFINITY, x) : (double)NAN;
 }

@@ -26,13 +26,20 @@ enum mlir_element_kind {
 	ELEMENT_BOOL,
 };
 
+/* What a float has in addition to numbers. */
+enum mlir_special {
+	SPECIAL_IEEE, /* infinities, NaN, two zeros */
+	SPECIAL_FN,   /* two zeros; numbers with all bits set are NaN */
+	SPECIAL_FNUZ, /* one zero; that with a sign is the only NaN */
+};
+
 /* The format of numbers of an element type, given by name: "f32", "ui4", "i1". */
 struct mlir_element {
 	enum mlir_element_kind kind;
 	unsigned bits;
 	unsigned exponent, mantissa; /* of a float with known bits; else 0 */
 	int bias;
-	bool finite; /* no infinities; only numbers with all bits set are NaN */
+	enum mlir_special special;
 };
 
 struct mlir_element mlir_element_of(const char *name);

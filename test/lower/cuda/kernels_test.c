@@ -219,7 +219,7 @@ static const struct kernel_case cases[] = {
 		"%t = fuse(%q, %k, %v, %b) {\n%s = contract(%k, %q) {spec = \"bsd,btd->bst\"}\n"
 		"%h = add(%s, %b)\n%m = min(%h) {dims = [1], keep = true}\n%d = sub(%m, %h)\n%e = exp(%d)\n"
 		"%y = contract(%e, %v) {spec = \"bst,bsd->btd\"}\nyield(%y)\n}\n",
-		"typedef tile_tf32 tile|typedef tile_fma tile|tile_scaled|now"},
+		"typedef tile_tf32 tile|typedef tile_fma tile|dev_scaled|now"},
 	{2, "several products in bf16 and f16: tensor cores; a factor of a running sum",
 		"%q = input(\"q\") : bf16[70,24]\n%k = input(\"k\") : bf16[90,24]\n%v = input(\"v\") "
 		": bf16[90,72]\n%r = fuse(%q, %k, %v) {\n%s = contract(%q, %k) {spec = \"td,sd->ts\"}\n"
@@ -241,7 +241,7 @@ static const struct kernel_case cases[] = {
 		"%never = constant() {value = -inf} : f32[]\n%x = select(%w, %s, %never)\n"
 		"%m = max(%x) {dims = [1], keep = true}\n%d = sub(%x, %m)\n%e = exp(%d)\n"
 		"%t = sum(%e) {dims = [1], keep = true}\n%p = div(%e, %t)\n%y = matmul(%p, %k)\nyield(%y, %t)\n}\n",
-		"const bool seen|tile_scaled"},
+		"const bool seen|dev_scaled"},
 	{1, "a sum over a batch of what has rows and columns",
 		"%q = input(\"q\") : f32[3,70,5]\n%k = input(\"k\") : f32[3,130,5]\n%r = fuse(%q, %k) {\n"
 		"%s = contract(%q, %k) {spec = \"btd,bsd->bts\"}\n%e = tanh(%s)\n%y = sum(%e) {dims = [0]}\n"

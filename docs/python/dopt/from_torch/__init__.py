@@ -36,9 +36,10 @@ def save_rows(path, **parts):
     save(path, tensors.rows(parts))
 
 
-def load(path, model):
+def load(path, model, strict=True):
     """Copies the values that a program's -save wrote into the parameters and buffers of a model; optimizer states in the
-    file are left alone. Parameters that share a tensor are written once, under one of their names."""
+    file are left alone. Parameters that share a tensor are written once, under one of their names. A program has no parameters
+    that its step does not use: with strict=False they keep their values."""
     saved, found = tensors.read(path), set()
     with torch.no_grad():
         for name, tensor in (*model.named_parameters(remove_duplicate=False),
@@ -50,8 +51,8 @@ def load(path, model):
                     part.copy_(torch.frombuffer(bytearray(raw), dtype=getattr(torch, dtype)).reshape(part.shape))
                     found.add(tensor.data_ptr())
         missing = [n for n, p in model.named_parameters(remove_duplicate=False) if p.data_ptr() not in found]
-    if missing:
-        raise KeyError(f"{path}: no value of {', '.join(missing)}")
+    if missing and strict:
+        raise KeyError(f"{path}: no value of {', '.join(missing)}; if the step does not use them: load(..., strict=False)")
 
 
 def export(name, step, model, *inputs, ignored=True, batch="B"):

@@ -176,6 +176,7 @@ def complex_square(b, x, power=2):
 
 
 FACTOR = 32  # the largest factor of a size that a Fourier transform is split into, if it has one
+PRIME = 512  # a larger prime factor is a convolution instead of one matrix
 
 
 def table(b, rows, columns, n, sign):
@@ -198,6 +199,8 @@ def transform(b, re, im, lead, n, sign):
     """The Fourier transform of [..lead, n], not scaled: for n = p q, transforms of p elements, factors, and those of q."""
     letters = "abcdefg"[:len(lead)]
     p = max((d for d in range(2, FACTOR + 1) if n % d == 0), default=n) if n > FACTOR else n
+    if p == n and n > PRIME:
+        return chirped(b, re, im, lead, n, sign)
     if p == n:
         return product_with(b, re, im, *table(b, n, n, n, sign), "contract", spec=f"{letters}x,xy->{letters}y")
     q = n // p
@@ -207,6 +210,28 @@ def transform(b, re, im, lead, n, sign):
     re, im = transform(b, re, im, [*lead, p], q, sign)
     perm = [*range(len(lead)), len(lead) + 1, len(lead)]
     return [b.reshape(b.op("transpose", v, perm=perm), [*lead, n]) for v in (re, im)]
+
+
+def chirp(b, n, size, sign):
+    """cos and sin of pi j^2 / n, and 0 from j = n on; cyclic in `size`: the same for -j."""
+    j = b.iota([size], 0)
+    j = b.op("minimum", j, b.op("sub", b.number(size, torch.int64), j)) if size > n else j
+    turn = b.op("convert", b.op("rem", b.op("mul", j, j), b.number(2 * n, torch.int64)), to=RawName("f64"))
+    turn = b.op("mul", turn, b.number(sign * math.pi / n, torch.float64))
+    inside = b.convert(b.op("lt", j, b.number(n, torch.int64)), torch.bool, b.dtype())
+    return [b.op("mul", b.convert(b.op(f, turn), torch.float64, b.dtype()), inside) for f in ("cos", "sin")]
+
+
+def chirped(b, re, im, lead, n, sign):
+    """A convolution with the transform of a chirp, since 2 j k = j^2 + k^2 - (k - j)^2 (Bluestein), in a power of two."""
+    size = 1 << (2 * n - 2).bit_length()
+    c = chirp(b, n, n, sign)
+    long = [b.op("pad", v, low=[0] * (len(lead) + 1), high=[0] * len(lead) + [size - n])
+            for v in product_with(b, re, im, *c, "mul")]
+    product = product_with(b, *transform(b, *long, lead, size, -1), *transform(b, *chirp(b, n, size, -sign), [], size, -1), "mul")
+    whole = transform(b, *product, lead, size, 1)
+    short = (b.op("mul", b.op("slice", v, dims=[len(lead)], start=[0], limit=[n]), b.number(1 / size, b.dtype())) for v in whole)
+    return product_with(b, *short, *c, "mul")
 
 
 def fourier(b, re, im, shape, dims, sign, kept=None):

@@ -225,3 +225,18 @@ def svd(a, full_matrices=False, compute_uv=True, driver=None):
     u_term = u @ (f * (slope * row + row.mT * slope.mT)) + outside
     v_term = v @ (f * (row.mT * slope + slope.mT * row)) + (a.mT @ u - v @ slope.mT) / row
     return with_gradient(u, u_term), value, with_gradient(v, v_term).mT
+
+
+@decomposes("linalg_pinv")
+def pinv(a, rcond=None, hermitian=False, *, atol=None, rtol=None):
+    """By singular values, without those that count as zero; the gradient is that at a constant rank (Golub and Pereyra)."""
+    c, eps = a.detach(), max(a.shape[-2:]) * torch.finfo(a.dtype).eps
+    u, s, vh = svd(c)
+    rtol = rcond if rtol is None else rtol
+    least = s[..., :1] * ((eps if atol is None else 0.0) if rtol is None else rtol)
+    least = least if atol is None else torch.clamp(least, min=atol)
+    some = s > least
+    p = ((vh.mT * torch.where(some, 1 / torch.where(some, s, 1), 0).unsqueeze(-2)) @ u.mT).detach()
+    rows = a.mT - a.mT @ (c @ p)
+    term = -p @ a @ p + p @ p.mT @ rows + (a.mT - p @ (c @ a.mT)) @ p.mT @ p
+    return with_gradient(p, term)

@@ -31,6 +31,24 @@ def correlation(x):
     return (c / d[:, None] / d).clamp(-1, 1)
 
 
+class Solution:
+    def __init__(self, solution):
+        self.solution = solution
+
+    def __getattr__(self, name):
+        raise Unsupported(f"torch.linalg.lstsq(a, b).{name}: only the solution is translated")
+
+    def __iter__(self):
+        raise Unsupported("torch.linalg.lstsq(a, b): write .solution, the only part that is translated")
+
+
+def least_squares(a, b, rcond=None, *, driver=None):
+    """Of several solutions that of the smallest norm."""
+    vector = b.dim() == a.dim() - 1
+    x = torch.linalg.pinv(a, rtol=rcond) @ (b.unsqueeze(-1) if vector else b)
+    return Solution(x.squeeze(-1) if vector else x)
+
+
 def ctc(logs, labels, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """The forward recursion over the labels with blanks between them."""
     single = logs.dim() == 2
@@ -131,7 +149,7 @@ EACH = {getattr(torch, name): of_each(name.removeprefix("_foreach_")) for name i
 
 REPLACED = {**{f: made for f, made in EACH.items() if made},
             torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
-            torch.nn.functional.ctc_loss: ctc, torch.Tensor.fill_diagonal_: fill_diagonal,
+            torch.nn.functional.ctc_loss: ctc, torch.linalg.lstsq: least_squares, torch.Tensor.fill_diagonal_: fill_diagonal,
             torch.fake_quantize_per_tensor_affine: fake_quantized, torch.fake_quantize_per_channel_affine: fake_quantized_channels,
             torch.bincount: counts, torch.Tensor.bincount: counts,
             torch.nn.functional.dropout1d: dropped_channels_1d, torch.nn.functional.dropout2d: dropped_channels,

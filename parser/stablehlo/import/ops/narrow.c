@@ -23,7 +23,8 @@ round_float(struct import *im, struct ir_value *v, const struct mlir_element *e)
 {
 	const double last = ldexp(1, 1 - e->bias - (int)e->mantissa); /* of the smallest numbers */
 	const struct template_number number[] = {{"P", e->mantissa}, {"L", last},
-		{"F", ldexp(1, 1 - e->bias)}, {"H", mlir_float_largest(e)}, {"I", !e->finite}};
+		{"F", ldexp(1, 1 - e->bias)}, {"H", mlir_float_largest(e)},
+		{"I", e->special == SPECIAL_IEEE}};
 	const struct template_call call = {.function = "narrow",
 		.type = IR_f32,
 		.operand = &v,
@@ -32,7 +33,12 @@ round_float(struct import *im, struct ir_value *v, const struct mlir_element *e)
 		.number = number,
 		.nnumbers = sizeof number / sizeof *number};
 
-	return template_build(im, &call, &v) ? v : NULL;
+	if (!template_build(im, &call, &v))
+		return NULL;
+	if (e->special != SPECIAL_FNUZ)
+		return v;
+	/* -0 + 0 is 0 */
+	return ir_build2(&im->builder, OP_add, v, ir_build_scalar(&im->builder, IR_f32, 0));
 }
 
 /* The lowest bits, filled up with the sign or with zeros. */

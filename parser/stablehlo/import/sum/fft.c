@@ -12,12 +12,21 @@
  *
  *     [batch.., 2, r1, r2, r3] -> [batch.., k1, 2, r2, r3] -> .. -> [batch.., k1, k2, 2, k3]
  *     -> [batch.., k3, k2, k1] for each part
+ *
+ * A size n with a large prime factor is a convolution (L. I. Bluestein, "A linear filtering approach
+ * to the computation of the discrete Fourier transform", 1970): with c[j] = e^(-pi i j^2 / n),
+ *
+ *     X[k] = c[k] sum(j) (c[j] x[j]) conj(c[k - j])       as 2 j k = j^2 + k^2 - (k - j)^2
+ *
+ * which is cyclic in a power of two of at least 2n - 1 elements: two transforms of that size, and a
+ * table with the transform of conj(c) between them.
  */
 #include "ir/base/alloc.h"
 #include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/build/take.h"
 #include "parser/stablehlo/import/ops.h"
 
+#include <complex.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -27,7 +36,8 @@ enum {
 	FFT_RADIX = 16,      /* the largest matrix of a size that can be factored: small enough
 				 for the number of multiplications, large enough that a tensor is
 				 read and written few times */
-	FFT_MAX_PRIME = 512, /* a prime factor is one matrix: 4 p^2 numbers in the program */
+	FFT_MAX_PRIME = 512, /* a prime factor up to this is one matrix: 4 p^2 numbers in the
+				program; a size with a larger one is a convolution */
 	FFT_MAX_LOG2 = 24,   /* elements along a dim: there are tables of that size */
 	FFT_MAX_LEVELS = FFT_MAX_LOG2,
 	FFT_MAX_DIMS = 3, /* StableHLO, "fft" */
@@ -161,18 +171,15 @@ radix_of(int64_t n)
 	return n % p ? n : p;
 }
 
+/* False: a prime factor is too large for a matrix. */
 static bool
-factor(struct fft *f, const struct mlir_op *op)
+factor(struct fft *f)
 {
 	f->levels = 0;
-	if (f->n > (int64_t)1 << FFT_MAX_LOG2)
-		return import_unsupported_form(
-			f->im, op, "more than 2^%d elements along a dim", FFT_MAX_LOG2);
 	for (int64_t rest = f->n; rest > 1 || !f->levels; rest /= f->radix[f->levels++]) {
 		f->radix[f->levels] = radix_of(rest);
 		if (f->radix[f->levels] > FFT_MAX_PRIME)
-			return import_unsupported_form(
-				f->im, op, "a size with a prime factor above %d", FFT_MAX_PRIME);
+			return false;
 	}
 	return true;
 }
@@ -232,16 +239,14 @@ unstack(const struct fft *f, struct ir_value *x, int batch, int part)
 	return build_reshape(f->im, x, shape, batch + 1);
 }
 
-/* Along the last dim. The imaginary part of the result is left out if it is not wanted. */
+/* Along the last dim, which has been factored. The imaginary part of the result is left out if it is
+ * not wanted. */
 static bool
-transform_last(struct fft *f, const struct mlir_op *op, struct fft_value *z, bool real_result)
+transform_factors(struct fft *f, const struct mlir_op *op, struct fft_value *z, bool real_result)
 {
 	const int batch = z->re->type->rank - 1;
-	int64_t rest;
+	int64_t rest = f->n;
 
-	f->n = rest = z->re->type->dim[batch];
-	if (!factor(f, op))
-		return false;
 	if (batch + 1 + f->levels > IR_MAX_RANK)
 		return import_unsupported_form(f->im, op,
 			"%d dims in addition to %d factors of the size %" PRId64, batch, f->levels,
@@ -257,6 +262,140 @@ transform_last(struct fft *f, const struct mlir_op *op, struct fft_value *z, boo
 	z->re = x ? unstack(f, x, batch, 0) : NULL;
 	z->im = z->re && !real_result ? unstack(f, x, batch, 1) : NULL;
 	return z->re && (real_result || z->im);
+}
+
+/* --- one dim, as a convolution --- */
+
+/* The forward transform of n numbers, a power of two, for tables: even and odd elements apart. */
+static void
+table_transform(double complex *x, double complex *scratch, int64_t n)
+{
+	const int64_t half = n / 2;
+
+	if (n == 1)
+		return;
+	for (int64_t j = 0; j < half; j++) {
+		scratch[j] = x[2 * j];
+		scratch[half + j] = x[2 * j + 1];
+	}
+	table_transform(scratch, x, half);
+	table_transform(scratch + half, x + half, half);
+	for (int64_t k = 0; k < half; k++) {
+		double re, im;
+		unit_root(k, n, &re, &im);
+		const double complex odd = scratch[half + k] * (re - im * I);
+		x[k] = scratch[k] + odd;
+		x[half + k] = scratch[k] - odd;
+	}
+}
+
+/* Complex numbers along the last dim, scaled. */
+static struct fft_value
+complex_table(const struct fft *f, const double complex *x, int64_t n, double scale)
+{
+	union cell *re = NEW_ARRAY(f->im->missing, union cell, (size_t)n);
+	union cell *im = NEW_ARRAY(f->im->missing, union cell, (size_t)n);
+
+	for (int64_t i = 0; i < n; i++) {
+		re[i].f = creal(x[i]) * scale;
+		im[i].f = cimag(x[i]) * scale;
+	}
+	const struct fft_value v = {table(f, re, 1, &n), table(f, im, 1, &n)};
+	talloc_free(re);
+	talloc_free(im);
+	return v;
+}
+
+/* z = z * w; the imaginary part of z is 0 if it has none, and of the result left out if not wanted. */
+static void
+multiply(struct import *im, struct fft_value *z, struct fft_value w, bool real_result)
+{
+	struct ir_value *re = build2(im, OP_mul, z->re, w.re), *i = NULL;
+
+	if (z->im)
+		re = build2(im, OP_sub, re, build2(im, OP_mul, z->im, w.im));
+	if (!real_result) {
+		i = build2(im, OP_mul, z->re, w.im);
+		if (z->im)
+			i = build2(im, OP_add, i, build2(im, OP_mul, z->im, w.re));
+	}
+	*z = (struct fft_value){re, i};
+}
+
+static struct ir_value *
+lengthen(struct import *im, struct ir_value *v, int64_t by)
+{
+	int64_t low[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0}, interior[IR_MAX_RANK] = {0};
+
+	if (!v)
+		return NULL;
+	high[v->type->rank - 1] = by;
+	return build_pad_zero(im, v, low, high, interior);
+}
+
+/* c, and the transform of its conjugate as a cyclic sequence of m. */
+static void
+chirp(const struct fft *f, int64_t m, struct fft_value *c, struct fft_value *spectrum,
+	struct fft_value *scaled)
+{
+	const int64_t n = f->n;
+	double complex *x = NEW_ARRAY(f->im->missing, double complex, (size_t)n);
+	double complex *y = NEW_ARRAY(f->im->missing, double complex, (size_t)m);
+	double complex *scratch = NEW_ARRAY(f->im->missing, double complex, (size_t)m);
+
+	for (int64_t j = 0; j < m; j++)
+		y[j] = 0;
+	for (int64_t j = 0; j < n; j++) {
+		double re, im;
+		root_of(f, j * j, 2 * n, &re, &im);
+		x[j] = re + im * I;
+		y[j] = y[(m - j) % m] = re - im * I;
+	}
+	table_transform(y, scratch, m);
+	*c = complex_table(f, x, n, 1);
+	*scaled = f->inverse ? complex_table(f, x, n, 1 / (double)n) : *c;
+	*spectrum = complex_table(f, y, m, 1);
+	talloc_free(scratch);
+	talloc_free(y);
+	talloc_free(x);
+}
+
+static bool
+transform_chirp(struct fft *f, const struct mlir_op *op, struct fft_value *z, bool real_result)
+{
+	struct fft g = {.im = f->im, .type = f->type, .n = 1};
+	struct fft_value c, spectrum, scaled;
+	const int last = z->re->type->rank - 1;
+
+	while (g.n < 2 * f->n - 1)
+		g.n *= 2;
+	factor(&g);
+	chirp(f, g.n, &c, &spectrum, &scaled);
+	multiply(f->im, z, c, false);
+	z->re = lengthen(f->im, z->re, g.n - f->n);
+	z->im = lengthen(f->im, z->im, g.n - f->n);
+	if (!z->re || !z->im || !transform_factors(&g, op, z, false))
+		return false;
+	multiply(f->im, z, spectrum, false);
+	g.inverse = true;
+	if (!z->re || !z->im || !transform_factors(&g, op, z, false))
+		return false;
+	z->re = build_slice_dim(f->im, z->re, last, 0, f->n, 1);
+	z->im = build_slice_dim(f->im, z->im, last, 0, f->n, 1);
+	multiply(f->im, z, scaled, real_result);
+	return z->re && (real_result || z->im);
+}
+
+/* Along the last dim. */
+static bool
+transform_last(struct fft *f, const struct mlir_op *op, struct fft_value *z, bool real_result)
+{
+	f->n = z->re->type->dim[z->re->type->rank - 1];
+	if (f->n > (int64_t)1 << FFT_MAX_LOG2)
+		return import_unsupported_form(
+			f->im, op, "more than 2^%d elements along a dim", FFT_MAX_LOG2);
+	return factor(f) ? transform_factors(f, op, z, real_result)
+			 : transform_chirp(f, op, z, real_result);
 }
 
 /* --- all dims --- */

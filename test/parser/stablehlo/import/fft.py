@@ -97,3 +97,7 @@ for kind in ("FFT", "IFFT", "RFFT", "IRFFT"):
         program(kind, t, (3, 20, 5), 3)
         program(kind, t, (18, 4), 2)
     program(kind, "f32", (1000,), 1)
+    # a prime factor above the largest matrix
+    for t in ("f32", "f64"):
+        program(kind, t, (2, 521), 1)
+        program(kind, t, (1042,), 1)

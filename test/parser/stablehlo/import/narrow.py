@@ -7,8 +7,9 @@ what is expected is the nearest of the format's numbers, of two the one with an 
 import math
 import struct
 
-# bits of exponent and mantissa, bias, whether there are infinities
-FORMATS = {"f8E4M3FN": (4, 3, 7, False), "f8E5M2": (5, 2, 15, True), "f8E4M3": (4, 3, 7, True), "f8E3M4": (3, 4, 3, True)}
+# bits of exponent and mantissa, bias, whether there are infinities; None: nor a NaN among numbers without a sign
+FORMATS = {"f8E4M3FN": (4, 3, 7, False), "f8E5M2": (5, 2, 15, True), "f8E4M3": (4, 3, 7, True), "f8E3M4": (3, 4, 3, True),
+           "f8E4M3FNUZ": (4, 3, 8, None), "f8E5M2FNUZ": (5, 2, 16, None), "f8E4M3B11FNUZ": (4, 3, 11, None)}
 
 
 def numbers(exponent, mantissa, bias, infinite):
@@ -16,7 +17,7 @@ def numbers(exponent, mantissa, bias, infinite):
     out = []
     for code in range(1 << (exponent + mantissa)):
         e, m = code >> mantissa, code & ((1 << mantissa) - 1)
-        if (e == (1 << exponent) - 1 and infinite) or code == (1 << (exponent + mantissa)) - 1:
+        if (e == (1 << exponent) - 1 and infinite) or infinite is not None and code == (1 << (exponent + mantissa)) - 1:
             break
         out.append(math.ldexp(m + (1 << mantissa) * (e > 0), max(e, 1) - bias - mantissa))
     return out

@@ -578,8 +578,8 @@ element_types_are_ours(void **state)
 		const char *text, *ours;
 	} types[] = {{"i1", "bool"}, {"ui8", "u8"}, {"i8", "i8"}, {"si32", "i32"}, {"i64", "i64"},
 		{"f16", "f16"}, {"bf16", "bf16"}, {"f32", "f32"}, {"f64", "f64"}, {"ui64", "u64"},
-		{"i4", "i8"}, {"i3", NULL}, {"f8E4M3FN", "f32"}, {"f8E4M3FNUZ", NULL},
-		{"complex<f32>", NULL}, {"index", NULL}};
+		{"i4", "i8"}, {"i3", NULL}, {"f8E4M3FN", "f32"}, {"f8E4M3FNUZ", "f32"},
+		{"f6E2M3FN", NULL}, {"complex<f32>", NULL}, {"index", NULL}};
 	struct ir_context *ctx = ir_context_create(NULL);
 
 	(void)state;

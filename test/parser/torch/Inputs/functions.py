@@ -419,6 +419,9 @@ FUNCTIONS = {
     "fake_quantize": (NUMBERS, lambda z, y: torch.fake_quantize_per_tensor_affine(z, 0.25, 1, -3, 3).mul(y).tanh().sum()),
     "fake_quantize_channels": (NUMBERS, lambda z, y: torch.fake_quantize_per_channel_affine(
         z, torch.arange(1, 5) / 4, torch.arange(4, dtype=torch.int32), 1, -3, 3).mul(y).tanh().sum()),
+    "pinv": (NUMBERS, lambda z, y: torch.linalg.pinv(z.view(6, 3, 4)).square().sum() + torch.linalg.pinv(z[:9]).sum()
+             + torch.linalg.pinv(z[:4] @ y[:4, :2] @ y[4:6], rtol=1e-6).sum() * 0.01
+             + torch.linalg.lstsq(z.view(3, 6, 4), y.view(3, 6, 4)).solution.sum()),
     "bincount": (below(4), lambda z, y: F.cross_entropy(z, y, weight=1 / (torch.bincount(y, minlength=4).double() + 1))),
     "bool_sums": (NUMBERS, lambda z, y: (z * ((y > 0) + (y > 1))).sum() + (z * ((y > 0) * (y < 1))).square().sum()),
     "own_gradient": (NUMBERS, lambda z, y: (Sign.apply(z, 2.0) + sign(z * 2, 0.5) + y).tanh().square().mean()),
@@ -442,6 +445,9 @@ FUNCTIONS = {
     "written": (NUMBERS, written),
     "bags": (below(15, 1), bags),
     "turned": (NUMBERS, turned),
+    "chirps": (NUMBERS, lambda z, y: torch.fft.rfft(z, 521, dim=0).abs().square().mean()
+               + torch.fft.ifft(torch.complex(z.T, y.T), 1042).imag.square().sum()
+               + torch.fft.irfft(torch.complex(z.T, y.T), 521).square().sum()),
     "conv3d": (NUMBERS, lambda z, y: F.conv3d(z.view(1, 2, 3, 3, 4), y[:4].view(1, 2, 2, 2, 2)).square().mean()),
     "conv_transpose3d": (NUMBERS, lambda z, y: F.conv_transpose3d(z.view(1, 2, 3, 3, 4), y[:4].view(2, 1, 2, 2, 2), stride=2)
                          .square().mean()),

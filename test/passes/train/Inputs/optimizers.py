@@ -37,6 +37,10 @@ defaults = {
     "adamax": {"lr": 2e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
     "rmsprop": {"lr": 0.01, "alpha": 0.99, "eps": 1e-8},
     "adagrad": {"lr": 0.01, "eps": 1e-10},
+    "nadam": {"lr": 2e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "momentum_decay": 4e-3},
+    "radam": {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+    "adafactor": {"lr": 0.01, "beta2_decay": -0.8, "eps_scale": 1e-3, "d": 1},
+    "muon": {"lr": 1e-3, "momentum": 0.95, "weight_decay": 0.1, "adam_lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
     "lion": {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99},
 }[name]
 
@@ -67,18 +71,67 @@ def rate(t):
     return lr
 
 
+def product(x, y):
+    return [[sum(a * b for a, b in zip(row, column)) for column in zip(*y)] for row in x]
+
+
+def orthogonal(x):
+    """Five iterations of Newton and Schulz on a matrix of 3 columns."""
+    size = max(norm(x), 1e-7)
+    x = [[v / size for v in x[i:i + 3]] for i in range(0, len(x), 3)]
+    for _ in range(5):
+        gram = product(list(zip(*x)), x)
+        square = product(gram, gram)
+        step = product(x, [[-4.775 * a + 2.0315 * b for a, b in zip(*rows)] for rows in zip(gram, square)])
+        x = [[3.4445 * a + b for a, b in zip(*rows)] for rows in zip(x, step)]
+    return flat(x)
+
+
+def adafactor(key, w, g, t, decay):
+    r, c, _ = state[key]
+    take, eps = t ** option("beta2_decay"), 2 ** -23
+    squares = [x * x for x in g]
+    mean = lambda v: sum(v) / len(v)
+    if rank[key] == 2:
+        r[:4] = [(1 - take) * x + take * mean(squares[3 * i:3 * i + 3]) for i, x in enumerate(r[:4])]
+        c[:3] = [(1 - take) * x + take * mean(squares[j::3]) for j, x in enumerate(c[:3])]
+        v = [x * y / max(mean(r[:4]), eps) for x in r[:4] for y in c[:3]]
+    else:
+        v = r[:] = [(1 - take) * x + take * y for x, y in zip(r, squares)]
+    rms = lambda v: math.sqrt(mean([x * x for x in v]))
+    u = [x / math.sqrt(max(y, eps * eps)) for x, y in zip(g, v)]
+    size = max(option("eps_scale"), rms(w)) / max(1, rms(u) / option("d")) * min(1, 1 / (max(rate(t), 1e-300) * math.sqrt(t)))
+    return [x * size + decay * y for x, y in zip(u, w)]
+
+
+def nesterov_momentum(t):
+    return option("beta1") * (1 - 0.5 * 0.96 ** (t * option("momentum_decay")))
+
+
 state = {name: ([0.0] * len(v), [0.0] * len(v), [0.0] * len(v)) for name, v in param.items()}
 
 
 def direction(key, w, g, t):
     m, v, u = state[key]
     decay = option("weight_decay") if rank[key] >= option("decay_rank") else 0
+    if given.get("maximize") == "true":
+        g = [-x for x in g]
+    if name == "adafactor":
+        return adafactor(key, w, g, t, decay)
+    if name in ("sgd", "adam", "adamax") or name in ("nadam", "radam") and given.get("decoupled") != "true":
+        g, decay = [x + decay * y for x, y in zip(g, w)], 0
     if name == "sgd":
         return g
+    if name == "muon" and rank[key] == 2 and given.get("others") != '"a*"':
+        mu = option("momentum")
+        m[:] = [mu * x + (1 - mu) * y for x, y in zip(m, g)]
+        x = orthogonal(m if given.get("nesterov") == "false" else [mu * x + (1 - mu) * y for x, y in zip(m, g)])
+        return [math.sqrt(4 / 3) * x + decay * y for x, y in zip(x, w)]
     if name == "momentum":
         mu = option("momentum")
         g = [x + decay * y for x, y in zip(g, w)]
-        m[:] = [mu * x + y for x, y in zip(m, g)]
+        part = 1 if t == 1 else 1 - option("dampening")
+        m[:] = [mu * x + part * y for x, y in zip(m, g)]
         return [y + mu * x for x, y in zip(m, g)] if given.get("nesterov") == "true" else list(m)
     if name in ("rmsprop", "adagrad"):
         a = option("alpha")
@@ -99,8 +152,26 @@ def direction(key, w, g, t):
         return [x / (1 - b1**t) / y for x, y in zip(m, v)]
     m[:] = [b1 * x + (1 - b1) * y for x, y in zip(m, g)]
     v[:] = [b2 * x + (1 - b2) * y * y for x, y in zip(v, g)]
-    u = [x / (1 - b1**t) / (math.sqrt(y / (1 - b2**t)) + option("eps")) for x, y in zip(m, v)]
-    u = [x + decay * y for x, y in zip(u, w)]
+    if given.get("amsgrad") == "true":
+        u[:] = [max(x, y) for x, y in zip(u, v)]
+        v = u
+    divisor = [math.sqrt(y / (1 - b2**t)) + option("eps") for y in v]
+    if name == "nadam":
+        now = (1 - nesterov_momentum(t)) / (1 - math.prod(map(nesterov_momentum, range(1, t + 1))))
+        past = nesterov_momentum(t + 1) / (1 - math.prod(map(nesterov_momentum, range(1, t + 2))))
+        step = [(now * x + past * y) / z for x, y, z in zip(g, m, divisor)]
+    elif name == "radam":
+        most = 2 / (1 - b2) - 1
+        r = most - 2 * t * b2**t / (1 - b2**t)
+        step = [x / (1 - b1**t) for x in m]
+        if r > 5:
+            root = math.sqrt((r - 4) * (r - 2) * most / ((most - 4) * (most - 2) * r) * (1 - b2**t))
+            step = [root * x / (math.sqrt(y) + option("eps")) for x, y in zip(step, v)]
+    else:
+        step = [x / (1 - b1**t) / y for x, y in zip(m, divisor)]
+    u = [x + decay * y for x, y in zip(step, w)]
+    if name == "muon":
+        u = [x * option("adam_lr") / option("lr") for x in u]
     if name == "lamb":
         nw, nu = norm(w), norm(u)
         ratio = nw / nu if nw > 0 and nu > 0 else 1

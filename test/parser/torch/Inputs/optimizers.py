@@ -1,0 +1,105 @@
+"""optimizers.py DOPT SCRATCH: the optimizers of torch.optim over 20 steps of a perceptron with biases, all in f64: losses and
+parameters after them in the interpreter against those of torch."""
+import concurrent.futures
+import pathlib
+import subprocess
+import sys
+import unittest.mock
+
+HERE = pathlib.Path(__file__).resolve()
+sys.path += [str(HERE.parents[4] / "docs" / "python"), str(HERE.parents[2] / "Inputs")]
+
+import attempts
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from dopt import from_torch
+from torch import optim
+
+STEPS, TOLERANCE = 20, 1e-8
+
+
+class Muon:
+    """torch.optim.Muon for the matrices, and AdamW for the biases."""
+
+    def __init__(self, model, lr, adam_lr, **options):
+        p = list(model.parameters())
+        self.parts = [optim.Muon([x for x in p if x.ndim == 2], lr=lr, **options),
+                      optim.AdamW([x for x in p if x.ndim != 2], adam_lr, weight_decay=options.get("weight_decay", 0.1))]
+
+    def zero_grad(self):
+        for part in self.parts:
+            part.zero_grad()
+
+    def step(self):
+        with unittest.mock.patch.object(torch, "bfloat16", torch.float64):
+            for part in self.parts:
+                part.step()
+
+
+def of(kind, *positional, **options):
+    return lambda model: kind(model.parameters(), *positional, **options)
+
+
+OPTIMIZERS = {
+    "sgd{lr=0.05,weight_decay=0.1}": of(optim.SGD, 0.05, weight_decay=0.1),
+    "momentum{lr=0.05,momentum=0.8,dampening=0.3,weight_decay=0.1}":
+        of(optim.SGD, 0.05, momentum=0.8, dampening=0.3, weight_decay=0.1),
+    "momentum{lr=0.05,nesterov}": of(optim.SGD, 0.05, momentum=0.9, nesterov=True),
+    "adam{lr=0.01,weight_decay=0.1}": of(optim.Adam, 0.01, weight_decay=0.1),
+    "adam{lr=0.01,amsgrad,maximize,beta2=0.9}": of(optim.Adam, 0.01, (0.9, 0.9), amsgrad=True, maximize=True),
+    "adamw{lr=0.01,amsgrad,beta2=0.5}": of(optim.AdamW, 0.01, (0.9, 0.5), amsgrad=True),
+    "adamax{weight_decay=0.1}": of(optim.Adamax, weight_decay=0.1),
+    "adagrad{lr=0.05,weight_decay=0.1}": of(optim.Adagrad, 0.05, weight_decay=0.1),
+    "rmsprop{momentum=0.9,centered,weight_decay=0.1}": of(optim.RMSprop, momentum=0.9, centered=True, weight_decay=0.1),
+    "nadam": of(optim.NAdam),
+    "nadam{lr=0.01,weight_decay=0.1,momentum_decay=0.1}": of(optim.NAdam, 0.01, weight_decay=0.1, momentum_decay=0.1),
+    "nadam{weight_decay=0.1,decoupled}": of(optim.NAdam, weight_decay=0.1, decoupled_weight_decay=True),
+    "radam": of(optim.RAdam),
+    "radam{lr=0.01,beta2=0.9,weight_decay=0.1}": of(optim.RAdam, 0.01, (0.9, 0.9), weight_decay=0.1),
+    "radam{weight_decay=0.1,decoupled}": of(optim.RAdam, weight_decay=0.1, decoupled_weight_decay=True),
+    "adafactor": of(optim.Adafactor),
+    "adafactor{lr=0.5,d=1.5,eps=0.001,weight_decay=0.1,maximize}":
+        of(optim.Adafactor, 0.5, d=1.5, eps=(0.001, 0.001), weight_decay=0.1, maximize=True),
+    "muon": lambda model: Muon(model, 1e-3, 1e-3),
+    'muon{lr=0.02,adam_lr=0.003,nesterov=false,momentum=0.8,weight_decay=0.01,adjust=match_rms_adamw}':
+        lambda model: Muon(model, 0.02, 0.003, nesterov=False, momentum=0.8, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+}
+
+
+def perceptron():
+    torch.manual_seed(1)
+    return nn.Sequential(nn.Linear(5, 12), nn.Tanh(), nn.Linear(12, 3))
+
+
+def check(dopt, scratch, text):
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+    model, after = perceptron(), perceptron()
+    batch = {"x": torch.randn(16, 5), "y": torch.randint(0, 3, (16,))}
+    step = lambda model, x, y: F.cross_entropy(model(x), y)
+    path = scratch / str(list(OPTIMIZERS).index(text))
+    from_torch.export(str(path), step, model, *batch.values(), batch=None)
+    from_torch.save_rows(f"{path}.data", train=batch)
+    done = subprocess.run([dopt, "-run", f"-steps={STEPS}", f"-pass=grad,{text}", "-no-shuffle", f"-data={path}.data",
+                           f"-initial={path}.safetensors", f"-save={path}.after", f"{path}.dir"], capture_output=True, text=True)
+    if done.returncode:
+        return f"{text}: {done.stderr}"
+    losses, optimizer = [], OPTIMIZERS[text](model)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = step(model, *batch.values())
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    ours = [float(line.rpartition(" = ")[2]) for line in done.stdout.splitlines() if " loss = " in line]
+    before = torch.cat([p.flatten() for p in after.parameters()])
+    from_torch.load(f"{path}.after", after)
+    here, there = (torch.cat([p.flatten() for p in m.parameters()]).detach() for m in (after, model))
+    worst = max(((here - there) / there.abs().clamp(min=1)).abs().max().item(), *(abs(a - b) / max(1, abs(b)) for a, b in zip(ours, losses)))
+    moved = (there - before).abs().min().item() > 0
+    return "" if len(ours) == STEPS and moved and worst <= TOLERANCE else f"{text}: apart by {worst:.1e}: {ours}, PyTorch has {losses}"
+
+
+if __name__ == "__main__":
+    attempts.main(check, OPTIMIZERS, concurrent.futures.ProcessPoolExecutor)
