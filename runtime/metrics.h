@@ -30,7 +30,7 @@ bool rt_metrics_close(struct rt_metrics *m, struct rt_status *st);
 
 /* A step took so long. */
 void rt_metrics_time(struct rt_metrics *m, int64_t ns);
-/* A line after so many steps of all runs: its numbers, the values of its outputs, its end. `batch`: rows of a step, or 0. */
+/* A line after that many steps of all runs: its numbers, the values of its outputs, its end. `batch`: rows of a step, or 0. */
 void rt_metrics_step(struct rt_metrics *m, int64_t step, int64_t batch, size_t memory);
 void rt_metrics_test(struct rt_metrics *m, int64_t step);
 void rt_metrics_value(struct rt_metrics *m, const char *name, double x);

@@ -412,18 +412,19 @@ by_offset(const void *x, const void *y)
 static uint64_t
 place_stage(const void *scratch, struct storage_room *room, uint32_t n, uint32_t stage)
 {
-	const struct storage_room **beside = ARRAY_NEW(scratch, const struct storage_room *, n);
+	const struct storage_room **overlapping =
+		ARRAY_NEW(scratch, const struct storage_room *, n);
 	struct storage_room *x = &room[stage];
-	uint32_t nbeside = 0;
+	uint32_t noverlapping = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		if (i != stage && room[i].first <= x->last && room[i].last >= x->first)
-			beside[nbeside++] = &room[i];
-	qsort(beside, nbeside, sizeof *beside, by_offset);
+			overlapping[noverlapping++] = &room[i];
+	qsort(overlapping, noverlapping, sizeof *overlapping, by_offset);
 	x->offset = 0;
-	for (uint32_t i = 0; i < nbeside && beside[i]->offset < x->offset + x->bytes; i++)
-		if (beside[i]->offset + beside[i]->bytes > x->offset)
-			x->offset = beside[i]->offset + beside[i]->bytes;
+	for (uint32_t i = 0; i < noverlapping && overlapping[i]->offset < x->offset + x->bytes; i++)
+		if (overlapping[i]->offset + overlapping[i]->bytes > x->offset)
+			x->offset = overlapping[i]->offset + overlapping[i]->bytes;
 	return x->offset + x->bytes;
 }
 

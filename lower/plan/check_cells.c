@@ -228,7 +228,7 @@ check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 		return;
 	if (received && slots < r->l->turns && is_sent(r, v))
 		FAULT(r->c, v->op,
-			"%%%s is sent on from %u slots, of which nobody knows when they are free again",
+			"%%%s is sent on from %u slots, and it is not known when each of them is free again",
 			check_buffer_name(p, x->buffer), slots);
 	for (uint32_t i = 0; i + slots < r->l->turns; i++) {
 		const uint32_t next = received ? r->post[(size_t)message * r->l->turns + i + slots]

@@ -212,7 +212,7 @@ check_shape(struct check *c)
 
 	if (p->storage->home_axis < -1 || p->storage->home_axis >= p->module->naxes ||
 		(p->storage->home_axis >= 0 && p->module->axis[p->storage->home_axis].time))
-		FAULT(c, NULL, "homes are along axis %d, which is no axis of devices",
+		FAULT(c, NULL, "homes are along axis %d, which is not a device axis",
 			p->storage->home_axis);
 	if (p->buffer != p->storage->buffer || p->nbuffers != (int)p->storage->nbuffers ||
 		p->storage->stage < -1 || p->storage->stage >= p->nbuffers || p->nvalues < 0 ||

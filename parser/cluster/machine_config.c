@@ -250,14 +250,14 @@ static void
 read_line(struct reader *r, const char *at, const char *end)
 {
 	struct word name = next_word(&at, end), equals = next_word(&at, end), value;
-	const char *behind = at;
+	const char *after = at;
 	int i = 0;
 
 	if (!name.n)
 		return;
 	while (i < NKEYS && !IS(name, keys[i].name))
 		i++;
-	value = next_word(&behind, end);
+	value = next_word(&after, end);
 	if (i == NKEYS)
 		unknown_key(r, name);
 	else if (!IS(equals, "=") || !value.n)

@@ -99,7 +99,7 @@ moves(const struct mover *v, const struct ir_op *op)
 /* Marks the ops that lead to the message, back to `before`; returns the bytes of the moved ops'
  * operands. */
 static uint64_t
-bytes_behind(struct mover *v, const struct ir_op *before, const struct ir_op *message)
+bytes_after(struct mover *v, const struct ir_op *before, const struct ir_op *message)
 {
 	uint64_t bytes = 0;
 
@@ -117,9 +117,9 @@ bytes_behind(struct mover *v, const struct ir_op *before, const struct ir_op *me
 /* Moves ops from between an earlier message and this one past this one; returns how many of them
  * compute. */
 static uint32_t
-move_behind(struct mover *v, const struct ir_op *before, struct ir_op *message)
+move_after(struct mover *v, const struct ir_op *before, struct ir_op *message)
 {
-	const uint64_t bytes = bytes_behind(v, before, message);
+	const uint64_t bytes = bytes_after(v, before, message);
 	uint32_t moved = 0;
 
 	if (v->costs)
@@ -150,7 +150,7 @@ move_all(struct mover v)
 	v.moved = ARRAY_ZERO(scratch, bool, v.m->op_ids);
 	IR_FOR_OPS_SAFE (op, block)
 		if (is_message(&v, op)) {
-			const uint32_t moved = before ? move_behind(&v, before, op) : 0;
+			const uint32_t moved = before ? move_after(&v, before, op) : 0;
 			if (moved && v.run)
 				pass_count(v.run, "op(s) issued after a message", (int)moved);
 			before = op;

@@ -114,7 +114,7 @@ drop_dead(struct ir_value *v)
 }
 
 static struct ir_builder
-behind(struct propagate *p, struct ir_value *v)
+builder_after(struct propagate *p, struct ir_value *v)
 {
 	return (struct ir_builder){
 		.m = p->m, .block = v->op->block, .before = v->op->next, .loc = v->op->loc};
@@ -125,7 +125,7 @@ change(struct propagate *p, struct ir_value *v, enum op_code code, struct ir_val
 	const char *key1, int64_t v1, const char *key2, int64_t v2)
 {
 	struct ir_context *ctx = p->m->ctx;
-	struct ir_builder b = behind(p, v);
+	struct ir_builder b = builder_after(p, v);
 	struct ir_attr attr[3] = {ir_make_axis(ctx, "axis", p->axis)};
 	int n = 1;
 
@@ -432,7 +432,7 @@ push_partition(struct propagate *p, struct ir_op *op)
 	return true;
 }
 
-/* Is the axis free for the op: is no operand or result laid out over it? */
+/* Is the axis free for the op: are all operands and results laid out without it? */
 static bool
 axis_is_free(const struct propagate *p, const struct ir_op *op)
 {

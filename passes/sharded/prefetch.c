@@ -201,7 +201,7 @@ static const struct pass_option options[] = {
 		"zero3: elements of gathered params in use, above which none are gathered ahead",
 		NULL, 0, 1e15},
 	{"max_reuse_distance", PASS_INT, "1000000000",
-		"zero3: a param is kept if it is read again before so many elements of others",
+		"zero3: a gathered param is kept if it is read again within this many elements of other params",
 		NULL, 0, 1e15},
 	{"param_persistence_threshold", PASS_INT, "100000",
 		"zero3: params of fewer elements are gathered once in a step", NULL, 0, 1e15},

@@ -131,7 +131,7 @@ remove_one(const struct names *n, int64_t step)
 	return gone;
 }
 
-/* One file too many is no reason to stop training. */
+/* If an old file cannot be removed, training goes on. */
 static void
 remove_old(const struct names *n, int64_t step, int64_t keep)
 {

@@ -238,22 +238,23 @@ rt_json_fixed(struct rt_json *j, int digits, int64_t *out)
 	const char *start = j->at;
 	const bool minus = rt_json_take(j, '-');
 	int64_t x = 0;
-	int behind = -1; /* digits after the point; -1: no point yet */
-	for (; j->at < j->end && behind < digits; j->at++) {
-		if (*j->at == '.' && behind < 0 && j->at > start + minus)
-			behind = 0;
+	int decimals = -1; /* digits after the point; -1: no point yet */
+	for (; j->at < j->end && decimals < digits; j->at++) {
+		if (*j->at == '.' && decimals < 0 && j->at > start + minus)
+			decimals = 0;
 		else if (*j->at >= '0' && *j->at <= '9' && x < FIXED_LIMIT) {
 			x = 10 * x + (*j->at - '0');
-			behind += behind >= 0;
+			decimals += decimals >= 0;
 		} else
 			break;
 	}
 	const bool more = j->at < j->end && memchr("0123456789.eE", *j->at, 13);
-	if (!more && j->at > start + minus && behind) {
-		for (behind = behind < 0 ? 0 : behind; behind < digits && x < FIXED_LIMIT; behind++)
+	if (!more && j->at > start + minus && decimals) {
+		for (decimals = decimals < 0 ? 0 : decimals; decimals < digits && x < FIXED_LIMIT;
+			decimals++)
 			x *= 10;
 		*out = minus ? -x : x;
-		return behind == digits;
+		return decimals == digits;
 	}
 	/* Not written by us: more digits, or an exponent. */
 	double value, unit = 1;

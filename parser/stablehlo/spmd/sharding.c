@@ -55,13 +55,13 @@ numbers(struct scan *s, char end, int64_t *out, int max)
 	int n = 0;
 
 	while (*s->p != end) {
-		char *behind;
+		char *rest;
 		if (n == max)
 			return -1;
-		out[n++] = strtoll(s->p, &behind, 10);
-		if (behind == s->p || out[n - 1] < 0 || out[n - 1] > SPMD_MAX_PROCESSES)
+		out[n++] = strtoll(s->p, &rest, 10);
+		if (rest == s->p || out[n - 1] < 0 || out[n - 1] > SPMD_MAX_PROCESSES)
 			return -1;
-		s->p = behind;
+		s->p = rest;
 		if (*s->p == ',')
 			s->p++;
 		else if (*s->p != end)
@@ -80,10 +80,10 @@ device_digits(struct scan *s, int64_t total, struct digit *out)
 
 	if (!word(s, "<=[")) { /* a list of all devices: only 0, 1, 2 ... is supported */
 		for (int64_t i = 0; i < total; i++) {
-			char *behind;
-			if (strtoll(s->p, &behind, 10) != i || behind == s->p)
+			char *rest;
+			if (strtoll(s->p, &rest, 10) != i || rest == s->p)
 				return -1;
-			s->p = behind + (*behind == ',');
+			s->p = rest + (*rest == ',');
 		}
 		out[0] = (struct digit){total, 1};
 		return 1;

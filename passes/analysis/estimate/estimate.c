@@ -92,7 +92,7 @@ parts_of(const struct sums *s, const struct device *d)
 }
 
 double
-estimate_beside(const struct estimate_parts *p, const struct estimate_op *op)
+estimate_excess(const struct estimate_parts *p, const struct estimate_op *op)
 {
 	return op->measured ? fmax(0, op->seconds - p->launch - op->bytes / p->rate)
 			    : op->arithmetic;
@@ -106,7 +106,7 @@ sums_seconds(const struct sums *s, const struct device *d, const struct estimate
 		return reach_kernel_seconds(&s->reach, d);
 	if (!(s->rate > 0))
 		return d->launch + fmax(s->arithmetic, device_memory_seconds(d, s->bytes));
-	return p->launch + s->bytes / p->rate + p->beside;
+	return p->launch + s->bytes / p->rate + p->excess;
 }
 
 static void
@@ -136,7 +136,7 @@ estimate_parts(const struct estimate_kernel *k, const struct device *d)
 	struct estimate_parts p = parts_of(&s, d);
 
 	for (uint32_t i = 0; i < k->n; i++)
-		p.beside += estimate_beside(&p, k->op[i]);
+		p.excess += estimate_excess(&p, k->op[i]);
 	return p;
 }
 
@@ -354,7 +354,7 @@ analytic(struct estimator *e, const uint32_t *op, uint32_t n, const bool *out)
 	}
 	struct estimate_parts p = parts_of(&s, d);
 	for (uint32_t i = 0; s.rate > 0 && i < n; i++)
-		p.beside += estimate_beside(&p, &e->op[op[i]]);
+		p.excess += estimate_excess(&p, &e->op[op[i]]);
 	return sums_seconds(&s, d, &p) *
 	       e->model->kind[e->kind].careful[estimate_sort(n, s.product)];
 }

@@ -136,7 +136,7 @@ op_features(const struct estimate_kernel *k, uint32_t i, double analytic, const 
 {
 	const struct estimate_op *e = k->op[i];
 	const struct nest_op *l = k->loops[i];
-	const double beside = estimate_beside(&t->parts, e);
+	const double excess = estimate_excess(&t->parts, e);
 	double inner = 0;
 
 	for (uint32_t r = k->first[i]; r < k->first[i + 1]; r++)
@@ -170,8 +170,8 @@ op_features(const struct estimate_kernel *k, uint32_t i, double analytic, const 
 		log_of(e->flops / fmax(e->points, 1)),
 		(float)i / (float)k->n,
 		log_ratio(fmax(e->points, 1) / fmax(e->elements, 1)),
-		(float)(beside / analytic),
-		log_of(beside * 1e12 / fmax(e->points, 1)),
+		(float)(excess / analytic),
+		log_of(excess * 1e12 / fmax(e->points, 1)),
 		e->role.apart != 0,
 		e->narrowest < ir_dtype_bytes((enum ir_dtype)e->dtype),
 		l->place == NEST_PRODUCT,
@@ -262,7 +262,7 @@ kernel_features(const struct estimate_kernel *k, double analytic, const struct d
 		log_ratio(k->bytes / analytic) - 30,
 		log_ratio(fmax(t->seconds - saved, 0.05 * t->seconds) / analytic),
 		log_ratio((t->of_kind[FUSE_STARTS] + t->of_kind[FUSE_LAST]) / analytic + 0.01),
-		(float)(t->parts.beside / analytic),
+		(float)(t->parts.excess / analytic),
 		log_ratio(k->bytes / t->parts.rate / analytic + 0.01),
 		(float)t->apart,
 		(float)k->nest->segments,

@@ -52,12 +52,12 @@ struct estimate_op estimate_op(const struct cost_model *model, uint32_t kind,
 
 /* Components of the analytic estimate, in seconds and bytes per second. */
 struct estimate_parts {
-	double launch, rate, beside;
+	double launch, rate, excess;
 };
 struct estimate_parts estimate_parts(const struct estimate_kernel *k, const struct device *d);
 
 /* Seconds that an op takes in addition to memory and the launch. */
-double estimate_beside(const struct estimate_parts *p, const struct estimate_op *op);
+double estimate_excess(const struct estimate_parts *p, const struct estimate_op *op);
 
 /* The analytic estimate, seconds. */
 double estimate_analytic(const struct estimate_kernel *k, const struct device *d);

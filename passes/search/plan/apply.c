@@ -22,7 +22,7 @@ struct maker {
 	struct ir_numbering *ops; /* of the block before the change */
 	struct ir_op **op;        /* [nops] by number; NULL: it has been erased */
 	struct ir_op **made;      /* [count] by position: the op of the node */
-	uint32_t *behind;         /* [nops] the node that a view in a loop follows; room: before all
+	uint32_t *follows;        /* [nops] the node that a view in a loop follows; room: before all
 	                           * nodes; PLAN_NONE: not such a view */
 	bool *passed;             /* [room + 1] a node and the views after it are in the block */
 	uint32_t *waits; /* by op->id: operands not in the block yet; PUT: op is in the block */
@@ -204,21 +204,21 @@ find_behind(struct maker *k)
 	const struct plan_base *b = k->p->base;
 	uint32_t last = b->room;
 
-	k->behind = ARRAY_NEW(k, uint32_t, b->nops);
+	k->follows = ARRAY_NEW(k, uint32_t, b->nops);
 	k->passed = ARRAY_ZERO(k, bool, b->room + 1);
 	for (uint32_t i = 0; i < b->nops; i++) {
 		const bool view = !b->op[i].work && issue_op_axes(b->m, b->op[i].op);
 		last = is_home(k, i) ? k->p->home[i] : last;
-		k->behind[i] = view ? last : PLAN_NONE;
+		k->follows[i] = view ? last : PLAN_NONE;
 	}
 }
 
 static bool
 has_passed(const struct maker *k, const struct ir_op *op)
 {
-	const uint32_t behind = k->behind[ir_number(k->ops, op)];
+	const uint32_t follows = k->follows[ir_number(k->ops, op)];
 
-	return behind == PLAN_NONE || k->passed[behind];
+	return follows == PLAN_NONE || k->passed[follows];
 }
 
 /* Numbers of ops that do no work and whose operands are in the block. */
@@ -293,7 +293,7 @@ static void
 put_views(struct maker *k, uint32_t first, uint32_t node)
 {
 	for (uint32_t i = first; i < k->p->base->nops && !is_home(k, i); i++)
-		if (k->op[i] && k->behind[i] == node && is_ready(k, k->op[i]))
+		if (k->op[i] && k->follows[i] == node && is_ready(k, k->op[i]))
 			put(k, k->op[i]);
 }
 

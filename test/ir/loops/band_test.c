@@ -319,10 +319,14 @@ static void
 programs_with_bands_are_as_interpreted(void **state)
 {
 	(void)state;
+	const bool all = getenv("DOPT_TEST_LONG") != NULL;
 	struct batch *b = batch_create();
-	for (size_t i = 0; i < TYPES * CASES; i++)
-		batch_add(b, cases[i / TYPES].what,
-			text_with(b, &cases[i / TYPES], types[i % TYPES]));
+	for (size_t i = 0; i < TYPES * CASES; i++) {
+		const size_t c = i / TYPES, type = i % TYPES;
+		/* each type has its own function for bands, and a case is the same to all of them */
+		if (all || !type || type == 1 + c % (TYPES - 1))
+			batch_add(b, cases[c].what, text_with(b, &cases[c], types[type]));
+	}
 	batch_check(b, "-O2");
 }
 
