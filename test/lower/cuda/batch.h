@@ -58,7 +58,8 @@ shim_build(const void *owner, const char *folder, int n, const char *level)
 		write_list(talloc_asprintf(owner, "%s/all%d.cc", folder, i), i, SHIM_FILES, n);
 		command = talloc_asprintf_append(command,
 			" c++ -std=c++17 %s -fwrapv -ffp-contract=off -fPIC -Wall "
-			"-Wno-unused -Wno-unknown-pragmas -Wno-tautological-compare -include "
+			"-Wno-unused -Wno-maybe-uninitialized -Wno-unknown-pragmas "
+			"-Wno-tautological-compare -include "
 			"%s/test/lower/cuda/shim/kernels.h -I%s -c all%d.cc & c%d=$!;",
 			level, DOPT_BUILD_INCLUDE, DOPT_BUILD_INCLUDE, i, i);
 		objects = talloc_asprintf_append(objects, " all%d.o", i);
