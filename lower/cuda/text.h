@@ -12,7 +12,8 @@
  *     flat.c      no reduction: a thread per element, 16 bytes at a time if that fits
  *     tile.c      the same where operands are walked across: tiles in shared memory
  *     reduce.c    one stage: a warp, a block or a thread per result; sums may be cut
- *     rows.c      several stages: a warp or a block per outer iteration, rows in shared memory
+ *     rows.c      several stages: a warp or a block per outer iteration, rows in registers or shared
+ *                 memory; rows_plan.c, rows_run.c, rows_parts.c: its parts
  *     vector.c    loops over neighbours that are loaded and stored at once, for flat.c and rows.c
  *     running.c   which sums can be made together with a maximum that they read, and how
  *     scatter.c   positions given by data: sorted by position, summed in equal chunks
