@@ -121,8 +121,9 @@ struct storage_target {
 	/* Kernel forms, each of which can be switched off. threads, online, rows: those of struct
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
 	 * loops are one library call; joins: small kernels of an op that do not depend on each other
-	 * are one launch; vectors: a thread accesses 16 bytes at once. */
-	bool threads, online, parts, addresses, joins, vectors;
+	 * are one launch; vectors: a thread accesses 16 bytes at once; registers: lanes keep the
+	 * elements of a row that they go over several times. */
+	bool threads, online, parts, addresses, joins, vectors, registers;
 	int64_t rows;
 	struct storage_bundles {
 		int members; /* most of a bundle; 0: there are none */

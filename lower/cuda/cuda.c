@@ -51,6 +51,7 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.addresses = true,
 	.joins = true,
 	.vectors = true,
+	.registers = true,
 	.rows = CUDA_SHARED,
 	.bundles = {DOPT_BUNDLE_MOST, DOPT_BUNDLE_WORDS, CUDA_GROUPS},
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
@@ -433,8 +434,9 @@ cuda_build(struct job *j, struct diag *d, const struct lower_options *o, bool co
 		lower_quote(owner, lower_include_dir(owner)));
 	bool ok = job_run(j, command, o->verbose);
 
-	/* Sums and scalar functions are in the kernels; this file only launches them. */
-	command = TEXT(owner, "%s -O1 %s -c step.c", cc, flags);
+	/* Sums and scalar functions are in the kernels; this file only launches them, in functions of
+	 * tens of thousands of calls, which compilers take minutes to optimize. */
+	command = TEXT(owner, "%s -O0 %s -c step.c", cc, flags);
 	ok = ok && job_run(j, command, o->verbose);
 	command =
 		TEXT(owner, "%s -o " LOWER_PROGRAM " step.o -L%s -ldopt_rt_cuda -ldopt_rt %s %s %s",

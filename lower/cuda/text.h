@@ -12,7 +12,8 @@
  *     flat.c      no reduction: a thread per element, 16 bytes at a time if that fits
  *     tile.c      the same where operands are walked across: tiles in shared memory
  *     reduce.c    one stage: a warp, a block or a thread per result; sums may be cut
- *     rows.c      several stages: a warp or a block per outer iteration, rows in shared memory
+ *     rows.c      several stages: a warp or a block per outer iteration, rows in registers or shared
+ *                 memory; rows_plan.c, rows_run.c, rows_parts.c: its parts
  *     vector.c    loops over neighbours that are loaded and stored at once, for flat.c and rows.c
  *     running.c   which sums can be made together with a maximum that they read, and how
  *     scatter.c   positions given by data: sorted by position, summed in equal chunks
@@ -49,6 +50,8 @@ enum cuda_limit {
 				      reductions */
 	CUDA_VECTOR = 16,          /* bytes of the widest access */
 	CUDA_VECTORS = 64,         /* of one loop */
+	CUDA_VECTOR_ELEMENTS = 8,  /* at most: their values are in registers */
+	CUDA_KEPT = 32,            /* elements of a row that a lane keeps in registers */
 	CUDA_RUN = 8,              /* elements of a lane after which a sum follows its maximum */
 	CUDA_SCRATCH_ALIGN = 256,
 	CUDA_TILE = 128,  /* rows and columns of a product that a block of the library computes */
@@ -217,23 +220,40 @@ char *cuda_host_pointer(struct cuda_text *t, int tensor);
 
 /*
  * A loop of a thread over neighbours along a class, which are loaded and stored at once: vector.c.
- * cuda_vectors_fit sets the width, if all that the needed ops access fits. The loop is opened where
- * i<cls> is the first neighbour.
+ * cuda_vectors_fit sets the width, if all that the needed ops access fits and rows are aligned. The
+ * loop is opened where i<cls> is the first neighbour.
  */
+struct cuda_vector {
+	char *element; /* text of the first element */
+	char *name;
+	const char *type;
+	int tensor, bytes; /* of an element */
+	bool row;          /* in a row buffer */
+	bool kept, made;   /* kept in registers; has an earlier pass loaded or computed it? */
+	char *when;        /* for a result: the condition under which it is stored; NULL: always */
+};
 struct cuda_vectors {
 	int cls;
 	const bool *need; /* ops */
 	bool store;       /* elementwise results are stored, too */
 	int width, n, nread;
-	struct {
-		char *element; /* text of the first element */
-		char *name;
-		char *when; /* for a result: the condition under which it is stored; NULL: always */
-	} at[CUDA_VECTORS];
+	bool odd; /* the first and last vector of a row may have fewer elements */
+	struct cuda_vector at[CUDA_VECTORS];
 };
 bool cuda_vectors_fit(const struct cuda_text *t, struct cuda_vectors *v);
 void cuda_vectors_open(struct cuda_text *t, struct cuda_vectors *v);
 void cuda_vectors_close(struct cuda_text *t, const struct cuda_vectors *v);
+
+/* The width for all accesses along the class: 1: one element at a time; 0: some are neither
+ * neighbours nor the same along it. The parts of cuda_vectors_open and _close, for rows. */
+int cuda_vectors_width(const struct cuda_text *t, const struct cuda_vectors *v);
+void cuda_vectors_list(struct cuda_text *t, struct cuda_vectors *v);
+void cuda_vectors_load(struct cuda_text *t, const struct cuda_vectors *v);
+void cuda_vectors_each(struct cuda_text *t, struct cuda_vectors *v);
+void cuda_vectors_each_end(struct cuda_text *t);
+char *cuda_vector_loaded(struct cuda_text *t, const struct cuda_vectors *v, const char *element);
+void cuda_vector_store(
+	struct cuda_text *t, const struct cuda_vectors *v, const char *element, const char *name);
 
 /*
  * By what a sum is multiplied when maxima, minima and sums that its summands read change, those of

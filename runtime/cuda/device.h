@@ -506,4 +506,49 @@ vec_store(T *p, const vec<T, N> &x)
 	*(vec<T, N> *)p = x;
 }
 
+/* Elements before the row that starts at p in the vector with its first element. */
+template <int N, typename T>
+DEV unsigned
+vec_shift(const T *p)
+{
+	return (unsigned)((uintptr_t)p / sizeof(T) % N);
+}
+
+/* Is the vector at p, elements `first` and following of a row of n, one access? */
+template <int N, typename T>
+DEV bool
+vec_is_whole(const T *p, int64_t first, int64_t n)
+{
+	return first >= 0 && first + N <= n && (uintptr_t)p % alignof(vec<T, N>) == 0;
+}
+
+/* What of it is in the row. */
+template <int N, typename T>
+DEV vec<T, N>
+vec_load_part(const T *p, int64_t first, int64_t n)
+{
+	if (vec_is_whole<N>(p, first, n))
+		return vec_load<N>(p);
+	vec<T, N> x = {};
+#pragma unroll
+	for (int u = 0; u < N; u++)
+		if ((uint64_t)(first + u) < (uint64_t)n)
+			x.at[u] = p[u];
+	return x;
+}
+
+template <int N, typename T>
+DEV void
+vec_store_part(T *p, const vec<T, N> &x, int64_t first, int64_t n)
+{
+	if (vec_is_whole<N>(p, first, n)) {
+		vec_store(p, x);
+		return;
+	}
+#pragma unroll
+	for (int u = 0; u < N; u++)
+		if ((uint64_t)(first + u) < (uint64_t)n)
+			p[u] = x.at[u];
+}
+
 #endif

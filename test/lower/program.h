@@ -52,7 +52,8 @@ struct batch {
 	struct ir_context *ctx;
 	struct program *program;
 	int n, steps;  /* programs; steps of each: 3, so that states and params change */
-	char *message; /* the last error, "" before one */
+	const struct storage_target *storage; /* of programs that are added; NULL: the target's */
+	char *message;                        /* the last error, "" before one */
 	void *library;
 	const char
 		*launch; /* mpirun runs `LAUNCH -rank LIBRARY PROGRAM [option ...]`; NULL: ranks are
@@ -101,9 +102,12 @@ batch_try_module(struct batch *b, const char *what, struct ir_module *m)
 {
 	char *output = talloc_asprintf(b, "%s/p%d", b->folder, b->n),
 	     *entry = talloc_asprintf(b, "p%d", b->n);
+	const struct storage_target *storage =
+		b->storage ? b->storage : lower_storage_target(BATCH_TARGET);
 	struct memory_report memory;
-	memory_evaluate(m, ir_func_find(m, "main"), lower_storage_target(BATCH_TARGET), &memory);
+	memory_evaluate(m, ir_func_find(m, "main"), storage, &memory);
 	const struct lower_options o = {.target = BATCH_TARGET,
+		.storage = storage,
 		.output = output,
 		.entry = entry,
 		.predicted_bytes = memory.peak};

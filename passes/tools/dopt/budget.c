@@ -92,7 +92,7 @@ read_without(struct driver *t, struct storage_target *s)
 		bool *on;
 	} form[] = {{"columns", &s->threads}, {"parts", &s->parts}, {"addresses", &s->addresses},
 		{"online", &s->online}, {"joins", &s->joins}, {"rows", &rows},
-		{"vectors", &s->vectors}, {"bundles", &bundles}};
+		{"vectors", &s->vectors}, {"registers", &s->registers}, {"bundles", &bundles}};
 
 	for (const char *at = t->o->without, *end; at; at = *end ? end + 1 : NULL) {
 		const size_t n = strcspn(at, ",");
@@ -106,7 +106,7 @@ read_without(struct driver *t, struct storage_target *s)
 		if (known)
 			continue;
 		diag_error(t->ctx->diag, LOC_NONE,
-			"option -without: unknown form '%.*s'; expected columns, parts, addresses, online, rows, vectors, joins or bundles",
+			"option -without: unknown form '%.*s'; expected columns, parts, addresses, online, rows, vectors, registers, joins or bundles",
 			(int)n, at);
 		return false;
 	}

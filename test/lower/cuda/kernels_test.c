@@ -50,10 +50,10 @@ static const struct kernel_case cases[] = {
 		"if (blockIdx.x < |} else {"},
 	{1, "softmax, a warp a row", SOFTMAX("[1100,33]"), "__syncwarp|warp_max"},
 	{1, "softmax, a block a row", SOFTMAX("[3,1100]"),
-		"__syncthreads|block_sum<256>|__shared__ unsigned char rows"},
+		"__syncthreads|block_sum<256>|vec<float, 4> q0[2]"},
 	{1, "softmax, a large block a row", SOFTMAX("[3,5000]"),
-		"block_sum<1024>|__shared__ unsigned char rows"},
-	{1, "softmax, rows in scratch", SOFTMAX("[3,20000]"), "block_sum<1024>|rows0 + group"},
+		"block_sum<1024>|vec<float, 4> q0[2]"},
+	{1, "softmax, rows in scratch", SOFTMAX("[3,40000]"), "block_sum<1024>|rows0 + group"},
 	{2, "a layer's norm and its columns, groups with several rows",
 		"%x = input(\"x\") : f32[1300,1030]\n%g = input(\"g\") : f32[1030]\n%r, %s = "
 		"fuse(%x, %g) {\n"
