@@ -18,7 +18,7 @@ PIPELINES = [
     "amp{to=f16},grad,lamb{clip=1,schedule=cosine,steps=9},dp{axis=dp},canonicalize,cse,dce,opfuse",
     "dp{axis=dp},amp{scale=8},grad,momentum{nesterov,clip=1},dce",
     "grad,adamw{warmup=3},dp{axis=dp},tensorfuse,tensorpart{policy=fixed,parts=3},overlap",
-    "spatial{axis=dp},grad,lion,canonicalize,cse",
+    "spatial{axis=dp},grad,lion,canonicalize,cse,hoist",
     "accumulate{steps=2},dp{axis=dp},grad,adam{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,dp{axis=dp},grad,shard{axis=dp},adamw{clip=1},canonicalize,cse,dce,opfuse,tensorfuse",
     "amp,dp{axis=dp},grad,recompute,shard{axis=dp},adam,prefetch,unshard,offload{least=1,policy=all},canonicalize,cse,dce,opfuse",
