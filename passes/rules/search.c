@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/clock.h"
+#include "ir/base/mix.h"
 #include "ir/base/number.h"
 #include "ir/base/vec.h"
 #include "ir/digest.h"
@@ -13,12 +14,16 @@
 enum {
 	EVERYWHERE = UINT32_MAX, /* in place of an op id */
 	MOST_CANDIDATES = 256, /* queue limit; more than are expanded before the evaluations end */
+	/* Of moves that are alike, as those in the layers of a model, the rest are not tried after so
+	 * many that did not make the step faster: the first layer may differ from the others. */
+	ALIKE_FAILURES = 2,
 };
 
 /* An application of a rule, at an op or wherever it matches, in order. */
 struct move {
 	int rule;
 	uint32_t op; /* op id, as renumbered in the step and then as given by the preceding moves */
+	uint64_t like; /* equal for the same rule at ops of equal code and types; 0: everywhere */
 };
 
 struct tried {
@@ -129,6 +134,18 @@ changed_step(const struct searcher *x, const struct candidate *c, struct move mo
 	return NULL;
 }
 
+static uint64_t
+likeness(const struct ir_op *op, int rule)
+{
+	uint64_t h = mix64((uint64_t)rule << 32 | op->code);
+
+	for (int i = 0; i < op->noperands; i++)
+		h = mix64(h ^ (uintptr_t)ir_operand(op, i)->type);
+	for (int i = 0; i < op->nresults; i++)
+		h = mix64(h ^ (uintptr_t)op->result[i].type);
+	return h | 1;
+}
+
 /* Lists rules that match at an op and can be built there. */
 static void
 list_at(const struct searcher *x, struct ir_module *m, struct ir_op *op, const void *owner,
@@ -142,7 +159,9 @@ list_at(const struct searcher *x, struct ir_module *m, struct ir_op *op, const v
 		if (!rule_build(m, &match, &b))
 			continue;
 		rule_undo(&b);
-		VEC_PUSH(owner, to, (struct move){match.pattern->number, op->id});
+		VEC_PUSH(owner, to,
+			(struct move){match.pattern->number, op->id,
+				likeness(op, match.pattern->number)});
 	}
 }
 
@@ -159,7 +178,7 @@ list_all(const struct searcher *x, const void *owner, struct moves *to)
 			list_at(x, m, op, m, &single);
 	for (int64_t i = 0; i < single.n; i++)
 		if (++places[single.at[i].rule] == 2)
-			VEC_PUSH(owner, to, (struct move){single.at[i].rule, EVERYWHERE});
+			VEC_PUSH(owner, to, (struct move){single.at[i].rule, EVERYWHERE, 0});
 	for (int64_t i = 0; i < single.n; i++)
 		VEC_PUSH(owner, to, single.at[i]);
 	talloc_free(m);
@@ -326,13 +345,29 @@ has_move(const struct moves *moves, struct move move)
 	return false;
 }
 
+/* Have enough moves like that one not made the step faster? */
+static bool
+is_hopeless(const struct moves *failed, struct move move)
+{
+	int alike = 0;
+
+	for (int64_t i = 0; move.like && i < failed->n; i++)
+		alike += failed->at[i].like == move.like;
+	return alike >= ALIKE_FAILURES;
+}
+
 static void
 go_on(struct searcher *x, const struct candidate *from)
 {
 	struct VEC(struct next) good = {0};
+	struct moves failed = {0};
 
 	for (int64_t i = 0; i < from->open.n && may_go_on(x); i++) {
+		if (is_hopeless(&failed, from->open.at[i]))
+			continue;
 		struct candidate *c = try_move(x, from, from->open.at[i]);
+		if (!c || c->cost >= from->cost)
+			VEC_PUSH(x->s->run->scratch, &failed, from->open.at[i]);
 		if (!c)
 			continue;
 		VEC_PUSH(x->s->run->scratch, &good, (struct next){c, i});

@@ -6,7 +6,8 @@
  * be applied that does not pay by itself, and one that does not pay in the step is undone.
  *
  * A move that was not good enough from a candidate is not tried again from its descendants, and of
- * two independent applications only one order is tried. After an application, new matches are
+ * moves that are alike, as in each layer of a model, the others are not after two that did not make
+ * the step faster. Of two independent applications only one order is tried. After an application, new matches are
  * looked for only near the changed ops.
  */
 #ifndef PASSES_RULES_SEARCH_H

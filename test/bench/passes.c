@@ -102,6 +102,7 @@ static const struct row rows[] = {
 	{"", "inline", .pass = "inline"},
 	{"inline", "canonicalize", .pass = "canonicalize"},
 	{NULL, "cse", .pass = "cse"},
+	{NULL, "hoist", .pass = "hoist"},
 	{NULL, "dce", .pass = "dce"},
 	{NULL, "sink-transpose", .pass = "sink-transpose"},
 	{NULL, "rewrite", .pass = "rewrite"},

@@ -220,6 +220,7 @@ enum {
 	WEIGHT_sink_transpose = 1,
 	WEIGHT_rewrite = 2,
 	WEIGHT_cse = 3,
+	WEIGHT_hoist = 1,
 	WEIGHT_dce = 2,
 	WEIGHT_amp = 2,
 	WEIGHT_grad = 12, /* most others need it */

@@ -18,7 +18,7 @@ PIPELINES = [
     "amp{to=f16},grad,lamb{clip=1,schedule=cosine,steps=9},dp{axis=dp},canonicalize,cse,dce,opfuse",
     "dp{axis=dp},amp{scale=8},grad,momentum{nesterov,clip=1},dce",
     "grad,adamw{warmup=3},dp{axis=dp},tensorfuse,tensorpart{policy=fixed,parts=3},overlap",
-    "spatial{axis=dp},grad,lion,canonicalize,cse",
+    "spatial{axis=dp},grad,lion,canonicalize,cse,hoist",
     "grad,nadam{weight_decay=0.1},dp{axis=dp},canonicalize,cse,dce,opfuse",
     "dp{axis=dp},grad,shard{axis=dp},radam{clip=1},opfuse,tensorfuse",
     "amp{to=f16},dp{axis=dp},grad,shard{axis=dp},adafactor,dce,opfuse",
