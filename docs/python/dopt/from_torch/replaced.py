@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from .masks import Rows
 from .pools import spread
 from .table import Unsupported
 
@@ -49,6 +50,56 @@ def least_squares(a, b, rcond=None, *, driver=None):
     vector = b.dim() == a.dim() - 1
     x = torch.linalg.pinv(a, rtol=rcond) @ (b.unsqueeze(-1) if vector else b)
     return Solution(x.squeeze(-1) if vector else x)
+
+
+class Sparse:
+    """A matrix of torch.sparse_coo_tensor: rows, columns, values; a product with a dense matrix adds up rows of that."""
+
+    def __init__(self, places, values, shape):
+        self.places, self.values_, self.shape = places, values, torch.Size(shape)
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        if function in PRODUCTS and isinstance(args[0], Sparse) and len(args) == 2 and not kwargs:
+            return args[0] @ args[1]
+        raise Unsupported(f"{getattr(function, '__name__', function)} of a sparse tensor: products with dense matrices, t, coalesce "
+                          "and to_dense are translated")
+
+    def __getattr__(self, name):
+        raise Unsupported(f"{name} of a sparse tensor: products with dense matrices, t, coalesce and to_dense are translated")
+
+    def arithmetic(self, *others):
+        raise Unsupported("arithmetic of a sparse tensor: change its values before they are made a matrix")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __neg__ = __pow__ = arithmetic
+
+    def coalesce(self):
+        return self
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def t(self):
+        return Sparse(self.places.flip(0), self.values_, self.shape[::-1])
+
+    def to_dense(self):
+        return self.values_.new_zeros(self.shape).index_put((self.places[0], self.places[1]), self.values_, accumulate=True)
+
+    def __matmul__(self, dense):
+        if not isinstance(dense, torch.Tensor) or isinstance(dense, Rows):
+            raise Unsupported("a sparse matrix times what is no dense tensor, or times the rows that a mask chooses")
+        rows = self.values_.reshape(-1, *[1] * (dense.dim() - 1)) * dense[self.places[1]]
+        return dense.new_zeros(self.shape[0], *dense.shape[1:]).index_add(0, self.places[0], rows)
+
+
+def sparse_matrix(indices, values, size=None, **named):
+    if size is None or len(size) != 2:
+        raise Unsupported("torch.sparse_coo_tensor(indices, values, size): a matrix, with its size, is translated")
+    values = torch.as_tensor(values)
+    return Sparse(torch.as_tensor(indices), values.to(named["dtype"]) if named.get("dtype") else values, size)
+
+
+PRODUCTS = (torch.sparse.mm, torch.mm, torch.spmm, torch.matmul, torch.Tensor.matmul, torch.Tensor.mm)
 
 
 def ctc(logs, labels, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
@@ -216,6 +267,7 @@ REPLACED = {**{f: made for f, made in EACH.items() if made},
             torch.nn.functional.grid_sample: grid_sample,
             **{getattr(torch.nn.functional, f"max_pool{n}d_with_indices"): pool_with_indices(n) for n in (1, 2, 3)},
             **{getattr(torch.nn.functional, f"max_unpool{n}d"): unpooled(n) for n in (1, 2, 3)},
+            torch.sparse_coo_tensor: sparse_matrix,
             torch.bincount: counts, torch.Tensor.bincount: counts,
             torch.nn.functional.dropout1d: dropped_channels_1d, torch.nn.functional.dropout2d: dropped_channels,
             torch.nn.functional.dropout3d: dropped_channels,
