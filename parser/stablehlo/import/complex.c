@@ -278,7 +278,15 @@ void
 complex_refuse(struct complex *c, struct mlir_op *op)
 {
 	complex_through(c, op);
-	op->refused = "complex numbers";
+	const struct mlir_attr *call = mlir_attr_find(op, "call_target_name");
+	if (!call || call->kind != MLIR_STRING)
+		op->refused = "complex numbers";
+	else if (strstr(call->s, "geev"))
+		op->refused = "eigenvalues of a matrix that is not symmetric (jnp.linalg.eig); "
+			      "jnp.linalg.eigh takes symmetric ones";
+	else
+		op->refused = "linear algebra of complex numbers; the real matrix [[re, -im], [im, "
+			      "re]] computes the same";
 }
 
 /* --- functions --- */

@@ -56,9 +56,12 @@ import_call_function(struct import *im, const struct mlir_op *op, const struct m
 		return false;
 	for (int i = 0; i < nin; i++)
 		import_bind(im, &b->arg[i], &in[i]);
+	const char *outside = im->caller;
+	im->caller = op->place ? op->place : outside;
 	im->depth++;
 	bool ok = import_block(im, op, b, out, nout);
 	im->depth--;
+	im->caller = outside;
 	return ok;
 }
 

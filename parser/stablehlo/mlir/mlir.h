@@ -132,7 +132,9 @@ struct mlir_op {
 	uint32_t noperands, nresults, nattrs, nregions;
 	const char *debug_name; /* of a trailing loc("..."), resolved through #loc aliases; NULL:
 				   none */
-	const char *refused;    /* why the op cannot be imported, found before the import; else
+	const char *place;   /* "step.py:12", the innermost of its locations that is in the user's
+				   files; NULL: none is known */
+	const char *refused; /* why the op cannot be imported, found before the import; else
 				   NULL */
 };
 

@@ -37,9 +37,11 @@ struct mlir_symbol {
 	const char *text; /* n bytes of the source */
 	uint32_t n;
 	bool location_read; /* `debug_name` is known */
+	bool place_read;    /* `place` is known */
 	const struct mlir_type *type;
 	const char *name;       /* interned, without sigil and escapes; set by mlir_symbol_name */
 	const char *debug_name; /* of a location */
+	const char *place;      /* likewise: as that of an op */
 	const struct mlir_form *form;  /* of an op name */
 	const struct mlir_attr *alias; /* of #name */
 	struct mlir_symbol *location;  /* of #loc1: the location it stands for */
@@ -101,7 +103,7 @@ struct mlir_func_text {
 
 /* A location to look up at the end, when all aliases are known. */
 struct mlir_located {
-	const char **debug_name;
+	const char **debug_name, **place; /* place: NULL of a value */
 	struct mlir_symbol *location;
 };
 
@@ -296,7 +298,8 @@ void mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_l
 /* Its type and attributes are on their stacks. */
 void mlir_param_push(struct mlir_parser *p, const char *name, struct ir_loc loc, uint32_t nattrs,
 	struct mlir_symbol *location);
-void mlir_located(struct mlir_parser *p, const char **debug_name, struct mlir_symbol *location);
+void mlir_located(struct mlir_parser *p, const char **debug_name, const char **place,
+	struct mlir_symbol *location);
 /* Uses `p->params` and `p->isolated`. */
 void mlir_region_open(struct mlir_parser *p, struct ir_loc loc);
 void mlir_region_close(struct mlir_parser *p);

@@ -1,8 +1,11 @@
 """Functions of torch that read values, which an export does not have."""
+import itertools
 import math
 
 import torch
 
+from .masks import Rows
+from .pools import spread
 from .table import Unsupported
 
 
@@ -49,6 +52,56 @@ def least_squares(a, b, rcond=None, *, driver=None):
     return Solution(x.squeeze(-1) if vector else x)
 
 
+class Sparse:
+    """A matrix of torch.sparse_coo_tensor: rows, columns, values; a product with a dense matrix adds up rows of that."""
+
+    def __init__(self, places, values, shape):
+        self.places, self.values_, self.shape = places, values, torch.Size(shape)
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), kwargs=None):
+        if function in PRODUCTS and isinstance(args[0], Sparse) and len(args) == 2 and not kwargs:
+            return args[0] @ args[1]
+        raise Unsupported(f"{getattr(function, '__name__', function)} of a sparse tensor: products with dense matrices, t, coalesce "
+                          "and to_dense are translated")
+
+    def __getattr__(self, name):
+        raise Unsupported(f"{name} of a sparse tensor: products with dense matrices, t, coalesce and to_dense are translated")
+
+    def arithmetic(self, *others):
+        raise Unsupported("arithmetic of a sparse tensor: change its values before they are made a matrix")
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __neg__ = __pow__ = arithmetic
+
+    def coalesce(self):
+        return self
+
+    def size(self, dim=None):
+        return self.shape if dim is None else self.shape[dim]
+
+    def t(self):
+        return Sparse(self.places.flip(0), self.values_, self.shape[::-1])
+
+    def to_dense(self):
+        return self.values_.new_zeros(self.shape).index_put((self.places[0], self.places[1]), self.values_, accumulate=True)
+
+    def __matmul__(self, dense):
+        if not isinstance(dense, torch.Tensor) or isinstance(dense, Rows):
+            raise Unsupported("a sparse matrix times what is no dense tensor, or times the rows that a mask chooses")
+        rows = self.values_.reshape(-1, *[1] * (dense.dim() - 1)) * dense[self.places[1]]
+        return dense.new_zeros(self.shape[0], *dense.shape[1:]).index_add(0, self.places[0], rows)
+
+
+def sparse_matrix(indices, values, size=None, **named):
+    if size is None or len(size) != 2:
+        raise Unsupported("torch.sparse_coo_tensor(indices, values, size): a matrix, with its size, is translated")
+    values = torch.as_tensor(values)
+    return Sparse(torch.as_tensor(indices), values.to(named["dtype"]) if named.get("dtype") else values, size)
+
+
+PRODUCTS = (torch.sparse.mm, torch.mm, torch.spmm, torch.matmul, torch.Tensor.matmul, torch.Tensor.mm)
+
+
 def ctc(logs, labels, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
     """The forward recursion over the labels with blanks between them."""
     single = logs.dim() == 2
@@ -78,6 +131,66 @@ def ctc(logs, labels, input_lengths, target_lengths, blank=0, reduction="mean", 
     if reduction == "mean":
         return (loss / count[1].clamp(min=1)).mean()
     return loss.sum() if reduction == "sum" else loss.squeeze(0) if single else loss
+
+
+def pool_with_indices(many):
+    """The first maximum of each window, and its place in the last `many` dims."""
+    def pool(x, window, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True):
+        window, low, dilation = (spread(v, many) for v in (window, padding, dilation))
+        stride, old = spread(stride or window, many), x.shape[-many:]
+        reach = [(w - 1) * d + 1 for w, d in zip(window, dilation)]
+        new = []
+        for n, r, s, a in zip(old, reach, stride, low):
+            size = (n + 2 * a - r + (s - 1 if ceil_mode else 0)) // s + 1
+            new.append(size - (ceil_mode and (size - 1) * s >= n + a))  # a window begins inside or before
+        sides = [v for n, m, r, s, a in zip(old, new, reach, stride, low) for v in (max((m - 1) * s + r - n - a, 0), a)][::-1]
+        place = torch.arange(math.prod(old)).reshape(old)
+        padded = torch.nn.functional.pad(x, sides, value=float("-inf")), torch.nn.functional.pad(place, sides)
+        each = [[v[(..., *(slice(k * d, k * d + (m - 1) * s + 1, s) for k, d, m, s in zip(at, dilation, new, stride)))]
+                 for at in itertools.product(*map(range, window))] for v in padded]
+        values, places = torch.stack(each[0], -1), torch.stack(each[1], -1)
+        best = values.detach().argmax(-1, keepdim=True)
+        return values.gather(-1, best).squeeze(-1), places.expand(values.shape).gather(-1, best).squeeze(-1)
+    return pool
+
+
+def unpooled(many):
+    def unpool(x, indices, window, stride=None, padding=0, output_size=None):
+        window, low = spread(window, many), spread(padding, many)
+        stride = spread(stride or window, many)
+        new = list(output_size)[-many:] if output_size else [
+            (n - 1) * s - 2 * a + w for n, s, a, w in zip(x.shape[-many:], stride, low, window)]
+        zeros = x.new_zeros(*x.shape[:-many], math.prod(new))
+        return zeros.scatter(-1, indices.flatten(-many), x.flatten(-many)).reshape(*x.shape[:-many], *new)
+    return unpool
+
+
+def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=None):
+    """Of three dims; torch itself decomposes that of two."""
+    if x.dim() != 5:
+        with torch._C.DisableTorchFunction():
+            return torch.nn.functional.grid_sample(x, grid, mode, padding_mode, align_corners)
+    at = []
+    for i, n in enumerate(x.shape[:1:-1]):  # x, y, z
+        p = grid[..., i]
+        p = (p + 1) / 2 * (n - 1) if align_corners else ((p + 1) * n - 1) / 2
+        if padding_mode == "reflection":
+            low, span = (0, n - 1) if align_corners else (-0.5, n)
+            away = (p - low).abs()
+            p = away.remainder(2 * span) if span else torch.zeros_like(p)
+            p = torch.where(p > span, 2 * span - p, p) + low
+        at.append(p.clamp(0, n - 1) if padding_mode != "zeros" else p)
+    corner = [p.floor() for p in at] if mode == "bilinear" else [p.round() for p in at]
+    flat, total = x.flatten(2), 0
+    for add in itertools.product((0, 1), repeat=3) if mode == "bilinear" else [(0, 0, 0)]:
+        place, weight = 0, 1
+        for p, c, k, n in zip(at[::-1], corner[::-1], add, x.shape[2:]):
+            q = (c + k).detach()
+            weight = weight * ((1 - (p - q).abs()) if mode == "bilinear" else 1) * ((q >= 0) & (q < n)).to(x.dtype)
+            place = place * n + q.clamp(0, n - 1).long()
+        chosen = flat.gather(2, place.flatten(1).unsqueeze(1).expand(-1, x.shape[1], -1))
+        total = total + chosen.reshape(*x.shape[:2], *grid.shape[1:4]) * weight.unsqueeze(1)
+    return total
 
 
 def padded_front(x, value, many):
@@ -151,6 +264,10 @@ REPLACED = {**{f: made for f, made in EACH.items() if made},
             torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
             torch.nn.functional.ctc_loss: ctc, torch.linalg.lstsq: least_squares, torch.Tensor.fill_diagonal_: fill_diagonal,
             torch.fake_quantize_per_tensor_affine: fake_quantized, torch.fake_quantize_per_channel_affine: fake_quantized_channels,
+            torch.nn.functional.grid_sample: grid_sample,
+            **{getattr(torch.nn.functional, f"max_pool{n}d_with_indices"): pool_with_indices(n) for n in (1, 2, 3)},
+            **{getattr(torch.nn.functional, f"max_unpool{n}d"): unpooled(n) for n in (1, 2, 3)},
+            torch.sparse_coo_tensor: sparse_matrix,
             torch.bincount: counts, torch.Tensor.bincount: counts,
             torch.nn.functional.dropout1d: dropped_channels_1d, torch.nn.functional.dropout2d: dropped_channels,
             torch.nn.functional.dropout3d: dropped_channels,

@@ -67,6 +67,20 @@ static const struct target {
 	{"lapack_?gesdd_ffi", import_lapack_svd, 1, 5},
 };
 
+/* Targets that are not translated, and what to write instead. */
+static const struct {
+	const char *name, *way_out;
+} refused[] = {
+	{"lapack_?gees_ffi", "a Schur decomposition (jax.scipy.linalg.schur, sqrtm); for a "
+			     "symmetric matrix use jnp.linalg.eigh"},
+	{"lapack_?geqp3_ffi", "a QR factorization with pivots; jnp.linalg.qr has none"},
+	{"lapack_?gehrd_ffi", "a Hessenberg form (jax.scipy.linalg.hessenberg)"},
+	{"lapack_?sytrd_ffi", "a tridiagonal form (lax.linalg.tridiagonal); jnp.linalg.eigh "
+			      "gives eigenvalues"},
+	{"lapack_?gtsv_ffi", "a tridiagonal system (lax.linalg.tridiagonal_solve); a matrix of "
+			     "jnp.diag and jnp.linalg.solve is translated, and so is a lax.scan"},
+};
+
 /* `?` in a target stands for LAPACK's letter of the element type. */
 static bool
 is_target(const char *name, const char *text)
@@ -103,5 +117,8 @@ import_custom_call(struct import *im, const struct mlir_op *op, const struct imp
 					in[k].type->text);
 		return t->function(im, op, in, out);
 	}
+	for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+		if (is_target(refused[i].name, a->s))
+			return import_unsupported(im, op, refused[i].way_out);
 	return import_unsupported_form(im, op, "the target @%s is unknown", a->s);
 }

@@ -14,6 +14,7 @@ struct import_missing {
 	bool more; /* some were left out */
 	struct missing {
 		const char *name, *why; /* interned; why: NULL or a reason */
+		const char *place;      /* of the op, in the user's files; or NULL */
 		struct ir_loc loc;
 		uint32_t count;
 	} item[IMPORT_MAX_MISSING];
@@ -41,7 +42,8 @@ import_unsupported(struct import *im, const struct mlir_op *op, const char *why)
 			return false;
 		}
 	if (m->n < IMPORT_MAX_MISSING)
-		m->item[m->n++] = (struct missing){op->name, why, op->loc, 1};
+		m->item[m->n++] = (struct missing){
+			op->name, why, op->place ? op->place : im->caller, op->loc, 1};
 	else
 		m->more = true;
 	return false;
@@ -94,6 +96,8 @@ import_missing_report(struct import *im)
 			snprintf(often, sizeof often, " (%u times, first here)", x->count);
 		diag_error(im->diag, x->loc, "%s is not supported%s%s%s", x->name,
 			x->why ? ": " : "", x->why ? x->why : "", often);
+		if (x->place)
+			diag_note(im->diag, LOC_NONE, "the op comes from %s", x->place);
 	}
 	if (m->more)
 		diag_note(im->diag, LOC_NONE,

@@ -90,10 +90,11 @@ struct import {
 	struct ir_module *module;
 	struct ir_builder builder; /* .loc is that of the current op */
 	struct diag *diag;
-	struct arena *arena;          /* of values and scratch, until the import ends */
-	int depth;                    /* of nested calls */
-	int pointwise;                /* above 0: in a region whose scalars may be whole tensors */
-	uint32_t nops;                /* imported so far */
+	struct arena *arena; /* of values and scratch, until the import ends */
+	int depth;           /* of nested calls */
+	const char *caller;  /* place of the innermost call that has one: mlir_op.place; or NULL */
+	int pointwise;       /* above 0: in a region whose scalars may be whole tensors */
+	uint32_t nops;       /* imported so far */
 	const struct import_row *row; /* the table of ops */
 	int nrows;
 	struct ptr_map *rows;               /* op name -> struct import_row */

@@ -563,10 +563,14 @@ func.func @main(%a: tensor<4xf32>) {
 }
 
 // -----
-// fft: a large prime factor
-func.func @main(%a: tensor<1042xf32>) {
-  // expected-error@+1 {{stablehlo.fft is not supported: a size with a prime factor above 512}}
-  %0 = "stablehlo.fft"(%a) <{fft_type = #stablehlo<fft_type RFFT>, fft_length = array<i64: 1042>}> : (tensor<1042xf32>) -> tensor<522xcomplex<f32>>
+// custom calls of LAPACK without a translation: what to write instead
+func.func @main(%a: tensor<4x4xf32>) {
+  // expected-error@+1 {{stablehlo.custom_call is not supported: a Schur decomposition (jax.scipy.linalg.schur, sqrtm); for a symmetric matrix use jnp.linalg.eigh}}
+  %0:6 = stablehlo.custom_call @lapack_sgees_ffi(%a) {mhlo.backend_config = {}} : (tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<i32>, tensor<i32>)
+  // expected-error@+1 {{stablehlo.custom_call is not supported: eigenvalues of a matrix that is not symmetric (jnp.linalg.eig); jnp.linalg.eigh takes symmetric ones}}
+  %1:5 = stablehlo.custom_call @lapack_sgeev_ffi(%a) {mhlo.backend_config = {}} : (tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x4xcomplex<f32>>, tensor<4x4xcomplex<f32>>, tensor<i32>)
+  // expected-error@+1 {{stablehlo.custom_call is not supported: the target @lapack_nothing is unknown}}
+  %2 = stablehlo.custom_call @lapack_nothing(%a) : (tensor<4x4xf32>) -> tensor<4x4xf32>
   func.return
 }
 

@@ -453,6 +453,21 @@ FUNCTIONS = {
                          .square().mean()),
     "pools3d": (NUMBERS, lambda z, y: F.max_pool3d(z.view(1, 2, 3, 3, 4), 2, 1).square().mean()
                 + F.avg_pool3d(z.view(1, 2, 3, 3, 4), 2).sum()),
+    "pool_indices": (NUMBERS, lambda z, y: sum((p * (i + 1)).sum() for p, i in (
+        F.max_pool2d(z.view(1, 2, 6, 6), 3, 2, 1, return_indices=True, ceil_mode=True),
+        F.max_pool2d(z.view(1, 2, 4, 9), (2, 3), (1, 2), dilation=(2, 1), return_indices=True, ceil_mode=True),
+        F.max_pool1d(z.view(2, 4, 9), 4, 3, 2, ceil_mode=True, return_indices=True)))),
+    "unpools": (NUMBERS, lambda z, y: F.max_unpool2d(*F.max_pool2d(z.view(1, 2, 6, 6), 2, return_indices=True), 2).square().sum()
+                + F.max_unpool1d(*F.max_pool1d(z.view(2, 4, 9), 2, return_indices=True), 2, output_size=(9,)).square().sum()
+                + F.max_unpool3d(*F.max_pool3d(z.view(1, 1, 4, 3, 6), 2, return_indices=True), 2, output_size=(4, 3, 6))
+                .square().sum()),
+    "grid3d": (NUMBERS, lambda z, y: sum(
+        F.grid_sample(a.view(1, 2, 3, 3, 4), 1.6 * torch.tanh(c[:6]).reshape(1, 2, 2, 2, 3), m, p, corners).square().sum()
+        for m in ("bilinear", "nearest") for p in ("zeros", "border", "reflection") for corners in (True, False)
+        for a, c in ((z, y), *([(y, z)] if m == "bilinear" else [])))),
+    "sparse": (NUMBERS, lambda z, y: (lambda a: torch.sparse.mm(a, z).square().sum() + (a.t() @ z[:5]).sin().sum() + torch.mm(
+        a.coalesce(), z).sum() + a.to_dense().square().sum())(torch.sparse_coo_tensor(
+            torch.tensor([[0, 1, 1, 4, 4], [2, 0, 17, 3, 3]]), y[:, 0][:5] * z[:5, 1], (5, 18)))),
     "pools": (NUMBERS, lambda z, y: F.max_pool2d(z.view(1, 2, 6, 6), 3, 2, 1, ceil_mode=True).square().mean()
               + F.avg_pool2d(z.view(1, 2, 6, 6), 3, 2, 1, count_include_pad=False).square().mean()
               + F.adaptive_max_pool2d(z.view(1, 2, 6, 6), (4, 5)).mean() + F.lp_pool2d(z.view(1, 2, 6, 6).abs() + 1, 3, 2).mean()),
