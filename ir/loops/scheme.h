@@ -233,9 +233,6 @@ bool scheme_is_block(const struct scheme *s, int t);
 /* Is computed index i of an op always within the local tensor, whatever the loops and the data? */
 bool scheme_is_inside(const struct scheme_op *o, int i);
 
-/* Is the slab of an operand or a result one contiguous range of it? */
-bool scheme_slab_is_contiguous(const struct scheme_tensor *t);
-
 /* Parts of scheme_create: gemm.c, conv.c. */
 bool scheme_find_gemm(const struct scheme *s, const struct scheme_op *o, struct scheme_gemm *g);
 bool scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c);

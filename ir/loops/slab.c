@@ -216,7 +216,8 @@ scheme_cut_slabs(struct scheme *s)
 	talloc_free(c.parent);
 }
 
-bool
+/* Is the slab of an operand or a result one contiguous range of it? */
+static bool
 scheme_slab_is_contiguous(const struct scheme_tensor *t)
 {
 	bool outer = true; /* all dims so far have one element in the slab */

@@ -84,9 +84,6 @@ int32_t storage_wait_moment(const struct storage_build *b, const struct ir_op *o
 /* Gives every value its buffer. */
 void storage_share(struct storage_build *b);
 
-/* Adds the buffers of scratch and of copies. */
-void storage_add_extras(struct storage_build *b);
-
 /* Finds the live range of every buffer. */
 void storage_live_all(struct storage_build *b);
 

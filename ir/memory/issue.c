@@ -209,7 +209,8 @@ phase_of(const struct sorter *s, const struct ir_op *op)
 	return s->cells->divided && !(flag & FEEDS) ? CELL_WEIGHT : CELL_BACKWARD;
 }
 
-struct cell_places
+/* Where the stages of an axis are. */
+static struct cell_places
 issue_cell_places(const struct ir_axis *a)
 {
 	return (struct cell_places){(uint32_t)a->size, (uint32_t)ir_axis_stages(a), a->stage};

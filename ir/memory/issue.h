@@ -72,9 +72,6 @@ enum cell_phase issue_phase(const struct issue *o, const struct ir_op *op);
 /* The stage of a value of a loop with cells; -1: all stages have it. */
 int issue_stage(const struct issue_loop *l, const struct ir_value *v);
 
-/* Where the stages of an axis are. */
-struct cell_places issue_cell_places(const struct ir_axis *a);
-
 /* Is the op, in a loop with cells, a message from one device to another? If so, fills *m. */
 bool issue_message(const struct issue *o, const struct ir_op *op, struct cell_message *m);
 

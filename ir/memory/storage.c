@@ -271,7 +271,8 @@ add_update(struct storage_build *b, const struct ir_op *op)
 		add_copy(b, op, ir_operand(op, 1), STORAGE_TEMP);
 }
 
-void
+/* Adds the buffers of scratch and of copies. */
+static void
 storage_add_extras(struct storage_build *b)
 {
 	for (uint32_t p = 0; p < b->s->order->n; p++) {

@@ -30,7 +30,8 @@ axis_stride(const struct ir_module *m, int axis)
 	return stride;
 }
 
-struct hlo_value
+/* This replica's place on an axis: an i64 scalar. */
+static struct hlo_value
 hlo_coordinate(struct hlo *h, int axis)
 {
 	const struct ir_module *m = h->m;

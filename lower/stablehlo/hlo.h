@@ -175,8 +175,7 @@ enum hlo_done hlo_form(
 
 /* collective.c */
 bool hlo_parallel(struct hlo *h, const struct ir_op *op);
-/* This replica's place on an axis; the number of the slice of `dim` that it holds: i64 scalars. */
-struct hlo_value hlo_coordinate(struct hlo *h, int axis);
+/* The number of the slice of `dim` that this replica holds: an i64 scalar. */
 struct hlo_value hlo_slice_number(struct hlo *h, const struct ir_type *t, int dim);
 /* x where this replica holds values of that type, 0 elsewhere. */
 struct hlo_value hlo_held(struct hlo *h, const struct ir_type *t, struct hlo_value x);

@@ -23,7 +23,4 @@ struct ir_value *replica_sum_of_linear(struct pass_run *run, struct ir_builder *
 struct ir_value *replica_sum_beside(
 	struct ir_builder *b, const struct ir_op *op, const struct ir_op **sum);
 
-/* Erases an op without readers, and the ops that only it read, along first operands. */
-void replica_drop(struct ir_op *op);
-
 #endif

@@ -23,7 +23,8 @@ struct sums {
 	struct ir_builder b;
 };
 
-void
+/* Erases an op without readers, and the ops that only it read, along first operands. */
+static void
 replica_drop(struct ir_op *op)
 {
 	while (op && op->block && op->nresults == 1 && !op->result[0].uses &&

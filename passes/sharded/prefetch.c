@@ -69,7 +69,8 @@ apply_policy(struct prefetch *p, const struct prefetch_choice *c)
 	}
 }
 
-void
+/* Applies the policy to the step. */
+static void
 prefetch_apply(struct prefetch *p, const struct prefetch_choice *c)
 {
 	apply_policy(p, c);

@@ -55,9 +55,6 @@ struct prefetch_choice {
 	struct prefetch_lives *lives; /* of the unchanged step */
 };
 
-/* Applies the policy to the step. */
-void prefetch_apply(struct prefetch *p, const struct prefetch_choice *c);
-
 /*
  * Sets the limit of the choice to the amount, at most that limit, with which the step is fastest
  * among those that fit, or need no more than the unchanged step, and take less than `beat` seconds

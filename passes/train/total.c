@@ -7,7 +7,12 @@
 
 #include "passes/parallel/reshard.h"
 
-struct ir_value *
+/*
+ * The sum of all elements of v, a scalar with the placement of v: the sums over slices are partial
+ * and are added up over the devices (allreduce); a copied tensor is counted once. NULL after an
+ * error.
+ */
+static struct ir_value *
 total_of(struct ir_builder *b, struct ir_value *v)
 {
 	struct ir_value *sum = ir_build1(b, OP_sum, v);

@@ -4,13 +4,6 @@
 
 #include "ir/ir.h"
 
-/*
- * The sum of all elements of v, a scalar with the placement of v: the sums over slices are partial
- * and are added up over the devices (allreduce); a copied tensor is counted once. NULL after an
- * error.
- */
-struct ir_value *total_of(struct ir_builder *b, struct ir_value *v);
-
 /* The sum of squares of v, in f64 if v is f64, else in f32. */
 struct ir_value *total_of_squares(struct ir_builder *b, struct ir_value *v);
 

@@ -141,7 +141,8 @@ copy_attrs(const struct complex *c, const struct mlir_attr *attr, uint32_t n)
 
 /* --- ops --- */
 
-void
+/* Appends an op to the current block. */
+static void
 complex_append(struct complex *c, struct mlir_op *op)
 {
 	op->next = NULL;

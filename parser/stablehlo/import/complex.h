@@ -40,9 +40,6 @@ void complex_set(struct complex *c, const struct mlir_value *v, struct mlir_valu
 struct mlir_value *complex_expand(
 	struct complex *c, struct mlir_value *old, uint32_t n, uint32_t *count);
 
-/* Appends an op to the current block. */
-void complex_append(struct complex *c, struct mlir_op *op);
-
 /* Appends an op of n operands, whose result has that type, in the place of `like`. */
 struct mlir_value *complex_new(struct complex *c, const struct mlir_op *like, const char *name,
 	struct mlir_value *const *operand, uint32_t n, const struct mlir_type *type);

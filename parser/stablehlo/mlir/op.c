@@ -70,7 +70,8 @@ save_heights(struct mlir_parser *p, struct mlir_frame *f)
 		p->operand.n, p->item.n, p->type.n, p->result.n, p->param.n, p->region.n};
 }
 
-void
+/* Resets all stacks to their heights when the current region was opened. */
+static void
 mlir_stacks_drop(struct mlir_parser *p)
 {
 	const struct mlir_heights *h = &VEC_LAST(&p->frame).heights;

@@ -305,8 +305,6 @@ void mlir_region_open(struct mlir_parser *p, struct ir_loc loc);
 void mlir_region_close(struct mlir_parser *p);
 void mlir_region_abandon(struct mlir_parser *p);
 void mlir_region_block(struct mlir_parser *p, uint32_t params, struct ir_loc loc);
-/* Resets all stacks to their heights when the current region was opened. */
-void mlir_stacks_drop(struct mlir_parser *p);
 /* An op was read; `n`, `regions` and `sig` say how much of each stack is its. */
 void mlir_op_form(struct mlir_parser *p, const char *name, struct ir_loc loc, struct mlir_counts n,
 	uint32_t regions, struct mlir_sig sig);
@@ -352,7 +350,6 @@ void mlir_pretty(struct mlir_parser *p, struct mlir_symbol *name, struct ir_loc 
 /* The pending op has a pretty form and `results` names of results: turns its items into generic
  * attributes and completes its signature. False: reported. */
 bool mlir_pretty_decode(struct mlir_parser *p, struct mlir_pending *op, uint32_t results);
-const struct mlir_form *mlir_form_find(struct mlir_parser *p, struct mlir_symbol *name);
 
 /* loc.c */
 void mlir_location_alias(

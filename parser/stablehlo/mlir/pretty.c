@@ -69,7 +69,7 @@ row_find(const char *name)
 	return &unknown;
 }
 
-const struct mlir_form *
+static const struct mlir_form *
 mlir_form_find(struct mlir_parser *p, struct mlir_symbol *s)
 {
 	if (s->form)

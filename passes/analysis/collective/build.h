@@ -96,9 +96,6 @@ struct algorithm {
 /* Never NULL; the row of COLLECTIVE_AUTO supports nothing. */
 const struct algorithm *algorithm_row(enum collective_algorithm a);
 
-/* Does it support that kind between this number of places, regardless of their nodes? */
-bool algorithm_does(const struct algorithm *row, enum rt_coll_kind kind, uint32_t places);
-
 /*
  * The algorithms. The variants of one differ in how they use several paths between nodes; the
  * fastest is taken. They are called only for what their row supports, with at least two places, and
@@ -133,10 +130,6 @@ uint32_t tree_number(const struct trees *t, int tree, uint32_t rank);
 /* The variant of build_tree with trees over nodes; `up`: to the root, `down`: from it, or both. */
 bool build_node_trees(struct builder *b, bool up, bool down);
 
-/* Rings of n members of group g: every `stride`th of its list from `first` on. */
-void build_cycle(struct builder *b, uint32_t g, uint32_t first, uint32_t n, uint32_t stride,
-	double fraction);
-
 /* A ring inside each node: members - 1 steps with `1 / members` of the tensor each. */
 void build_inside(struct builder *b);
 
@@ -168,8 +161,6 @@ struct collective_time {
 /* The time of a schedule for one byte; NULL if there is no route between the ends of a send. */
 struct collective_time *collective_time_of(
 	const void *owner, struct cluster *c, const struct collective_schedule *s, bool pipelined);
-
-double collective_time_seconds(const struct collective_time *t, double bytes);
 
 /* The time for `bytes` sent in this number of equal parts, at least one. */
 double collective_time_parts(const struct collective_time *t, double bytes, uint32_t parts);

@@ -35,7 +35,8 @@ collective_automatic(enum collective_algorithm a)
 	return rows[a].choice == ALGORITHM_AUTO;
 }
 
-bool
+/* Does it support that kind between this number of places, regardless of their nodes? */
+static bool
 algorithm_does(const struct algorithm *row, enum rt_coll_kind kind, uint32_t places)
 {
 	return row->kinds >> kind & 1 &&

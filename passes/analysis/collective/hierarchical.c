@@ -11,7 +11,8 @@
  */
 #include "passes/analysis/collective/build.h"
 
-void
+/* Rings of n members of group g: every `stride`th of its list from `first` on. */
+static void
 build_cycle(
 	struct builder *b, uint32_t g, uint32_t first, uint32_t n, uint32_t stride, double fraction)
 {

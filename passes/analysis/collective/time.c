@@ -237,7 +237,7 @@ collective_time_of(
 	return t;
 }
 
-double
+static double
 collective_time_seconds(const struct collective_time *t, double bytes)
 {
 	double seconds = t->base.alpha + t->base.gamma * bytes;

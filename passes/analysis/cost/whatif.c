@@ -39,7 +39,8 @@ changed(const struct whatif_item *it, double x)
 	return it->set ? it->x : x * it->x;
 }
 
-void
+/* Changes the latency (s) and bandwidth (B/s) of one link by net.*. */
+static void
 whatif_link(const struct whatif *w, double *latency, double *bandwidth)
 {
 	for (const struct whatif_item *it = w->item; it < w->item + w->n; it++) {

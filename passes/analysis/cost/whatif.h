@@ -63,9 +63,6 @@ void whatif_device(const struct whatif *w, struct device *d);
  */
 void whatif_cluster(const struct whatif *w, struct cluster *c);
 
-/* Changes the latency (s) and bandwidth (B/s) of one link by net.*. */
-void whatif_link(const struct whatif *w, double *latency, double *bandwidth);
-
 /* The code that an op counts as: its own, or for a fuse that of its op with the most arithmetic. */
 enum op_code whatif_code(const struct ir_module *m, const struct ir_op *op);
 

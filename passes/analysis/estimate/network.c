@@ -12,7 +12,8 @@
 /* Slope for attention scores below 0, from the paper on attention networks. */
 static const float SLOPE = 0.2f;
 
-float
+/* Uniform in [-1, 1), the same on all machines. */
+static float
 network_uniform(struct network_random *r)
 {
 	return (float)((double)(mix64_next(&r->state) >> 11) * 0x1p-52 - 1);

@@ -72,9 +72,6 @@ struct network_random {
 	uint64_t state;
 };
 
-/* Uniform in [-1, 1), the same on all machines. */
-float network_uniform(struct network_random *r);
-
 struct network {
 	struct network_weights w;
 	struct network_norm norm;

@@ -36,7 +36,8 @@ struct simplex {
 	double *z;       /* [n] the violated row as a combination of the basis */
 };
 
-double
+/* a.x of a row. */
+static double
 polytope_row_value(const struct polytope_row *r, const double *x)
 {
 	double sum = 0;

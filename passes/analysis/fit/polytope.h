@@ -45,9 +45,6 @@ struct polytope_proof {
 enum polytope_result polytope_maximize(
 	const struct polytope *p, const double *c, double *x, struct polytope_proof *proof);
 
-/* a.x of a row. */
-double polytope_row_value(const struct polytope_row *r, const double *x);
-
 /* The values of s, around 0, for which x + s v is in the polytope: narrows [*low, *high]. */
 void polytope_line(
 	const struct polytope *p, const double *x, const double *v, double *low, double *high);

@@ -30,10 +30,6 @@ bool profile_release(struct profile *p, bool keep);
 /* A statement with its first texts bound; NULL after reporting. sqlite3_finalize ends it. */
 sqlite3_stmt *profile_prepare(struct profile *p, const char *sql, int n, const char *const *text);
 
-/* The first column of the first row as text, owned by `owner`; NULL: no row, or reported. */
-char *profile_query(
-	const void *owner, struct profile *p, const char *sql, int n, const char *const *text);
-
 /* The backend and the transport whose entries in a table are read; owned by `owner`. */
 char *profile_chosen_backend(
 	const void *owner, struct profile *p, const char *table, const char *device);

@@ -50,7 +50,8 @@ profile_prepare(struct profile *p, const char *sql, int n, const char *const *te
 	return s;
 }
 
-char *
+/* The first column of the first row as text, owned by `owner`; NULL: no row, or reported. */
+static char *
 profile_query(const void *owner, struct profile *p, const char *sql, int n, const char *const *text)
 {
 	sqlite3_stmt *s = profile_prepare(p, sql, n, text);

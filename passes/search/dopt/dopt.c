@@ -38,7 +38,8 @@ enum dopt_limit {
 
 /* --- a searcher --- */
 
-struct dopt *
+/* Creates a searcher on p, and replays p; owned by `owner`. */
+static struct dopt *
 dopt_create(const void *owner, struct plan *p, const struct search_options *o, uint64_t seed)
 {
 	struct dopt *d = NEW(owner, struct dopt);

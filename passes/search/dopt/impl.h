@@ -35,10 +35,6 @@ struct dopt {
 
 /* --- dopt.c --- */
 
-/* Creates a searcher on p, and replays p; owned by `owner`. */
-struct dopt *dopt_create(
-	const void *owner, struct plan *p, const struct search_options *o, uint64_t seed);
-
 /* Replays of its plan so far. */
 uint64_t dopt_evaluations(const struct dopt *d);
 

@@ -234,9 +234,6 @@ bool driver_budget_check(struct driver *t, struct ir_module *m);
 /* Bytes of host memory for each device: -host-budget, or that of the cluster; 0: any. */
 uint64_t driver_host_limit(const struct driver *t);
 
-/* Is the pass in a comma-separated list of names, in which "all" is every pass? NULL: none. */
-bool driver_names_pass(const char *list, const char *name);
-
 /*
  * Notes on passes that would reduce the memory of the step m, the result of the pipeline, which
  * needs `peak` bytes: the memory with each, and with all of them. Returns whether there are any.

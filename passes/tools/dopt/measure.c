@@ -314,7 +314,8 @@ jobs(void)
 	return n > 1 ? n : 1;
 }
 
-bool
+/* Compiles and links LOWER_PROGRAM from them. False: reported. */
+static bool
 measure_build(struct measure *s, int nfiles)
 {
 	if (s->o->cuda) {

@@ -68,9 +68,6 @@ struct measure {
  * kernels_0.c ... False: reported. */
 bool measure_write(struct measure *s, int *nfiles);
 
-/* Compiles and links LOWER_PROGRAM from them. False: reported. */
-bool measure_build(struct measure *s, int nfiles);
-
 /* Runs it and stores its output, line by line. False: reported. */
 bool measure_run(struct measure *s);
 

@@ -27,7 +27,8 @@ driver_module_text(const void *owner, const struct ir_module *m)
 	return text;
 }
 
-bool
+/* Is the pass in a comma-separated list of names, in which "all" is every pass? NULL: none. */
+static bool
 driver_names_pass(const char *list, const char *name)
 {
 	const char *word;

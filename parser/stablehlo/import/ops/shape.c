@@ -28,7 +28,8 @@ import_ints(struct import *im, const struct mlir_op *op, const char *name, int64
 	return true;
 }
 
-bool
+/* An integer attribute in [0, rank). */
+static bool
 import_dim(struct import *im, const struct mlir_op *op, const char *name, int rank, int *out)
 {
 	const struct mlir_attr *a = mlir_attr_find(op, name);
@@ -42,7 +43,8 @@ import_dim(struct import *im, const struct mlir_op *op, const char *name, int ra
 	return true;
 }
 
-bool
+/* Are the dims in [0, rank) and different? */
+static bool
 import_unique_dims(struct import *im, const struct mlir_op *op, const char *name,
 	const int64_t *dims, int n, int rank)
 {

@@ -8,13 +8,6 @@
 bool import_ints(
 	struct import *im, const struct mlir_op *op, const char *name, int64_t *out, int n);
 
-/* An integer attribute in [0, rank). */
-bool import_dim(struct import *im, const struct mlir_op *op, const char *name, int rank, int *out);
-
-/* Are the dims in [0, rank) and different? */
-bool import_unique_dims(struct import *im, const struct mlir_op *op, const char *name,
-	const int64_t *dims, int n, int rank);
-
 /* Elements start, start + stride ... below limit of each local dim; stride NULL: 1. */
 struct ir_value *import_build_slice(struct import *im, const struct import_value *v,
 	const int64_t *start, const int64_t *limit, const int64_t *stride);

@@ -119,7 +119,8 @@ sum_type(enum ir_dtype a, enum ir_dtype b, enum ir_dtype result)
 	return t == IR_bool ? IR_i32 : t;
 }
 
-bool
+/* Reads and checks; padding is `given` if that is not NULL: low and high of each dim. */
+static bool
 conv_take(struct convolution *c, struct import *im, const struct mlir_op *op,
 	const struct import_value *in, const int64_t *given)
 {

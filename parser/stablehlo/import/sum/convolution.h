@@ -40,10 +40,6 @@ struct convolution {
 	struct ir_value *x, *f; /* in the order above, with leading dims, of type `type` */
 };
 
-/* Reads and checks; padding is `given` if that is not NULL: low and high of each dim. */
-bool conv_take(struct convolution *c, struct import *im, const struct mlir_op *op,
-	const struct import_value *in, const int64_t *given);
-
 /*
  * By one of the ops conv2d, conv2d_data, conv2d_filter if it fits; else NULL and *fits = false. The
  * result is in the order above, leading dims first.

@@ -83,7 +83,7 @@ build_solved(const struct solve *s)
 }
 
 /* Matrices of one element type, square, with the batch dims of each other. */
-bool
+static bool
 solve_check_matrix(struct import *im, const struct mlir_op *op, const struct mlir_type *a)
 {
 	if (a->rank < 2 || a->dim[a->rank - 1] != a->dim[a->rank - 2])

@@ -12,9 +12,6 @@ struct solve_form {
 	bool left, lower, unit, transpose; /* a x = b, not x a = b; of a */
 };
 
-/* Is it a square matrix of floats, or a batch of them, of at most SOLVE_MAX_ROWS rows? Reports. */
-bool solve_check_matrix(struct import *im, const struct mlir_op *op, const struct mlir_type *a);
-
 /* Fills in out[0] from in[0], the matrix a, and in[1], b. */
 bool solve_triangular(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	const struct solve_form *f, struct import_value *out);
