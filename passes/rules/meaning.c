@@ -396,7 +396,9 @@ converted(struct rule_case *c, const struct sym_op *s, const struct term *t, ter
 	const struct value_type *own = s->nin && !truth ? &s->in[0]->type : NULL;
 	const int from = truth ? IR_bool : !own || own->letter ? IR_NDTYPES : own->dtype;
 
-	if (!to || (truth && !c->t->bitwise)) /* 0 and 1 are representable in all types */
+	const bool is_bool = truth || (own && type_kind(c, own) == APPLY_BOOL);
+
+	if (!to || (is_bool && !c->t->bitwise)) /* 0 and 1 are representable in all types */
 		return x;
 	if (to->kind == ATTR_NAME && own && own->letter == to->s)
 		return x;

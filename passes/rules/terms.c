@@ -576,6 +576,8 @@ poly_mul(struct terms *t, term_id p, term_id q)
 	const int np = t->node.at[p].n, nq = t->node.at[q].n;
 	if (np == 0 || nq == 0)
 		t->assumes |= RULE_FINITE;
+	if ((int64_t)(np / 3) * (nq / 3) > TERMS_PRODUCT)
+		return term_fail(t, "a product of too many terms");
 	for (int i = 0; i < np; i += 3)
 		for (int j = 0; j < nq; j += 3) {
 			const int64_t mark = t->stack.n;

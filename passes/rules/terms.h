@@ -28,8 +28,10 @@ typedef int32_t term_id; /* 0: no term; terms->failed has the reason */
 enum {
 	TERMS_MOST = 1000000, /* limit for a rule in all its cases; a case has some hundreds */
 	TERMS_ORDERS = 720,   /* limit on orders of bound variables that are used alike: 6! */
-	TERMS_FACTORS = 4,    /* most variables in a product of sizes */
-	TERMS_SMALL = 16,     /* cached constants: sizes of kernels, ones, zeros */
+	TERMS_PRODUCT =
+		4096,      /* most monomials of a product: of a published rule it has some tens */
+	TERMS_FACTORS = 4, /* most variables in a product of sizes */
+	TERMS_SMALL = 16,  /* cached constants: sizes of kernels, ones, zeros */
 };
 
 enum var_kind {

@@ -1,4 +1,4 @@
-"""Writes docs/published-rules.md: published.py FLEXFLOW.json TASO.pb TENSORRIGHT.rules FOLDER, which verifies all of them."""
+"""Writes docs/published-rules.md: published.py FLEXFLOW.json TASO.pb TENSORRIGHT.rules XLA.rules FOLDER, which verifies all of them."""
 import re
 import subprocess
 import sys
@@ -29,7 +29,17 @@ def verdicts(path):
     return found
 
 
-def main(flexflow, taso, tensorright, folder):
+def by_name(found):
+    """The rules of a set by verdict, with what a proof assumes, in a table."""
+    groups = {}
+    for rule, verdict, text in found:
+        groups.setdefault(verdict if verdict != "proven" else f"proven, {text}", []).append(rule)
+    print("| verdict | rules |\n| --- | --- |")
+    for verdict, rules in sorted(groups.items()):
+        print(f"| {re.sub(': .*', '', verdict)} | " + ", ".join(f"`{r}`" for r in rules) + " |")
+
+
+def main(flexflow, taso, tensorright, xla, folder):
     sets = {}
     for reading in "dopt", "device", "lin0":
         path = f"{folder}/{reading}.rules"
@@ -37,7 +47,8 @@ def main(flexflow, taso, tensorright, folder):
         sets[f"FlexFlow, `{reading}`"] = verdicts(path)
     tool("convert", taso, "-o", f"{folder}/taso.rules")
     sets["TASO"] = verdicts(f"{folder}/taso.rules")
-    sets["XLA's in TensorRight"] = verdicts(tensorright)
+    named = {"XLA's in TensorRight": verdicts(tensorright), "others of XLA and PyTorch": verdicts(xla)}
+    sets.update(named)
     print(HEAD + "| rules | number | " + " | ".join(VERDICTS) + " |")
     print("| --- " * (2 + len(VERDICTS)) + "|")
     for name, found in sets.items():
@@ -60,6 +71,9 @@ def main(flexflow, taso, tensorright, folder):
             ]
             text = text.replace("|", "\\|")
             print(f"| {rule} | {text} |" + (f" {'; '.join(holds) or 'none'} |" if others else ""))
+    for name, found in named.items():
+        print(f"\n## {name[0].upper()}{name[1:]}, by name\n")
+        by_name(found)
 
 
 main(*sys.argv[1:])
