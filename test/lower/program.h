@@ -51,7 +51,7 @@ struct batch {
 	char *folder;
 	struct ir_context *ctx;
 	struct program *program;
-	int n, steps;  /* programs; steps of each: 3, so that states and params change */
+	int n, steps; /* programs; steps of each: 3, so that states and params change */
 	const struct storage_target *storage; /* of programs that are added; NULL: the target's */
 	char *message;                        /* the last error, "" before one */
 	void *library;

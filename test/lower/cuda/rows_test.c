@@ -57,6 +57,15 @@ static const struct shape {
 		"%l = mul(%n, %k)\n%m = sub(%g, %l)\n%o = mul(%m, %i)\n%z = convert(%o) {to = @T}\n"
 		"yield(%z, %b, %c)\n}\n"
 		"output(\"r@k\", %r@k)\noutput(\"s@k\", %s@k)\noutput(\"t@k\", %t@k)\n"},
+	{"sums of exponentials under a mask of minus infinity, which leaves nothing of the first row",
+		"%x@k = input(\"x@k\") : @T[@R,@N]\n%r@k, %s@k = fuse(%x@k) {\n"
+		"%f = convert(%x@k) {to = f32}\n%i = iota() {dim = 0} : i32[@R,@N]\n"
+		"%one = constant() {value = 1} : i32[]\n%first = lt(%i, %one)\n"
+		"%z = constant() {value = 0.0} : f32[]\n%p = gt(%f, %z)\n%g = or(%first, %p)\n"
+		"%n = constant() {value = -inf} : f32[]\n%y = select(%g, %n, %f)\n"
+		"%m = max(%y) {dims = [1], keep = true}\n%d = sub(%y, %m)\n%e = exp(%d)\n"
+		"%s = sum(%e) {dims = [1], keep = true}\nyield(%m, %s)\n}\n"
+		"output(\"r@k\", %r@k)\noutput(\"s@k\", %s@k)\n"},
 	{"sums", "%x@k = input(\"x@k\") : @T[@R,@N]\n%r@k, %s@k, %t@k = fuse(%x@k) {\n"
 		 "%a = max(%x@k) {dims = [1]}\n%b = sum(%x@k) {dims = [0]}\n%q = mul(%x@k, %x@k)\n"
 		 "%c = sum(%q) {dims = [1]}\nyield(%a, %b, %c)\n}\n"
