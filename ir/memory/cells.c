@@ -360,6 +360,18 @@ last_read(const struct cells *c, const struct cell_message *m, uint32_t turn)
 	return last;
 }
 
+/* Appends the cells of the device that begin before that time. */
+static void
+append_before(struct liner *l, uint32_t device, uint32_t time)
+{
+	const uint32_t *begin = &l->c->begin[(size_t)device * l->c->most];
+	uint32_t end = l->next[device];
+
+	while (end < l->c->n[device] && begin[end] < time)
+		end++;
+	append_cells(l, device, end);
+}
+
 static void
 append_message(struct liner *l, const struct sending *e)
 {
@@ -373,6 +385,8 @@ append_message(struct liner *l, const struct sending *e)
 	x->item[from][x->n[from]++] = item;
 	if (e->turn >= ring)
 		append_cells(l, to, last_read(l->c, m, e->turn - ring) + 1);
+	if (m->late)
+		append_before(l, to, e->time);
 	x->item[to][x->n[to]++] = item;
 }
 

@@ -114,6 +114,7 @@ struct cell_message {
 	uint8_t phase; /* that makes it and, at the receiver, first reads it */
 	uint64_t read; /* set of phases that read it, of the stages of the receiving device */
 	bool sent_on;  /* to a third device, from where it was received */
+	bool late;     /* the receiver has other collectives, which would wait for it */
 };
 
 /* The same for the receiver of a message: a slot must be free when the message is sent. A value
@@ -133,8 +134,10 @@ struct cell_lines {
 
 /*
  * Posts of messages between the cells: the sender posts right after the cell that makes the value,
- * the receiver as soon as a slot is free. All devices post messages in the same order, that of
- * sending, so that there is no deadlock. Owned by `owner`.
+ * the receiver as soon as a slot is free, or, if the message is `late`, after the cells that begin
+ * before it is sent: collectives of a cell, those of tensor parallelism, queue behind a message that
+ * was posted before them. All devices post messages in the same order, that of sending, so that there
+ * is no deadlock. Owned by `owner`.
  */
 struct cell_lines *cells_lines(const void *owner, const struct cells *c,
 	const struct cell_message *message, uint32_t nmessages);

@@ -326,7 +326,7 @@ issue_message(const struct issue *o, const struct ir_op *op, struct cell_message
 	if (!l->cells || !is_message(l, op))
 		return false;
 	*m = (struct cell_message){(uint32_t)ir_attr_int(op, "from", 0),
-		(uint32_t)ir_attr_int(op, "to", 0), (uint8_t)issue_phase(o, op), 0, false};
+		(uint32_t)ir_attr_int(op, "to", 0), (uint8_t)issue_phase(o, op), 0, false, false};
 	for (int r = 0; r < op->nresults; r++)
 		look_at_readers(o, l, &op->result[r], (int)m->to, &x);
 	m->read = x.in | cells_member(l->cells, m->to, m->phase);
@@ -359,17 +359,34 @@ issue_ring(const struct issue *o, const struct ir_value *v, bool *crosses)
 	return x.sent && ring < 2 ? 2 : ring;
 }
 
+/* Do cells of the loop have collectives, other than messages between stages? */
+static bool
+has_collectives(const struct issue *o, const struct issue_loop *l)
+{
+	for (uint32_t p = l->first; p < l->end; p++) {
+		const struct ir_op *op = o->op[p];
+		const int64_t axis = ir_attr_int(op, "axis", 0);
+		if (op_is(op, TRAIT_PARALLEL) && axis != l->stage_axis && !(l->over >> axis & 1) &&
+			ir_operand_type(op, 0)->axis[axis].kind != IR_COPIED)
+			return true;
+	}
+	return false;
+}
+
 uint32_t
 issue_messages(const void *owner, const struct issue *o, const struct issue_loop *l,
 	const struct ir_op ***op, struct cell_message **message)
 {
+	const bool late = has_collectives(o, l);
 	uint32_t n = 0;
 
 	*op = ARRAY_NEW(owner, const struct ir_op *, l->end - l->first + 1u);
 	*message = ARRAY_NEW(owner, struct cell_message, l->end - l->first + 1u);
 	for (uint32_t p = l->first; p < l->end; p++)
-		if (issue_message(o, o->op[p], &(*message)[n]))
+		if (issue_message(o, o->op[p], &(*message)[n])) {
+			(*message)[n].late = late;
 			(*op)[n++] = o->op[p];
+		}
 	return n;
 }
 

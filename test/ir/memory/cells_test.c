@@ -111,7 +111,7 @@ ends(const struct cells *c, const struct cell_lines *x, const struct cell_messag
 
 /* Each stage sends to those next to it that are on another device; what comes is read until W. Returns how many. */
 static uint32_t
-list_messages(const struct cells *c, struct cell_message *message)
+list_messages(const struct cells *c, bool late, struct cell_message *message)
 {
 	uint32_t n = 0;
 
@@ -119,9 +119,9 @@ list_messages(const struct cells *c, struct cell_message *message)
 		if (c->device[s] == c->device[s + 1])
 			continue;
 		message[n++] = (struct cell_message){
-			s, s + 1, CELL_FORWARD, cells_member(c, s + 1, CELL_WEIGHT), false};
+			s, s + 1, CELL_FORWARD, cells_member(c, s + 1, CELL_WEIGHT), false, late};
 		message[n++] = (struct cell_message){
-			s + 1, s, CELL_BACKWARD, cells_member(c, s, CELL_WEIGHT), false};
+			s + 1, s, CELL_BACKWARD, cells_member(c, s, CELL_WEIGHT), false, late};
 	}
 	return n;
 }
@@ -132,14 +132,15 @@ lines(void **state)
 	static const char *const name[] = {"gpipe", "1f1b"};
 	(void)state;
 
-	for (int k = 0; k < 2; k++)
+	for (int k = 0; k < 4; k++)
 		for (uint32_t p = 2; p <= MOST_STAGES; p++)
 			for (uint32_t m = 1; m <= MOST_TURNS; m++) {
-				struct cells *c = cells_of(name[k], p, m);
+				struct cells *c = cells_of(name[k % 2], p, m);
 				struct cell_message message[2 * MOST_STAGES];
-				uint32_t n = list_messages(c, message);
+				const bool late = k / 2;
+				uint32_t n = list_messages(c, late, message);
 				message[n++] = (struct cell_message){0, p - 1, CELL_FORWARD,
-					cells_member(c, p - 1, CELL_FORWARD), false};
+					cells_member(c, p - 1, CELL_FORWARD), false, late};
 				const struct cell_lines *x = cells_lines(c, c, message, n);
 				assert_true(ends(c, x, message, n));
 				talloc_free(c);
@@ -268,13 +269,34 @@ schedule_of_lines(const void *owner, const struct cells *c, const struct cell_li
 	return s;
 }
 
+/* A device receives after all cells that begin before the message is sent. */
+static void
+expect_late(const struct cells *c, const struct cell_lines *x, const struct cell_message *message)
+{
+	for (uint32_t d = 0; d < c->devices; d++) {
+		uint32_t cells = 0;
+		for (uint32_t i = 0; i < x->n[d]; i++) {
+			const struct cell_item *it = &x->item[d][i];
+			const struct cell_message *m = &message[it->message];
+			cells += it->cell.phase < CELL_PHASES;
+			if (it->cell.phase < CELL_PHASES || c->device[m->to] != d ||
+				cells == c->n[d])
+				continue;
+			const uint32_t from = c->device[m->from],
+				       sent = c->end[from * c->most +
+						     cells_at(c, m->from, m->phase, it->cell.turn)];
+			assert_true(c->begin[d * c->most + cells] >= sent);
+		}
+	}
+}
+
 /* The checker of schedules finds no deadlock, not even where a device waits in each send and receive for the other end;
  * so none is possible where sends and receives are queued, as NCCL's are in the stream of communication. */
 static void
-verify_lines(const void *owner, const struct cells *c, struct diag *diag)
+verify_lines_of(const void *owner, const struct cells *c, struct diag *diag, bool late)
 {
 	struct cell_message message[4 * MOST_STAGES];
-	const uint32_t n = list_messages(c, message);
+	const uint32_t n = list_messages(c, late, message);
 	const struct cell_lines *x = cells_lines(owner, c, message, n);
 	const struct schedule *s = schedule_of_lines(owner, c, x, message);
 
@@ -282,6 +304,15 @@ verify_lines(const void *owner, const struct cells *c, struct diag *diag)
 	assert_true(schedule_verify(s, diag, SCHEDULE_BLOCKING));
 	assert_true(schedule_verify(s, diag, SCHEDULE_QUEUED));
 	assert_true(schedule_verify(s, diag, SCHEDULE_TAGGED));
+	if (late)
+		expect_late(c, x, message);
+}
+
+static void
+verify_lines(const void *owner, const struct cells *c, struct diag *diag)
+{
+	verify_lines_of(owner, c, diag, false);
+	verify_lines_of(owner, c, diag, true);
 }
 
 /* Of all schedules with a name: the makespan is that of the library, slots are as many as there are
