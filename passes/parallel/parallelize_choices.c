@@ -150,14 +150,35 @@ line_of(const struct chooser *c, struct parallel_lines *l, const struct ir_type 
 	return (uint16_t)(l->n - 1);
 }
 
+/*
+ * The share of a value's bytes that counts for each device. Stages are about equal, so a device has
+ * one part of what is kept on one of them each. Of a value of one micro-batch the first stage keeps
+ * as many as there are stages, under 1F1B, so that all of them count once.
+ */
+static double
+share_of_bytes(const struct ir_module *m, const struct ir_type *t)
+{
+	double share = 1;
+
+	for (int a = 0; a < m->naxes; a++) {
+		if (m->axis[a].time && t->axis[a].kind != IR_COPIED)
+			return 1;
+		if (t->axis[a].kind == IR_SINGLE)
+			share /= m->axis[a].size;
+	}
+	return share;
+}
+
 static double
 result_bytes(const struct chooser *c)
 {
 	double bytes = 0;
 
-	for (int r = 0; r < c->probe->nresults; r++)
-		if (c->probe->result[r].type->memory == IR_DEVICE)
-			bytes += (double)ir_type_local_bytes(c->m, c->probe->result[r].type);
+	for (int r = 0; r < c->probe->nresults; r++) {
+		const struct ir_type *t = c->probe->result[r].type;
+		if (t->memory == IR_DEVICE)
+			bytes += share_of_bytes(c->m, t) * (double)ir_type_local_bytes(c->m, t);
+	}
 	return bytes;
 }
 

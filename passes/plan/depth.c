@@ -22,8 +22,9 @@
 /* A step with fewer blocks is run as a whole: that takes no longer than its parts. */
 enum { LEAST_BLOCKS = 16 };
 
-/* Blocks of the smallest step, if it has no stages: a block between others is not needed, as the
- * line goes through two depths. */
+/* Blocks of the smallest step, and of a stage of it: a block between others is not needed, as the
+ * line goes through two depths. With one block in each stage, what comes after the last block would
+ * decide how long all stages take. */
 enum { FIRST_DEPTH = 2 };
 
 void
@@ -61,7 +62,7 @@ with_blocks(const struct planner *p, const struct ir_module *m, int64_t blocks)
 void
 plan_add_depths(struct planner *p, struct plan_base *b)
 {
-	const int64_t first = b->stages > FIRST_DEPTH ? b->stages : FIRST_DEPTH;
+	const int64_t first = (int64_t)b->stages * FIRST_DEPTH;
 
 	if (p->blocks < 2 * first << (ROUGH_DEPTHS - 1))
 		return;
