@@ -23,10 +23,14 @@ struct place {
 	const struct expr *e;
 };
 
+/* Expressions that a change is read off at most: a value with several readers is read for each. */
+enum { MOST_READ = 256 };
+
 struct change {
 	struct cuda_text *t;
 	const bool *changing; /* by op */
 	bool *depends;        /* by op: on one that changes */
+	int *left;            /* of MOST_READ */
 };
 
 static struct place
@@ -50,10 +54,27 @@ is_float(const struct expr *e)
 	return ir_dtype_class((enum ir_dtype)e->dtype) == IR_FLOAT;
 }
 
+static bool
+is_wide(const struct expr *e)
+{
+	return e->dtype == IR_f32 || e->dtype == IR_f64;
+}
+
+/* A conversion between floats; `exact`: to a wider one. */
+static bool
+is_conversion(const struct expr *e, bool exact)
+{
+	return e->id == FN_convert && is_float(e) && is_float(e->arg[0]) &&
+	       (!exact || e->dtype == e->arg[0]->dtype ||
+		       ir_dtype_bytes((enum ir_dtype)e->dtype) >
+			       ir_dtype_bytes((enum ir_dtype)e->arg[0]->dtype));
+}
+
 /* What has the same value but for its rounding: an elementwise op of the segment that makes what is
- * loaded, the argument of a conversion. */
+ * loaded, the argument of a conversion. `exact`: nor is it rounded to 16 bits or fewer, as what is
+ * added to an exponent must not be: 1,000 in bf16 is off by up to 2. */
 static struct place
-origin(const struct cuda_text *t, struct place p)
+origin(const struct cuda_text *t, struct place p, bool exact)
 {
 	for (;;) {
 		if (p.e->kind == EXPR_LOAD) {
@@ -61,12 +82,12 @@ origin(const struct cuda_text *t, struct place p)
 			const struct scheme_op *maker = i < 0 ? NULL : &t->s->op[i];
 			if (!maker || maker->red_set || maker->f.reduce != REDUCE_NONE ||
 				maker->computed || p.o->computed ||
+				(exact && !is_wide(maker->f.body)) ||
 				t->s->tensor[maker->out].alias >= 0)
 				return p;
 			p = (struct place){maker, maker->f.body};
 		} else if (p.e->kind == EXPR_CALL &&
-			   (p.e->id == FN_stop || (p.e->id == FN_convert && is_float(p.e) &&
-							  is_float(p.e->arg[0])))) {
+			   (p.e->id == FN_stop || is_conversion(p.e, exact))) {
 			p = argument(p, 0);
 		} else {
 			return p;
@@ -95,15 +116,16 @@ is_same(const struct cuda_text *t, struct place a, struct place b)
 {
 	if (a.e->kind == EXPR_LOAD && b.e->kind == EXPR_LOAD && is_same_load(a, b))
 		return true;
-	a = origin(t, a);
-	b = origin(t, b);
+	a = origin(t, a, true);
+	b = origin(t, b, true);
 	if (a.e->kind != b.e->kind || a.e->nargs != b.e->nargs)
 		return false;
 	if (a.e->kind == EXPR_LOAD)
 		return is_same_load(a, b);
 	if (a.e->kind == EXPR_CONST)
 		return a.e->value == b.e->value && a.e->whole == b.e->whole;
-	if (a.e->kind != EXPR_CALL || a.e->id != b.e->id || a.e->id == FN_element)
+	if (a.e->kind != EXPR_CALL || a.e->id != b.e->id || a.e->dtype != b.e->dtype ||
+		a.e->id == FN_element)
 		return false;
 	for (int i = 0; i < a.e->nargs; i++)
 		if (!is_same(t, argument(a, i), argument(b, i)))
@@ -157,14 +179,17 @@ joined(const struct change *c, char *a, const char *sign, char *b, const char *n
 static char *
 exponent(const struct change *c, struct place p)
 {
-	p = origin(c->t, p);
+	p = origin(c->t, p, true);
+	if (--*c->left < 0)
+		return NULL;
 	if (!depends(c, p) || p.e->kind != EXPR_CALL)
 		return none(c, !depends(c, p));
 	if (p.e->id == FN_add)
 		return joined(c, exponent(c, argument(p, 0)), "+", exponent(c, argument(p, 1)), "");
 	if (p.e->id != FN_sub)
 		return NULL;
-	const struct place a = origin(c->t, argument(p, 0)), b = origin(c->t, argument(p, 1));
+	const struct place a = origin(c->t, argument(p, 0), true),
+			   b = origin(c->t, argument(p, 1), true);
 	const struct scheme_op *most = changes(c, b, REDUCE_MAX),
 			       *least = changes(c, a, REDUCE_MIN);
 	if (most && is_same(c->t, a, (struct place){most, most->f.body}))
@@ -178,10 +203,12 @@ exponent(const struct change *c, struct place p)
 static char *
 factor(const struct change *c, struct place p)
 {
-	p = origin(c->t, p);
+	p = origin(c->t, p, false);
 	const struct scheme_op *sum = changes(c, p, REDUCE_SUM);
 	char *x;
 
+	if (--*c->left < 0)
+		return NULL;
 	if (sum)
 		return cuda_printf(c->t, "(v%d / o%d)", sum->out, sum->out);
 	if (!depends(c, p) || p.e->kind != EXPR_CALL)
@@ -211,7 +238,9 @@ char *
 cuda_change(struct cuda_text *t, const struct scheme_op *sum, const bool *changing)
 {
 	const struct scheme *s = t->s;
-	const struct change c = {t, changing, ZERO_ARRAY(t->w.scratch, bool, (size_t)s->nops + 1)};
+	int left = MOST_READ;
+	const struct change c = {
+		t, changing, ZERO_ARRAY(t->w.scratch, bool, (size_t)s->nops + 1), &left};
 
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_op *o = &s->op[i];

@@ -41,7 +41,7 @@ outside_of(const struct hoist *h, const struct ir_value *v)
 							  : NULL;
 }
 
-/* Does the op make no more than copies of elements? */
+/* Is the value cheaper to compute again than to carry: made of nothing, or copies of elements? */
 static bool
 only_repeats(const struct ir_op *op)
 {
@@ -99,8 +99,9 @@ carry(struct hoist *h, struct ir_value **inside, struct ir_value **before, int n
 			arg[i].name = inside[i - had]->name;
 			ir_replace_uses(inside[i - had], &arg[i]);
 		}
-		out[i] = i < had ? ir_operand(yield, i) : &arg[i];
 	}
+	for (int i = 0; i < had + n; i++) /* once all uses are replaced */
+		out[i] = i < had ? ir_operand(yield, i) : &arg[i];
 	body->arg = arg;
 	body->nargs = (uint32_t)(had + n);
 	ir_set_operands(h->m, yield, out, had + n);

@@ -136,15 +136,39 @@ rule(struct optimizer_step *s, void *data)
 }
 
 static bool
+matches_matrix(const struct ir_module *m, const char *name)
+{
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op->code == OP_param && op->result[0].type->rank == 2 &&
+			fnmatch(name, op->symbol, 0) == 0)
+			return true;
+	return false;
+}
+
+/* A misspelt name would leave its matrix to Muon. */
+static void
+check_others(struct pass_run *run, const struct ir_module *m)
+{
+	char *names = TEXT(run->scratch, "%s", pass_string(run, "others")), *rest = NULL;
+
+	for (char *name = strtok_r(names, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest))
+		if (!matches_matrix(m, name))
+			diag_report(run->ctx->diag, DIAG_WARNING, pass_option_loc(run, "others"),
+				"muon: '%s' is not the name of a matrix, nor a pattern of such names",
+				name);
+}
+
+static bool
 run(struct pass_run *run, struct ir_module *m)
 {
+	check_others(run, m);
 	return moments_run(run, m, rule);
 }
 
 static const struct pass_option options[] = {
 	OPTIMIZER_OPTIONS("0.001"),
 	{"momentum", PASS_FLOAT, "0.95", "decay rate of the mean of gradients of a matrix", NULL, 0,
-		1},
+		MOMENTS_MOST_DECAY},
 	{"nesterov", PASS_BOOL, "true", "Nesterov momentum (look-ahead gradient)", NULL, 0, 0},
 	{"iterations", PASS_INT, "5", "iterations of Newton-Schulz", NULL, 0, 99},
 	{"products", PASS_ENUM, "f32", "element type of the iteration; f32: that of the param",

@@ -102,6 +102,13 @@ new_state(struct optimizer_step *s, const char *name, const struct ir_type *type
 struct ir_value *
 optimizer_state_of(struct optimizer_step *s, const char *what, const struct ir_type *type)
 {
+	/* A sum of gradients over micro-batches has one value, made in the last iteration. */
+	struct ir_type kept = *type;
+
+	for (int a = 0; a < s->b.m->naxes; a++)
+		if (s->b.m->axis[a].time)
+			kept.axis[a] = s->w->type->axis[a];
+	type = ir_type_intern(s->b.m->ctx, &kept);
 	return new_state(s,
 		TEXT(s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol),
 		type);

@@ -488,7 +488,7 @@ a_model_that_remembers_gives_the_same_costs(void **state)
 	void *owner = talloc_new(NULL);
 	struct ir_context *ctx = ir_context_create(owner);
 	const struct gen_table *ops = gen_table_create(owner);
-	const char text[] = "cluster @t { device test {launch = 2us, link_latency = 3us, "
+	const char text[] = "cluster @t { device test {sums = 1, launch = 2us, link_latency = 3us, "
 			    "link_bandwidth = 1GB/s} }\n";
 	struct cluster *c = cluster_parse(owner, ctx, "t.cluster", text, strlen(text));
 	assert_non_null(c);

@@ -328,7 +328,7 @@ note_facts(struct facts *f, const struct pass *p)
 /* A position in a realistic pipeline: one of these passes, or none. */
 static const struct stage {
 	int percent; /* probability that it occurs */
-	const char *pass[8];
+	const char *pass[11];
 } sensible[] = {
 	{30, {"inline"}},
 	{30, {"amp"}},
@@ -337,7 +337,8 @@ static const struct stage {
 	{50, {"dp"}},
 	{85, {"grad"}},
 	{25, {"recompute", "recompute{policy=budget,budget=1KB}"}},
-	{80, {"sgd", "momentum", "adam", "adamw", "lamb", "rmsprop", "lion"}},
+	{80, {"sgd", "momentum", "adam", "adamw", "lamb", "rmsprop", "lion", "nadam", "radam",
+		     "adafactor", "muon"}},
 	{30, {"dp", "spatial"}},
 	{10, {"accumulate"}},
 	{30, {"shard"}},
@@ -363,7 +364,8 @@ static const struct stage sharded[] = {
 	{45, {"recompute", "recompute{policy=budget,budget=1KB}"}},
 	{20, {"canonicalize", "cse", "dce"}},
 	{45, {"shard{axis=dp}", "shard"}},
-	{90, {"sgd", "momentum", "adam", "adamw", "lamb", "rmsprop", "lion"}},
+	{90, {"sgd", "momentum", "adam", "adamw", "lamb", "rmsprop", "lion", "nadam", "radam",
+		     "adafactor", "muon"}},
 	{20, {"accumulate"}},
 	{50, {"shard{axis=dp}", "shard", "shard{axis=tp}"}},
 	{60, {"prefetch"}},

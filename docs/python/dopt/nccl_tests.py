@@ -117,7 +117,7 @@ class Reader:
         in_group = [rank for rank in self.ranks if rank[0] == self.ranks[0][0]]
         n = len(in_group) or self.given_ranks
         if not n:
-            self.fault(column, "the text does not list the ranks; give their number")
+            self.fault(column, "the text does not list the ranks; give their number with --ranks")
         elif n < 2:
             self.fault(column, "a collective on one rank sends nothing")
         elif len(self.ranks) % n:
@@ -154,7 +154,7 @@ class Reader:
         kind = self.kind or self.given_kind
         places, nodes = self.places(column) if kind else (0, 0)
         if not kind:
-            self.fault(column, "the text does not name the test; give the collective that it measured")
+            self.fault(column, "the text does not name the test; give the collective that it measured with --kind")
         if not places:
             self.columns = None  # reported only once
             return
@@ -198,9 +198,14 @@ def main():
     o = parser.parse_args()
     if o.ranks < 0 or o.ranks == 1:
         parser.error("--ranks: a collective has at least 2")
+    if '"' in o.device or "\n" in o.device:
+        parser.error("--device: a name in a profile has no quotes and no line breaks")
     reader = Reader(o.text, o.kind, o.ranks)
-    with open(o.text, encoding="utf-8", errors="replace") as file:
-        reader.read(file.read())
+    try:
+        with open(o.text, encoding="utf-8", errors="replace") as file:
+            reader.read(file.read())
+    except OSError as error:
+        sys.exit(f"{o.text}: {error.strerror}")
     if reader.faults:
         sys.exit("\n".join(reader.faults))
     reader.write(o.device, sys.stdout)

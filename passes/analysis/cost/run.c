@@ -95,7 +95,8 @@ static const struct cost_plain *
 plain_time(const struct cost_step *s, uint32_t kind, const struct ir_op *op)
 {
 	const uint32_t i = alike_number(s->alike, op);
-	struct cost_fact *fact = fact_of(s, i);
+	/* A sum over micro-batches may be free, as `sums` of a device says, by what makes its operand. */
+	struct cost_fact *fact = op->code == OP_reduce ? NULL : fact_of(s, i);
 	struct cost_plain *t = fact ? &fact->plain[kind] : &s->plain[kind][i];
 
 	if (!t->asked)

@@ -25,6 +25,13 @@ static const struct shape {
 		"%p = mul(%h, %w@k)\n%s = sum(%p) {dims = [1], keep = true}\n"
 		"%t = sum(%e) {dims = [1], keep = true}\nyield(%s, %t)\n}\n"
 		"output(\"r@k\", %r@k)\noutput(\"s@k\", %s@k)\n"},
+	{"softmax of what is rounded to 16 bits before the maximum is subtracted",
+		"%x@k = input(\"x@k\") : @T[@R,@N]\n%r@k = fuse(%x@k) {\n%f = convert(%x@k) {to = f32}\n"
+		"%c = constant() {value = 1000.0} : f32[]\n%g = add(%f, %c)\n"
+		"%m = max(%g) {dims = [1], keep = true}\n%h = convert(%g) {to = bf16}\n"
+		"%i = convert(%m) {to = bf16}\n%d = sub(%h, %i)\n%j = convert(%d) {to = f32}\n"
+		"%e = exp(%j)\n%s = sum(%e) {dims = [1], keep = true}\nyield(%s)\n}\n"
+		"output(\"r@k\", %r@k)\n"},
 	{"loss and its gradient",
 		"%x@k = input(\"x@k\") : @T[@R,@N]\n%i@k = input(\"i@k\") {range = @N} : i32[@R]\n"
 		"%t@k, %u@k, %l@k = fuse(%x@k, %i@k) {\n%f = convert(%x@k) {to = f32}\n"

@@ -62,11 +62,11 @@ class Sparse:
     def __torch_function__(cls, function, types, args=(), kwargs=None):
         if function in PRODUCTS and isinstance(args[0], Sparse) and len(args) == 2 and not kwargs:
             return args[0] @ args[1]
-        raise Unsupported(f"{getattr(function, '__name__', function)} of a sparse tensor: products with dense matrices, t, coalesce "
-                          "and to_dense are translated")
+        raise Unsupported(f"{getattr(function, '__name__', function)} of a sparse tensor: a sparse matrix times a dense one, t, coalesce "
+                          "and to_dense are translated; d @ s is (s.t() @ d.t()).t()")
 
     def __getattr__(self, name):
-        raise Unsupported(f"{name} of a sparse tensor: products with dense matrices, t, coalesce and to_dense are translated")
+        raise Unsupported(f"{name} of a sparse tensor: a sparse matrix times a dense one, t, coalesce and to_dense are translated")
 
     def arithmetic(self, *others):
         raise Unsupported("arithmetic of a sparse tensor: change its values before they are made a matrix")
