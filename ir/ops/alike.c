@@ -197,16 +197,19 @@ number_block(struct build *b, const struct ir_block *block)
 	}
 }
 
-/* Stages have lists of places, which may go with their module. */
+bool
+alike_axis(const struct ir_axis *a, const struct ir_axis *b)
+{
+	return a->size == b->size && a->time == b->time && !a->stage && !b->stage;
+}
+
 static bool
 is_mesh_of(const struct mesh *k, const struct ir_module *m)
 {
 	bool same = k->ctx == m->ctx && k->naxes == m->naxes;
 
-	for (int i = 0; same && i < m->naxes; i++) {
-		const struct ir_axis *x = &k->axis[i], *y = &m->axis[i];
-		same = x->size == y->size && x->time == y->time && !x->stage && !y->stage;
-	}
+	for (int i = 0; same && i < m->naxes; i++)
+		same = alike_axis(&k->axis[i], &m->axis[i]);
 	return same;
 }
 

@@ -53,6 +53,10 @@ struct alike_memo;
 
 struct alike_memo *alike_memo_create(const void *owner);
 
+/* Are ops of equal types alike on the two axes? Never on axes of stages, which have places of their
+ * own, in lists that may go with their module. */
+bool alike_axis(const struct ir_axis *a, const struct ir_axis *b);
+
 /* As alike_create, with a->common from the memo; so are numbers that are made like these. */
 struct alike *alike_create_common(const void *owner, const struct ir_module *m,
 	const struct ir_block *b, struct alike_memo *memo);

@@ -24,6 +24,7 @@ struct planner {
 	struct cuda_text *t;
 	struct rows *x;
 	int npasses;
+	int width; /* the largest of the passes, while it is being decided */
 	bool fits;
 };
 
@@ -39,7 +40,7 @@ visit(struct planner *l, struct cuda_vectors v)
 					  ? 0
 					  : cuda_vectors_width(l->t, &v);
 		l->fits &= width > 0;
-		x->rounds = width > x->rounds ? width : x->rounds; /* so far the width */
+		l->width = width > l->width ? width : l->width;
 		x->cls = v.cls;
 		return;
 	}
@@ -149,12 +150,11 @@ reads_by_number(const struct cuda_text *t)
 void
 rows_plan_lanes(struct cuda_text *t, struct rows *x, const struct run *r)
 {
-	struct planner l = {t, x, 0, true};
+	struct planner l = {.t = t, .x = x, .fits = true};
 
 	x->cls = -1;
 	visit_all(&l, r);
-	int width = r && x->rounds > 1 ? CUDA_VECTOR_ELEMENTS : x->rounds;
-	x->rounds = 0;
+	int width = r && l.width > 1 ? CUDA_VECTOR_ELEMENTS : l.width;
 	const int64_t n = x->cls < 0 ? 0 : t->g->size[x->cls];
 	if (!l.fits || !n || n / x->lanes > SCHEME_SUM_BLOCK || reads_by_number(t))
 		return;

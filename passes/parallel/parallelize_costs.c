@@ -90,13 +90,6 @@ parallel_memo_mesh(struct parallel_memo *memo, int64_t devices)
 	return &memo->cuts;
 }
 
-/* Stages of a pipeline have places of their own. */
-static bool
-same_axis(const struct ir_axis *a, const struct ir_axis *b)
-{
-	return a->size == b->size && a->time == b->time && !a->stage && !b->stage;
-}
-
 static bool
 is_mesh_of(const struct changes *k, const struct parallel_costs *c, bool least)
 {
@@ -106,7 +99,7 @@ is_mesh_of(const struct changes *k, const struct parallel_costs *c, bool least)
 		    !memcmp(k->device, c->device, (size_t)k->ndevices * sizeof *k->device);
 
 	for (int a = 0; a < k->naxes && same; a++)
-		same = same_axis(&k->axis[a], &c->m->axis[a]);
+		same = alike_axis(&k->axis[a], &c->m->axis[a]);
 	return same;
 }
 

@@ -16,7 +16,6 @@
 #include "ir/numbering.h"
 #include "passes/pass.h"
 
-#include <string.h>
 #include <talloc.h>
 
 enum { HOIST_OPERANDS = 16 }; /* ops with more, such as a concat of many, stay */
@@ -137,8 +136,7 @@ hoist_loop(struct pass_run *run, struct ir_module *m, struct ir_op *loop)
 	const uint32_t nops = h.number->n;
 	struct ir_value **inside = NEW_ARRAY(run->scratch, struct ir_value *, nops),
 			**before = NEW_ARRAY(run->scratch, struct ir_value *, nops);
-	h.outside = NEW_ARRAY(run->scratch, struct ir_value *, nops);
-	memset(h.outside, 0, sizeof *h.outside * nops);
+	h.outside = ZERO_ARRAY(run->scratch, struct ir_value *, nops);
 	for (uint32_t i = 0; i < nops; i++)
 		copy_outside(&h, i);
 	for (uint32_t i = nops; i-- > 0;) { /* what stays makes its operands be carried */

@@ -92,7 +92,7 @@ location_name(struct mlir_parser *p, const char *s, const char *end, int depth)
 
 static const char *symbol_place(struct mlir_parser *p, struct mlir_symbol *s, int depth);
 
-/* Is the file of n bytes part of Python or of an installed package? */
+/* Is the file of n bytes part of an installed package, or is it no file, such as "<frozen importlib>"? */
 static bool
 is_installed(const char *file, size_t n)
 {
