@@ -112,7 +112,9 @@ add_word(struct planner *p, const struct plan_base *b, const char *word, struct 
 		if (b->stages == 1 || !steps || p->has_gradients)
 			return false;
 		push(p, list,
-			TEXT(s, "pipeline{axis=%s,stages=%d,steps=%" PRId64 ",schedule=1f1b}",
+			TEXT(s,
+				"pipeline{axis=%s,stages=%d,steps=%" PRId64
+				",schedule=1f1b,memory=params}",
 				plan_stage_axis, b->stages, steps));
 	} else if (!strcmp(word, "MEGATRON")) {
 		if (b->n)
