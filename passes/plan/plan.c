@@ -407,6 +407,63 @@ confirm(struct planner *p)
 	}
 }
 
+/*
+ * The last move, which takes as long as many others: pipelines have rules for messages and kernels,
+ * this pass searches for what they leave, so it is tried on the best whole steps alone.
+ */
+static const char finish[] = "joint{evaluations=100}";
+
+/* Steps that it is tried on. After the first one, those that would be the best if it gained that
+ * many times as much there. */
+enum { MOST_FINISHED = 3 };
+static const double more_gain = 1.5;
+
+/* The best step that was run and fits, and that the last move has not been tried on; -1: none. */
+static int64_t
+unfinished(const struct planner *p)
+{
+	int64_t best = -1;
+
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		const struct plan_candidate *c = &p->candidate.at[i];
+		if (!c->estimated && !c->finished && plan_fits(p, c) &&
+			(best < 0 || plan_is_better(p, c, &p->candidate.at[best])))
+			best = i;
+	}
+	return best;
+}
+
+static void
+finish_best(struct planner *p)
+{
+	double gain = 0;
+	int64_t i;
+
+	if (p->objective != PLAN_TIME || !plan_decides(p, PLAN_FUSION) ||
+		!plan_decides(p, PLAN_ORDER))
+		return;
+	for (int n = 0; n < MOST_FINISHED && clock_seconds() < p->ends; n++) {
+		const double best = best_of(p, false)->r.seconds;
+		if ((i = unfinished(p)) < 0)
+			return;
+		struct plan_candidate c = p->candidate.at[i];
+		if (n && c.r.seconds * (1 - more_gain * gain) >= best)
+			return;
+		p->candidate.at[i].finished = c.finished = true;
+		c.list = pass_list_put(p->run->scratch, &c.list, p->run->manager->registry, finish);
+		c.text = pass_list_text(p->run->scratch, &c.list);
+		c.from = TEXT(p->run->scratch, "%s; %s", c.from, finish);
+		c.recipe = false;
+		c.expanded = true;
+		attempts_run(p->base[c.base].attempts, c.text, &c.r);
+		VEC_PUSH(p->run->scratch, &p->candidate, c);
+		remark_candidate(p, &c);
+		if (!plan_fits(p, &c))
+			continue;
+		gain = fmax(gain, 1 - c.r.seconds / p->candidate.at[i].r.seconds);
+	}
+}
+
 /* Makes the module the candidate's step. If remarks are wanted, or if the passes refuse it, they are
  * run on the module itself. False: reported. */
 static bool
@@ -464,6 +521,7 @@ search(struct planner *p)
 	confirm(p);
 	for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
 		confirm_doubtful(p, &doubts[i]);
+	finish_best(p);
 	p->tried += p->candidate.n;
 	p->spent += p->effort;
 	return true;
