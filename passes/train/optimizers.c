@@ -3,11 +3,7 @@
  * the rule that gives the direction of a param's step (rule.h), NULL or what checks the options, and the options that not all
  * optimizers have. Everything else is in optimizer.c. They require the gradients of grad and remove their outputs.
  */
-#include "ir/base/alloc.h"
 #include "passes/train/rule.h"
-
-#include <fnmatch.h>
-#include <string.h>
 
 typedef bool check_options(struct pass_run *run, const struct ir_module *m);
 
@@ -182,6 +178,36 @@ OPTIMIZER(rmsprop, "0.01", "RMSProp: gradients divided by the root of a mean of 
 OPTIMIZER(adagrad, "0.01", "Adagrad: gradients divided by the root of the sum of their squares",
 	"g = decay(g); v := v + g * g; g / (sqrt(v) + eps)", NULL, EPS("1e-10"), L2)
 
+/* Zeiler, "ADADELTA: An Adaptive Learning Rate Method", algorithm 1. */
+OPTIMIZER(adadelta, "1", "Adadelta: steps in proportion to the root of a mean of their squares",
+	"g = decay(g); q = g * g; v := mix(v, rho, q);"
+	"d = sqrt(u + eps) / sqrt(v + eps) * g;"
+	"q = d * d; u := mix(u, rho, q); d",
+	NULL, {"rho", PASS_FLOAT, "0.9", "decay rate of the means of squares", NULL, 0, 1}, EPS("1e-6"), L2)
+
+/* Riedmiller and Braun, "A Direct Adaptive Method for Faster Backpropagation Learning: The RPROP Algorithm", without steps back:
+ * where the sign of a gradient changes, the param rests for a step. The size of steps is kept as a multiple of lr. */
+OPTIMIZER(rprop, "0.01", "Rprop: steps by the signs of gradients, longer while these stay the same",
+	"turn = g * old; back = turn < 0; past = t == 1 ? 1 : size; scale = lr > 0 ? 1 / lr : 1;"
+	"factor = turn > 0 ? grow : back ? shrink : 1;"
+	"size := minimum(maximum(past * factor, least * scale), most * scale);"
+	"g = back ? 0 : g; old := g;"
+	"sign(g) * size",
+	NULL, {"grow", PASS_FLOAT, "1.2", "factor of steps while the sign stays the same", NULL, 1, 1e9},
+	{"shrink", PASS_FLOAT, "0.5", "factor of steps when the sign changes", NULL, 1e-9, 1},
+	{"least", PASS_FLOAT, "1e-6", "shortest step", NULL, 0, 1e9}, {"most", PASS_FLOAT, "50", "longest step", NULL, 0, 1e9})
+
+/* Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", with the rate of Bottou's SGD: the mean of a
+ * param since step t0 is the state asgd.mean.w. */
+OPTIMIZER(asgd, "0.01", "Averaged SGD: the mean of each param over the steps is a state",
+	"once past = t - 1;"
+	"once fall = cast(pow(past * (lambd * lr) + 1, -alpha)); once part = cast(1 / maximum(past - t0, 1));"
+	"g = decay(g); d = (g + w * lambd) * fall;"
+	"mean := mean + (w - d * rate - mean) * part; d",
+	NULL, {"lambd", PASS_FLOAT, "0.0001", "decay term", NULL, 0, 1e9},
+	{"alpha", PASS_FLOAT, "0.75", "exponent of the fall of the learning rate", NULL, 0, 1e9},
+	{"t0", PASS_FLOAT, "1e6", "step at which the averaging starts", NULL, 0, 1e15}, L2)
+
 /* Chen et al., "Symbolic Discovery of Optimization Algorithms", program 1. */
 OPTIMIZER(lion, "0.0001", "Lion: the sign of a momentum, with half of Adam's states",
 	"x = mix(m, beta1, g); m := mix(m, beta2, g); decay(sign(x))", NULL,
@@ -192,17 +218,7 @@ OPTIMIZER(lion, "0.0001", "Lion: the sign of a momentum, with half of Adam's sta
 static bool
 check_muon(struct pass_run *run, const struct ir_module *m)
 {
-	char *names = TEXT(run->scratch, "%s", pass_string(run, "others")), *rest = NULL;
-
-	for (char *name = strtok_r(names, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest)) {
-		bool found = false;
-		IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
-			found = found || (op->code == OP_param && op->result[0].type->rank == 2 &&
-						 fnmatch(name, op->symbol, 0) == 0);
-		if (!found)
-			diag_report(run->ctx->diag, DIAG_WARNING, pass_option_loc(run, "others"),
-				"muon: '%s' is not the name of a matrix, nor a pattern of such names", name);
-	}
+	rule_listed(run, NULL, m);
 	return true;
 }
 
@@ -220,7 +236,9 @@ OPTIMIZER(muon, "0.001",
 	"  long = dim(w, 0); wide = dim(w, 1);"
 	"  decay(x * (adjust == 0 ? long > wide ? sqrt(long / wide) : 1"
 	"           : adjust == 1 ? 0.2 * sqrt(long > wide ? long : wide) : 1)) }"
-	": {" MEANS ADAM "decay(u) * (lr > 0 ? adam_lr / lr : 0) }",
+	": {" MEANS ADAM
+	"  u = adam_weight_decay & rank(w) + 1 > decay_rank ? u + w * adam_weight_decay : u;"
+	"  u * (lr > 0 ? adam_lr / lr : 0) }",
 	check_muon, {"momentum", PASS_FLOAT, "0.95", "decay rate of the mean of gradients of a matrix", NULL, 0, MOST_DECAY},
 	NESTEROV("true"), {"iterations", PASS_INT, "5", "iterations of Newton-Schulz", NULL, 0, 99},
 	{"products", PASS_ENUM, "f32", "element type of the iteration; f32: that of the param", CHOICE_LIST(PRODUCTS), 0, 0},
@@ -229,5 +247,7 @@ OPTIMIZER(muon, "0.001",
 	DECAY("0.1"),
 	{"others", PASS_STRING, "",
 		"matrices that AdamW updates, such as embeddings and heads: names or patterns, separated by commas", NULL, 0, 0},
-	{"adam_lr", PASS_FLOAT, "0.001", "learning rate of AdamW", NULL, 0, 1e9}, MOMENTS("1e-8"))
+	{"adam_lr", PASS_FLOAT, "0.001", "learning rate of AdamW", NULL, 0, 1e9},
+	{"adam_weight_decay", PASS_FLOAT, "0.01", "fraction of a param that is added to AdamW's update direction", NULL, 0, 1e9},
+	MOMENTS("1e-8"))
 /* clang-format on */

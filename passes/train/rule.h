@@ -72,4 +72,7 @@ struct ir_value *rule_value(struct rule *r, struct rule_term x, enum ir_dtype t)
 bool rule_call(struct rule *r, const char *name, const struct rule_term *x, int n,
 	struct rule_term *result);
 
+/* Is the param one of the names of the option `others`? With a module, warns of those that are not names of matrices in it. */
+bool rule_listed(struct pass_run *run, const char *param, const struct ir_module *m);
+
 #endif

@@ -133,18 +133,37 @@ call_epsilon(struct rule *r, const struct rule_term *x)
 	}
 }
 
-/* Is the param one of the names of the option `others`? */
-static struct rule_term
-call_listed(struct rule *r, const struct rule_term *x)
+static bool
+is_matrix(const struct ir_module *m, const char *pattern)
 {
-	const struct pass_run *run = r->s->run;
+	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+		if (op->code == OP_param && op->result[0].type->rank == 2 &&
+			fnmatch(pattern, op->symbol, 0) == 0)
+			return true;
+	return false;
+}
+
+bool
+rule_listed(struct pass_run *run, const char *param, const struct ir_module *m)
+{
 	char *names = TEXT(run->scratch, "%s", pass_string(run, "others")), *rest = NULL;
 	bool listed = false;
 
+	for (char *name = strtok_r(names, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest)) {
+		listed = listed || (param && fnmatch(name, param, 0) == 0);
+		if (m && !is_matrix(m, name))
+			diag_report(run->ctx->diag, DIAG_WARNING, pass_option_loc(run, "others"),
+				"%s: '%s' is not the name of a matrix, nor a pattern of such names",
+				run->pass->name, name);
+	}
+	return listed;
+}
+
+static struct rule_term
+call_listed(struct rule *r, const struct rule_term *x)
+{
 	(void)x;
-	for (char *name = strtok_r(names, ", ", &rest); name; name = strtok_r(NULL, ", ", &rest))
-		listed = listed || fnmatch(name, r->s->param->symbol, 0) == 0;
-	return rule_number(listed);
+	return rule_number(rule_listed(r->s->run, r->s->param->symbol, NULL));
 }
 
 /* The layout of t without splits over devices. */
