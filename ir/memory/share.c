@@ -229,7 +229,8 @@ static const bool *
 find_in_place(struct storage_build *b, const struct ir_op *op)
 {
 	struct scheme *s = scheme_of_device(NULL, b->s->module, b->arena, op,
-		(struct scheme_device){b->target->threads, b->target->online, b->target->rows});
+		(struct scheme_device){
+			b->target->threads, b->target->online, b->target->rows, false});
 	bool *in_place = ZERO_ARRAY(b->known, bool, (size_t)op->noperands * op->nresults + 1);
 
 	for (int j = 0; j < op->noperands && s; j++)
@@ -306,7 +307,7 @@ put_own(struct storage_build *b, const struct ir_value *v)
 	bool outlasts;
 	const uint32_t turns = ring_of(b, v, &outlasts), ring = turns > 1 ? turns : 0,
 		       axes = ring ? issue_axes(b->s->module, v->type) : slot_axes(b, v);
-	const uint64_t bytes = (uint64_t)ir_type_local_bytes(b->s->module, v->type);
+	const uint64_t bytes = storage_value_bytes(b->target, b->s->module, v);
 
 	put(b, v,
 		storage_add(b, (struct storage_buffer){.role = role_of(v->op),

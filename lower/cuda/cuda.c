@@ -7,6 +7,7 @@
 
 #include "dopt_config.h"
 #include "ir/base/alloc.h"
+#include "ir/loops/pitch.h"
 #include "lower/build.h"
 #include "lower/cuda/bundle.h"
 #include "lower/cuda/kernel.h"
@@ -52,6 +53,7 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.joins = true,
 	.vectors = true,
 	.registers = true,
+	.pitch = true,
 	.rows = CUDA_SHARED,
 	.bundles = {DOPT_BUNDLE_MOST, DOPT_BUNDLE_WORDS, CUDA_GROUPS},
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
@@ -78,6 +80,21 @@ all_aligned(const struct lower_plan *p, const struct ir_op *op)
 	return aligned;
 }
 
+/* How operands and results lie in memory: "aligned", and the length of each padded row. */
+static char *
+layout_of(const struct cuda *c, const struct ir_op *op)
+{
+	char *text = text_copy(c->p, all_aligned(c->p, op) ? "aligned" : "any");
+
+	for (int j = 0; j < op->noperands + op->nresults && c->p->target->pitch; j++) {
+		const int64_t row = pitch_row(c->p->module,
+			j < op->noperands ? ir_operand(op, j) : &op->result[j - op->noperands]);
+		if (row)
+			text = text_append(text, " %d: %" PRId64, j, row);
+	}
+	return text;
+}
+
 static char *
 key_of(const struct cuda *c, const struct lower_action *a)
 {
@@ -85,8 +102,7 @@ key_of(const struct cuda *c, const struct lower_action *a)
 	size_t size = 0;
 	FILE *f = text_stream(&text, &size);
 
-	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place,
-		&c->args[a->kernel]);
+	kernel_write(f, NULL, a->scheme, layout_of(c, a->op), a->in_place, &c->args[a->kernel]);
 	fclose(f);
 	char *copy = text_copy(c->p, text);
 	free(text);

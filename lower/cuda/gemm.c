@@ -103,7 +103,8 @@ find_epilogue(const struct cuda_text *t, int i, struct epilogue *e)
 	if (s->tensor[out].dtype != IR_f32) /* the only type for which the library has epilogues */
 		return false;
 	if (i + 1 >= s->nsegments || s->segment[i + 1].kind != SCHEME_LOOPS ||
-		product->gemm.nloops || product->gemm.ldc != product->gemm.n ||
+		product->gemm.nloops ||
+		product->gemm.ldc != (s->tensor[out].row ? s->tensor[out].row : product->gemm.n) ||
 		!is_inner(s, out, i + 1) ||
 		product->gemm.m * product->gemm.n != scheme_elements(&s->tensor[out]))
 		return false;
@@ -182,6 +183,8 @@ cuda_gemm(struct cuda_text *t, int i)
 
 	if (!joined)
 		e = (struct epilogue){o->out, -1, false};
+	else /* of the same rows, padded or not */
+		cut.ldc = t->s->tensor[e.result].row ? t->s->tensor[e.result].row : g->n;
 	result = wide || parts > 1 ? cuda_open_wide(t, o, parts) : cuda_host_pointer(t, e.result);
 	const struct cuda_gemm_row row = {g->nloops ? loops_text(src, g) : NULL,
 		TEXT(src,

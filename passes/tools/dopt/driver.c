@@ -64,6 +64,7 @@ write_program(struct driver *t, struct ir_module *m)
 	struct lower_options lo = {
 		.target = o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST,
 		.storage = t->storage,
+		.without = o->without,
 		.output = o->output,
 		.cflags = o->cflags,
 		.arch = o->arch,
