@@ -409,16 +409,27 @@ confirm(struct planner *p)
 
 /*
  * The last move, which takes as long as many others: pipelines have rules for messages and kernels,
- * this pass searches for what they leave, so it is tried on the best whole steps alone.
+ * this pass searches for what they leave, so it is tried on whole steps alone, the best ones of
+ * different recipes.
  */
 static const char finish[] = "joint{evaluations=100}";
 
-/* Steps that it is tried on. After the first one, those that would be the best if it gained that
- * many times as much there. */
-enum { MOST_FINISHED = 3 };
-static const double more_gain = 1.5;
+/* Ops of the steps that it is tried on, as long as there are any left for the next one: about four
+ * seconds. Steps that are not the best follow if they would be with a gain that is larger by so much than
+ * the largest until then. */
+enum { MOST_FINISHED = 16000 };
+static const double more_gain = 0.1;
 
-/* The best step that was run and fits, and that the last move has not been tried on; -1: none. */
+static bool
+is_finished(const struct planner *p, int64_t family)
+{
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (p->candidate.at[i].family == family && p->candidate.at[i].finished)
+			return true;
+	return false;
+}
+
+/* The best step that was run and fits, of a family that the last move has not been tried on; -1: none. */
 static int64_t
 unfinished(const struct planner *p)
 {
@@ -426,41 +437,51 @@ unfinished(const struct planner *p)
 
 	for (int64_t i = 0; i < p->candidate.n; i++) {
 		const struct plan_candidate *c = &p->candidate.at[i];
-		if (!c->estimated && !c->finished && plan_fits(p, c) &&
+		if (!c->estimated && plan_fits(p, c) && !is_finished(p, c->family) &&
 			(best < 0 || plan_is_better(p, c, &p->candidate.at[best])))
 			best = i;
 	}
 	return best;
 }
 
+/* Tries the last move on the candidate; the result is the last candidate. */
+static void
+try_to_finish(struct planner *p, int64_t i)
+{
+	struct plan_candidate c = p->candidate.at[i];
+
+	c.list = pass_list_put(p->run->scratch, &c.list, p->run->manager->registry, finish);
+	c.text = pass_list_text(p->run->scratch, &c.list);
+	c.from = TEXT(p->run->scratch, "%s; %s", c.from, finish);
+	c.recipe = false;
+	c.finished = c.expanded = true;
+	attempts_run(p->base[c.base].attempts, c.text, &c.r);
+	VEC_PUSH(p->run->scratch, &p->candidate, c);
+	remark_candidate(p, &c);
+}
+
 static void
 finish_best(struct planner *p)
 {
+	const double before = best_of(p, false)->r.seconds;
 	double gain = 0;
 	int64_t i;
 
 	if (p->objective != PLAN_TIME || !plan_decides(p, PLAN_FUSION) ||
 		!plan_decides(p, PLAN_ORDER))
 		return;
-	for (int n = 0; n < MOST_FINISHED && clock_seconds() < p->ends; n++) {
-		const double best = best_of(p, false)->r.seconds;
-		if ((i = unfinished(p)) < 0)
+	for (uint64_t ops = 0;
+		ops < MOST_FINISHED && clock_seconds() < p->ends && (i = unfinished(p)) >= 0;) {
+		const double seconds = p->candidate.at[i].r.seconds;
+		if (seconds > before &&
+			seconds * (1 - gain - more_gain) >= best_of(p, false)->r.seconds)
 			return;
-		struct plan_candidate c = p->candidate.at[i];
-		if (n && c.r.seconds * (1 - more_gain * gain) >= best)
-			return;
-		p->candidate.at[i].finished = c.finished = true;
-		c.list = pass_list_put(p->run->scratch, &c.list, p->run->manager->registry, finish);
-		c.text = pass_list_text(p->run->scratch, &c.list);
-		c.from = TEXT(p->run->scratch, "%s; %s", c.from, finish);
-		c.recipe = false;
-		c.expanded = true;
-		attempts_run(p->base[c.base].attempts, c.text, &c.r);
-		VEC_PUSH(p->run->scratch, &p->candidate, c);
-		remark_candidate(p, &c);
-		if (!plan_fits(p, &c))
-			continue;
-		gain = fmax(gain, 1 - c.r.seconds / p->candidate.at[i].r.seconds);
+		const uint64_t effort = p->candidate.at[i].r.effort;
+		try_to_finish(p, i);
+		const struct plan_candidate *made = &VEC_LAST(&p->candidate);
+		ops += made->r.effort > effort ? made->r.effort - effort : MOST_FINISHED;
+		if (plan_fits(p, made))
+			gain = fmax(gain, 1 - made->r.seconds / seconds);
 	}
 }
 
