@@ -135,15 +135,16 @@ write_wrapper(FILE *out, const struct ir_module *m, const struct ir_op *op, cons
 }
 
 bool
-lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct bands *bands,
-	const char *name, bool in_place, FILE *out, uint64_t *scratch_bytes)
+lower_kernel_source(const struct ir_module *m, const struct ir_op *op,
+	const struct storage_target *target, const char *name, bool in_place, FILE *out,
+	uint64_t *scratch_bytes)
 {
 	if (op_is(op,
 		    TRAIT_EFFECT | TRAIT_TERMINATOR | TRAIT_NAMED | TRAIT_PARALLEL | TRAIT_COPY) ||
 		op->code == OP_reshape || op->code == OP_barrier)
 		return false;
 	void *owner = alloc_scratch(NULL);
-	struct scheme *s = scheme_of_program(owner, m, arena_create(owner), op, bands);
+	struct scheme *s = target->scheme(owner, m, arena_create(owner), op);
 	if (s) {
 		struct kernel_args args;
 		char *inner = TEXT(owner, "%s_kernel", name);

@@ -112,8 +112,6 @@ fits(const struct side *m, const struct side *n, const struct side *k, struct sc
 	g->n = n->size;
 	g->k = k->size;
 	g->m_index = m->index;
-	g->n_index = n->index;
-	g->k_index = k->index;
 	return matrix(g->m, g->k, m->a, k->a, &g->trans_a, &g->lda) &&
 	       matrix(g->k, g->n, k->b, n->b, &g->trans_b, &g->ldb) &&
 	       matrix(g->m, g->n, m->c, n->c, &trans_c, &g->ldc) && !trans_c;

@@ -24,7 +24,6 @@
 #define IR_SCHEME_H
 
 #include "ir/ops/form.h"
-#include "ir/loops/band/band.h"
 #include "runtime/kernel/conv.h"
 #include "runtime/kernel/gemm.h"
 
@@ -126,10 +125,6 @@ struct scheme_gemm {
 	int nloops, nsum; /* the last nsum of the loops accumulate */
 	struct scheme_gemm_loop loop[FORM_MAX_INDICES];
 	int m_index; /* index of the op that m runs over; -1: several or none */
-	int n_index, k_index;
-	struct rt_gemm_band band; /* the elements it needs, in a program: gemm_band.c */
-	int ntests;               /* `band` holds if these operands are 0 outside their bands */
-	struct band_test test[BAND_MAX_TESTS];
 };
 
 struct scheme_segment {
@@ -196,14 +191,6 @@ struct scheme *scheme_of_device(const void *owner, const struct ir_module *m, st
 /* The same for a host, where kernels of several products loop over slabs: slab.c. */
 struct scheme *scheme_of_host(
 	const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel);
-
-/*
- * The same for a kernel in its context, as programs contain and measure it: its products skip
- * elements that the ops around it make irrelevant (gemm_band.c). `bands`: of the module, for a
- * host; NULL: for a target whose products are computed in full.
- */
-struct scheme *scheme_of_program(const void *owner, const struct ir_module *m, struct arena *a,
-	const struct ir_op *kernel, struct bands *bands);
 
 /* Stride in elements of class `cls` in tensor `t` as operation `o` reads (load j) or writes it (j =
  * -1). */

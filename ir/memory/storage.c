@@ -39,7 +39,7 @@ while_scratch(const struct ir_module *m, const struct ir_op *op)
 }
 
 const struct storage_target storage_host = {
-	.align = STORAGE_ALIGN, .code = host_code, .bands = true, .stage_inside = true};
+	.align = STORAGE_ALIGN, .code = host_code, .scheme = scheme_of_host, .stage_inside = true};
 
 uint32_t
 storage_number(const struct storage *s, const struct ir_value *v)

@@ -116,7 +116,9 @@ struct storage_target {
 	/* Bytes that the runtime allocates itself: for libraries; for collectives, if any. */
 	uint64_t outside_arena, for_collectives;
 	struct storage_libraries libraries; /* in addition */
-	bool bands;        /* its matrix products skip masked elements: ir/loops/band/ */
+	/* The loop nest of a kernel in a program: scheme_create, or that of a host or device. */
+	struct scheme *(*scheme)(const void *owner, const struct ir_module *m, struct arena *a,
+		const struct ir_op *op);
 	bool stage_inside; /* the arena is host memory, and contains the stage */
 	/* Kernel forms, each of which can be switched off. threads, online, rows: those of struct
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two

@@ -45,6 +45,7 @@ struct cuda {
 
 const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.code = cuda_kernel_code,
+	.scheme = scheme_create,
 	.workspace = {0, CUDA_WORKSPACE_MOST},
 	.threads = true,
 	.online = true,

@@ -107,7 +107,7 @@ static void
 add_kernel(struct plan_build *b, const struct ir_op *op)
 {
 	struct lower_plan *p = b->p;
-	struct scheme *s = scheme_of_program(p, p->module, p->arena, op, p->bands);
+	struct scheme *s = p->target->scheme(p, p->module, p->arena, op);
 
 	if (!s) {
 		diag_error(p->module->ctx->diag, op->loc, "%s has no kernel",

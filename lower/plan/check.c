@@ -35,7 +35,6 @@ lower_check(const struct lower_plan *p)
 	find_roots(&c);
 	check_values(&c);
 	check_actions(&c);
-	check_bands(&c);
 	check_collectives(&c);
 	check_memory(&c);
 	check_cells(&c);

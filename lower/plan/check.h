@@ -5,7 +5,6 @@
  *     shape        every number is a valid index, so the other parts may follow it
  *     values       buffers are as large as their values; each has the role of its content
  *     actions      each action does its op, on the ranks that hold the result, once per iteration
- *     bands        elements that a matrix product leaves out are 0, or no result depends on them
  *     collectives  each field follows from the types; all ranks post the same in the same order;
  *                  transfers likewise
  *     memory       runs the actions on a model of the arena
@@ -112,7 +111,6 @@ bool check_is_kernel(const struct ir_module *m, const struct ir_op *op);
 void check_shape(struct check *c);
 void check_values(struct check *c);
 void check_actions(struct check *c);
-void check_bands(struct check *c);
 void check_collectives(struct check *c);
 void check_memory(struct check *c);
 void check_cells(struct check *c);

@@ -127,7 +127,6 @@ lower_plan_create_for(
 	p->ops = ir_numbering_create(p, m, &main->body);
 	p->arena = arena_create(p);
 	p->target = target;
-	p->bands = target->bands ? bands_create(p, m) : NULL;
 	p->storage = storage_create(p, m, main, target, NULL);
 	p->buffer = p->storage->buffer;
 	p->nbuffers = (int)p->storage->nbuffers;

@@ -104,7 +104,6 @@ struct lower_plan {
 	struct ir_numbering *ops; /* of @main */
 	struct arena *arena;      /* forms and expressions made while planning */
 	const struct storage_target *target;
-	struct bands *bands; /* of the module; NULL: the target's products are always complete */
 	struct storage *storage;
 	struct storage_buffer *buffer; /* the buffers of the storage */
 	int nbuffers;
@@ -192,11 +191,11 @@ bool lower_check(const struct lower_plan *p);
  * that takes operands and results as local tensors, row-major, 64-byte aligned, and the coordinates
  * of the rank. With `in_place` results may overlap operands. Written to `out`. `scratch_bytes`
  * receives the size of the scratch buffer (may be 0). Returns false without a message if the op is
- * not a kernel (a collective, a source of data, an op that costs nothing). `bands`: of the module,
- * as in struct lower_plan.
+ * not a kernel (a collective, a source of data, an op that costs nothing).
  */
-bool lower_kernel_source(const struct ir_module *m, const struct ir_op *op, struct bands *bands,
-	const char *name, bool in_place, FILE *out, uint64_t *scratch_bytes);
+bool lower_kernel_source(const struct ir_module *m, const struct ir_op *op,
+	const struct storage_target *target, const char *name, bool in_place, FILE *out,
+	uint64_t *scratch_bytes);
 
 /* The command that compiles C sources exactly as programs are compiled, without files: cc, flags,
  * include folders. */

@@ -51,70 +51,8 @@ write_half(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 	kernel_line(w, "rt_gemm_%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", %s, %" PRId64 ",",
 		ir_dtype_name((enum ir_dtype)o->f.dtype), g->trans_a ? "true" : "false",
 		g->trans_b ? "true" : "false", rows, g->n, g->k, a, g->lda);
-	kernel_line(w, "\t%s, %" PRId64 ", %s, %" PRId64 ", %d, %s%s, scratch + %" PRId64 ", %s);",
-		b, g->ldb, c, g->ldc, g->nsum, sums, g->nsum ? "}" : "", s->library_at,
-		g->band.of ? "band" : "NULL");
-}
-
-/* "low" as C: an open bound lies beyond any index. */
-static char *
-limit_text(struct kernel_text *w, int64_t limit)
-{
-	return TEXT(w->scratch, "INT64_C(%" PRId64 ")", limit);
-}
-
-void
-kernel_gemm_tests(struct kernel_text *w, const struct scheme_segment *s)
-{
-	const struct scheme_gemm *g = &s->gemm;
-
-	for (int i = 0; i < g->ntests; i++) {
-		const struct band_test *x = &g->test[i];
-		const struct scheme_tensor *t = &w->s->tensor[x->operand];
-		const int64_t rows = t->dim[x->band.row], columns = t->dim[x->band.col];
-		kernel_line(w,
-			"const bool zero%d_%d = rt_is_zero_outside_%s(a%d, %" PRId64 ", %" PRId64
-			", %" PRId64 ", %s, %s, %s);",
-			s->op[0], i, ir_dtype_name(t->dtype), x->operand,
-			scheme_elements(t) / (rows * columns), rows, columns,
-			limit_text(w, x->band.low), limit_text(w, x->band.high),
-			x->along_columns ? "true" : "false");
-	}
-}
-
-/* The offset of a band if the rows or the columns of its matrix are those of a slab. */
-static char *
-slab_start(struct kernel_text *w, const struct scheme_segment *s)
-{
-	const struct scheme_gemm *g = &s->gemm;
-	const struct scheme_op *o = &w->s->op[s->op[0]];
-	const int row = g->band.of == RT_GEMM_B ? g->k_index : g->m_index;
-	const int col = g->band.of == RT_GEMM_A ? g->k_index : g->n_index;
-	char *text = text_copy(w->scratch, "");
-
-	if (row >= 0 && o->slab[row])
-		text = text_append(text, " + slab%d", o->slab[row]);
-	if (col >= 0 && o->slab[col])
-		text = text_append(text, " - slab%d", o->slab[col]);
-	return text;
-}
-
-/* The band of the product, or of rows b0 ... of it: `band`, a pointer, NULL if a test of the
- * operands fails. Rows of B are not those of the product. */
-static void
-write_band(struct kernel_text *w, const struct scheme_segment *s, bool block)
-{
-	static const char *const matrix[] = {"NONE", "A", "B", "C"};
-	const struct rt_gemm_band *b = &s->gemm.band;
-	const char *from = TEXT(
-		w->scratch, "%s%s", block && b->of != RT_GEMM_B ? " + b0" : "", slab_start(w, s));
-	char *band = text_copy(w->scratch, "&inside");
-
-	kernel_line(w, "const struct rt_gemm_band inside = {RT_GEMM_%s, %s%s, %s%s};",
-		matrix[b->of], limit_text(w, b->low), from, limit_text(w, b->high), from);
-	for (int i = 0; i < s->gemm.ntests; i++)
-		band = TEXT(w->scratch, "zero%d_%d ? %s : NULL", s->op[0], i, band);
-	kernel_line(w, "const struct rt_gemm_band *const band = %s;", band);
+	kernel_line(w, "\t%s, %" PRId64 ", %s, %" PRId64 ", %d, %s%s, scratch + %" PRId64 ");", b,
+		g->ldb, c, g->ldc, g->nsum, sums, g->nsum ? "}" : "", s->library_at);
 }
 
 /* One call; the last loop outside the sums is the library's batch. */
@@ -148,20 +86,6 @@ write_call(struct kernel_text *w, const struct scheme_op *o, const struct scheme
 		beta = TEXT(w->scratch, "(%s) != 0", beta);
 	}
 	const struct scheme_gemm_loop *l = batch ? &g->loop[g->nloops - 1] : NULL;
-	if (g->band.of) {
-		static const struct scheme_gemm_loop one = {1, 0, 0, 0};
-		l = l ? l : &one;
-		kernel_line(w,
-			"rt_gemm_band_%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", 1, %s, %" PRId64
-			", %" PRId64 ",",
-			type, g->trans_a ? "true" : "false", g->trans_b ? "true" : "false", rows,
-			g->n, g->k, a, g->lda, l->a);
-		kernel_line(w,
-			"\t%s, %" PRId64 ", %" PRId64 ", %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64
-			", band);",
-			b, g->ldb, l->b, beta, c, g->ldc, l->c, l->size);
-		return;
-	}
 	const char *comma = batch ? TEXT(w->scratch, ", %" PRId64, l->a) : "";
 	kernel_line(w, "rt_gemm_%s%s(%s, %s, %s, %" PRId64 ", %" PRId64 ", 1, %s, %" PRId64 "%s,",
 		batch ? "batch_" : "", type, g->trans_a ? "true" : "false",
@@ -184,13 +108,6 @@ kernel_gemm(struct kernel_text *w, const struct scheme_segment *s, bool block)
 	/* sums of f32 and f64 are loops, too, around calls that add */
 	const int nloops = loops_outside(o, g);
 
-	if (g->band.of) {
-		kernel_line(w, "{");
-		w->indent++;
-		if (!block)
-			kernel_gemm_tests(w, s);
-		write_band(w, s, block);
-	}
 	for (int i = 0; i < nloops; i++) {
 		kernel_line(w, "for (int64_t g%d = 0; g%d < %" PRId64 "; g%d++) {", i, i,
 			g->loop[i].size, i);
@@ -201,6 +118,4 @@ kernel_gemm(struct kernel_text *w, const struct scheme_segment *s, bool block)
 		w->indent--;
 		kernel_line(w, "}");
 	}
-	if (g->band.of)
-		kernel_close(w);
 }

@@ -149,7 +149,6 @@ write_loops(struct kernel_text *w, int number)
 	kernel_prologue(w, g);
 	if (g->block) {
 		const int64_t rows = g[-1].gemm.m;
-		kernel_gemm_tests(w, &g[-1]);
 		kernel_line(w, "for (int64_t b0 = 0; b0 < %" PRId64 "; b0 += %" PRId64 ") {", rows,
 			g->block);
 		w->indent++;

@@ -150,10 +150,6 @@ void kernel_slabs(struct kernel_text *w, const char *name);
 /* The matrix product of a segment; rows [b0, b1) of it only where `block`. */
 void kernel_gemm(struct kernel_text *w, const struct scheme_segment *g, bool block);
 
-/* Tests, before the blocks of rows, that operands of the kernel are 0 outside their bands, where
- * the product relies on it. */
-void kernel_gemm_tests(struct kernel_text *w, const struct scheme_segment *g);
-
 /*
  * Finds the ranges of the loops of a segment that has one op. Opens a loop that has one. Is
  * computed index `index` inside by them, and is its position the variable of a loop (else `value`

@@ -252,7 +252,7 @@ parallel_costs_op(struct parallel_costs *c, const struct ir_op *op)
 	switch (cost_op_kind(c->m, op)) {
 	case COST_COMPUTE:
 		return turns_of(c->m, op) *
-		       cost_plain_seconds(c->model, c->kind, c->m, NULL, op, NULL, &measured);
+		       cost_plain_seconds(c->model, c->kind, c->m, op, NULL, &measured);
 	case COST_COLLECTIVE:
 		cost_op_collective(c->m, op, &message);
 		return turns_of(c->m, op) * cost_message_seconds(c->model, c->m, op, &message,
@@ -314,7 +314,7 @@ parallel_costs_least(
 	const struct device *d = cost_model_cluster(model)->kind[c->kind];
 	const bool estimated = !model->kind[c->kind].nops && !model->network && !model->whatif;
 
-	if (cost_op_kind(c->m, op) != COST_COMPUTE || cost_has_bands(d))
+	if (cost_op_kind(c->m, op) != COST_COMPUTE)
 		return 0;
 	if (d->reached && estimated)
 		return turns_of(c->m, op) * least_reached(c, d, op, part);

@@ -93,71 +93,22 @@ run(struct half_product *p, void *room)
 			one_block(p, i, j);
 }
 
-/* Elements [first, end) of rows of C are 0. */
-static void
-clear(const struct half_product *p, int64_t row, int64_t rows, int64_t first, int64_t end)
-{
-	for (int64_t i = row; i < row + rows && first < end; i++)
-		memset(p->c + i * p->ldc + first, 0, (size_t)(end - first) * sizeof *p->c);
-}
-
-/* The same by blocks inside the band: gemm_band.c does this for other types. */
-static void
-run_band(const struct half_product *p, const struct rt_gemm_band *band, void *room)
-{
-	const bool by_n = band->of == RT_GEMM_B, of_c = band->of == RT_GEMM_C;
-	const int64_t size = by_n ? p->n : p->m;
-
-	for (int64_t i = 0; i < size; i += RT_GEMM_BAND_ROWS) {
-		const int64_t to = i + least(RT_GEMM_BAND_ROWS, size - i);
-		const int64_t m0 = by_n ? 0 : i, m1 = by_n ? p->m : to;
-		int64_t n0 = by_n ? i : 0, n1 = by_n ? to : p->n, k0 = 0, k1 = p->k;
-		struct half_product x = *p;
-		rt_gemm_band_range(
-			band, i, to, of_c ? p->n : p->k, of_c ? &n0 : &k0, of_c ? &n1 : &k1);
-		if (of_c) {
-			clear(p, m0, m1 - m0, 0, n0);
-			clear(p, m0, m1 - m0, n1, p->n);
-		}
-		if (k0 == k1)
-			clear(p, m0, m1 - m0, n0, n1);
-		if (k0 == k1 || n0 == n1)
-			continue;
-		x.m = m1 - m0;
-		x.n = n1 - n0;
-		x.k = k1 - k0;
-		x.a += p->trans_a ? k0 * p->lda + m0 : m0 * p->lda + k0;
-		x.b += p->trans_b ? n0 * p->ldb + k0 : k0 * p->ldb + n0;
-		x.c += m0 * p->ldc + n0;
-		run(&x, room);
-	}
-}
-
-static void
-run_all(struct half_product p, const struct rt_gemm_band *band, void *room)
-{
-	if (band)
-		run_band(&p, band, room);
-	else
-		run(&p, room);
-}
-
 void
 rt_gemm_bf16(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
 	int64_t lda, const uint16_t *b, int64_t ldb, uint16_t *c, int64_t ldc, int nsums,
-	const struct rt_gemm_sum *sums, void *room, const struct rt_gemm_band *band)
+	const struct rt_gemm_sum *sums, void *room)
 {
-	run_all((struct half_product){true, trans_a, trans_b, m, n, k, a, b, c, lda, ldb, ldc,
-			nsums, sums, NULL, NULL, NULL},
-		band, room);
+	run(&(struct half_product){true, trans_a, trans_b, m, n, k, a, b, c, lda, ldb, ldc, nsums,
+		    sums, NULL, NULL, NULL},
+		room);
 }
 
 void
 rt_gemm_f16(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, const uint16_t *a,
 	int64_t lda, const uint16_t *b, int64_t ldb, uint16_t *c, int64_t ldc, int nsums,
-	const struct rt_gemm_sum *sums, void *room, const struct rt_gemm_band *band)
+	const struct rt_gemm_sum *sums, void *room)
 {
-	run_all((struct half_product){false, trans_a, trans_b, m, n, k, a, b, c, lda, ldb, ldc,
-			nsums, sums, NULL, NULL, NULL},
-		band, room);
+	run(&(struct half_product){false, trans_a, trans_b, m, n, k, a, b, c, lda, ldb, ldc, nsums,
+		    sums, NULL, NULL, NULL},
+		room);
 }

@@ -76,34 +76,10 @@ fill(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t, cons
 	}
 }
 
-/* Elements of a row of `columns` from index `from` on, up to `to`, cut to the row. */
-static void
-clear(unsigned char *row, int64_t size, int64_t columns, int64_t from, int64_t to)
-{
-	from = from < 0 ? 0 : from;
-	to = to > columns ? columns : to;
-	if (from < to)
-		memset(row + from * size, 0, (size_t)((to - from) * size));
-}
-
-static void
-clear_outside(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t)
-{
-	const int64_t size = (int64_t)rt_dtype_bytes(t->dtype);
-	unsigned char *row = w->ctx->arena + offset;
-
-	for (int64_t i = 0; i < t->elements / t->columns; i++, row += t->columns * size) {
-		clear(row, size, t->columns, 0, i % t->rows + t->low);
-		clear(row, size, t->columns, i % t->rows + t->high + 1, t->columns);
-	}
-}
-
 void
 measure_fill(struct measurer *w, int64_t offset, const struct rt_measure_tensor *t)
 {
 	fill(w, offset, t, w->pattern->made[t->dtype]);
-	if (t->rows)
-		clear_outside(w, offset, t);
 }
 
 void

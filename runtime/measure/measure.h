@@ -25,10 +25,6 @@ struct rt_measure_tensor {
 	int64_t elements; /* 0: unused */
 	enum rt_dtype dtype;
 	int64_t range; /* integers: drawn from 0 .. range-1, like inputs; 0: left unchanged */
-	/* An operand that the kernel tests, since in training a mask makes it 0 outside of a band
-	 * of its matrices, low <= column - row <= high: made-up values are 0 there. On hosts only.
-	 * rows 0: all elements get numbers. */
-	int64_t rows, columns, low, high;
 };
 
 /*

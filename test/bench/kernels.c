@@ -208,7 +208,7 @@ run_case(const struct bench_case *c)
 		exit(1);
 	const struct ir_op *op = ir_func_find(m, "main")->body.last;
 	FILE *f = fopen(talloc_asprintf(owner, "%s/k.c", folder), "w");
-	if (!f || !lower_kernel_source(m, op, NULL, "generated", false, f, &scratch_bytes))
+	if (!f || !lower_kernel_source(m, op, &storage_host, "generated", false, f, &scratch_bytes))
 		exit(1);
 	write_hand(f, c, op);
 	fclose(f);

@@ -156,16 +156,6 @@ write_unit(struct batch *b, int first)
 	fclose(f);
 }
 
-/* Are programs compiled with sanitizers, which makes compilers many times slower? */
-static inline bool
-is_sanitized(void)
-{
-	char *command = lower_compile_command(NULL);
-	const bool sanitized = strstr(command, "-fsanitize") != NULL;
-	talloc_free(command);
-	return sanitized;
-}
-
 /* Compiles and loads all programs. False: the compiler failed; its messages are on stderr. */
 static inline bool
 batch_try_build(struct batch *b, const char *level)

@@ -232,7 +232,7 @@ what_is_possible_compiles_and_means_the_same(void **state)
 	const struct gen_table *table = gen_table_create(NULL);
 	struct random_seeds range[RANDOM_RANGES];
 	int count = 0, made = 0;
-	random_seeds(is_sanitized() ? SANITIZED_COUNT : COUNT, range);
+	random_seeds(SANITIZED ? SANITIZED_COUNT : COUNT, range);
 	for (int r = 0; r < RANDOM_RANGES; count += range[r++].count)
 		for (int k = 0; k < range[r].count; k += AT_ONCE)
 			check_range(table, range[r].first + (uint64_t)k,

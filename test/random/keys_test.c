@@ -4,7 +4,6 @@
  * key: names, positions, the order of the operands of a fuse and of attributes.
  */
 #include "ir/base/mix.h"
-#include "ir/loops/band/band.h"
 #include "ir/ops/alike.h"
 #include "lower/plan/plan.h"
 #include "parser/dir/parse.h"
@@ -36,8 +35,6 @@ struct entry {
 struct table {
 	struct entry *entry; /* talloc array */
 	int n;
-	int made;          /* fuses that were asked about before they were created */
-	int banded;        /* kernels with a product that is restricted to a band */
 	int alike, unlike; /* ops like a previous one; those with another kernel or key */
 };
 
@@ -99,13 +96,13 @@ normalized(const void *owner, const char *source)
 }
 
 static char *
-code_of(const void *owner, struct ir_module *m, const struct ir_op *op, struct bands *bands)
+code_of(const void *owner, struct ir_module *m, const struct ir_op *op)
 {
 	char *text = NULL;
 	size_t size = 0;
 	uint64_t scratch;
 	FILE *f = open_memstream(&text, &size);
-	bool good = lower_kernel_source(m, op, bands, "K", false, f, &scratch);
+	bool good = lower_kernel_source(m, op, &storage_host, "K", false, f, &scratch);
 	fclose(f);
 	char *code = good ? normalized(owner, text) : NULL;
 	free(text);
@@ -120,23 +117,13 @@ add_kernels(struct table *t, uint64_t seed, struct ir_module *m)
 		const struct ir_op *op = p->action[i].op;
 		if (p->action[i].kind != LOWER_KERNEL)
 			continue;
-		char *key = cost_kernel_key(t, m, op, p->bands),
-		     *code = code_of(t, m, op, p->bands);
+		char *key = cost_op_key(t, m, op), *code = code_of(t, m, op);
 		if (!code || !key) /* a constant that must be in memory costs nothing */
 			continue;
 		t->entry = talloc_realloc(t, t->entry, struct entry, t->n + 1);
 		t->entry[t->n++] = (struct entry){key, code, seed};
-		t->banded += strstr(key, " within(") != NULL;
-		assert_int_equal(
-			strstr(key, " within(") != NULL, strstr(code, "rt_gemm_band") != NULL);
 	}
 	talloc_free(p);
-}
-
-static uint64_t
-band_word(void *data, const struct ir_op *op)
-{
-	return band_number(data, op);
 }
 
 /* Ops that are alike (ir/ops/alike.h) have one key, and one kernel with the same scratch. */
@@ -144,15 +131,14 @@ static void
 compare_alike(struct table *t, uint64_t seed, struct ir_module *m)
 {
 	const struct ir_block *b = &ir_func_find(m, "main")->body;
-	struct bands *bands = bands_create(NULL, m);
-	struct alike *a = alike_create_by(bands, m, b, band_word, bands);
+	struct alike *a = alike_create(NULL, m, b);
 	IR_FOR_OPS (op, b) {
 		const struct ir_op *first = a->first[alike_number(a, op)];
 		if (op == first || first->block != b || cost_op_kind(m, op) != COST_COMPUTE)
 			continue;
-		const char *key = cost_kernel_key(a, m, op, bands),
-			   *code = code_of(a, m, op, bands), *other = code_of(a, m, first, bands);
-		const char *known = cost_kernel_key(a, m, first, bands);
+		const char *key = cost_op_key(a, m, op), *code = code_of(a, m, op),
+			   *other = code_of(a, m, first);
+		const char *known = cost_op_key(a, m, first);
 		t->alike++;
 		if (!key == !known && (!key || strcmp(key, known) == 0) && !code == !other &&
 			(!code || strcmp(code, other) == 0))
@@ -161,7 +147,7 @@ compare_alike(struct table *t, uint64_t seed, struct ir_module *m)
 			printf("seed %llu: alike, but not the same: %s\n%s\n%s\n",
 				(unsigned long long)seed, key ? key : "no key", code, other);
 	}
-	talloc_free(bands);
+	talloc_free(a);
 }
 
 static int
@@ -201,140 +187,6 @@ random_kernels(void)
 	return t;
 }
 
-/* --- products with bands --- */
-
-enum { MASKED = 150 /* programs of a few products */ };
-
-/* One of the texts, chosen by bits of the seed that are not used otherwise. */
-static const char *
-drawn(uint64_t *seed, const char *const *text, uint64_t n)
-{
-	const char *one = text[*seed % n];
-
-	*seed /= n;
-	return one;
-}
-#define DRAWN(seed, ...)                                                                           \
-	drawn(seed, (const char *const[]){__VA_ARGS__},                                            \
-		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
-
-/* Two products of the same sizes, with a mask of some kind before and after them or none. */
-static char *
-masked_program(const void *owner, uint64_t seed)
-{
-	uint64_t s = mix64(seed);
-	char *text = talloc_asprintf(owner,
-		"module @t\nfunc @main() {\n%%x = input(\"x\") : f32[140,140]\n"
-		"%%y = input(\"y\") : f32[140,140]\n%%row = iota() {dim = 0} : i32[140,140]\n"
-		"%%col = iota() {dim = 1} : i32[140,140]\n%%z = constant() {value = 0} : f32[]\n"
-		"%%n = constant() {value = %s} : i32[]\n%%last = add(%%row, %%n)\n"
-		"%%seen = %s(%%col, %%last)\n%%low = constant() {value = %s} : f32[]\n"
-		"%%m = select(%%seen, %%x, %%low)\n%%top = max(%%m) {dims = [%s], keep = true}\n"
-		"%%d = sub(%%m, %%top)\n%%e = exp(%%d)\n",
-		DRAWN(&s, "0", "0", "-3", "20"), DRAWN(&s, "le", "le", "ge", "lt"),
-		DRAWN(&s, "-1e30", "-1e30", "0"), DRAWN(&s, "1", "0"));
-	for (int i = 0; i < 2; i++) {
-		text = talloc_asprintf_append(text,
-			"%%a%d = contract(%%%s, %%%s) {spec = \"%s\"}\n"
-			"%%b%d = %s\n%%c%d = select(%%%s, %%b%d, %%z)\n"
-			"output(\"c%d\", %%%s%d)\n",
-			i, DRAWN(&s, "x", "y", "m", "e"), DRAWN(&s, "y", "m", "e"),
-			DRAWN(&s, "ij,jk->ik", "ij,kj->ik", "ji,jk->ik"), i,
-			talloc_asprintf(text,
-				DRAWN(&s, "neg(%%a%d)", "mul(%%a%d, %%e)", "mul(%%a%d, %%m)"), i),
-			i, DRAWN(&s, "seen", "seen", "seen"), i, i, DRAWN(&s, "c", "c", "b"), i);
-	}
-	return talloc_asprintf_append(text, "}\n");
-}
-
-static struct ir_op *
-op_of(const struct ir_module *m, const char *name)
-{
-	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
-		if (op->nresults && op->result[0].name && strcmp(op->result[0].name, name) == 0)
-			return op;
-	return NULL;
-}
-
-static bool
-is_yielded(const struct ir_op *fuse, const struct ir_value *v)
-{
-	for (int i = 0; i < fuse->body->last->noperands; i++)
-		if (ir_operand(fuse->body->last, i) == v)
-			return true;
-	return false;
-}
-
-/* A kernel of these ops of the module from which a fuse of another module was made: the key that it
- * has before it is inserted. */
-static char *
-key_before(const void *owner, struct ir_module *apart, const struct ir_op *fuse)
-{
-	struct bands *bands = bands_create(owner, apart);
-	struct ir_op *list[64];
-	bool out[64];
-	uint32_t n = 0;
-
-	IR_FOR_OPS (op, &ir_func_find(apart, "main")->body)
-		IR_FOR_OPS (inner, fuse->body)
-			if (n < 64 && inner->nresults && inner->code != OP_constant &&
-				op->nresults && op_of(apart, inner->result[0].name) == op) {
-				out[n] = is_yielded(fuse, &inner->result[0]);
-				list[n++] = op;
-			}
-	struct ir_op *made = fuse_make(apart, list, n, out, FUSE_LOOK);
-	bands_stand_for(bands, made, list, n, out);
-	char *key = cost_kernel_key(owner, apart, made, bands);
-	ir_op_erase(made);
-	return key;
-}
-
-/* Searches ask for kernels that they have not created yet. */
-static void
-compare_made(struct table *t, uint64_t seed, struct ir_module *apart, struct ir_module *m)
-{
-	struct bands *bands = bands_create(NULL, m);
-
-	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
-		if (op->code != OP_fuse)
-			continue;
-		const char *key = cost_kernel_key(bands, m, op, bands),
-			   *before = key_before(bands, apart, op);
-		t->made += strstr(key, " within(") != NULL;
-		if (strcmp(key, before) != 0 && t->unlike++ < 8)
-			printf("seed %llu: a kernel is %s\nand will be %s\n",
-				(unsigned long long)seed, before, key);
-	}
-	talloc_free(bands);
-}
-
-/* Kernels with the same key are the same code, whatever masks surround their products. */
-static struct table *
-masked_kernels(void)
-{
-	struct table *t = talloc_zero(NULL, struct table);
-	struct random_seeds range[RANDOM_RANGES];
-
-	random_seeds(MASKED, range);
-	for (int k = 0; k < random_count(range); k++) {
-		const uint64_t seed = random_nth(range, k);
-		void *scratch = talloc_new(NULL);
-		struct trial *trial = trial_create(scratch, NULL);
-		const char *text = masked_program(scratch, seed);
-		struct ir_module *m =
-			parse_module(scratch, trial->ctx, "masked", text, strlen(text), NULL);
-		assert_true(m && ir_verify(m));
-		struct ir_module *apart = ir_module_clone(scratch, m);
-		if (seed % 3)
-			assert_true(trial_run_passes(trial, &m, "opfuse") && m);
-		compare_made(t, seed, apart, m);
-		add_kernels(t, seed, m);
-		compare_alike(t, seed, m);
-		talloc_free(scratch);
-	}
-	return t;
-}
-
 static void
 check_table(struct table *t)
 {
@@ -349,9 +201,9 @@ check_table(struct table *t)
 				(unsigned long long)t->entry[i - 1].seed, t->entry[i - 1].code,
 				(unsigned long long)t->entry[i].seed, t->entry[i].code);
 	}
-	printf("%d kernels, %d share their key, %d leave something out; %d ops are like one "
+	printf("%d kernels, %d share their key; %d ops are like one "
 	       "before\n",
-		t->n, shared, t->banded, t->alike);
+		t->n, shared, t->alike);
 	assert_int_equal(wrong, 0);
 	assert_int_equal(t->unlike, 0);
 	assert_true(t->n < ENOUGH || (shared > t->n / 20 && t->alike > 0));
@@ -363,15 +215,6 @@ one_key_is_one_kernel(void **state)
 {
 	(void)state;
 	check_table(random_kernels());
-}
-
-static void
-one_key_is_one_band(void **state)
-{
-	(void)state;
-	struct table *t = masked_kernels();
-	assert_true(t->banded > 0 && t->banded < t->n && t->made > 0);
-	check_table(t);
 }
 
 /* The keys of the kernels of @main in `text`. */
@@ -529,7 +372,6 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(one_key_is_one_kernel),
-		cmocka_unit_test(one_key_is_one_band),
 		cmocka_unit_test(what_changes_no_kernel_changes_no_key),
 		cmocka_unit_test(a_model_that_remembers_gives_the_same_costs)};
 	return cmocka_run_group_tests_name("keys", tests, NULL, NULL);

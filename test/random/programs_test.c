@@ -170,7 +170,7 @@ programs_compute_what_they_mean(void **state)
 	(void)state;
 	struct random_seeds range[RANDOM_RANGES];
 	int wrong = 0;
-	random_seeds(is_sanitized() ? SANITIZED_COUNT : COUNT, range);
+	random_seeds(SANITIZED ? SANITIZED_COUNT : COUNT, range);
 	const struct gen_table *table = gen_table_create(NULL);
 	for (int r = 0; r < RANDOM_RANGES; r++)
 		for (int k = 0; k < range[r].count && !wrong; k += AT_ONCE)

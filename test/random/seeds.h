@@ -9,8 +9,8 @@
  *     DOPT_RANDOM_SLICE=K                      the K-th quarter of the fixed seeds, from 0; `all`:
  *                                              all fixed seeds
  *
- * If a seed takes several times as long, under sanitizers and for the cuda target, a run has half
- * of another quarter: except for tests of few seeds, none that the host's run without sanitizers
+ * If a seed takes several times as long, under sanitizers and for the cuda target, a run has a half
+ * (cuda) or a quarter (sanitizers) of another quarter: except for tests of few seeds, none that the host's run without sanitizers
  * has.
  */
 #ifndef TEST_RANDOM_SEEDS_H
@@ -37,7 +37,7 @@ struct random_seeds {
  * test may have defined both. */
 #ifndef RANDOM_PARTS
 #ifdef __SANITIZE_ADDRESS__
-#define RANDOM_PARTS 2
+#define RANDOM_PARTS 4
 #define RANDOM_NEXT 1
 #else
 #define RANDOM_PARTS 1

@@ -92,7 +92,6 @@ struct cost_step {
 	bool program;              /* as programs run it: with the next two, else NULL */
 	struct storage *storage;
 	const struct bundles *bundles;
-	struct bands *bands;        /* of the module; NULL: no device skips masked work */
 	const struct alike *alike;  /* the ops of @main */
 	struct op_work *work;       /* [alike->n] of kernels and collectives */
 	uint8_t *op_kind;           /* [alike->n] enum cost_kind */
@@ -142,37 +141,29 @@ double cost_fuse_bytes(const struct ir_module *m, const struct ir_op *op);
 /* Matrix products and convolutions, which run at another rate than other ops. */
 bool cost_is_product(const struct ir_op *op);
 
-/* Do matrix products on the device skip masked work (ir/loops/band/band.h)? Those on hosts do. */
-static inline bool
-cost_has_bands(const struct device *d)
-{
-	return d->async == 0;
-}
-
-/* Seconds of arithmetic of a kernel with work w on a device. Here and below, `b` are the bands of
- * the module, used for devices that skip masked work; NULL: nothing is skipped. */
-double cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, struct bands *b,
+/* Seconds of arithmetic of a kernel with work w on a device. */
+double cost_arithmetic_seconds(const struct device *d, const struct ir_module *m,
 	const struct ir_op *op, struct op_work w);
 
 /* The roofline: the maximum of arithmetic and memory time, plus the launch. */
-double cost_roofline(const struct device *d, const struct ir_module *m, struct bands *b,
-	const struct ir_op *op, struct op_work w);
+double cost_roofline(const struct device *d, const struct ir_module *m, const struct ir_op *op,
+	struct op_work w);
 
 /* The profile's time of exactly this kernel, if it has one; what-ifs of devices included. Makes no
  * estimates, so that threads with networks of their own may call it. */
 bool cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *op, double *seconds);
+	const struct ir_op *op, double *seconds);
 
 /* Seconds of a kernel on a kind of device, with what-ifs of devices and without those of ops: equal
  * for ops that are alike. w: its work; NULL: computed when needed. */
 double cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *op, const struct op_work *w, bool *measured);
+	const struct ir_op *op, const struct op_work *w, bool *measured);
 
 /* Seconds of a kernel with what-ifs of ops: from t, its time without them; or from scratch. */
 double cost_changed_seconds(const struct cost_model *model, const struct ir_module *m,
 	const struct ir_op *op, double t);
 double cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *op, bool *measured);
+	const struct ir_op *op, bool *measured);
 
 /*
  * Seconds of a message like the op's, except for the fields in c: for a search that sends several

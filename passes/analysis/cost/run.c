@@ -2,7 +2,6 @@
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/base/alloc.h"
-#include "ir/loops/band/band.h"
 #include "ir/memory/storage.h"
 
 #include <math.h>
@@ -101,7 +100,7 @@ plain_time(const struct cost_step *s, uint32_t kind, const struct ir_op *op)
 
 	if (!t->asked)
 		t->seconds = cost_plain_seconds(
-			s->model, kind, s->m, s->bands, op, cost_step_work(s, op), &t->measured);
+			s->model, kind, s->m, op, cost_step_work(s, op), &t->measured);
 	t->asked = true;
 	return t;
 }
@@ -213,12 +212,6 @@ replay(struct cost_step *s)
 		return cost_replay_fine(s);
 	replay_run(g, &s->r);
 	return true;
-}
-
-static uint64_t
-band_word(void *data, const struct ir_op *op)
-{
-	return band_number(data, op);
 }
 
 /* Does the host have the memory for what is copied to it? */
@@ -423,8 +416,6 @@ number_ops(struct cost_step *s)
 
 	if (s->like)
 		return alike_create_like(s, s->m, main, s->like->alike);
-	if (s->bands)
-		return alike_create_by(s, s->m, main, band_word, s->bands);
 	return s->model->memo ? alike_create_common(s, s->m, main, s->model->memo->ops)
 			      : alike_create(s, s->m, main);
 }
@@ -438,10 +429,6 @@ step_run(struct cost_step *s)
 	if ((!s->like && !check_main(s->m, s->main)) || !check_copies(s) || !place_devices(s))
 		return false;
 	s->kind = ZERO_ARRAY(s, struct event_device, c->nkinds);
-	for (uint32_t k = 0; k < c->nkinds && !s->bands; k++)
-		s->bands = cost_has_bands(c->kind[k]) ? bands_create(s, s->m) : NULL;
-	/* The work that a kernel skips depends on other ops. */
-	s->like = s->bands ? NULL : s->like;
 	s->alike = number_ops(s);
 	s->plain = ZERO_ARRAY(s, struct cost_plain *, c->nkinds);
 	find_work(s);

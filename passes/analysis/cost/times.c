@@ -5,7 +5,6 @@
 #include "passes/analysis/cost/internal.h"
 
 #include "ir/base/arena.h"
-#include "ir/loops/band/band.h"
 #include "ir/ops/form.h"
 #include "ir/ops/while.h"
 #include "ir/memory/storage.h"
@@ -66,33 +65,25 @@ cost_fuse_bytes(const struct ir_module *m, const struct ir_op *op)
 	return bytes;
 }
 
-/* Hosts, whose threads compute themselves, skip what a mask makes 0 or unread. */
-static struct bands *
-bands_on(const struct device *d, struct bands *b)
-{
-	return cost_has_bands(d) ? b : NULL;
-}
-
 double
-cost_arithmetic_seconds(const struct device *d, const struct ir_module *m, struct bands *bands,
-	const struct ir_op *op, struct op_work w)
+cost_arithmetic_seconds(
+	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
 {
-	struct bands *b = bands_on(d, bands);
 	double t = 0;
 
 	if (!op->body)
-		return (b ? band_share(b, op) : 1) * w.flops / flop_rate(d, op);
+		return w.flops / flop_rate(d, op);
 	IR_FOR_OPS (inner, op->body)
-		t += cost_arithmetic_seconds(d, m, b, inner, op_work(m, inner));
+		t += cost_arithmetic_seconds(d, m, inner, op_work(m, inner));
 	return t * (double)while_trips(op);
 }
 
 double
-cost_roofline(const struct device *d, const struct ir_module *m, struct bands *b,
-	const struct ir_op *op, struct op_work w)
+cost_roofline(
+	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
 {
 	return d->launch +
-	       fmax(cost_arithmetic_seconds(d, m, b, op, w), device_memory_seconds(d, w.bytes));
+	       fmax(cost_arithmetic_seconds(d, m, op, w), device_memory_seconds(d, w.bytes));
 }
 
 double
@@ -146,14 +137,14 @@ scaled(double measured, double now, double before)
 /* A while launches the kernels of its body in every iteration, and waits for its condition. */
 static double
 estimate_while(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *op)
+	const struct ir_op *op)
 {
 	double t = model->cluster->kind[kind]->host_latency;
 	bool measured;
 
 	IR_FOR_OPS (inner, op->body)
 		if (cost_op_kind(m, inner) == COST_COMPUTE)
-			t += cost_plain_seconds(model, kind, m, b, inner, NULL, &measured);
+			t += cost_plain_seconds(model, kind, m, inner, NULL, &measured);
 	return t * (double)while_trips(op);
 }
 
@@ -194,34 +185,34 @@ sums_products(const struct ir_module *m, const struct ir_op *op)
 
 /* The estimate of a kernel without measurements. */
 static double
-estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m, struct bands *b,
+estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, const struct op_work *w)
 {
 	const struct device *d = model->cluster->kind[kind];
 
 	if (op->code == OP_while)
-		return estimate_while(model, kind, m, b, op);
+		return estimate_while(model, kind, m, op);
 	if (d->sums && sums_products(m, op))
 		return 0;
 	if (d->sums && op->body && is_partial_in_time(m, op->result[0].type) && lone_product(op))
-		return estimate(model, kind, m, b, lone_product(op), NULL);
+		return estimate(model, kind, m, lone_product(op), NULL);
 	if (op->body)
-		return estimate_fuse(model, kind, m, b, op);
+		return estimate_fuse(model, kind, m, op);
 	const struct op_work work = w ? *w : cost_kernel_work(m, op);
 	if (!d->reached)
-		return cost_roofline(d, m, b, op, work);
+		return cost_roofline(d, m, op, work);
 	const struct reach_op r = reach_op_of(d, m, op, work);
 	return reach_alone_seconds(&r, d);
 }
 
 bool
 cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *op, double *seconds)
+	const struct ir_op *op, double *seconds)
 {
 	const struct cost_kind_model *k = &model->kind[kind];
 	const struct device *d = model->cluster->kind[kind];
 
-	char *key = k->nops ? cost_kernel_key(NULL, m, op, bands_on(d, b)) : NULL;
+	char *key = k->nops ? cost_op_key(NULL, m, op) : NULL;
 	if (!key)
 		return false;
 	const struct profile_op *entry = profile_find_op(k->op, k->nops, key, ir_devices(m));
@@ -231,27 +222,27 @@ cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct
 	*seconds = profile_op_careful(entry);
 	if (model->base) {
 		const struct op_work w = cost_kernel_work(m, op);
-		*seconds = scaled(*seconds, cost_roofline(d, m, b, op, w),
-			cost_roofline(model->base->cluster->kind[kind], m, b, op, w));
+		*seconds = scaled(*seconds, cost_roofline(d, m, op, w),
+			cost_roofline(model->base->cluster->kind[kind], m, op, w));
 	}
 	return true;
 }
 
 double
 cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *op, const struct op_work *w, bool *measured)
+	const struct ir_op *op, const struct op_work *w, bool *measured)
 {
 	double t;
 
-	*measured = cost_profile_seconds(model, kind, m, b, op, &t);
-	return *measured ? t : estimate(model, kind, m, b, op, w);
+	*measured = cost_profile_seconds(model, kind, m, op, &t);
+	return *measured ? t : estimate(model, kind, m, op, w);
 }
 
 double
 cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *op, bool *measured)
+	const struct ir_op *op, bool *measured)
 {
-	const double t = cost_plain_seconds(model, kind, m, b, op, NULL, measured);
+	const double t = cost_plain_seconds(model, kind, m, op, NULL, measured);
 
 	return cost_changed_seconds(model, m, op, t);
 }

@@ -122,7 +122,6 @@ measure(const struct trial_base *b, const struct ir_module *m, double beat, stru
 	r->seconds = step ? replay_seconds(step->r.makespan) : 0;
 	*storage = NULL;
 	if (good && !(beat > 0 && r->seconds >= beat)) {
-		/* A step whose kernels have bands is numbered from scratch. */
 		struct storage_known *known = step && step->like
 						      ? storage_known_create(scratch, step->alike,
 								b->known, b->known->codes)

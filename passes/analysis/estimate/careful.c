@@ -57,7 +57,7 @@ add_ratio(struct ratios *r, const struct cost_model *model, uint32_t kind, struc
 
 	if (!m)
 		return;
-	struct estimate_kernel *k = estimate_kernel_of(m, model, kind, m, NULL, fuse, false, NULL);
+	struct estimate_kernel *k = estimate_kernel_of(m, model, kind, m, fuse, false, NULL);
 	const uint32_t sort = estimate_sort_of(k);
 	const double estimate = estimate_analytic(k, model->cluster->kind[kind]);
 	r->of[sort][r->n[sort]++] = profile_op_careful(entry) / estimate;

@@ -8,7 +8,6 @@
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 #include "ir/base/sort.h"
-#include "ir/loops/band/band.h"
 #include "ir/numbering.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/fuse/fuse.h"
@@ -21,9 +20,6 @@ struct estimate_copy {
 	struct ir_module *m; /* a copy of its own */
 	const char *func;
 	struct ir_numbering *ops; /* of the copy */
-	struct bands *bands;      /* the same */
-	struct ir_op **made;      /* [nmade] ops of the last kernel */
-	uint32_t nmade;
 	uint32_t nsums;
 	uint64_t *sum; /* [nsums] ascending */
 };
@@ -59,7 +55,6 @@ copy_module(struct estimate_copy *x, const struct ir_module *m, const char *func
 	x->m = ir_module_clone(x, m);
 	x->func = TEXT(x, "%s", func);
 	x->ops = ir_numbering_create(x, x->m, &ir_func_find(x->m, func)->body);
-	x->bands = bands_create(x, x->m);
 }
 
 struct estimate_copy *
@@ -105,17 +100,11 @@ estimate_copy_module(struct estimate_copy *x)
 struct ir_op *
 estimate_copy_make(struct estimate_copy *x, const uint32_t *op, uint32_t n, const bool *out)
 {
-	talloc_free(x->made);
-	x->made = NEW_ARRAY(x, struct ir_op *, n);
-	x->nmade = n;
-	for (uint32_t i = 0; i < n; i++)
-		x->made[i] = x->ops->op[op[i]];
-	return fuse_make(x->m, x->made, n, out, FUSE_LOOK);
-}
+	struct ir_op **from = NEW_ARRAY(x, struct ir_op *, n);
 
-struct bands *
-estimate_copy_bands(struct estimate_copy *x, const struct ir_op *fuse, const bool *out)
-{
-	bands_stand_for(x->bands, fuse, x->made, x->nmade, out);
-	return x->bands;
+	for (uint32_t i = 0; i < n; i++)
+		from[i] = x->ops->op[op[i]];
+	struct ir_op *fuse = fuse_make(x->m, from, n, out, FUSE_LOOK);
+	talloc_free(from);
+	return fuse;
 }

@@ -7,7 +7,6 @@
 
 #include "ir/ir.h"
 
-struct bands;
 struct cost_model;
 struct estimate_copy;
 
@@ -25,9 +24,5 @@ bool estimate_copy_may_know(const struct estimate_copy *x, const uint32_t *op, u
 struct ir_module *estimate_copy_module(struct estimate_copy *x);
 struct ir_op *estimate_copy_make(
 	struct estimate_copy *x, const uint32_t *op, uint32_t n, const bool *out);
-
-/* The bands of the copy, with that fuse in place of the ops. */
-struct bands *estimate_copy_bands(
-	struct estimate_copy *x, const struct ir_op *fuse, const bool *out);
 
 #endif

@@ -38,7 +38,7 @@ add_sample(struct estimate_data *s, const struct cost_model *model, struct ir_co
 		return;
 	}
 	const struct device *d = model->cluster->kind[0];
-	struct estimate_kernel *k = estimate_kernel_of(s, model, 0, m, NULL, fuse, true, NULL);
+	struct estimate_kernel *k = estimate_kernel_of(s, model, 0, m, fuse, true, NULL);
 	const double analytic = estimate_analytic(k, d);
 	estimate_features(k, analytic, d);
 	s->graph[s->n] = &k->graph;

@@ -151,11 +151,11 @@ estimate_analytic(const struct estimate_kernel *k, const struct device *d)
 
 double
 estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *fuse)
+	const struct ir_op *fuse)
 {
 	const struct device *d = model->cluster->kind[kind];
 	struct estimate_kernel *k =
-		estimate_kernel_of(NULL, model, kind, m, b, fuse, model->network != NULL, NULL);
+		estimate_kernel_of(NULL, model, kind, m, fuse, model->network != NULL, NULL);
 	const double t = model->network ? estimate_network(model->network, k, d)
 					: estimate_analytic(k, d) *
 						  model->kind[kind].careful[estimate_sort_of(k)];
@@ -198,22 +198,22 @@ add_reads(struct estimator *e, const struct ir_op *op, const struct reach_op *re
 /* The properties of each op: looked up once for ops that are alike. */
 static struct estimate_op *
 look_up_all(const void *owner, const struct estimator *e, const struct ir_module *m,
-	struct bands *bands, const struct alike *alike)
+	const struct alike *alike)
 {
 	struct estimate_op *known = ARRAY_NEW(owner, struct estimate_op, alike->n);
 	struct arena *a = e->network ? arena_create(owner) : NULL;
 
 	for (uint32_t i = 0; i < alike->n; i++)
-		known[i] = estimate_op(e->model, e->kind, m, bands, alike->first[i], a);
+		known[i] = estimate_op(e->model, e->kind, m, alike->first[i], a);
 	return known;
 }
 
 static void
-fill(struct estimator *e, const struct ir_module *m, const struct ir_block *b, struct bands *bands,
+fill(struct estimator *e, const struct ir_module *m, const struct ir_block *b,
 	const struct alike *alike)
 {
 	void *scratch = alloc_scratch(NULL);
-	const struct estimate_op *known = look_up_all(scratch, e, m, bands, alike);
+	const struct estimate_op *known = look_up_all(scratch, e, m, alike);
 	uint32_t number = 0;
 
 	e->nreads = 0;
@@ -258,8 +258,7 @@ has_kernels(const struct cost_kind_model *k)
 
 struct estimator *
 estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
-	const struct ir_module *m, const struct ir_block *b, struct bands *bands,
-	const struct alike *alike)
+	const struct ir_module *m, const struct ir_block *b, const struct alike *alike)
 {
 	struct estimator *e = NEW(owner, struct estimator);
 
@@ -276,7 +275,7 @@ estimator_create(const void *owner, const struct cost_model *model, uint32_t kin
 	e->value_bytes = ARRAY_ZERO(e, double, e->nvalues);
 	e->value_type = ARRAY_ZERO(e, uint8_t, e->nvalues);
 	e->network = model->network ? network_clone(e, model->network) : NULL;
-	fill(e, m, b, bands, alike);
+	fill(e, m, b, alike);
 	e->measured = has_kernels(&model->kind[kind]);
 	if (e->network || e->measured)
 		e->copy = estimate_copy_create(e, model, kind, m, b);
@@ -379,7 +378,7 @@ by_network(struct estimator *e, const uint32_t *op, uint32_t n, struct ir_op *fu
 	const struct device *d = e->model->cluster->kind[e->kind];
 	const struct estimate_op **known = in_body(e, op, n);
 	struct estimate_kernel *k = estimate_kernel_of(
-		NULL, e->model, e->kind, estimate_copy_module(e->copy), NULL, fuse, true, known);
+		NULL, e->model, e->kind, estimate_copy_module(e->copy), fuse, true, known);
 	const double t = estimate_network(e->network, k, d);
 
 	talloc_free(k);
@@ -402,8 +401,8 @@ look_at_fuse(struct estimator *e, const uint32_t *op, uint32_t n, const bool *ou
 		return false;
 	struct ir_op *fuse = estimate_copy_make(e->copy, op, n, out);
 	if (may_know)
-		known = cost_profile_seconds(e->model, e->kind, estimate_copy_module(e->copy),
-			estimate_copy_bands(e->copy, fuse, out), fuse, &t);
+		known = cost_profile_seconds(
+			e->model, e->kind, estimate_copy_module(e->copy), fuse, &t);
 	if (known)
 		*answer = (struct estimate_answer){t, ESTIMATE_MEASURED};
 	else if (e->network)

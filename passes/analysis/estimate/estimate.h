@@ -13,20 +13,17 @@
 #include "ir/ir.h"
 
 struct alike;
-struct bands;
 struct cost_model;
 struct estimator;
 
 /*
  * For kernels made of ops of a block, on one kind of device of the model (the first kind is 0). Ops
- * are identified by their numbers in the block (ir/numbering.h). `bands` of the module, which
- * `alike` distinguishes, and `alike` of the block are needed during the call only; bands NULL:
- * kernels skip nothing. Owned by `owner`; valid while the ops exist. Not thread-safe: it caches
+ * are identified by their numbers in the block (ir/numbering.h). `alike` of the
+ * block is needed during the call only. Owned by `owner`; valid while the ops exist. Not thread-safe: it caches
  * answers.
  */
 struct estimator *estimator_create(const void *owner, const struct cost_model *model, uint32_t kind,
-	const struct ir_module *m, const struct ir_block *b, struct bands *bands,
-	const struct alike *alike);
+	const struct ir_module *m, const struct ir_block *b, const struct alike *alike);
 
 /* A copy for another thread, with the same answers. */
 struct estimator *estimator_clone(const void *owner, const struct estimator *e);

@@ -48,7 +48,7 @@ struct estimate_kernel {
 
 /* Looks an op up. `a` is for scratch; NULL: its role is not computed. */
 struct estimate_op estimate_op(const struct cost_model *model, uint32_t kind,
-	const struct ir_module *m, struct bands *b, const struct ir_op *op, struct arena *a);
+	const struct ir_module *m, const struct ir_op *op, struct arena *a);
 
 /* Components of the analytic estimate, in seconds and bytes per second. */
 struct estimate_parts {
@@ -75,8 +75,8 @@ void estimate_careful_load(struct cost_model *model);
  * are looked up.
  */
 struct estimate_kernel *estimate_kernel_of(const void *owner, const struct cost_model *model,
-	uint32_t kind, const struct ir_module *m, struct bands *b, const struct ir_op *fuse,
-	bool features, const struct estimate_op *const *known);
+	uint32_t kind, const struct ir_module *m, const struct ir_op *fuse, bool features,
+	const struct estimate_op *const *known);
 
 /* Fills in k->graph; `analytic`: its analytic estimate. */
 void estimate_features(struct estimate_kernel *k, double analytic, const struct device *d);
@@ -86,6 +86,6 @@ double estimate_network(struct network *w, struct estimate_kernel *k, const stru
 
 /* The time of a fuse that is not in the profile: the same as estimator_seconds of its ops. */
 double estimate_fuse(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *fuse);
+	const struct ir_op *fuse);
 
 #endif

@@ -24,7 +24,7 @@ product_of(const struct fuse_role *r)
 
 struct estimate_op
 estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	struct bands *b, const struct ir_op *op, struct arena *a)
+	const struct ir_op *op, struct arena *a)
 {
 	const struct device *d = model->cluster->kind[kind];
 	struct estimate_op e = {.code = op->code, .noperands = (uint8_t)op->noperands};
@@ -43,13 +43,13 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 	if (cost_op_kind(m, op) != COST_COMPUTE)
 		return e;
 	const struct op_work w = cost_kernel_work(m, op);
-	e.arithmetic = cost_arithmetic_seconds(d, m, b, op, w);
+	e.arithmetic = cost_arithmetic_seconds(d, m, op, w);
 	e.product = cost_is_product(op);
 	e.bytes = w.bytes;
-	e.roofline = cost_roofline(d, m, b, op, w);
+	e.roofline = cost_roofline(d, m, op, w);
 	if (d->reached)
 		e.reach = reach_op_of(d, m, op, w);
-	e.seconds = cost_plain_seconds(model, kind, m, b, op, &w, &e.measured);
+	e.seconds = cost_plain_seconds(model, kind, m, op, &w, &e.measured);
 	if (!a)
 		return e;
 	e.flops = w.flops;
@@ -157,7 +157,7 @@ make_room(struct estimate_kernel *k, uint32_t n, uint32_t reads, bool features)
 
 struct estimate_kernel *
 estimate_kernel_of(const void *owner, const struct cost_model *model, uint32_t kind,
-	const struct ir_module *m, struct bands *b, const struct ir_op *fuse, bool features,
+	const struct ir_module *m, const struct ir_op *fuse, bool features,
 	const struct estimate_op *const *known)
 {
 	struct estimate_kernel *k = NEW(owner, struct estimate_kernel);
@@ -181,7 +181,7 @@ estimate_kernel_of(const void *owner, const struct cost_model *model, uint32_t k
 		if (features)
 			k->loops[k->n] = &k->nest->op[number];
 		if (!known)
-			e[k->n] = estimate_op(model, kind, m, b, op, a);
+			e[k->n] = estimate_op(model, kind, m, op, a);
 		k->op[k->n] = known ? known[k->n] : &e[k->n];
 		k->out[k->n] = is_yielded(fuse->body, op);
 		add_reads(k, m, op);

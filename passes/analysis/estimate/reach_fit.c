@@ -95,7 +95,7 @@ static void
 add_fuse(struct sample *s, const struct reach_data *data, const struct cost_model *model,
 	const struct ir_module *m, const struct ir_op *fuse)
 {
-	struct estimate_kernel *k = estimate_kernel_of(NULL, model, 0, m, NULL, fuse, false, NULL);
+	struct estimate_kernel *k = estimate_kernel_of(NULL, model, 0, m, fuse, false, NULL);
 
 	for (uint32_t i = 0; i < k->n; i++)
 		add_op(s, data, k->op[i]->reach, k->out[i]);

@@ -13,16 +13,9 @@
  * kernel is given by its value; `@` marks an operand that some of the computing places lack. Values
  * inside a fuse are numbered, operands first, in the order in which the body uses them. Left out:
  * names, seeds, and attributes with their default.
- *
- * A product that skips masked work in its context names the bands of indices of its form
- * (ir/loops/band/band.h) outside of which its result is not read, or its operand is 0, if operands
- * of the kernel are, which the kernel tests:
- *
- *     ... within(result 1,2: ..0)    within(0 1,2: ..0 if 3 1,2: ..0)
  */
 #include "passes/analysis/profile/key.h"
 
-#include "ir/loops/band/band.h"
 #include "ir/ops/row.h"
 #include "ir/base/vec.h"
 #include "passes/analysis/replay/kind.h"
@@ -257,50 +250,9 @@ put_inner_types(struct text *t, const struct ir_module *m, const struct ir_op *o
 	put_type(t, m, op->result[0].type, true);
 }
 
-/* "1,2: -39..0" */
-static void
-put_band(struct text *t, const struct band *b)
-{
-	put(t, " ");
-	put_int(t, b->row);
-	put(t, ",");
-	put_int(t, b->col);
-	put(t, ": ");
-	if (b->low > -BAND_FAR)
-		put_int(t, b->low);
-	put(t, "..");
-	if (b->high < BAND_FAR)
-		put_int(t, b->high);
-}
-
-/* The bands that a product skips. `number` of the operands of the kernel; NULL: in their order. */
-static void
-put_bands(struct text *t, struct bands *bands, const struct ir_op *op, const uint32_t *number)
-{
-	struct band_product found[3];
-	const int n = bands ? band_find(bands, op, found) : 0;
-
-	for (int i = 0; i < n; i++) {
-		put(t, i ? "; " : " within(");
-		if (found[i].load < 0)
-			put(t, "result");
-		else
-			put_int(t, found[i].load);
-		put_band(t, &found[i].band);
-		for (int k = 0; k < found[i].ntests; k++) {
-			const struct band_test *x = &found[i].test[k];
-			put(t, k ? " and " : " if ");
-			put_int(t, number ? number[x->operand] : (uint32_t)x->operand);
-			put_band(t, &x->band);
-			put(t, x->along_columns ? " down" : "");
-		}
-	}
-	put(t, n ? ")" : "");
-}
-
 static void
 put_body(struct text *t, const struct ir_module *m, const struct ir_block *body,
-	const struct numbers *n, struct bands *bands)
+	const struct numbers *n)
 {
 	put(t, " {");
 	IR_FOR_OPS (op, body) {
@@ -321,14 +273,13 @@ put_body(struct text *t, const struct ir_module *m, const struct ir_block *body,
 		put(t, ")");
 		put_attrs(t, m, op);
 		put_inner_types(t, m, op);
-		put_bands(t, bands, op, n->operand);
 		put(t, ";");
 	}
 	put(t, " }");
 }
 
 static void
-put_kernel(struct text *t, const struct ir_module *m, const struct ir_op *op, struct bands *bands)
+put_kernel(struct text *t, const struct ir_module *m, const struct ir_op *op)
 {
 	struct numbers n = {NULL, NULL};
 	void *scratch = op->body ? alloc_scratch(NULL) : NULL;
@@ -349,9 +300,7 @@ put_kernel(struct text *t, const struct ir_module *m, const struct ir_op *op, st
 	put(t, ")");
 	put_attrs(t, m, op);
 	if (op->body)
-		put_body(t, m, op->body, &n, bands);
-	else
-		put_bands(t, bands, op, NULL);
+		put_body(t, m, op->body, &n);
 	put(t, " ->");
 	for (int i = 0; i < op->nresults; i++) {
 		put(t, i ? ", " : " ");
@@ -361,8 +310,7 @@ put_kernel(struct text *t, const struct ir_module *m, const struct ir_op *op, st
 }
 
 char *
-cost_kernel_key(
-	const void *owner, const struct ir_module *m, const struct ir_op *op, struct bands *bands)
+cost_op_key(const void *owner, const struct ir_module *m, const struct ir_op *op)
 {
 	struct cost_collective c;
 	if (cost_op_kind(m, op) == COST_NONE || op->code == OP_while)
@@ -372,12 +320,6 @@ cost_kernel_key(
 		return c.parts < 2 ? text : text_append(text, " in %u", c.parts);
 	}
 	struct text t = {.owner = owner};
-	put_kernel(&t, m, op, bands);
+	put_kernel(&t, m, op);
 	return t.s;
-}
-
-char *
-cost_op_key(const void *owner, const struct ir_module *m, const struct ir_op *op)
-{
-	return cost_kernel_key(owner, m, op, NULL);
 }

@@ -17,16 +17,4 @@ char *cost_op_key(const void *owner, const struct ir_module *m, const struct ir_
 
 DOPT_API_END
 
-/*
- * The same for a kernel in its context, as hosts run and measure it: with the masked work that its
- * products skip (ir/loops/band/band.h).
- *
- *     contract (f32[8,256,64], f32[8,256,64]) {spec=btd,bsd->bts} within(result 1,2: ..0) -> ...
- *
- * `bands`: of the module; NULL: nothing is skipped, as on other devices.
- */
-struct bands;
-char *cost_kernel_key(
-	const void *owner, const struct ir_module *m, const struct ir_op *op, struct bands *bands);
-
 #endif

@@ -267,8 +267,8 @@ plan_create(const void *owner, const struct cost_model *model, struct ir_module 
 		return NULL;
 	}
 	p->base = b;
-	p->estimator = estimator_create(p, model, b->step->kind_of[0], m,
-		&ir_func_find(m, "main")->body, b->step->bands, b->step->alike);
+	p->estimator = estimator_create(
+		p, model, b->step->kind_of[0], m, &ir_func_find(m, "main")->body, b->step->alike);
 	plan_set_up(p);
 	plan_reset(p);
 	return p;

@@ -71,16 +71,15 @@ op_is_known(const struct measure *s, const struct known *k, const char *key)
 
 /*
  * Do the results of the op decide what others do, so that it must run if they are measured? Others
- * may read integers as indices, and test whether a masked value is 0.
+ * may read integers as indices.
  */
 static bool
-decides(const struct measure *s, const struct ir_op *op)
+decides(const struct ir_op *op)
 {
 	bool any = false;
 
 	for (int r = 0; r < op->nresults; r++)
-		any |= ir_dtype_class((enum ir_dtype)op->result[r].type->dtype) != IR_FLOAT ||
-		       (s->plan->bands && band_has_value(s->plan->bands, &op->result[r]));
+		any |= ir_dtype_class((enum ir_dtype)op->result[r].type->dtype) != IR_FLOAT;
 	return any;
 }
 
@@ -99,7 +98,7 @@ drop_known(const struct measure *s, struct found *found, int n)
 	for (int i = 0; i < n; i++)
 		if (!found[i].known ||
 			(missing && !s->o->rotate &&
-				(!s->o->cuda || decides(s, s->plan->action[found[i].action].op))))
+				(!s->o->cuda || decides(s->plan->action[found[i].action].op))))
 			found[kept++] = found[i];
 	return kept;
 }
@@ -122,9 +121,7 @@ collect_keys(struct measure *s, const struct known *known)
 	for (int i = 0; i < n; i++) {
 		const struct lower_action *a = &s->plan->action[i];
 		s->key_of[i] = first[i] = -1;
-		char *text = a->kind == LOWER_KERNEL
-				     ? cost_kernel_key(s, s->m, a->op, s->plan->bands)
-				     : NULL;
+		char *text = a->kind == LOWER_KERNEL ? cost_op_key(s, s->m, a->op) : NULL;
 		if (text)
 			found[nfound++] = (struct found){text, i, op_is_known(s, known, text)};
 	}
@@ -146,7 +143,7 @@ collect_keys(struct measure *s, const struct known *known)
 			s->key[s->nkeys++] = (struct key){.text = of[i].text,
 				.op = op,
 				.known = of[i].known,
-				.runs = !of[i].known || decides(s, op),
+				.runs = !of[i].known || decides(op),
 				.work = op_work(s->m, op)};
 			s->nmissing += !of[i].known;
 		}

@@ -68,7 +68,7 @@ static bool
 write_kernel(struct measure *s, FILE *out, int k)
 {
 	struct key *key = &s->key[k];
-	if (lower_kernel_source(s->m, key->op, s->plan->bands, TEXT(s, "kernel_%d", k),
+	if (lower_kernel_source(s->m, key->op, s->plan->target, TEXT(s, "kernel_%d", k),
 		    key->in_place, out, &key->scratch))
 		return true;
 	diag_error(s->diag, key->op->loc, "%s cannot be measured as a separate kernel",
@@ -175,48 +175,12 @@ find_ranges(struct measure *s)
 			*range_at(s, &op->result[r]) = range_of(s, op, &op->result[r]);
 }
 
-/* `test`: the test of the value by a kernel that reads it; NULL: none. */
 static void
-write_tensor(
-	const struct measure *s, FILE *out, const struct ir_value *v, const struct band_test *test)
+write_tensor(const struct measure *s, FILE *out, const struct ir_value *v)
 {
-	fprintf(out, "{%" PRId64 ", RT_%s, %" PRId64 ", ",
+	fprintf(out, "{%" PRId64 ", RT_%s, %" PRId64 "}, ",
 		offset_of(s, v) < 0 ? 0 : ir_type_local_elements(s->m, v->type),
 		ir_dtype_name((enum ir_dtype)v->type->dtype), *range_at(s, v));
-	if (test)
-		fprintf(out, "%" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64 "}, ",
-			v->type->dim[test->band.row], v->type->dim[test->band.col], test->band.low,
-			test->band.high);
-	else
-		fprintf(out, "0, 0, 0, 0}, ");
-}
-
-/* The test of a product on an operand of its kernel, copied to *test. */
-static bool
-find_test(const struct measure *s, const struct ir_op *product, int operand, struct band_test *test)
-{
-	struct band_product found[3];
-	const int n = s->plan->bands ? band_find(s->plan->bands, product, found) : 0;
-
-	for (int i = 0; i < n; i++)
-		for (int k = 0; k < found[i].ntests; k++)
-			if (found[i].test[k].operand == operand) {
-				*test = found[i].test[k];
-				return true;
-			}
-	return false;
-}
-
-static void
-write_operand(const struct measure *s, FILE *out, const struct ir_op *kernel, int j)
-{
-	struct band_test test;
-	bool tested = !kernel->body && find_test(s, kernel, j, &test);
-
-	if (kernel->body)
-		IR_FOR_OPS (op, kernel->body)
-			tested = tested || find_test(s, op, j, &test);
-	write_tensor(s, out, ir_operand(kernel, j), tested ? &test : NULL);
 }
 
 static void
@@ -226,9 +190,9 @@ write_kernel_table(const struct measure *s, FILE *out)
 		const struct ir_op *op = s->key[k].op;
 		fprintf(out, "static const struct rt_measure_tensor tensors_%d[] = {", k);
 		for (int j = 0; j < op->noperands; j++)
-			write_operand(s, out, op, j);
+			write_tensor(s, out, ir_operand(op, j));
 		for (int r = 0; r < op->nresults; r++)
-			write_tensor(s, out, &op->result[r], NULL);
+			write_tensor(s, out, &op->result[r]);
 		fprintf(out, "};\n");
 	}
 	fprintf(out, "static const struct rt_measure_kernel kernels[] = {\n");
@@ -302,7 +266,7 @@ write_fills(const struct measure *s, FILE *out)
 		if (!op_is(op, TRAIT_NAMED) || !v || offset_of(s, v) < 0)
 			continue;
 		fprintf(out, "\t{%" PRId64 ", ", offset_of(s, v));
-		write_tensor(s, out, v, NULL);
+		write_tensor(s, out, v);
 		write_spread(s, out, op);
 		fprintf(out, "},\n");
 		n++;

@@ -10,12 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#ifdef __SANITIZE_ADDRESS__ /* whose own memory is beyond any limit of address space */
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 enum { MORE_THAN_TALLOC = 300 << 20 }; /* its largest chunk has just under 256 MiB */
 
 static void
@@ -116,7 +110,7 @@ a_message_says_how_much_for_what(void **state)
 	char line[256];
 
 	(void)state;
-	if (!SANITIZED) {
+	if (!SANITIZED) { /* whose own memory is beyond any limit of address space */
 		assert_int_equal(status_of(ask_for_rows, 10 << 20, line), 1);
 		assert_string_equal(line, "dopt: out of memory: cannot allocate 125829120 bytes "
 					  "for rows of the table\n");

@@ -362,78 +362,10 @@ a_loop_over_no_axis(void **state)
 	refused(x, "a loop must be over time axes and end over the same axes");
 }
 
-static const char masked[] =
-	"module @t\nfunc @main() {\n%q = input(\"q\") : f32[2,150,8]\n%k = input(\"k\") : "
-	"f32[2,170,8]\n%row = iota() {dim = 0} : i32[150,170]\n%col = iota() {dim = 1} : "
-	"i32[150,170]\n%seen = le(%col, %row)\n%low = constant() {value = -1e30} : f32[]\n"
-	"%dots = contract(%q, %k) {spec = \"btd,bsd->bts\"}\n%m = select(%seen, %dots, %low)\n"
-	"%e = exp(%m)\n%r = contract(%e, %k) {spec = \"bts,bsd->btd\"}\n"
-	"%z = constant() {value = 0} : f32[]\n%o = select(%seen, %e, %z)\n"
-	"%g = contract(%o, %q) {spec = \"bts,btd->bsd\"}\n%s = sum(%e) {dims = [0]}\n"
-	"output(\"r\", %r)\noutput(\"g\", %g)\noutput(\"s\", %s)\n}\n";
-
-/* The n-th product of the plan: of %dots, whose result is masked; of %e, which is tested; of %o. */
-static struct scheme_gemm *
-product(const struct lower_plan *p, int n)
-{
-	for (int i = 0; i < p->nactions; i++) {
-		const struct scheme *s = p->action[i].scheme;
-		for (int k = 0; s && k < s->nsegments; k++)
-			if (s->segment[k].kind == SCHEME_GEMM && n-- == 0)
-				return &s->segment[k].gemm;
-	}
-	fail_msg("there is no such product");
-	return NULL;
-}
-
-static void
-what_a_product_leaves_out_is_proven(void **state)
-{
-	(void)state;
-	static const char why[] = "contract leaves out a part that counts";
-	static const int64_t wrong[][2] = {
-		{-BAND_FAR, -1}, {1, BAND_FAR}, {-10, 0}, {-BAND_FAR, -200}, {0, 0}};
-
-	for (int n = 0; n < 3; n++)
-		for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-			struct fixture *x = fixture_of(masked);
-			struct scheme_gemm *g = product(x->plan, n);
-			assert_true(g->band.of != RT_GEMM_NONE);
-			if (n == 2 && i == 4)
-				g->band.of = RT_GEMM_B; /* which is not masked */
-			g->band.low = n == 2 ? -wrong[i][1] : wrong[i][0];
-			g->band.high = n == 2 ? -wrong[i][0] : wrong[i][1];
-			refused(x, why);
-		}
-	/* Without the test %e is not known to be 0, and a test of another band proves nothing. */
-	for (int i = 0; i < 5; i++) {
-		struct fixture *x = fixture_of(masked);
-		struct scheme_gemm *g = product(x->plan, 1);
-		assert_int_equal(g->ntests, 1);
-		if (i == 0)
-			g->ntests = 0;
-		else if (i == 1)
-			g->test[0].operand = 1;
-		else if (i == 2)
-			g->test[0].band.high = 3;
-		else if (i == 3)
-			g->test[0].band.high = -3;
-		else
-			g->test[0].band.low = -20;
-		refused(x, why);
-	}
-	/* Computing more than necessary is not an error. */
-	struct fixture *x = fixture_of(masked);
-	product(x->plan, 0)->band.high = 5;
-	assert_true(lower_check(x->plan));
-	talloc_free(x);
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(what_a_product_leaves_out_is_proven),
 		cmocka_unit_test(a_missing_wait),
 		cmocka_unit_test(no_wait_at_the_end),
 		cmocka_unit_test(a_read_before_the_write),

@@ -100,7 +100,6 @@ enum how {
 	F(plan, ops, 0, FIXED)                                                                     \
 	F(plan, arena, 0, FIXED)                                                                   \
 	F(plan, target, 0, FIXED)                                                                  \
-	F(plan, bands, 0, FIXED)                                                                   \
 	F(plan, storage, 0, FIXED)                                                                 \
 	F(plan, buffer, 0, FIXED)                                                                  \
 	F(plan, nbuffers, 0, NUMBER)                                                               \

@@ -119,7 +119,11 @@ one_micro_batch_has_to_fit(void **state)
 
 /* --- the optimum, from all orders of all ranks --- */
 
-enum { MOST_ACTIONS = 9, MOST_RANKS = 3 };
+enum {
+	MOST_ACTIONS = 9,
+	MOST_RANKS = 3,
+	OF_THREE = SANITIZED ? 1 : 4 /* steps of three micro-batches: seconds each */
+};
 
 struct all {
 	const struct schedule_stage *stage;
@@ -202,7 +206,7 @@ small_ones_are_optimal(void **state)
 	for (uint64_t seed = 0; seed < 24; seed++) {
 		void *scratch = talloc_new(*state);
 		uint64_t draw = seed;
-		const int p = 2 + (int)mix64_below(&draw, 2), m = p == 2 && seed < 4 ? 3 : 2;
+		const int p = 2 + (int)mix64_below(&draw, 2), m = p == 2 && seed < OF_THREE ? 3 : 2;
 		struct schedule_stage piece[MOST_RANKS];
 		int next[MOST_ACTIONS] = {0};
 		for (int i = 0; i < p; i++)

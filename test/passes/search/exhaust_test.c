@@ -7,11 +7,7 @@
 #include "test/passes/search/engine_step.h"
 
 enum {
-#ifdef __SANITIZE_ADDRESS__
-	STEPS = 25, /* of the 100 that are tried without sanitizers, three times as fast */
-#else
-	STEPS = 100,
-#endif
+	STEPS = SANITIZED ? 25 : 100,
 	MOST_NODES = 11,        /* kernels and messages of a random step */
 	DOPT_FINDS = STEPS - 1, /* at least */
 	EVALUATIONS = 20000,    /* of an engine */

@@ -6,7 +6,6 @@
 #ifndef TEST_PASSES_SEARCH_POLICIES_H
 #define TEST_PASSES_SEARCH_POLICIES_H
 
-#include "ir/loops/band/band.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/profile/key.h"
 #include "passes/manager/pipeline.h"
@@ -102,14 +101,13 @@ policies_hash(const char *text, uint64_t seed)
 static inline int
 policies_measure(FILE *out, struct ir_module *m, const struct cost_model *model, uint64_t seed)
 {
-	struct bands *bands = bands_create(NULL, m);
 	int lines = 0;
 
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body) {
 		bool measured;
 		if (cost_op_kind(m, op) != COST_COMPUTE)
 			continue;
-		char *key = cost_kernel_key(NULL, m, op, bands);
+		char *key = cost_op_key(NULL, m, op);
 		if (!key) /* a loop, whose time depends on data */
 			continue;
 		const uint64_t h = policies_hash(key, seed);
@@ -118,13 +116,11 @@ policies_measure(FILE *out, struct ir_module *m, const struct cost_model *model,
 			fprintf(out,
 				"op ranks=1 buffers=step median=%.9g spread=0.01 runs=9 flops=1 "
 				"bytes=1 time=2026-11-22T00:00:00Z key=%s\n",
-				cost_kernel_seconds(model, 0, m, bands, op, &measured) * factor,
-				key);
+				cost_kernel_seconds(model, 0, m, op, &measured) * factor, key);
 			lines++;
 		}
 		talloc_free(key);
 	}
-	talloc_free(bands);
 	return lines;
 }
 

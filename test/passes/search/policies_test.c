@@ -83,15 +83,14 @@ number_of(const char *name)
 	return n;
 }
 
-/* One device without a profile and two with one, or the other two; under sanitizers one of the four. */
+/* One device without a profile and two with one, or the other two; under sanitizers one of eight. */
 static bool
 is_chosen(uint64_t model, int devices, bool profile)
 {
 	const char *slice = getenv("DOPT_RANDOM_SLICE");
 
-#ifdef __SANITIZE_ADDRESS__
-	return ((model + 2 * (uint64_t)devices + profile) & 3) == 0;
-#endif
+	if (SANITIZED)
+		return ((model + 2 * (uint64_t)devices + profile) & 7) == 0;
 	return (slice && strcmp(slice, "all") == 0) ||
 	       ((model + (uint64_t)devices + profile) & 1) == 0;
 }

@@ -174,63 +174,12 @@ what_kernels_read_is_as_in_training(void **state)
 	assert_non_null(strstr(ops, " key=asked for\n"));
 }
 
-/* Two matrices of 5 x 7 that a kernel tests: numbers inside of the band, zeros outside. */
-enum { ROWS = 5, COLUMNS = 7, BANDED = 2 * ROWS * COLUMNS, LOW = -3, HIGH = 1 };
-
-static void
-band_kernel(struct rt_ctx *ctx, void *const *operand, void *const *result, void *scratch)
-{
-	const float *x = operand[0];
-
-	(void)ctx, (void)scratch;
-	for (int i = 0; i < BANDED; i++) {
-		const int at = i % COLUMNS - i / COLUMNS % ROWS;
-		expect((x[i] != 0) == (LOW <= at && at <= HIGH), WRONG + 10);
-	}
-	*(float *)result[0] = 1;
-}
-
-static int
-measure_band(void)
-{
-	static const struct rt_measure_tensor tensors[] = {
-		{BANDED, RT_f32, 0, ROWS, COLUMNS, LOW, HIGH}, {1, RT_f32, 0, 0, 0, 0, 0}};
-	static const struct rt_measure_kernel kernels[] = {
-		{band_kernel, false, "asked for", 0, 4 * BANDED, 1, 1, tensors, 0}};
-	static const int64_t offset[] = {0, 512};
-	static const struct rt_measure_call calls[] = {{0, offset, -1}};
-	const struct rt_measure m = {.backend = "test",
-		.rotate = true,
-		.nkernels = 1,
-		.ncalls = 1,
-		.kernels = kernels,
-		.calls = calls,
-		.arena_bytes = 1024};
-	char *argv[] = {"measure", "-o", "/dev/null", NULL};
-
-	return rt_measure_main(&m, 3, argv);
-}
-
-static void
-what_a_kernel_tests_is_zero(void **state)
-{
-	int status = 0;
-
-	(void)state;
-	const pid_t child = fork();
-	if (!child)
-		_exit(measure_band());
-	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(status, 0);
-}
-
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_kernels_read_is_as_in_training),
 		cmocka_unit_test(indices_are_drawn_below_their_range),
-		cmocka_unit_test(what_a_kernel_tests_is_zero),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

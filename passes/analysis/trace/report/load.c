@@ -6,7 +6,6 @@
 #include "passes/analysis/trace/report/load.h"
 
 #include "ir/base/alloc.h"
-#include "ir/loops/band/band.h"
 #include "ir/numbering.h"
 #include "ir/ops/form.h"
 #include "passes/analysis/cost/cost.h"
@@ -64,8 +63,8 @@ merge(struct entry *list, uint32_t n)
 }
 
 static bool
-read_entry(const void *owner, const struct ir_module *m, struct bands *bands,
-	const struct ir_op *op, const struct trace_op_time *t, struct entry *e)
+read_entry(const void *owner, const struct ir_module *m, const struct ir_op *op,
+	const struct trace_op_time *t, struct entry *e)
 {
 	const struct trace_middle *time = &t->time;
 
@@ -78,7 +77,7 @@ read_entry(const void *owner, const struct ir_module *m, struct bands *bands,
 		.events = t->events};
 	if (t->communication)
 		return cost_op_collective(m, op, &e->collective) && e->collective.parts < 2;
-	e->key = cost_kernel_key(owner, m, op, bands);
+	e->key = cost_op_key(owner, m, op);
 	return e->key != NULL;
 }
 
@@ -130,15 +129,14 @@ trace_load(struct profile *p, const char *device, const char *transport,
 	void *scratch = alloc_scratch(NULL);
 	const struct ir_numbering *ops =
 		ir_numbering_create(scratch, m, &ir_func_find(m, "main")->body);
-	struct bands *bands = bands_create(scratch, m);
 	struct entry *list = ARRAY_NEW(scratch, struct entry, measured->nops + 1u);
 	uint32_t n = 0;
 
 	*loaded = (struct trace_loaded){0};
 	for (uint32_t i = 0; i < measured->nops; i++)
 		if (measured->op[i].op < ops->n)
-			n += read_entry(scratch, m, bands, ops->op[measured->op[i].op],
-				&measured->op[i], &list[n]);
+			n += read_entry(scratch, m, ops->op[measured->op[i].op], &measured->op[i],
+				&list[n]);
 	n = merge(list, n);
 	bool good = profile_begin(p);
 	for (uint32_t i = 0; i < n && good; i++) {

@@ -929,8 +929,11 @@ seconds(const char *before, const char *piece, size_t n, const char *behind)
 }
 
 enum {
-	LONG_PIECES = 1 << 13,
-	FEWER_PIECES = 1 << 10, /* of what looks for its end in some thousand bytes each time */
+	LONG_PIECES = SANITIZED ? 1 << 9 : 1 << 13,
+	FEWER_PIECES =
+		SANITIZED
+			? 1 << 7
+			: 1 << 10, /* of what looks for its end in some thousand bytes each time */
 	LONG_TIMES =
 		16, /* more pieces take that much longer, or 256 times as long if it is quadratic */
 	LONG_BOUND = 80,

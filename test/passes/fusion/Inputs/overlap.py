@@ -1,4 +1,4 @@
-"""python overlap.py DOPT FILE LLAMA: the first module of overlap.dir, predicted with the pass and without it; and the law that the
+"""python overlap.py DOPT FILE LLAMA STEPS: the first module of overlap.dir, predicted with the pass and without it; and the law that the
 step never gets slower, on steps of Llama of sizes and layouts that are drawn at random."""
 import json
 import math
@@ -6,8 +6,7 @@ import random
 import subprocess
 import sys
 
-DOPT, FILE, LLAMA = sys.argv[1:]
-DRAWN = 24  # steps
+DOPT, FILE, LLAMA, DRAWN = *sys.argv[1:4], int(sys.argv[4])
 text = open(FILE).read().split("// -----")[0]
 
 
