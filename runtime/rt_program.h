@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 11
+#define RT_ABI_VERSION 12
 /* Most dimensions of a tensor, most axes of a program: limits of the language. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16

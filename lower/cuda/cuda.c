@@ -283,9 +283,12 @@ cuda_write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 	fprintf(out, "static const struct rt_cuda_gemm %sproducts[] = {\n", prefix);
 	for (int i = 0; i < src->ngemms; i++) {
 		if (src->gemm[i].loops)
-			fprintf(out, "\t{%s, %sloops_%d},\n", src->gemm[i].text, prefix, i);
+			fprintf(out, "\t{%s, %sloops_%d", src->gemm[i].text, prefix, i);
 		else
-			fprintf(out, "\t{%s, NULL},\n", src->gemm[i].text);
+			fprintf(out, "\t{%s, NULL", src->gemm[i].text);
+		if (src->gemm[i].candidate)
+			fprintf(out, ", %d", src->gemm[i].candidate);
+		fprintf(out, "},\n");
 	}
 	fprintf(out, "\t{0}\n};\n\n");
 	if (!src->nconvs)
@@ -399,6 +402,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	if (!c.src->kernels)
 		return false;
 	c.src->target = p->storage->target;
+	c.src->options = o;
 	c.src->host = text_stream(&functions, &size);
 	cuda_write_head(c.src->kernels, p->module);
 	for (int i = 0; i < p->nactions; i++)
