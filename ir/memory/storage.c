@@ -6,7 +6,6 @@
 #include "ir/loops/scheme.h"
 #include "ir/memory/op_class.h"
 #include "ir/memory/place.h"
-#include "ir/memory/waits.h"
 #include "ir/ops/while.h"
 
 #include <stdlib.h>
@@ -734,7 +733,6 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	storage_share(b);
 	storage_add_extras(b);
 	add_stage(b);
-	s->waits = waits_create(s, s);
 	storage_live_all(b);
 	find_live(s);
 	talloc_free(b);

@@ -41,7 +41,6 @@
 #include "ir/memory/issue.h"
 
 struct alike;
-struct waits;
 
 enum storage_limit {
 	STORAGE_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is at
@@ -147,7 +146,6 @@ struct storage {
 	const struct ir_module *module;
 	const struct storage_target *target;
 	const struct issue *order;
-	const struct waits *waits;     /* where messages are waited for: waits.h */
 	struct storage_buffer *buffer; /* [nbuffers] */
 	uint32_t nbuffers;
 	struct storage_value *value; /* [nvalues] by number, in order of the text */
