@@ -14,12 +14,20 @@
 #include <stdbool.h>
 
 struct cluster;
+struct diag;
+struct rt_cuda_gemm;
 
 enum lower_target { LOWER_HOST, LOWER_CUDA };
 
 struct lower_options {
 	enum lower_target target;
 	const struct storage_target *storage; /* NULL: lower_storage_target(target) */
+	const char
+		*without; /* the forms that `storage` lacks, for the program's traces; NULL: none */
+	/* cuda: which of the library's candidates computes a product (runtime/cuda/gemm_key.h); NULL:
+	 * the first one. */
+	int (*candidate)(void *data, const struct rt_cuda_gemm *product);
+	void *candidate_data;
 	const char *output; /* the executable, e.g. "train"; its sources go to "train.src/".
 				   * Both get these names when they are complete */
 	bool sources_only;  /* write the sources, do not compile */
@@ -47,6 +55,9 @@ bool lower_emit_program(const struct ir_module *m, const struct lower_options *o
 
 /* The rules by which a target's programs place tensors in memory: ir/memory/storage.h. */
 const struct storage_target *lower_storage_target(enum lower_target t);
+
+/* Switches forms of kernels off, "parts,bundles". False: one is unknown, reported. */
+bool lower_without(struct diag *d, struct storage_target *t, const char *list);
 
 /* What the driver and libraries take of the memory of the cluster's devices, of the kind with the
  * most; NULL: no cluster is known. */

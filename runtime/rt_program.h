@@ -23,7 +23,7 @@
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 10
+#define RT_ABI_VERSION 12
 /* Most dimensions of a tensor, most axes of a program: limits of the language. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -172,6 +172,8 @@ struct rt_program {
 	/* The generator of the program's code: dopt's version and code, compilers and libraries. If
 	 * they differ, the same module may round differently. NULL: unknown. */
 	const char *generator;
+	const char *
+		without; /* of a CUDA program: the forms of kernels that it lacks, as in -without; NULL: on the host */
 	const void *target; /* for the device's backend; NULL on the host */
 };
 

@@ -229,7 +229,7 @@ elements_in_scratch(const struct scheme *s, int t)
 	int64_t n = 1;
 
 	if (x->where != SCHEME_ROW)
-		return scheme_elements(x);
+		return scheme_room(x);
 	for (int i = g->nouter; i < g->norder; i++)
 		if (o->out_set >> g->order[i] & 1)
 			n *= g->size[g->order[i]];

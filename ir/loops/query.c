@@ -12,11 +12,17 @@ scheme_elements(const struct scheme_tensor *t)
 }
 
 int64_t
+scheme_room(const struct scheme_tensor *t)
+{
+	return t->row ? t->dim[0] * scheme_dim_stride(t, 0) : scheme_elements(t);
+}
+
+int64_t
 scheme_dim_stride(const struct scheme_tensor *t, int d)
 {
 	int64_t stride = 1;
 	for (int i = d + 1; i < t->rank; i++)
-		stride *= t->dim[i];
+		stride *= i == t->rank - 1 && t->row ? t->row : t->dim[i];
 	return stride;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "ir/base/vec.h"
 #include "ir/loops/build.h"
+#include "ir/loops/pitch.h"
 #include "ir/loops/stream.h"
 #include "ir/ops/special.h"
 
@@ -18,6 +19,7 @@ add_tensor(struct scheme *s, const struct ir_value *v, int op, int operand)
 	struct scheme_tensor t = {.value = v,
 		.dtype = (enum ir_dtype)v->type->dtype,
 		.rank = v->type->rank,
+		.row = s->pitch ? pitch_row(s->module, v) : 0,
 		.op = op,
 		.operand = operand,
 		.result = -1,
@@ -454,8 +456,11 @@ static struct scheme *
 create(const void *owner, const struct ir_module *m, struct arena *a, const struct ir_op *kernel,
 	bool slabs, struct scheme_device device)
 {
-	const struct scheme of = {
-		.module = m, .arena = a, .kernel = kernel, .threads = device.threads};
+	const struct scheme of = {.module = m,
+		.arena = a,
+		.kernel = kernel,
+		.threads = device.threads,
+		.pitch = device.pitch};
 
 	if (kernel->code != OP_fuse && kernel->code != OP_reshape && !op_is(kernel, TRAIT_OWN) &&
 		!form_exists((enum op_code)kernel->code))

@@ -60,10 +60,11 @@ struct scheme_tensor {
 	enum ir_dtype dtype;
 	uint8_t rank;
 	int64_t dim[IR_MAX_RANK]; /* local */
-	int op;                   /* its producer (in scheme->op); -1: an operand of the kernel */
-	int operand;              /* number among the operands of the kernel, or -1 */
-	int result;               /* number among its results, or -1 */
-	int alias;                /* the tensor whose memory it shares (a reshape), or -1 */
+	int64_t row; /* elements from row to row where these are padded (pitch.h), else 0 */
+	int op;      /* its producer (in scheme->op); -1: an operand of the kernel */
+	int operand; /* number among the operands of the kernel, or -1 */
+	int result;  /* number among its results, or -1 */
+	int alias;   /* the tensor whose memory it shares (a reshape), or -1 */
 	enum scheme_where where;
 	int64_t scratch; /* byte offset in scratch; -1: not in scratch */
 	int64_t wide;    /* byte offset of f32 accumulators for a sum of 16-bit floats; -1: none */
@@ -155,6 +156,7 @@ struct scheme {
 	struct arena *arena;
 	const struct ir_op *kernel; /* the op or the fuse */
 	bool threads; /* loop results are computed by parallel threads, which sum in registers */
+	bool pitch;   /* rows of matrices are padded */
 	struct scheme_op *op;
 	int nops;
 	struct scheme_tensor *tensor;
@@ -179,6 +181,7 @@ struct scheme_device {
 	bool threads; /* sums in 16 bits may have loops of results inside */
 	bool streams; /* kernels of several products go over tiles, where that is possible */
 	int64_t rows; /* most bytes of row buffers of a segment in fast memory; 0: no limit */
+	bool pitch;   /* rows of matrices are padded: pitch.h */
 };
 
 /* The same for a device. */
@@ -196,8 +199,9 @@ int64_t scheme_stride(const struct scheme *s, const struct scheme_op *o, int j, 
 /* Stride in elements of dimension `d` of a tensor, row-major. */
 int64_t scheme_dim_stride(const struct scheme_tensor *t, int d);
 
-/* Elements of a tensor at one place. */
+/* Elements of a tensor at one place; those that its memory has room for, padding included. */
 int64_t scheme_elements(const struct scheme_tensor *t);
+int64_t scheme_room(const struct scheme_tensor *t);
 
 /*
  * Is result `r` of the kernel written at an index only after every read of operand `j` at that

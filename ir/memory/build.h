@@ -78,13 +78,10 @@ storage_home(const struct storage *s, const struct ir_type *t)
 /* A new buffer, in all homes; returns its number. */
 int32_t storage_add(struct storage_build *b, struct storage_buffer buffer);
 
-/* The time at which the end of a collective or of a copy is waited for at the latest. */
-int32_t storage_wait_moment(const struct storage_build *b, const struct ir_op *op);
-
 /* Gives every value its buffer. */
 void storage_share(struct storage_build *b);
 
-/* Finds the live range of every buffer. */
+/* Finds the live range of every buffer, given where messages are waited for. */
 void storage_live_all(struct storage_build *b);
 
 #endif

@@ -156,7 +156,7 @@ bundles_create(const void *owner, const struct storage *s)
 		b->of[p] = -1;
 	if (!s->target->bundles.members || s->target->rough)
 		return b;
-	l.waits = waits_create(b, s);
+	l.waits = s->waits;
 	l.wait = ARRAY_ZERO(b, uint32_t, (size_t)o->n + 1);
 	l.member = NEW_ARRAY(b, uint32_t, (size_t)s->target->bundles.members);
 	for (uint32_t p = 1, w = 0; p <= o->n; p++) {

@@ -1,5 +1,8 @@
 /* Live ranges of buffers: see storage.h. */
 #include "ir/memory/build.h"
+#include "ir/memory/waits.h"
+
+#include <talloc.h>
 
 /* Times. */
 static int32_t
@@ -53,37 +56,6 @@ buffer_of(const struct storage_build *b, const struct ir_value *v)
 	return storage_of(b->s, v)->buffer;
 }
 
-/* The position of the first use of op's results, or of views of them; n: used only at the end. */
-static int64_t
-first_use(const struct storage_build *b, const struct ir_op *op)
-{
-	int64_t first = b->n;
-
-	for (int r = 0; r < op->nresults; r++)
-		IR_FOR_USES (u, &op->result[r]) {
-			if (op_is(u->op, TRAIT_EFFECT))
-				continue;
-			const int64_t at = storage_is(b, u->op, STORAGE_IS_VIEW)
-						   ? first_use(b, u->op)
-						   : storage_position(b, u->op);
-			first = at < first ? at : first;
-		}
-	return first;
-}
-
-int32_t
-storage_wait_moment(const struct storage_build *b, const struct ir_op *op)
-{
-	const struct issue_loop *loop = issue_loop_of(b->s->order, op);
-	const int64_t use = first_use(b, op);
-	const int32_t wait = use < b->n ? (int32_t)(2 * use) : end_of_updates(b);
-	const uint32_t last =
-		loop->cells ? loop->phase[issue_phase(b->s->order, op) + 1] : loop->end;
-	const int32_t end = runs_at((int64_t)last - 1);
-
-	return !storage_is_once(b, op) && end < wait ? end : wait;
-}
-
 /* Does the op sum over time, or put slices into a whole tensor, over the iterations of a loop? */
 static bool
 accumulates(const struct storage_build *b, const struct ir_op *op)
@@ -119,8 +91,9 @@ touch_effect(struct storage_build *b, const struct ir_op *op)
 		touch(b, extra < 0 ? buffer_of(b, ir_operand(op, 0)) : extra, end_of_step(b));
 }
 
+/* waited: when a message is waited for. */
 static void
-touch_op(struct storage_build *b, const struct ir_op *op)
+touch_op(struct storage_build *b, const struct ir_op *op, int32_t waited)
 {
 	const int32_t now = runs_at(storage_position(b, op));
 
@@ -134,9 +107,9 @@ touch_op(struct storage_build *b, const struct ir_op *op)
 	touch(b, b->s->extra[op->id], now);
 	if (storage_is(b, op, STORAGE_IS_ROW))
 		for (int r = 0; r < op->nresults; r++)
-			touch(b, buffer_of(b, &op->result[r]), storage_wait_moment(b, op));
+			touch(b, buffer_of(b, &op->result[r]), waited);
 	else if (storage_is(b, op, STORAGE_IS_MESSAGE | STORAGE_IS_COPY))
-		touch_values(b, op, storage_wait_moment(b, op));
+		touch_values(b, op, waited);
 	for (int r = 0; r < op->nresults && accumulates(b, op); r++)
 		b->loop.at[buffer_of(b, &op->result[r])] = STORAGE_LOOPS;
 }
@@ -162,9 +135,12 @@ void
 storage_live_all(struct storage_build *b)
 {
 	const struct issue *o = b->s->order;
+	int32_t *waited = ARRAY_ZERO(b, int32_t, (size_t)o->n + 1);
 
+	for (uint32_t i = 0; i < b->s->waits->n; i++)
+		waited[b->s->waits->wait[i].posted] = b->s->waits->wait[i].moment;
 	for (uint32_t p = 0; p < o->n; p++)
-		touch_op(b, o->op[p]);
+		touch_op(b, o->op[p], waited[p]);
 	for (uint32_t i = 0; i < b->s->nbuffers; i++) {
 		struct storage_buffer *x = &b->s->buffer[i];
 		const bool always = x->role == STORAGE_INPUT || x->role == STORAGE_PERSISTENT;

@@ -56,17 +56,38 @@ value_of(const struct storage_build *b, const struct ir_value *v)
 	return &b->s->value[storage_number(b->s, v)];
 }
 
+/* The first position at which an op uses results of a copy, or views of them; n: none does. */
+static uint32_t
+first_use(const struct storage_build *b, const struct ir_op *op)
+{
+	uint32_t first = (uint32_t)b->n;
+
+	for (int r = 0; r < op->nresults; r++)
+		IR_FOR_USES (u, &op->result[r]) {
+			if (op_is(u->op, TRAIT_EFFECT))
+				continue;
+			const uint32_t at = storage_is(b, u->op, STORAGE_IS_VIEW)
+						    ? first_use(b, u->op)
+						    : storage_position(b, u->op);
+			first = at < first ? at : first;
+		}
+	return first;
+}
+
 /*
  * The last position at which a use reads. An update that copies reads at the end of the step, and
  * so does an output, unless it is copied out of a param's memory at its own position. A copy to the
- * host or back reads until its end is waited for.
+ * host or back reads until its results are used, or its loop ends: what is written before would wait
+ * for it (waits.h), so this is a choice and not a condition.
  */
 static uint32_t
 use_position(const struct storage_build *b, const struct ir_use *u)
 {
 	if (storage_is_copy(u->op)) {
-		const uint32_t from = storage_position(b, u->op),
-			       waited = (uint32_t)storage_wait_moment(b, u->op) / 2;
+		const struct issue_loop *loop = issue_loop_of(b->s->order, u->op);
+		const uint32_t from = storage_position(b, u->op), used = first_use(b, u->op);
+		const bool inside = !storage_is_once(b, u->op) && loop->end < used;
+		const uint32_t waited = inside ? loop->end - 1 : used;
 		return waited > from ? waited - 1 : from;
 	}
 	const bool at_end =
@@ -229,7 +250,8 @@ static const bool *
 find_in_place(struct storage_build *b, const struct ir_op *op)
 {
 	struct scheme *s = scheme_of_device(NULL, b->s->module, b->arena, op,
-		(struct scheme_device){b->target->threads, b->target->online, b->target->rows});
+		(struct scheme_device){
+			b->target->threads, b->target->online, b->target->rows, false});
 	bool *in_place = ZERO_ARRAY(b->known, bool, (size_t)op->noperands * op->nresults + 1);
 
 	for (int j = 0; j < op->noperands && s; j++)
@@ -306,7 +328,7 @@ put_own(struct storage_build *b, const struct ir_value *v)
 	bool outlasts;
 	const uint32_t turns = ring_of(b, v, &outlasts), ring = turns > 1 ? turns : 0,
 		       axes = ring ? issue_axes(b->s->module, v->type) : slot_axes(b, v);
-	const uint64_t bytes = (uint64_t)ir_type_local_bytes(b->s->module, v->type);
+	const uint64_t bytes = storage_value_bytes(b->target, b->s->module, v);
 
 	put(b, v,
 		storage_add(b, (struct storage_buffer){.role = role_of(v->op),

@@ -2,9 +2,11 @@
 #include "ir/memory/build.h"
 
 #include "ir/base/alloc.h"
+#include "ir/loops/pitch.h"
 #include "ir/loops/scheme.h"
 #include "ir/memory/op_class.h"
 #include "ir/memory/place.h"
+#include "ir/memory/waits.h"
 #include "ir/ops/while.h"
 
 #include <stdlib.h>
@@ -50,6 +52,13 @@ const struct storage_value *
 storage_of(const struct storage *s, const struct ir_value *v)
 {
 	return &s->value[s->number[v->id]];
+}
+
+uint64_t
+storage_value_bytes(
+	const struct storage_target *t, const struct ir_module *m, const struct ir_value *v)
+{
+	return (uint64_t)(t->pitch ? pitch_bytes(m, v) : ir_type_local_bytes(m, v->type));
 }
 
 static uint64_t
@@ -172,7 +181,8 @@ code_of(struct storage_build *b, const struct ir_op *op, bool in_place)
 {
 	struct storage_kernel *k = with_code_of(b, op);
 
-	if (!k->has_code[in_place]) {
+	/* Whether rows are padded depends on other ops, so ops that are alike may differ in it. */
+	if (!k->has_code[in_place] || (b->target->pitch && pitch_touches(b->s->module, op))) {
 		k->code[in_place] =
 			b->target->code(b->target, b->s->module, b->arena, op, in_place);
 		k->has_code[in_place] = true;
@@ -724,6 +734,7 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	storage_share(b);
 	storage_add_extras(b);
 	add_stage(b);
+	s->waits = waits_create(s, s);
 	storage_live_all(b);
 	find_live(s);
 	talloc_free(b);

@@ -41,6 +41,7 @@
 #include "ir/memory/issue.h"
 
 struct alike;
+struct waits;
 
 enum storage_limit {
 	STORAGE_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is at
@@ -65,7 +66,7 @@ struct storage_buffer {
 	const struct ir_value *value; /* the first one placed in it; NULL: none */
 	const struct ir_op *op;       /* that makes it; NULL: the runtime */
 	enum ir_memory memory;        /* the memory whose arena holds it */
-	uint64_t bytes;               /* of one slot, not rounded */
+	uint64_t bytes;               /* of one slot, padded rows included, not rounded */
 	int64_t slots;       /* one for each iteration of the loops that it crosses, else 1 */
 	uint64_t offset;     /* into the arena of its memory */
 	int32_t first, last; /* live range, both included; first -1: never used, has no offset */
@@ -124,8 +125,9 @@ struct storage_target {
 	 * scheme_device; parts: sums of products are batches of parts; addresses: products over two
 	 * loops are one library call; joins: small kernels of an op that do not depend on each other
 	 * are one launch; vectors: a thread accesses 16 bytes at once; registers: lanes keep the
-	 * elements of a row that they go over several times. */
-	bool threads, online, parts, addresses, joins, vectors, registers;
+	 * elements of a row that they go over several times; pitch: rows of matrices are padded
+	 * to 16 bytes (ir/loops/pitch.h). */
+	bool threads, online, parts, addresses, joins, vectors, registers, pitch;
 	int64_t rows;
 	struct storage_bundles {
 		int members; /* most of a bundle; 0: there are none */
@@ -145,6 +147,7 @@ struct storage {
 	const struct ir_module *module;
 	const struct storage_target *target;
 	const struct issue *order;
+	const struct waits *waits;     /* where messages are waited for: waits.h */
 	struct storage_buffer *buffer; /* [nbuffers] */
 	uint32_t nbuffers;
 	struct storage_value *value; /* [nvalues] by number, in order of the text */
@@ -257,6 +260,10 @@ storage_counts(const struct storage *s, const struct storage_buffer *b)
 /* The number of a value, or STORAGE_NONE; the entry of a value of @main. */
 uint32_t storage_number(const struct storage *s, const struct ir_value *v);
 const struct storage_value *storage_of(const struct storage *s, const struct ir_value *v);
+
+/* Bytes of one value on a target, padded rows included. */
+uint64_t storage_value_bytes(
+	const struct storage_target *t, const struct ir_module *m, const struct ir_value *v);
 
 /* Bytes of a buffer, all slots, rounded up. */
 uint64_t storage_bytes(const struct storage *s, const struct storage_buffer *b);

@@ -12,6 +12,7 @@ struct waiter {
 	struct waits *w;
 	struct VEC(struct waits_access) access;
 	struct VEC(uint32_t) flight; /* the messages in flight, by position */
+	uint32_t *users, *writers;   /* by buffer: accesses of those in flight, and writes */
 	struct awaited awaited;      /* what the current operand waits for */
 };
 
@@ -86,12 +87,24 @@ waits_at_barrier(struct waiter *w, const struct ir_op *op, const struct ir_op *m
 	return false;
 }
 
+/* Adds a message to those in flight, or takes it away. */
+static void
+count(struct waiter *w, uint32_t message, bool begins)
+{
+	for (uint32_t i = w->w->used[message]; i < w->w->first[message + 1]; i++) {
+		const struct waits_access *x = &w->access.at[i];
+		w->users[x->buffer] += begins ? 1u : -1u;
+		w->writers[x->buffer] += x->write ? begins ? 1u : -1u : 0;
+	}
+}
+
 /* Number k of those in flight ends; the others stay in order. */
 static void
 end(struct waiter *w, int64_t k, int32_t moment)
 {
 	uint32_t *at = &w->flight.at[k];
 
+	count(w, *at, false);
 	ARRAY_PUSH(w->w, w->w->wait, w->w->n, (struct wait){moment, *at});
 	w->flight.n--;
 	memmove(at, at + 1, sizeof *at * (size_t)(w->flight.n - k));
@@ -108,12 +121,31 @@ end_since(struct waiter *w, uint32_t first, int32_t moment)
 			k++;
 }
 
+/* Can the op, with the accesses from `first` on, wait for anything? Most do not. */
+static bool
+may_wait(struct waiter *w, const struct ir_op *op, int64_t first)
+{
+	struct awaited *a = &w->awaited;
+	bool waits = false;
+
+	for (int64_t i = first; i < w->access.n; i++) {
+		const struct waits_access *x = &w->access.at[i];
+		waits |= (x->write ? w->users : w->writers)[x->buffer] > 0;
+	}
+	awaited_clear(a);
+	for (int i = 0; i < op->noperands && !waits; i++)
+		awaited_add(w->w, a, w->s->module, ir_operand(op, i));
+	return waits || a->barrier.n;
+}
+
 /* Ends what the op, with the accesses from `first` on, waits for. */
 static void
 end_before(struct waiter *w, const struct ir_op *op, int64_t first, int32_t moment)
 {
 	const struct waits_access *at = w->access.at, *past = at + w->access.n;
 
+	if (!w->flight.n || w->access.n == first || !may_wait(w, op, first))
+		return;
 	for (int64_t k = 0; k < w->flight.n && w->access.n > first;) {
 		const uint32_t m = w->flight.at[k];
 		if (conflict(at + w->w->used[m], at + w->w->first[m + 1], at + first, past) ||
@@ -138,6 +170,7 @@ walk(struct waiter *w, const struct issue_loop *l, uint32_t p)
 	if (!storage_is_message(w->s->module, op) && !storage_is_copy(op))
 		return;
 	VEC_PUSH(w->w, &w->flight, p);
+	count(w, p, true);
 	if (!storage_is_copy(op) && issue_message(w->s->order, op, &m))
 		end(w, w->flight.n - 1, (int32_t)(2 * p) + 1);
 }
@@ -170,6 +203,8 @@ waits_create(const void *owner, const struct storage *s)
 
 	*w.w = (struct waits){.first = ARRAY_ZERO(w.w, uint32_t, (size_t)o->n + 1),
 		.used = ARRAY_ZERO(w.w, uint32_t, (size_t)o->n + 1)};
+	w.users = ARRAY_ZERO(NULL, uint32_t, (size_t)s->nbuffers + 1);
+	w.writers = ARRAY_ZERO(NULL, uint32_t, (size_t)s->nbuffers + 1);
 	for (const struct issue_loop *l = o->loop; l < o->loop + o->nloops; l++) {
 		for (uint32_t p = l->first; p < l->end; p++)
 			walk(&w, l, p);
@@ -181,6 +216,8 @@ waits_create(const void *owner, const struct storage *s)
 		end(&w, 0, (int32_t)(2 * o->n) + 1);
 	w.w->access = w.access.at;
 	awaited_free(&w.awaited);
+	array_free(w.users);
+	array_free(w.writers);
 	VEC_FREE(&w.flight);
 	return w.w;
 }

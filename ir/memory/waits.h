@@ -11,8 +11,8 @@
  *  - the rest ends with the step: before params' next values are copied, if one of these copies uses
  *    it, else after them.
  *
- * Programs wait where this says (lower/plan/waits.c), and kernels move around these waits
- * (bundle.h).
+ * Programs wait where this says (lower/plan/waits.c), kernels move around these waits (bundle.h),
+ * and buffers of a message are live until then (life.c).
  */
 #ifndef IR_MEMORY_WAITS_H
 #define IR_MEMORY_WAITS_H
@@ -39,7 +39,7 @@ struct waits {
 	uint32_t *used;  /* [positions] of a message: the first access that it makes in flight */
 };
 
-/* Owned by `owner`. The buffers need no offsets. */
+/* Owned by `owner`; of a storage whose values have buffers: live ranges follow from it. */
 struct waits *waits_create(const void *owner, const struct storage *s);
 
 #endif

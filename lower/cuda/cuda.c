@@ -7,6 +7,7 @@
 
 #include "dopt_config.h"
 #include "ir/base/alloc.h"
+#include "ir/loops/pitch.h"
 #include "lower/build.h"
 #include "lower/cuda/bundle.h"
 #include "lower/cuda/kernel.h"
@@ -53,6 +54,7 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.joins = true,
 	.vectors = true,
 	.registers = true,
+	.pitch = true,
 	.rows = CUDA_SHARED,
 	.bundles = {DOPT_BUNDLE_MOST, DOPT_BUNDLE_WORDS, CUDA_GROUPS},
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
@@ -79,6 +81,21 @@ all_aligned(const struct lower_plan *p, const struct ir_op *op)
 	return aligned;
 }
 
+/* How operands and results lie in memory: "aligned", and the length of each padded row. */
+static char *
+layout_of(const struct cuda *c, const struct ir_op *op)
+{
+	char *text = text_copy(c->p, all_aligned(c->p, op) ? "aligned" : "any");
+
+	for (int j = 0; j < op->noperands + op->nresults && c->p->target->pitch; j++) {
+		const int64_t row = pitch_row(c->p->module,
+			j < op->noperands ? ir_operand(op, j) : &op->result[j - op->noperands]);
+		if (row)
+			text = text_append(text, " %d: %" PRId64, j, row);
+	}
+	return text;
+}
+
 static char *
 key_of(const struct cuda *c, const struct lower_action *a)
 {
@@ -86,8 +103,7 @@ key_of(const struct cuda *c, const struct lower_action *a)
 	size_t size = 0;
 	FILE *f = text_stream(&text, &size);
 
-	kernel_write(f, NULL, a->scheme, all_aligned(c->p, a->op) ? "aligned" : "any", a->in_place,
-		&c->args[a->kernel]);
+	kernel_write(f, NULL, a->scheme, layout_of(c, a->op), a->in_place, &c->args[a->kernel]);
 	fclose(f);
 	char *copy = text_copy(c->p, text);
 	free(text);
@@ -267,9 +283,12 @@ cuda_write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 	fprintf(out, "static const struct rt_cuda_gemm %sproducts[] = {\n", prefix);
 	for (int i = 0; i < src->ngemms; i++) {
 		if (src->gemm[i].loops)
-			fprintf(out, "\t{%s, %sloops_%d},\n", src->gemm[i].text, prefix, i);
+			fprintf(out, "\t{%s, %sloops_%d", src->gemm[i].text, prefix, i);
 		else
-			fprintf(out, "\t{%s, NULL},\n", src->gemm[i].text);
+			fprintf(out, "\t{%s, NULL", src->gemm[i].text);
+		if (src->gemm[i].candidate)
+			fprintf(out, ", %d", src->gemm[i].candidate);
+		fprintf(out, "},\n");
 	}
 	fprintf(out, "\t{0}\n};\n\n");
 	if (!src->nconvs)
@@ -383,6 +402,7 @@ cuda_write(const struct lower_plan *p, const struct lower_options *o, const char
 	if (!c.src->kernels)
 		return false;
 	c.src->target = p->storage->target;
+	c.src->options = o;
 	c.src->host = text_stream(&functions, &size);
 	cuda_write_head(c.src->kernels, p->module);
 	for (int i = 0; i < p->nactions; i++)

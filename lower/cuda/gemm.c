@@ -103,7 +103,8 @@ find_epilogue(const struct cuda_text *t, int i, struct epilogue *e)
 	if (s->tensor[out].dtype != IR_f32) /* the only type for which the library has epilogues */
 		return false;
 	if (i + 1 >= s->nsegments || s->segment[i + 1].kind != SCHEME_LOOPS ||
-		product->gemm.nloops || product->gemm.ldc != product->gemm.n ||
+		product->gemm.nloops ||
+		product->gemm.ldc != (s->tensor[out].row ? s->tensor[out].row : product->gemm.n) ||
 		!is_inner(s, out, i + 1) ||
 		product->gemm.m * product->gemm.n != scheme_elements(&s->tensor[out]))
 		return false;
@@ -162,6 +163,23 @@ cut_sum(struct scheme_gemm *g, int64_t elements, int64_t bytes)
 	return parts;
 }
 
+/* Which of the library's candidates was measured to be the fastest. */
+static int
+candidate_of(const struct cuda_sources *src, const struct scheme_gemm *g, enum rt_dtype dtype,
+	bool relu, bool wide, bool addresses)
+{
+	struct rt_cuda_gemm_loop loop[FORM_MAX_INDICES];
+	const struct rt_cuda_gemm product = {dtype, g->trans_a, g->trans_b, relu, wide, addresses,
+		g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->nloops, g->nsum, loop, 0};
+
+	for (int i = 0; i < g->nloops; i++)
+		loop[i] = (struct rt_cuda_gemm_loop){
+			g->loop[i].size, g->loop[i].a, g->loop[i].b, g->loop[i].c};
+	return src->options && src->options->candidate
+		       ? src->options->candidate(src->options->candidate_data, &product)
+		       : 0;
+}
+
 int
 cuda_gemm(struct cuda_text *t, int i)
 {
@@ -178,19 +196,22 @@ cuda_gemm(struct cuda_text *t, int i)
 			? cut_sum(&cut, scheme_elements(&t->s->tensor[o->out]),
 				  o->f.dtype == IR_f64 ? sizeof(double) : sizeof(float))
 			: 1;
+	const bool addresses = src->target->addresses && g->nloops - g->nsum > 1;
 	const char *result;
 
 	if (!joined)
 		e = (struct epilogue){o->out, -1, false};
+	else /* of the same rows, padded or not */
+		cut.ldc = t->s->tensor[e.result].row ? t->s->tensor[e.result].row : g->n;
 	result = wide || parts > 1 ? cuda_open_wide(t, o, parts) : cuda_host_pointer(t, e.result);
 	const struct cuda_gemm_row row = {g->nloops ? loops_text(src, g) : NULL,
 		TEXT(src,
 			"RT_%s, %s, %s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
 			", %" PRId64 ", %" PRId64 ", %d, %d",
 			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
-			truth[g->trans_b], truth[e.relu], truth[wide],
-			truth[src->target->addresses && g->nloops - g->nsum > 1], g->m, g->n, g->k,
-			g->lda, g->ldb, g->ldc, g->nloops, g->nsum)};
+			truth[g->trans_b], truth[e.relu], truth[wide], truth[addresses], g->m, g->n,
+			g->k, g->lda, g->ldb, g->ldc, g->nloops, g->nsum),
+		candidate_of(src, g, (enum rt_dtype)o->f.dtype, e.relu, wide, addresses)};
 	LIST_PUSH(src, src->gemm, src->ngemms, row);
 	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms - 1,
 		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),

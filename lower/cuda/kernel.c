@@ -26,7 +26,7 @@ place_tensors(struct cuda_text *t)
 		x->scratch = whole ? t->scratch : -1;
 		if (whole)
 			cuda_scratch(t, kernel_ctype(x->dtype), cuda_printf(t, "m%d", i),
-				scheme_elements(x) * (int64_t)ir_dtype_bytes(x->dtype));
+				scheme_room(x) * (int64_t)ir_dtype_bytes(x->dtype));
 	}
 }
 
@@ -286,8 +286,8 @@ cuda_scheme(struct cuda_sources *src, const struct ir_module *m, struct arena *a
 	const struct ir_op *op)
 {
 	return scheme_of_device(src, m, a, op,
-		(struct scheme_device){
-			src->target->threads, src->target->online, src->target->rows});
+		(struct scheme_device){src->target->threads, src->target->online, src->target->rows,
+			src->target->pitch});
 }
 
 /* By writing the kernels to a discarded stream: scratch and launches are decided while a kernel is

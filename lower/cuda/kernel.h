@@ -6,6 +6,7 @@
 #define LOWER_CUDA_KERNEL_H
 
 #include "ir/memory/storage.h"
+#include "lower/lower.h"
 #include "lower/text/kernel.h"
 #include "runtime/cuda/rt_cuda.h"
 
@@ -29,6 +30,7 @@ struct cuda_sources {
 	struct cuda_gemm_row {
 		char *loops; /* initializer of the loops, NULL: none */
 		char *text;  /* initializer of the rest */
+		int candidate;
 	} * gemm;
 	int nconvs;
 	char **conv; /* initializers */
@@ -40,6 +42,8 @@ struct cuda_sources {
 	} single;
 	int bodies; /* kernels of that function */
 	const struct storage_target *target;
+	const struct lower_options
+		*options; /* NULL: kernels alone, or their code is only measured */
 };
 
 /*

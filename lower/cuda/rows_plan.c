@@ -110,13 +110,25 @@ registers(const struct planner *l)
 	return most;
 }
 
-/* Keeps row buffers, and what else several passes access, as long as lanes have the registers: of
- * 65536 in a multiprocessor, besides 40 for other values. Returns whether row buffers are kept. */
+/*
+ * The most 32-bit registers for what a lane keeps. A multiprocessor has 65536, and a lane needs about
+ * 40 for other values: 24 are left for each of 1024 lanes. Fewer lanes keep two or three rows of as
+ * many elements as they go over (three: 15 warps are resident, enough to hide the latency of memory
+ * with loads of 16 bytes), which is what norms, softmax and their gradients read twice.
+ */
+static int
+most_kept(int lanes)
+{
+	return lanes > 512 ? 65536 / 1024 - 40 : lanes > 256 ? 2 * CUDA_KEPT : 3 * CUDA_KEPT;
+}
+
+/* Keeps row buffers, and what else several passes access, as long as lanes have the registers.
+ * Returns whether row buffers are kept. */
 static bool
 keep(const struct planner *l)
 {
 	struct rows *x = l->x;
-	const int most = x->lanes > 512 ? 24 : x->lanes > 256 ? 64 : 96;
+	const int most = most_kept(x->lanes);
 
 	for (int k = 0; k < x->nkept; k++)
 		x->kept[k].keep = x->kept[k].is.row;

@@ -11,6 +11,7 @@
  */
 #include "lower/cuda/text.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -117,6 +118,7 @@ list(struct cuda_text *t, struct cuda_vectors *v, const struct scheme_op *o, int
 		if (!strcmp(v->at[i].element, element))
 			return;
 	const bool row = x->where == SCHEME_ROW;
+	assert(v->n < CUDA_VECTORS); /* cuda_vectors_width counts accesses */
 	v->at[v->n] = (struct cuda_vector){.element = element,
 		.name = cuda_printf(t, "x%d", v->n),
 		.type = row ? kernel_compute_type(x->dtype) : kernel_ctype(x->dtype),

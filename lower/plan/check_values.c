@@ -75,7 +75,7 @@ check_value(struct check *c, const struct lower_value *v)
 	const struct ir_module *m = c->p->module;
 	const struct ir_op *op = v->value->op;
 	const uint32_t axes = issue_axes(m, v->value->type);
-	const uint64_t bytes = (uint64_t)ir_type_local_bytes(m, v->value->type);
+	const uint64_t bytes = storage_value_bytes(c->p->target, m, v->value);
 
 	if (v->buffer < 0) {
 		if (v->time || v->stride || v->ring)

@@ -359,6 +359,8 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = "
 		"\"%s\", .build = \"%s\",\n\t.generator = \"%s\",\n",
 		name, p->module->name ? p->module->name : "main", build, generator);
+	if (o->target == LOWER_CUDA)
+		fprintf(out, "\t.without = \"%s\",\n", o->without ? o->without : "");
 	fprintf(out, "\t.naxes = %d, .axes = %saxes,\n\t.ntensors = %d, .tensors = %stensors,\n",
 		p->module->naxes, prefix, ntensors, prefix);
 	fprintf(out, "\t.nkernels = %d, .kernels = %skernels,\n\t.ncolls = %d, .colls = %scolls,\n",

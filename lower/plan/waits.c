@@ -66,7 +66,7 @@ plan_waits(struct plan_build *b)
 	struct lower_plan *p = b->p;
 	struct waiter w = {.p = p};
 	void *scratch = alloc_scratch(NULL);
-	const struct waits *waits = waits_create(scratch, p->storage);
+	const struct waits *waits = p->storage->waits;
 	const struct wait *x = waits->wait, *end = x + waits->n;
 
 	w.post = ARRAY_NEW(scratch, const struct lower_action *, (size_t)b->order->n + 1);

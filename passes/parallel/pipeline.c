@@ -225,8 +225,9 @@ divide(struct pass_run *run, struct ir_module *m, int axis, struct pipeline_room
 			return false;
 		pipeline_cut(l, first);
 		pass_remark(run, NULL, PASS_MISSED,
-			"no cut into stages has the memory that all values of the step need: stages are cut "
-			"by time alone");
+			"no cut into stages has the memory that all %s of the step need: stages are cut "
+			"by time alone",
+			pass_enum(run, "memory") == PIPELINE_VALUES ? "values" : "params");
 	}
 	*step = (struct pipeline_step){
 		run, m, axis, m->naxes - 1, pipeline_fixed_bytes(&p, l, first), l->least};
@@ -319,6 +320,11 @@ static const struct pass_option options[] = {
 		"blocks that begin the second and later stages, by the names of their params: \"block8,block16\"; "
 		"by default the slowest stage is made as fast as possible",
 		NULL, 0, 0},
+	{"memory", PASS_ENUM, "values",
+		"what each stage has memory for, by which the time of the slowest stage is limited: values, all that the "
+		"step keeps for its backward pass, and params with their gradients and states; params, these alone, for a "
+		"step whose values are computed again (recompute)",
+		CHOICE_LIST(PIPELINE_MEMORIES), 0, 0},
 	ACCUMULATE_OPTIONS("1"),
 	{0},
 };

@@ -43,6 +43,12 @@ struct pipeline_room {
 	double memory, share;
 };
 
+/* What a stage has memory for: PIPELINE_VALUES, the values of its micro-batches under way as the
+ * step stands, and its params with their gradients and states; PIPELINE_PARAMS, these alone. */
+#define PIPELINE_MEMORIES(ROW) ROW(PIPELINE_VALUES, "values") ROW(PIPELINE_PARAMS, "params")
+
+enum pipeline_memory { PIPELINE_MEMORIES(CHOICE_CODE) };
+
 /* The times and bytes of the line on the devices of each stage; owned by the run's scratch. NULL:
  * reported. */
 struct pipeline_line *pipeline_weigh(const struct pipeline *p, struct pipeline_room room);

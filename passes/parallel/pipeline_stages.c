@@ -203,6 +203,7 @@ pipeline_weigh(const struct pipeline *p, struct pipeline_room room)
 		p->run->cost ? parallel_costs_create(l, p->run->cost, p->m, NULL) : NULL;
 	const struct ir_axis *a = &p->m->axis[p->axis];
 	const uint32_t n = p->line.n, stages = (uint32_t)ir_axis_stages(a);
+	const bool values = pass_enum(p->run, "memory") == PIPELINE_VALUES;
 
 	*l = (struct pipeline_line){n, stages, (uint32_t)pass_int(p->run, "steps"),
 		ARRAY_NEW(l, const double *, stages), ARRAY_NEW(l, const double *, stages + 1),
@@ -215,7 +216,7 @@ pipeline_weigh(const struct pipeline *p, struct pipeline_room room)
 		if (at == PIPELINE_UNREAD)
 			continue;
 		l->fixed[at] += op->code == OP_param ? COPIES * local_bytes(p, op) : 0;
-		l->kept[at] += is_leaf(op) ? 0 : local_bytes(p, op);
+		l->kept[at] += is_leaf(op) || !values ? 0 : local_bytes(p, op);
 	}
 	for (uint32_t k = 0; k < stages; k++) {
 		const uint32_t alike = first_alike(p, costs, k);

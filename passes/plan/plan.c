@@ -407,6 +407,84 @@ confirm(struct planner *p)
 	}
 }
 
+/*
+ * The last move, which takes as long as many others: pipelines have rules for messages and kernels,
+ * this pass searches for what they leave, so it is tried on whole steps alone, the best ones of
+ * different recipes.
+ */
+static const char finish[] = "joint{evaluations=100}";
+
+/* Ops of the steps that it is tried on, as long as there are any left for the next one: about four
+ * seconds. Steps that are not the best follow if they would be with a gain that is larger by so much than
+ * the largest until then. */
+enum { MOST_FINISHED = 16000 };
+static const double more_gain = 0.1;
+
+static bool
+is_finished(const struct planner *p, int64_t family)
+{
+	for (int64_t i = 0; i < p->candidate.n; i++)
+		if (p->candidate.at[i].family == family && p->candidate.at[i].finished)
+			return true;
+	return false;
+}
+
+/* The best step that was run and fits, of a family that the last move has not been tried on; -1: none. */
+static int64_t
+unfinished(const struct planner *p)
+{
+	int64_t best = -1;
+
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		const struct plan_candidate *c = &p->candidate.at[i];
+		if (!c->estimated && plan_fits(p, c) && !is_finished(p, c->family) &&
+			(best < 0 || plan_is_better(p, c, &p->candidate.at[best])))
+			best = i;
+	}
+	return best;
+}
+
+/* Tries the last move on the candidate; the result is the last candidate. */
+static void
+try_to_finish(struct planner *p, int64_t i)
+{
+	struct plan_candidate c = p->candidate.at[i];
+
+	c.list = pass_list_put(p->run->scratch, &c.list, p->run->manager->registry, finish);
+	c.text = pass_list_text(p->run->scratch, &c.list);
+	c.from = TEXT(p->run->scratch, "%s; %s", c.from, finish);
+	c.recipe = false;
+	c.finished = c.expanded = true;
+	attempts_run(p->base[c.base].attempts, c.text, &c.r);
+	VEC_PUSH(p->run->scratch, &p->candidate, c);
+	remark_candidate(p, &c);
+}
+
+static void
+finish_best(struct planner *p)
+{
+	const double before = best_of(p, false)->r.seconds;
+	double gain = 0;
+	int64_t i;
+
+	if (p->objective != PLAN_TIME || !plan_decides(p, PLAN_FUSION) ||
+		!plan_decides(p, PLAN_ORDER))
+		return;
+	for (uint64_t ops = 0;
+		ops < MOST_FINISHED && clock_seconds() < p->ends && (i = unfinished(p)) >= 0;) {
+		const double seconds = p->candidate.at[i].r.seconds;
+		if (seconds > before &&
+			seconds * (1 - gain - more_gain) >= best_of(p, false)->r.seconds)
+			return;
+		const uint64_t effort = p->candidate.at[i].r.effort;
+		try_to_finish(p, i);
+		const struct plan_candidate *made = &VEC_LAST(&p->candidate);
+		ops += made->r.effort > effort ? made->r.effort - effort : MOST_FINISHED;
+		if (plan_fits(p, made))
+			gain = fmax(gain, 1 - made->r.seconds / seconds);
+	}
+}
+
 /* Makes the module the candidate's step. If remarks are wanted, or if the passes refuse it, they are
  * run on the module itself. False: reported. */
 static bool
@@ -464,6 +542,7 @@ search(struct planner *p)
 	confirm(p);
 	for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
 		confirm_doubtful(p, &doubts[i]);
+	finish_best(p);
 	p->tried += p->candidate.n;
 	p->spent += p->effort;
 	return true;

@@ -72,6 +72,7 @@ struct plan_candidate {
 			    else 0 */
 	double refined;  /* of a step that was run: the better estimate; 0: there was none */
 	bool recipe;     /* not made by moves */
+	bool finished;   /* made by the last move */
 	int64_t family;  /* number of the recipe that moves have made it of; its own */
 	int expansions;  /* of a recipe: members of its family that were expanded */
 	struct plan_fill fill;

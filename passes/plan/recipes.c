@@ -112,7 +112,9 @@ add_word(struct planner *p, const struct plan_base *b, const char *word, struct 
 		if (b->stages == 1 || !steps || p->has_gradients)
 			return false;
 		push(p, list,
-			TEXT(s, "pipeline{axis=%s,stages=%d,steps=%" PRId64 ",schedule=1f1b}",
+			TEXT(s,
+				"pipeline{axis=%s,stages=%d,steps=%" PRId64
+				",schedule=1f1b,memory=params}",
 				plan_stage_axis, b->stages, steps));
 	} else if (!strcmp(word, "MEGATRON")) {
 		if (b->n)
@@ -204,6 +206,10 @@ try_recipe(struct planner *p, const struct recipe *r)
 	try_on(p, r, plan_mesh_of(p, made->r.axis, made->r.naxes));
 }
 
+/* Ops that all passes of a pipeline go through, up to which it is cheap to run as a whole: tenths of a
+ * second. */
+enum { MOST_SMALL = 20000 };
+
 void
 plan_start(struct planner *p)
 {
@@ -213,9 +219,10 @@ plan_start(struct planner *p)
 		const int64_t first = p->candidate.n;
 		if (recipes[i].many == many && plan_decides(p, recipes[i].needs))
 			try_recipe(p, &recipes[i]);
-		/* At once, as slow recipes are told by fast steps after the smallest depth. Steps
-		 * of few blocks are run as a whole, some seconds each. */
-		for (int64_t f = first, n = p->candidate.n; p->blocks && f < n; f++)
-			plan_improve_first(p, f);
+		/* At once, as slow recipes are told by fast steps after the smallest depth. Large
+		 * steps of few blocks are run as a whole, some seconds each. */
+		for (int64_t f = first, n = p->candidate.n; f < n; f++)
+			if (p->blocks || p->candidate.at[f].r.effort <= MOST_SMALL)
+				plan_improve_first(p, f);
 	}
 }

@@ -16,9 +16,8 @@
 #include "ir/numbering.h"
 #include "passes/pass.h"
 
+#include <string.h>
 #include <talloc.h>
-
-enum { HOIST_OPERANDS = 16 }; /* ops with more, such as a concat of many, stay */
 
 struct hoist {
 	struct pass_run *run;
@@ -47,22 +46,38 @@ only_repeats(const struct ir_op *op)
 	return !op->noperands || op->code == OP_broadcast || op->code == OP_reshape;
 }
 
+/* Infers the type of a copy on the devices of the loop. */
+static bool
+infer_outside(const struct hoist *h, const struct ir_op *op, struct ir_op *copy)
+{
+	struct ir_type where = *ir_operand_type(h->loop, 0), type = *op->result[0].type;
+
+	memcpy(type.axis, where.axis, sizeof type.axis);
+	const struct ir_type *written = ir_type_intern(h->m->ctx, &type);
+	return ir_infer(h->m, copy, op_is(op, TRAIT_WRITTEN) ? &written : NULL);
+}
+
 /* Copies the op to before the loop, if it computes the same in every iteration. */
 static void
 copy_outside(struct hoist *h, uint32_t i)
 {
 	const struct ir_op *op = h->number->op[i];
-	struct ir_value *operand[HOIST_OPERANDS];
 
-	if (!op_is(op, TRAIT_PURE) || op->body || op->nresults != 1 ||
-		op->noperands > HOIST_OPERANDS)
+	if (!op_is(op, TRAIT_PURE) || op->body || op->nresults != 1)
 		return;
-	for (int k = 0; k < op->noperands; k++)
-		if (!(operand[k] = outside_of(h, ir_operand(op, k))))
-			return;
-	struct ir_op *copy = ir_op_clone(h->m, op, operand);
-	ir_insert_before(h->loop, copy);
-	h->outside[i] = &copy->result[0];
+	struct ir_value **operand = ARRAY_NEW(NULL, struct ir_value *, op->noperands);
+	bool same = true;
+	for (int k = 0; k < op->noperands && same; k++)
+		same = (operand[k] = outside_of(h, ir_operand(op, k)));
+	if (same) {
+		struct ir_op *copy = ir_op_clone(h->m, op, operand);
+		ir_insert_before(h->loop, copy);
+		if (infer_outside(h, op, copy))
+			h->outside[i] = &copy->result[0];
+		else
+			ir_op_erase(copy);
+	}
+	array_free(operand);
 }
 
 /* Is the value read by an op that stays in the loop? */
@@ -94,7 +109,7 @@ carry(struct hoist *h, struct ir_value **inside, struct ir_value **before, int n
 			ir_replace_uses(&body->arg[i], &arg[i]);
 		} else {
 			arg[i].id = h->m->value_ids++;
-			arg[i].type = in[i]->type;
+			arg[i].type = inside[i - had]->type;
 			arg[i].name = inside[i - had]->name;
 			ir_replace_uses(inside[i - had], &arg[i]);
 		}
@@ -153,15 +168,15 @@ hoist_loop(struct pass_run *run, struct ir_module *m, struct ir_op *loop)
 		}
 		if (!copy->uses && !(read && h.outside[i]))
 			ir_op_erase(copy->op);
+		else if (h.outside[i])
+			pass_count(run, "op(s) moved before a loop", 1);
 	}
 	if (n)
 		carry(&h, inside, before, n);
 	for (uint32_t i = nops; i-- > 0;) {
 		struct ir_op *op = h.number->op[i];
-		if (!h.outside[i])
-			continue;
-		pass_count(run, "op(s) moved before a loop", 1);
-		ir_op_erase(op);
+		if (h.outside[i])
+			ir_op_erase(op);
 	}
 	talloc_free(h.number);
 	talloc_free(h.outside);

@@ -5,15 +5,26 @@
 
 enum { SPAN = 1000 }; /* most ops between the roots of one match: they are scanned one by one */
 
+struct building {
+	struct ir_module *m;
+	int side;
+	const struct rule_match *match;
+	struct ir_op *before;
+	const struct ir_type *like;
+	bool reuse;    /* reuse ops that the left side already has */
+	uint32_t base; /* id of the first value of the side */
+	struct ir_value *value[RULE_MAX_VALUES];
+};
+
 /* --- attributes and types of the right side --------------------------------------------------- */
 
 static bool
-make_number(const struct rule_match *match, const struct row_attr *r, struct ir_attr *a)
+make_number(const struct building *x, const struct row_attr *r, struct ir_attr *a)
 {
 	const struct ir_size *size = a->size;
 	struct rule_number n;
 
-	if (!rule_number(match, size, &n))
+	if (!rule_number_of_side(x->match, x->side, x->value, size, &n))
 		return false;
 	if (r->type == ROW_FLOAT || n.fraction) {
 		a->kind = ATTR_FLOAT;
@@ -45,11 +56,10 @@ is_default(const struct row_attr *r, const struct ir_attr *a)
 
 /* *absent: the op should leave the attribute out. */
 static bool
-make_attr(struct ir_module *m, const struct rule_match *match, const struct row_attr *r,
-	struct ir_attr *a, bool *absent)
+make_attr(const struct building *x, const struct row_attr *r, struct ir_attr *a, bool *absent)
 {
 	if (a->kind == ATTR_NAME) {
-		const struct ir_attr *value = meaning_of(match, a->s, r->type == ROW_DTYPE);
+		const struct ir_attr *value = meaning_of(x->match, a->s, r->type == ROW_DTYPE);
 		const char *key = a->key;
 		if (!value)
 			return false;
@@ -58,15 +68,15 @@ make_attr(struct ir_module *m, const struct rule_match *match, const struct row_
 		a->key = key;
 	}
 	if (a->kind == ATTR_LIST) {
-		struct ir_attr *list = ARENA_ARRAY(m->arena, struct ir_attr, a->n);
+		struct ir_attr *list = ARENA_ARRAY(x->m->arena, struct ir_attr, a->n);
 		for (int i = 0; i < a->n; i++) {
 			list[i] = a->list[i];
-			if (list[i].kind == ATTR_SIZE && !make_number(match, r, &list[i]))
+			if (list[i].kind == ATTR_SIZE && !make_number(x, r, &list[i]))
 				return false;
 		}
 		a->list = list;
 	}
-	if (a->kind == ATTR_SIZE && !make_number(match, r, a))
+	if (a->kind == ATTR_SIZE && !make_number(x, r, a))
 		return false;
 	*absent = *absent || is_default(r, a);
 	return true;
@@ -102,16 +112,6 @@ make_type(struct ir_module *m, const struct rule_match *match, const struct ir_t
 
 /* --- ops of the right side -------------------------------------------------------------------- */
 
-struct building {
-	struct ir_module *m;
-	const struct rule_match *match;
-	struct ir_op *before;
-	const struct ir_type *like;
-	bool reuse;    /* reuse ops that the left side already has */
-	uint32_t base; /* id of the first value of the side */
-	struct ir_value *value[RULE_MAX_VALUES];
-};
-
 static struct ir_value **
 made(struct building *x, const struct ir_value *v)
 {
@@ -139,7 +139,7 @@ build_op(struct building *x, const struct ir_op *want)
 		bool absent = false;
 		attr[n] = want->attr[i];
 		attr[n].loc = (struct ir_loc){0};
-		if (!r || !make_attr(x->m, x->match, r, &attr[n], &absent))
+		if (!r || !make_attr(x, r, &attr[n], &absent))
 			return false;
 		n += !absent;
 	}
@@ -185,6 +185,7 @@ build_side(struct ir_module *m, const struct rule_match *match, int side, bool r
 	const struct ir_block *body = &r->side[side]->body, *left = &r->side[RULE_LEFT]->body;
 	const struct ir_op *ret = ir_rule_return(r, side);
 	struct building x = {.m = m,
+		.side = side,
 		.match = match,
 		.before = before,
 		.like = like,

@@ -201,6 +201,9 @@ decision_split(struct decision *d, const struct rule_case *start, const struct r
 	const int32_t v = cut->v;
 	int64_t rest;
 
+	/* A sum that cannot be cut in place: the next evaluation has a new variable for it. */
+	if ((cut->kind == CUT_AT || cut->kind == CUT_RADIX) && t->var.at[v].kind == VAR_BOUND)
+		return false;
 	switch (cut->kind) {
 	case CUT_ORDER: return split_order(d, start, c);
 	case CUT_SIGN: {

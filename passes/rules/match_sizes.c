@@ -82,21 +82,24 @@ matcher_name(struct matcher *x, const char *name, bool is_type, struct ir_attr v
 	return true;
 }
 
-/* Dim `at` of a value of the left side. */
+/* Dim `at` of a value of a side, whose values are value[]. */
 static bool
-dim_of(const struct rule_match *match, const char *name, int64_t at, int64_t *size)
+dim_of(const struct rule_match *match, int side, struct ir_value *const *value, const char *name,
+	int64_t at, int64_t *size)
 {
-	const struct ir_func *left = match->pattern->rule->side[RULE_LEFT];
+	const struct rule_pattern *p = match->pattern;
+	const struct ir_block *b = &p->rule->side[side]->body;
 	const struct ir_value *v = NULL;
 
-	for (uint32_t i = 0; i < left->body.nargs; i++)
-		if (left->body.arg[i].name == name)
-			v = &left->body.arg[i];
-	IR_FOR_OPS (op, &left->body)
+	for (uint32_t i = 0; i < b->nargs; i++)
+		if (b->arg[i].name == name)
+			v = &b->arg[i];
+	IR_FOR_OPS (op, b)
 		for (int i = 0; i < op->nresults; i++)
 			if (op->result[i].name == name)
 				v = &op->result[i];
-	const struct ir_value *have = v ? match->value[rule_value_number(match->pattern, v)] : NULL;
+	const uint32_t base = side == RULE_LEFT ? p->value_base : p->right_base;
+	const struct ir_value *have = v ? value[v->id - base] : NULL;
 	if (have && at < 0)
 		at += have->type->rank;
 	if (!have || at < 0 || at >= have->type->rank)
@@ -106,13 +109,14 @@ dim_of(const struct rule_match *match, const char *name, int64_t at, int64_t *si
 }
 
 bool
-rule_number(const struct rule_match *match, const struct ir_size *s, struct rule_number *n)
+rule_number_of_side(const struct rule_match *match, int side, struct ir_value *const *value,
+	const struct ir_size *s, struct rule_number *n)
 {
 	struct rule_number a = {0}, b = {0};
 	const struct rule_name *known;
 
-	if ((s->arg[0] && !rule_number(match, s->arg[0], &a)) ||
-		(s->arg[1] && !rule_number(match, s->arg[1], &b)))
+	if ((s->arg[0] && !rule_number_of_side(match, side, value, s->arg[0], &a)) ||
+		(s->arg[1] && !rule_number_of_side(match, side, value, s->arg[1], &b)))
 		return false;
 	switch ((enum size_kind)s->kind) {
 	case SIZE_INT: *n = rule_number_of_int(s->i); return true;
@@ -120,7 +124,7 @@ rule_number(const struct rule_match *match, const struct ir_size *s, struct rule
 		known = find_name(match, s->name, false);
 		return known && rule_number_of(&known->value, n);
 	case SIZE_DIM:
-		if (a.fraction || !dim_of(match, s->name, a.i, &n->i))
+		if (a.fraction || !dim_of(match, side, value, s->name, a.i, &n->i))
 			return false;
 		*n = rule_number_of_int(n->i);
 		return true;
@@ -134,6 +138,12 @@ rule_number(const struct rule_match *match, const struct ir_size *s, struct rule
 		return false;
 	*n = rule_number_of_int(n->i);
 	return true;
+}
+
+bool
+rule_number(const struct rule_match *match, const struct ir_size *s, struct rule_number *n)
+{
+	return rule_number_of_side(match, RULE_LEFT, match->value, s, n);
 }
 
 enum answer { NO, YES, LATER };

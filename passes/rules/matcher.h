@@ -48,4 +48,9 @@ struct rule_number rule_number_of_int(int64_t i);
 bool rule_number_of(const struct ir_attr *a, struct rule_number *n);
 bool rule_number_equal(struct rule_number a, struct rule_number b);
 
+/* As rule_number, where dims are those of a side's values: value[], by id less the side's base; NULL:
+ * not made yet. */
+bool rule_number_of_side(const struct rule_match *match, int side, struct ir_value *const *value,
+	const struct ir_size *s, struct rule_number *n);
+
 #endif

@@ -11,6 +11,7 @@
 #include "parser/dir/parse.h"
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "lower/lower.h"
 #include "passes/analysis/trace/report/compare.h"
 #include "passes/analysis/profile/derive.h"
 #include "passes/analysis/trace/report/load.h"
@@ -122,6 +123,24 @@ read_module(struct tool *t, struct ir_context *ctx, const char *path)
 	return pass_pipeline_run(pipeline, manager, &m, NULL) == PASS_FAILED ? NULL : m;
 }
 
+/* How the program placed memory and made kernels; NULL after reporting. */
+static const struct storage_target *
+storage_of_trace(struct tool *t, const struct trace *trace)
+{
+	const int target = trace->target ? lower_target_find(trace->target) : LOWER_HOST;
+	struct storage_target *s = NEW(t, struct storage_target);
+
+	if (target < 0) {
+		diag_error(
+			t->diag, LOC_NONE, "%s: unknown target '%s'", trace->path, trace->target);
+		return NULL;
+	}
+	*s = *lower_storage_target((enum lower_target)target);
+	return trace->without && *trace->without && !lower_without(t->diag, s, trace->without)
+		       ? NULL
+		       : s;
+}
+
 static struct trace_comparison *
 compare_files(struct tool *t)
 {
@@ -133,9 +152,13 @@ compare_files(struct tool *t)
 	struct cluster *cluster = t->cluster ? cluster_open(t, ctx, t->cluster) : NULL;
 	if (!m || (t->cluster && !cluster))
 		return NULL;
-	const struct cost_options co = {.cluster = cluster, .profile = t->profile};
-	struct cost_model *model = cost_model_create(t, ctx->diag, &co);
-	if (!model || !read_traces(t, 1, &s, &a))
+	if (!read_traces(t, 1, &s, &a))
+		return NULL;
+	const struct cost_options co = {.cluster = cluster,
+		.profile = t->profile,
+		.storage = storage_of_trace(t, s->trace[0])};
+	struct cost_model *model = co.storage ? cost_model_create(t, ctx->diag, &co) : NULL;
+	if (!model)
 		return NULL;
 	struct trace_measured *measured = trace_measure(t, t->diag, s, a);
 	return measured ? trace_compare(t, t->diag, s, measured, model, m) : NULL;

@@ -351,8 +351,7 @@ scaling(const struct pass_run *run)
 static bool
 add_scale(struct pass_run *run, struct ir_module *m, struct ir_func *f)
 {
-	struct ir_builder b = {
-		.m = m, .block = &f->body, .before = f->body.first, .loc = f->body.first->loc};
+	struct ir_builder b = {.m = m, .block = &f->body, .before = f->body.first, .loc = f->loc};
 	const double scale = pass_float(run, "scale");
 	const int how = scaling(run);
 

@@ -3,6 +3,7 @@
 
 #include "ir/base/vec.h"
 #include "passes/train/amp.h"
+#include "passes/train/rule.h"
 #include "passes/train/total.h"
 
 #include <stdlib.h>
@@ -14,12 +15,6 @@ static bool
 is_gradient(const struct ir_op *op)
 {
 	return op->code == OP_output && strncmp(op->symbol, prefix, sizeof prefix - 1) == 0;
-}
-
-static enum ir_dtype
-dtype_of(const struct ir_value *v)
-{
-	return (enum ir_dtype)v->type->dtype;
 }
 
 /* --- all gradients together ------------------------------------------------------------------- */
@@ -55,6 +50,33 @@ test_gradients(struct optimizer_step *s, struct ir_value *const *g, int n)
 	s->finite = ir_build2(&s->b, OP_eq, sum, optimizer_constant(s, IR_f32, 0));
 	ir_build(&s->b, OP_update, (struct ir_value *[]){state, s->finite}, 2, NULL, 0);
 	return !s->b.failed;
+}
+
+/*
+ * clip / max(norm, clip), by which gradients with a large norm are scaled down (Pascanu et al., "On the difficulty of training
+ * recurrent neural networks", algorithm 1). The norm is that of all of them together, in any layout, in f64 if one of them is
+ * f64, else in f32. If a gradient is not finite, neither are some of the scaled ones: mixed precision then skips the step.
+ */
+static struct ir_value *
+clip_factor(struct optimizer_step *s, struct ir_value *const *gradient, int n)
+{
+	struct ir_builder *b = &s->b;
+	enum ir_dtype wide = IR_f32;
+	struct ir_value **square = ARRAY_NEW(s->run->scratch, struct ir_value *, (size_t)n);
+
+	for (int i = 0; i < n; i++)
+		if (gradient[i]->type->dtype == IR_f64)
+			wide = IR_f64;
+	for (int i = 0; i < n; i++) {
+		struct ir_value *g = total_convert(b, gradient[i], wide);
+		square[i] = ir_build2(b, OP_mul, g, g);
+	}
+	if (b->failed)
+		return NULL;
+	struct ir_value *most = optimizer_constant(s, wide, pass_float(s->run, "clip"));
+	struct ir_value *norm = ir_build1(b, OP_sqrt, total_of_all(b, square, n));
+	struct ir_value *longer = ir_build2(b, OP_maximum, norm, most);
+	return ir_build2(b, OP_div, most, longer);
 }
 
 /* Computes properties of all gradients before the first is used. */
@@ -100,7 +122,7 @@ new_state(struct optimizer_step *s, const char *name, const struct ir_type *type
 }
 
 struct ir_value *
-optimizer_state_of(struct optimizer_step *s, const char *what, const struct ir_type *type)
+optimizer_state(struct optimizer_step *s, const char *what, const struct ir_type *type)
 {
 	/* A sum of gradients over micro-batches has one value, made in the last iteration. */
 	struct ir_type kept = *type;
@@ -112,12 +134,6 @@ optimizer_state_of(struct optimizer_step *s, const char *what, const struct ir_t
 	return new_state(s,
 		TEXT(s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol),
 		type);
-}
-
-struct ir_value *
-optimizer_state(struct optimizer_step *s, const char *what)
-{
-	return optimizer_state_of(s, what, s->w->type);
 }
 
 static struct ir_value *
@@ -181,48 +197,46 @@ optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand)
 	return x ? ir_build2(&s->b, OP_add, x, optimizer_constant(s, dtype_of(x), summand)) : NULL;
 }
 
-struct ir_value *
-optimizer_mix(struct optimizer_step *s, struct ir_value *x, double beta, struct ir_value *y)
+/* --- the learning rate ------------------------------------------------------------------------ */
+
+/*
+ * lr * min(1, t / warmup) * (end + (1 - end) * f(p)), p = (t - 1 - warmup) / (steps - warmup), between 0 and 1; f is 1 (constant),
+ * 1 - p (linear) or (1 + cos(pi p)) / 2 (cosine; Loshchilov and Hutter, "SGDR"). So the rate of the first step is not 0, step
+ * `warmup` and the next one have the full rate, and from step `steps` + 1 on the rate is lr * end.
+ */
+static const char schedule_rule[] =
+	"now = t; rise = warmup > 0 ? minimum(now / warmup, 1) : 1;"
+	"fall = schedule == 0 ? 1 : {"
+	"  p = (now + (-1 - warmup)) / (steps - warmup);"
+	"  p = minimum(maximum(p, 0), 1);"
+	"  schedule == 1 ? p * (end - 1) + 1"
+	"                : cos(p * 3.14159265358979323846) * ((1 - end) / 2) + (1 + end) / 2 };"
+	"(warmup == 0 ? fall : schedule == 0 ? rise : rise * fall) * lr";
+
+static bool
+schedule_check(const struct pass_run *run)
 {
-	struct ir_value *old = optimizer_scale(s, x, beta);
-	struct ir_value *fresh = optimizer_scale(s, y, 1 - beta);
+	const int64_t warmup = pass_int(run, "warmup"), steps = pass_int(run, "steps");
 
-	return ir_build2(&s->b, OP_add, old, fresh);
-}
-
-struct ir_value *
-optimizer_root(struct optimizer_step *s, struct ir_value *v)
-{
-	return optimizer_shift(s, ir_build1(&s->b, OP_sqrt, v), pass_float(s->run, "eps"));
-}
-
-struct ir_value *
-optimizer_average(struct optimizer_step *s, const char *what, double beta, struct ir_value *y)
-{
-	struct ir_value *x = optimizer_state(s, what), *new = optimizer_mix(s, x, beta, y);
-
-	optimizer_update(s, x, new);
-	return new;
-}
-
-struct ir_value *
-optimizer_decay(struct optimizer_step *s, struct ir_value *x)
-{
-	const double decay = pass_float(s->run, "weight_decay");
-
-	if (decay == 0 || s->w->type->rank < pass_int(s->run, "decay_rank"))
-		return x;
-	return ir_build2(&s->b, OP_add, x, optimizer_scale(s, s->w, decay));
+	if (pass_enum(run, "schedule") == SCHEDULE_CONSTANT || steps > warmup)
+		return true;
+	diag_error(run->ctx->diag,
+		pass_option_loc(run, pass_given(run, "steps") ? "steps" : "schedule"),
+		"%s: the learning rate decays from the end of the warmup, step %lld, so "
+		"its end must be later: steps=%lld",
+		run->pass->name, (long long)warmup, (long long)steps);
+	return false;
 }
 
 struct ir_value *
 optimizer_rate(struct optimizer_step *s)
 {
-	if (schedule_is_constant(s->run))
+	struct rule schedule = {.s = s, .text = schedule_rule};
+
+	if (pass_enum(s->run, "schedule") == SCHEDULE_CONSTANT && pass_int(s->run, "warmup") == 0)
 		return optimizer_constant(s, dtype_of(s->w), pass_float(s->run, "lr"));
 	if (!s->rate || dtype_of(s->rate) != dtype_of(s->w))
-		s->rate =
-			total_convert(&s->b, schedule_rate(s, optimizer_count(s)), dtype_of(s->w));
+		s->rate = total_convert(&s->b, rule_direction(&schedule), dtype_of(s->w));
 	return s->rate;
 }
 
@@ -266,7 +280,7 @@ find_param(const struct params *p, const char *name)
 
 static bool
 run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gradient,
-	optimizer_rule *rule, void *data)
+	struct rule *rule)
 {
 	struct ir_builder *b = &s->b;
 	const char *name = ir_name(b->m->ctx, gradient->symbol + sizeof prefix - 1);
@@ -285,7 +299,7 @@ run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gra
 		s->g = ir_build2(b, OP_mul, s->g, total_convert(b, s->factor, dtype_of(s->g)));
 	if (pass_bool(s->run, "maximize"))
 		s->g = ir_build1(b, OP_neg, s->g);
-	struct ir_value *direction = rule(s, data);
+	struct ir_value *direction = rule_direction(rule);
 	struct ir_value *step = ir_build2(b, OP_mul, direction, optimizer_rate(s));
 	optimizer_update(s, s->w, ir_build2(b, OP_sub, s->w, step));
 	ir_op_erase(gradient);
@@ -294,18 +308,19 @@ run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gra
 }
 
 bool
-optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, void *data)
+optimizer_run(struct pass_run *run, struct ir_module *m, const char *text)
 {
 	struct ir_func *f = ir_func_find(m, "main");
 	struct ir_op *last = f->body.last;
 	struct optimizer_step s = {.run = run, .b = {.m = m, .block = &f->body, .loc = last->loc}};
+	struct rule rule = {.s = &s, .text = text};
 	const struct params params = collect_params(run->scratch, &f->body);
 
 	if (!schedule_check(run) || !look_at_gradients(&s))
 		return false;
 	IR_FOR_OPS_SAFE (op, &f->body) {
 		bool done = op == last;
-		if (is_gradient(op) && !run_one(&s, &params, op, rule, data))
+		if (is_gradient(op) && !run_one(&s, &params, op, &rule))
 			return false;
 		if (done)
 			break;

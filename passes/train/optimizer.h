@@ -1,7 +1,7 @@
 /*
- * What the optimizer passes share. All of them are  w := w - rate * direction;  a pass defines the
- * direction, this file the rest: the gradients made by grad, states, the step count, the learning
- * rate over time, and steps that are left out because a gradient is not finite (amp.h).
+ * What the optimizer passes share. All of them are  w := w - rate * direction;  a rule (rule.h) is the
+ * direction, this file the rest: the gradients made by grad, states, the step count, clipping, the
+ * learning rate over time, and steps that are left out because a gradient is not finite (amp.h).
  */
 #ifndef PASSES_OPTIMIZER_H
 #define PASSES_OPTIMIZER_H
@@ -29,19 +29,20 @@ struct optimizer_step {
 	unsigned nconstants;
 };
 
-/* The direction of this param's step, of w's type; NULL after an error. `data` is the pass's own.
- */
-typedef struct ir_value *optimizer_rule(struct optimizer_step *s, void *data);
+static inline enum ir_dtype
+dtype_of(const struct ir_value *v)
+{
+	return (enum ir_dtype)v->type->dtype;
+}
 
 /*
- * Takes every output("grad.w", %g), asks the rule for the direction of w and appends update(%w,
- * %new). The ops are appended after the whole step, so that the gradients of later layers are
- * communicated while earlier ones are computed, and nothing waits for them before the end. The pass
- * must have OPTIMIZER_OPTIONS.
+ * Takes every output("grad.w", %g), asks the rule (rule.h) for the direction of w and appends update(%w, %new). The ops are
+ * appended after the whole step, so that the gradients of later layers are communicated while earlier ones are computed, and
+ * nothing waits for them before the end. The pass must have OPTIMIZER_OPTIONS.
  */
-bool optimizer_run(struct pass_run *run, struct ir_module *m, optimizer_rule *rule, void *data);
+bool optimizer_run(struct pass_run *run, struct ir_module *m, const char *rule);
 
-/* Shapes of the learning rate schedule: schedule.h. */
+/* Shapes of the learning rate schedule. */
 #define SCHEDULES(ROW)                                                                             \
 	ROW(SCHEDULE_CONSTANT, "constant")                                                         \
 	ROW(SCHEDULE_LINEAR, "linear") ROW(SCHEDULE_COSINE, "cosine")
@@ -61,37 +62,10 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 	{"end", PASS_FLOAT, "0", "final learning rate, as a fraction of lr", NULL, 0, 1},          \
 	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}, \
 	{"maximize", PASS_BOOL, "false", "ascend: the loss is to be large", NULL, 0, 0}
-
-/* Common part of the description of every optimizer. */
-#define OPTIMIZER_FACTS                                                                            \
-	.family = "train", .needs = "grad", .provides = "optimizer,!grad",                         \
-	.conflicts = "optimizer", .keeps_bits = true
-
-/*
- * Options of optimizers with weight decay, which is added to the gradient (the gradient of a term
- * of the loss, L2), to the direction of the update, or to either. `rate` is the default, as text.
- */
-#define OPTIMIZER_L2(rate) OPTIMIZER_DECAY_OF(rate, "gradient")
-#define OPTIMIZER_DECAY(rate) OPTIMIZER_DECAY_OF(rate, "update direction")
-#define OPTIMIZER_DECOUPLED(rate)                                                                  \
-	OPTIMIZER_L2(rate),                                                                        \
-	{"decoupled", PASS_BOOL, "false",                                                          \
-		"add the decay to the update direction instead, as adamw does", NULL, 0, 0}
-#define OPTIMIZER_DECAY_OF(rate, what)                                                             \
-	{"weight_decay", PASS_FLOAT, rate, "fraction of a param that is added to its " what,       \
-		NULL, 0, 1e9},                                                                     \
-	{"decay_rank", PASS_INT, "0",                                                              \
-		"params of lower rank do not decay; 2 exempts biases and norm scales", NULL,       \
-		0, IR_MAX_RANK}
 /* clang-format on */
 
-/* x + weight_decay * w for params with weight decay, else x. */
-struct ir_value *optimizer_decay(struct optimizer_step *s, struct ir_value *x);
-
-/* A state named "pass.what.param", initially zero, placed after the param: of the param's type, or
- * of `type`. */
-struct ir_value *optimizer_state(struct optimizer_step *s, const char *what);
-struct ir_value *optimizer_state_of(
+/* A state named "pass.what.param" of that type, initially zero, placed after the param. */
+struct ir_value *optimizer_state(
 	struct optimizer_step *s, const char *what, const struct ir_type *type);
 
 /* The same for all params: "pass.name", a scalar; f64 for an f64 param, else f32. */
@@ -99,17 +73,6 @@ struct ir_value *optimizer_shared_state(struct optimizer_step *s, const char *na
 
 /* The next value of a state or param: `fresh`, or its old value if the step is skipped. */
 void optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value *fresh);
-
-/* beta x + (1 - beta) y. */
-struct ir_value *optimizer_mix(
-	struct optimizer_step *s, struct ir_value *x, double beta, struct ir_value *y);
-
-/* sqrt(v) + eps, by the pass's option. */
-struct ir_value *optimizer_root(struct optimizer_step *s, struct ir_value *v);
-
-/* optimizer_mix for the state x = optimizer_state(s, what), whose next value it is. */
-struct ir_value *optimizer_average(
-	struct optimizer_step *s, const char *what, double beta, struct ir_value *y);
 
 /*
  * The number of this step, from 1, as a scalar: f64 for an f64 param, else f32. Skipped steps do
@@ -126,17 +89,5 @@ struct ir_value *optimizer_constant(struct optimizer_step *s, enum ir_dtype t, d
 /* x * constant, x + constant: constants of x's element type. */
 struct ir_value *optimizer_scale(struct optimizer_step *s, struct ir_value *x, double factor);
 struct ir_value *optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand);
-
-/* The learning rate at the step of that number (a scalar, from 1), by the pass's options, in the
- * number's element type; NULL if it is the same at all steps. */
-struct ir_value *schedule_rate(struct optimizer_step *s, struct ir_value *count);
-
-/* clip / max(norm, clip) for the norm of all n gradients together, in f64 if one of them is f64,
- * else in f32: clip.c. NULL after an error. */
-struct ir_value *clip_factor(struct optimizer_step *s, struct ir_value *const *gradient, int n);
-
-/* Are the options of the schedule consistent? Reports. */
-bool schedule_check(const struct pass_run *run);
-bool schedule_is_constant(const struct pass_run *run);
 
 #endif

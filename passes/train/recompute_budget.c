@@ -25,6 +25,7 @@
 #include "ir/memory/storage.h"
 #include "ir/numbering.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <talloc.h>
@@ -165,6 +166,20 @@ recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cos
  * evaluation for each step of the search and change little. */
 static const double least_share = 0.002;
 
+/* The name without the numbers that tell it from others of that name where it is printed: "h_1" is "h". */
+static const char *
+without_numbers(const void *owner, const char *name)
+{
+	size_t length = strlen(name);
+
+	for (size_t end = length; end > 1; end--)
+		if (name[end - 1] == '_' && end < length)
+			length = end - 1;
+		else if (!isdigit((unsigned char)name[end - 1]))
+			break;
+	return talloc_strndup(owner, name, length);
+}
+
 /* Values of one name in several blocks are alike; one without a name is like others of its op. */
 static const char *
 key_of(const struct recompute *r, uint32_t i)
@@ -175,7 +190,7 @@ key_of(const struct recompute *r, uint32_t i)
 	if (r->block[i] == AGAIN_KEPT)
 		return NULL;
 	const char *dot = name ? strchr(name, '.') : NULL;
-	return dot ? dot : op_name((enum op_code)op->code);
+	return dot ? without_numbers(r->scratch, dot) : op_name((enum op_code)op->code);
 }
 
 static struct recompute_class *

@@ -44,6 +44,10 @@ struct rt_cuda_product {
 	bool unknown; /* it has one loop, or the library has no algorithm that takes addresses */
 	struct rt_cuda_site *sites;
 	int nsites;
+	const void *a, *b; /* the operands of the last call */
+	void *c;
+	int32_t candidate; /* the algorithm; candidates that the library had */
+	int found;
 };
 
 /* A piece of work in a stream between two events. */
@@ -118,6 +122,10 @@ void rt_cuda_put_range(const struct rt_cuda *d, cudaStream_t stream, size_t byte
 /* Frees the memory for addresses of matrices; no work that uses it may be in flight. gemm.c */
 void rt_cuda_forget_addresses(struct rt_cuda *d);
 /* Frees what the matrix products of a program hold. gemm.c */
+/* The last call of a product again, by one of the library's candidates; false: it was not called, or
+ * the library has fewer. */
+bool rt_cuda_gemm_again(struct rt_cuda *d, int32_t gemm, int32_t candidate);
+
 void rt_cuda_free_products(struct rt_cuda *d);
 
 /* Timing. A span begins and ends in a stream; its times are added to the trace when the streams are

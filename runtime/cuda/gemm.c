@@ -5,6 +5,7 @@
  * those of the heads of all texts, are one call with the addresses of their matrices, which stay in
  * the device's memory for as long as the program runs: operands have the same ones in each step. */
 #include "runtime/cuda/cuda.h"
+#include "runtime/cuda/gemm_key.h"
 #include "runtime/rank.h"
 
 #include <stdio.h>
@@ -154,6 +155,7 @@ static bool
 choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g,
 	cublasLtMatmulDesc_t operation, struct rt_cuda_batch *p)
 {
+	struct rt_cuda_product *const product = &d->products[g - d->target->cuda->gemms];
 	const size_t workspace = RT_CUDA_WORKSPACE;
 	const uint32_t *align = p->alignment;
 	/* not by adding parts of a sum that are rounded to 16 bits */
@@ -162,7 +164,8 @@ choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g,
 			? CUBLASLT_REDUCTION_SCHEME_MASK
 			: CUBLASLT_REDUCTION_SCHEME_NONE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 	cublasLtMatmulPreference_t preference;
-	cublasLtMatmulHeuristicResult_t result;
+	cublasLtMatmulHeuristicResult_t result[RT_CUDA_CANDIDATES];
+	const int wanted = product->candidate ? RT_CUDA_CANDIDATES : 1;
 	int found = 0;
 	check(d, cublasLtMatmulPreferenceCreate(&preference), "a matrix product");
 	cublasLtMatmulPreferenceSetAttribute(
@@ -178,12 +181,14 @@ choose_algorithm(const struct rt_cuda *d, const struct rt_cuda_gemm *g,
 	cublasLtMatmulPreferenceSetAttribute(
 		preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, &align[2], sizeof *align);
 	const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-		d->blas, operation, p->a, p->b, p->c, p->c, preference, 1, &result, &found);
+		d->blas, operation, p->a, p->b, p->c, p->c, preference, wanted, result, &found);
 	cublasLtMatmulPreferenceDestroy(preference);
 	if (status != CUBLAS_STATUS_SUCCESS && status != CUBLAS_STATUS_NOT_SUPPORTED)
 		check(d, status, "choosing an algorithm for a matrix product");
-	p->algorithm = result.algo;
-	return status == CUBLAS_STATUS_SUCCESS && found > 0;
+	product->found = status == CUBLAS_STATUS_SUCCESS ? found : 0;
+	if (product->found)
+		p->algorithm = result[product->candidate < found ? product->candidate : 0].algo;
+	return product->found > 0;
 }
 
 static void
@@ -197,6 +202,7 @@ prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_pr
 	p->unknown = !g->addresses || !HAS_ADDRESSES;
 	if (!p->unknown)
 		p->addressed = new_batch(d, g, true);
+	p->candidate = g->candidate;
 	p->ready = true;
 }
 
@@ -347,8 +353,27 @@ rt_cuda_gemm(
 		prepare(d, g, p, bias, ctx->rank->options->tf32);
 	else if (bias) /* its address may differ from the last call */
 		set(d, p->operation, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+	p->a = a;
+	p->b = b;
+	p->c = c;
 	if (!multiply_addressed(d, g, p, a, b, c))
 		multiply_strided(d, g, p, a, b, c);
+}
+
+bool
+rt_cuda_gemm_again(struct rt_cuda *d, int32_t gemm, int32_t candidate)
+{
+	const struct rt_cuda_gemm *g = &d->target->cuda->gemms[gemm];
+	struct rt_cuda_product *p = &d->products[gemm];
+	if (!p->ready)
+		return false;
+	if (candidate != p->candidate)
+		for (int i = 0; i < 3; i++) /* so that an algorithm is chosen */
+			p->strided.alignment[i] = p->addressed.alignment[i] = 2 * MOST_ALIGNED;
+	p->candidate = candidate;
+	if (!multiply_addressed(d, g, p, p->a, p->b, p->c))
+		multiply_strided(d, g, p, p->a, p->b, p->c);
+	return candidate < p->found;
 }
 
 void

@@ -4,10 +4,14 @@
 #include "runtime/cuda/measure.h"
 
 #include "runtime/cuda/cuda.h"
+#include "runtime/cuda/gemm_key.h"
 #include "runtime/measure/impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Runs of a candidate: products take the same time in each run, but for the clock of the device. */
+enum { CANDIDATE_RUNS = 15 };
 
 /* The program that is run, and the events of its calls; each rank of a process has its own. */
 struct cuda_measuring {
@@ -106,10 +110,49 @@ cuda_main(const struct rt_program *prog, int argc, char **argv)
 	return rt_cuda_main(prog, s->target, argc, argv);
 }
 
+/* The times of a product by one of the library's candidates. False: there are fewer. */
+static bool
+time_candidate(struct measurer *w, int gemm, int candidate, struct measure_result *result)
+{
+	struct rt_cuda *d = rt_cuda_of(w->ctx);
+	int64_t ns[CANDIDATE_RUNS];
+	if (!rt_cuda_gemm_again(d, gemm, candidate)) /* the first call chooses the algorithm */
+		return false;
+	for (int i = 0; i < CANDIDATE_RUNS; i++) {
+		cuda_begin(w->ctx, ns, i);
+		rt_cuda_gemm_again(d, gemm, candidate);
+		cuda_end(w->ctx, ns, i);
+	}
+	cuda_read(w->ctx, ns, CANDIDATE_RUNS);
+	for (int i = 0; i < CANDIDATE_RUNS; i++)
+		ns[i] -= w->empty_ns;
+	*result = measure_median(ns, CANDIDATE_RUNS);
+	return true;
+}
+
+/* Candidates of the library for each product of the step, from the last, which is no first choice, to
+ * the first, with which the product is left. */
+static void
+cuda_alternatives(struct measurer *w)
+{
+	const struct rt_cuda_program *cuda = rt_cuda_of(w->ctx)->target->cuda;
+	for (int g = 0; g < cuda->ngemms; g++)
+		for (int i = RT_CUDA_CANDIDATES - 1; i >= 0; i--) {
+			struct measure_result r;
+			char key[RT_CUDA_GEMM_KEY];
+			if (!time_candidate(w, g, i, &r))
+				continue;
+			rt_cuda_gemm_key(key, &cuda->gemms[g], i);
+			const struct rt_measure_kernel line = {.key = key};
+			measure_write_op(w, &line, w->world->nranks, &r);
+		}
+}
+
 static void cuda_step(struct rt_ctx *ctx);
 
 static const struct measure_device device = {cuda_main, cuda_step, cuda_program, cuda_begin,
-	cuda_end, cuda_read, cuda_name, cuda_cache, cuda_cache, "peers", "nccl", false};
+	cuda_end, cuda_read, cuda_name, cuda_cache, cuda_cache, "peers", "nccl", false,
+	cuda_alternatives};
 
 static void
 cuda_step(struct rt_ctx *ctx)

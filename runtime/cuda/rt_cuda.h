@@ -50,6 +50,7 @@ struct rt_cuda_gemm {
 	int64_t m, n, k, lda, ldb, ldc;
 	int32_t nloops, nsum;
 	const struct rt_cuda_gemm_loop *loops;
+	int32_t candidate; /* of the library's algorithms: gemm_key.h; 0: its first choice */
 };
 
 /* A convolution of the library; all its tensors have one element type, f32, f16 or bf16, and sums

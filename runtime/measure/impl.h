@@ -53,6 +53,8 @@
 #define MEASURE_TRANSFER_SMALL 4096
 #define MEASURE_TRANSFER_LARGE (16 << 20)
 
+struct measurer;
+
 /* The clock of a kind of device, and other functions that depend on the device. */
 struct measure_device {
 	/* rt_main with that device. */
@@ -69,6 +71,8 @@ struct measure_device {
 	const char *threads;        /* name of the transport between ranks of one process */
 	const char *mpi;            /* name of the transport between processes */
 	bool is_host;
+	/* Times alternatives that a library has for calls of the kernels; NULL: none. */
+	void (*alternatives)(struct measurer *w);
 };
 
 struct measuring {

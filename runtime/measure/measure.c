@@ -51,7 +51,8 @@ host_read(struct rt_ctx *ctx, int64_t *ns, int n)
 static void host_step(struct rt_ctx *ctx);
 
 static const struct measure_device host = {host_main, host_step, host_program, host_begin, host_end,
-	host_read, rt_machine_name, rt_machine_cache, rt_machine_own_cache, "threads", "mpi", true};
+	host_read, rt_machine_name, rt_machine_cache, rt_machine_own_cache, "threads", "mpi", true,
+	NULL};
 
 /* The state that a rank keeps from one warm step to the next. */
 struct warm {
@@ -92,6 +93,8 @@ measure_all(struct measurer *w, struct warm *warm)
 	else
 		measure_kernels_in_step(w);
 	measure_write_processor(w);
+	if (w->s->device->alternatives)
+		w->s->device->alternatives(w);
 	if (!w->failed)
 		measure_messages(w);
 	if (!w->failed && m->transfers)

@@ -140,6 +140,9 @@ put_header(FILE *out, const struct rt_trace *t)
 		RT_TRACE_VERSION);
 	put_field(out, "program", p->name);
 	put_field(out, "build", p->build);
+	put_field(out, "target", p->without ? "cuda" : "host");
+	if (p->without)
+		put_field(out, "without", p->without);
 	fprintf(out, ",\"run\":%" PRId64 ",\n\"rank\":%d,\"ranks\":%" PRId64, t->run, t->rank,
 		rt_places(p));
 	put_clock(out, t);

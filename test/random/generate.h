@@ -83,6 +83,9 @@ struct gen {
 	bool parallel;
 	bool wide, program;
 	bool smooth; /* where derivatives jump, values must be exact */
+	bool fuse;
+	struct ir_op *body; /* the loop whose body is being made, or NULL */
+	int depth;          /* of loops */
 	struct pooled *pool;
 	int npool, nnames;
 };
@@ -107,6 +110,8 @@ struct pooled gen_matching(
 struct pooled gen_constant(struct gen *g, enum ir_dtype t, int rank, const int64_t *dim);
 /* An integer input for indices of a dim of `range`, some of them out of range. */
 struct pooled gen_indices(struct gen *g, int rank, const int64_t *dim, int range);
+/* A float mapped into the range. v is NULL if inference does not accept it. */
+struct pooled gen_in_range(struct gen *g, struct pooled p, enum gen_range range);
 /* A pooled value whose type fits the letter of a row (N, F, I, b, T); a new source if none fits. */
 struct pooled gen_operand(struct gen *g, char letter);
 bool gen_is_partial(const struct gen *g, const struct ir_value *v);
@@ -144,9 +149,11 @@ int gen_attrs(struct gen *g, const struct ir_row *row, const struct ir_type *t,
  */
 void gen_finish(struct gen *g, struct ir_value *r, const struct pooled *in);
 
-/* shared_ops.c: tries one op of the table; shared_plan.c: tries one parallelization op. */
+/* shared_ops.c: tries one op of the table; shared_plan.c: tries one parallelization op;
+ * shared_loop.c: tries a while. */
 void gen_op(struct gen *g);
 void gen_parallel(struct gen *g);
+void gen_loop(struct gen *g);
 /* shared_fuse.c: puts some runs of neighbouring ops into fuses. */
 void gen_fuse(struct gen *g);
 /* The value in a layout that outputs accept: not partial, not split over time. */

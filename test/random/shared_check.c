@@ -3,6 +3,7 @@
 #include "parser/dir/parse.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,26 +124,34 @@ trial_module(struct trial *t, const struct trial_test *test, uint64_t seed)
 /* --- making a failure smaller -------------------------------------------------------------------
  */
 
+/* The n-th op of the block, bodies of loops after the op of the loop; *n less their number if it has
+ * fewer. */
 static struct ir_op *
-nth_op(const struct ir_module *m, int n)
+nth_op(const struct ir_block *b, int *n)
 {
-	struct ir_op *op = ir_func_find(m, "main")->body.first;
-	while (op && n--)
-		op = op->next;
-	return op;
+	IR_FOR_OPS (op, b) {
+		if (!(*n)--)
+			return op;
+		struct ir_op *inner = op->code == OP_while ? nth_op(op->body, n) : NULL;
+		if (inner)
+			return inner;
+	}
+	return NULL;
 }
 
 /* Erases unused ops. */
 static void
-sweep(struct ir_module *m)
+sweep(struct ir_block *b)
 {
-	for (struct ir_op *op = ir_func_find(m, "main")->body.last, *prev; op; op = prev) {
+	for (struct ir_op *op = b->last, *prev; op; op = prev) {
 		prev = op->prev;
-		bool used = op_is(op, TRAIT_EFFECT);
+		bool used = op_is(op, TRAIT_EFFECT | TRAIT_TERMINATOR);
 		for (int i = 0; i < op->nresults; i++)
 			used = used || op->result[i].uses;
 		if (!used)
 			ir_op_erase(op);
+		else if (op->code == OP_while)
+			sweep(op->body);
 	}
 }
 
@@ -150,6 +159,8 @@ sweep(struct ir_module *m)
 static bool
 take_out(struct ir_op *op)
 {
+	if (op_is(op, TRAIT_TERMINATOR))
+		return false;
 	for (int r = 0; r < op->nresults; r++) {
 		int j = 0;
 		while (j < op->noperands && ir_operand(op, j)->type != op->result[r].type)
@@ -174,15 +185,16 @@ is_wrong(struct trial *t, const struct trial_test *test, struct ir_module *m, ui
 static int
 shrink(struct trial *t, const struct trial_test *test, struct ir_module **m, uint64_t seed)
 {
-	int n = 0, dropped = 0;
-	while (nth_op(*m, n))
-		n++;
-	for (int i = n; i-- > 0;) {
+	int n = INT_MAX, dropped = 0;
+	nth_op(&ir_func_find(*m, "main")->body, &n);
+	for (int i = INT_MAX - n; i-- > 0;) {
 		struct ir_module *less = ir_module_clone(t, *m);
-		struct ir_op *op = nth_op(less, i);
+		struct ir_block *main = &ir_func_find(less, "main")->body;
+		int at = i;
+		struct ir_op *op = nth_op(main, &at);
 		if (!op || !take_out(op))
 			continue;
-		sweep(less);
+		sweep(main);
 		if (ir_verify(less) && is_wrong(t, test, less, seed)) {
 			*m = less;
 			dropped++;

@@ -173,10 +173,11 @@ choose_source(struct gen *g, struct ir_type *t, struct ir_attr *attr, int *nattr
 {
 	const bool isfloat = ir_dtype_class(t->dtype) == IR_FLOAT, isbool = t->dtype == IR_bool;
 	const bool trained = g->smooth && isfloat && gen_chance(g, 40);
-	const int how =
-		trained ? 50 : gen_below(g, 100); /* a loss without a param has no gradient */
-	*bound = 8;                               /* of a normal number: eight sigma */
-	if (isbool || how < 40 || (!isfloat && how < 70)) {
+	int how = trained ? 50 : gen_below(g, 100); /* a loss without a param has no gradient */
+	*bound = 8;                                 /* of a normal number: eight sigma */
+	if (g->body)                                /* nothing with a name */
+		how = isbool ? 85 : 70 + how % 30;
+	else if (isbool || how < 40 || (!isfloat && how < 70)) {
 		if (!isfloat && !isbool)
 			attr[(*nattrs)++] = ir_make_int(g->ctx, "range", 5);
 		return OP_input;
@@ -270,6 +271,12 @@ gen_indices(struct gen *g, int rank, const int64_t *dim, int range)
 	memcpy(t.dim, dim, sizeof *dim * (size_t)rank);
 	random_layout(g, &t, false);
 	struct pooled p = {.bound = range + 2, .exact = true};
+	if (g->body) {
+		const struct ir_attr values = literal_values(g, &t);
+		p.v = ir_build_typed(
+			&g->b, OP_literal, NULL, NULL, 0, &values, 1, ir_type_intern(g->ctx, &t));
+		return p;
+	}
 	p.v = ir_build_typed(&g->b, OP_input, new_name(g, "index"), NULL, 0, &attr, 1,
 		ir_type_intern(g->ctx, &t));
 	return p;
@@ -435,6 +442,16 @@ add_loss(struct gen *g, int n)
 	effect(g, OP_output, "loss", 1, &loss);
 }
 
+/* The step at which the program gets a loop; -1: one program in LOOPS_EVERY does. */
+static int
+loop_step(uint64_t seed)
+{
+	enum { LOOPS_EVERY = 6, FIRST = 4, STEPS = 6 /* of the ten of the smallest programs */ };
+	const uint64_t random = rt_mix64(seed ^ 0x7768696c65);
+
+	return random % LOOPS_EVERY ? -1 : FIRST + (int)(random / LOOPS_EVERY % STEPS);
+}
+
 struct ir_module *
 random_module(
 	const void *owner, struct ir_context *ctx, uint64_t seed, const struct random_options *o)
@@ -445,6 +462,7 @@ random_module(
 	g.smooth = o->loss;
 	g.wide = o->wide;
 	g.program = o->program;
+	g.fuse = o->fuse;
 	g.state = rt_mix64(seed);
 	g.favourite = (enum op_code)(seed % OP_NCODES);
 	int sizes[] = {o->devices ? o->devices : 2, gen_chance(&g, 70) ? 2 : 3, 2};
@@ -457,8 +475,11 @@ random_module(
 			.time = x == 2,
 			.peel = x == 2 && rt_mix64(seed ^ 0x70656c) % 2};
 	g.b = (struct ir_builder){.m = g.m, .block = &ir_func_create(g.m, "main", LOC_NONE)->body};
+	const int loop = loop_step(seed);
 	for (int i = 0; i < o->steps; i++)
-		if (gen_chance(&g, 12))
+		if (i == loop)
+			gen_loop(&g);
+		else if (gen_chance(&g, 12))
 			gen_operand(&g, "FNTIb"[gen_below(&g, 5)]);
 		else if (o->parallel && gen_chance(&g, 35))
 			gen_parallel(&g);

@@ -193,60 +193,14 @@ try_barrier(struct gen *g)
 		gen_add(g, (struct pooled){&r[i], p[i].bound, p[i].low, p[i].exact});
 }
 
-/* The body of a loop of `trips` iterations, at most: it counts, and two values change places, one of
- * them with the larger or smaller of both. */
-static void
-make_iteration(struct gen *g, struct ir_op *loop, int trips)
-{
-	struct ir_block *body = ir_op_make_body(g->m, loop);
-	struct ir_builder b = {.m = g->m, .block = body};
-	struct ir_value *one = ir_build_scalar(&b, IR_i32, 1),
-			*k = ir_build2(&b, OP_add, &body->arg[1], one),
-			*most = ir_build_scalar(&b, IR_i32, trips),
-			*more = ir_build2(&b, OP_lt, k, most),
-			*next = ir_build2(&b, gen_chance(g, 50) ? OP_maximum : OP_minimum,
-				&body->arg[2], &body->arg[3]),
-			*v[] = {more, k, &body->arg[3], next};
-	ir_block_append(
-		body, ir_op_create(g->m, OP_yield, LOC_NONE, v, loop->noperands, NULL, 0, 0));
-}
-
-/* A loop that carries a value that is whole and a constant; grad does not go through one. */
-static void
-try_while(struct gen *g)
-{
-	enum { MOST_TRIPS = 4, CARRIED = 4 };
-	const struct pooled p = gen_operand(g, 'N');
-	const struct ir_type *t = p.v->type;
-	for (int x = 0; x < g->m->naxes; x++)
-		if (t->axis[x].kind != IR_COPIED)
-			return;
-	if (g->smooth)
-		return;
-	const struct pooled q = gen_constant(g, (enum ir_dtype)t->dtype, t->rank, t->dim);
-	const int trips = gen_below(g, MOST_TRIPS);
-	struct ir_value *in[CARRIED] = {ir_build_scalar(&g->b, IR_bool, trips > 0),
-		ir_build_scalar(&g->b, IR_i32, 0), p.v, q.v};
-	const struct ir_attr attr = ir_make_int(g->ctx, "trips", trips);
-	struct ir_op *loop = ir_op_create(
-		g->m, OP_while, LOC_NONE, in, CARRIED, &attr, gen_chance(g, 50), CARRIED);
-	make_iteration(g, loop, trips);
-	ir_block_append(g->b.block, loop);
-	if (!ir_infer(g->m, loop, NULL)) {
-		ir_op_erase(loop);
-		return;
-	}
-	const double bound = p.bound > q.bound ? p.bound : q.bound;
-	for (int r = 2; r < CARRIED; r++)
-		gen_add(g, (struct pooled){&loop->result[r], bound, 0, p.exact && q.exact});
-}
-
 /* --- choice -------------------------------------------------------------------------------------
  */
 
 static void
 try_op(struct gen *g, enum op_code code)
 {
+	if (g->body && !ir_body_allows(OP_while, code))
+		return;
 	switch (code) {
 	case OP_convert: try_convert(g); return;
 	case OP_matmul: try_matmul(g); return;
@@ -256,7 +210,7 @@ try_op(struct gen *g, enum op_code code)
 	case OP_gather:
 	case OP_pick: try_lookup(g, code); return;
 	case OP_barrier: try_barrier(g); return;
-	case OP_while: try_while(g); return;
+	case OP_while: gen_loop(g); return;
 	case OP_sort:
 	case OP_topk: try_order(g, code); return;
 	case OP_scatter_add:

@@ -44,9 +44,8 @@ mapped(struct gen *g, enum op_code code, struct pooled p, const double *with, do
 	return (struct pooled){gen_build(g, code, with ? 2 : 1, v, 0, NULL), high, low, p.exact};
 }
 
-/* A float mapped into the range. */
-static struct pooled
-in_range(struct gen *g, struct pooled p, enum gen_range range)
+struct pooled
+gen_in_range(struct gen *g, struct pooled p, enum gen_range range)
 {
 	static const double half = 0.5, above = 1.5;
 	if (!is_float(p.v) || range == GEN_ANY)
@@ -272,7 +271,7 @@ gen_pointwise(struct gen *g, enum op_code code)
 			in[j] = folded_like(g, model ? model : in[j].v);
 		else if (model)
 			in[j] = partner(g, letter, model);
-		in[j] = in_range(g, in[j], domain->range[j]);
+		in[j] = gen_in_range(g, in[j], domain->range[j]);
 		if (!(v[j] = in[j].v))
 			return;
 	}
@@ -652,7 +651,7 @@ gen_row(struct gen *g, enum op_code code)
 		return;
 	in[0] = first_operand(g, row, letter_of(row, 0));
 	if (gen_chance(g, 30))
-		in[0] = in_range(g, in[0], GEN_UNIT);
+		in[0] = gen_in_range(g, in[0], GEN_UNIT);
 	if (!(v[0] = in[0].v))
 		return;
 	const int nattrs = gen_attrs(g, row, v[0]->type, attr);

@@ -229,6 +229,15 @@ cost_profile_seconds(const struct cost_model *model, uint32_t kind, const struct
 }
 
 double
+cost_model_measured(const struct cost_model *model, const char *key)
+{
+	const struct cost_kind_model *k = &model->kind[0];
+	const struct profile_op *entry = k->nops ? profile_find_op(k->op, k->nops, key, 1) : NULL;
+
+	return entry ? profile_op_careful(entry) : 0;
+}
+
+double
 cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, const struct op_work *w, bool *measured)
 {

@@ -2,6 +2,7 @@
 #include "passes/analysis/estimate/reach.h"
 
 #include "ir/base/arena.h"
+#include "ir/loops/pitch.h"
 #include "ir/loops/scheme.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/fuse/role.h"
@@ -36,16 +37,18 @@ conv_size(const struct ir_module *m, const struct ir_op *op, double f)
 	return s;
 }
 
+/* Are rows of that many elements of v aligned, or padded? */
 static bool
-is_aligned(int64_t row, enum ir_dtype t)
+is_aligned(const struct ir_module *m, const struct ir_value *v, int64_t row)
 {
-	return row * (int64_t)ir_dtype_bytes(t) % ALIGNED_BYTES == 0;
+	return row * (int64_t)ir_dtype_bytes((enum ir_dtype)v->type->dtype) % ALIGNED_BYTES == 0 ||
+	       pitch_row(m, v);
 }
 
 /* With a library of products: the last loop around them is its batch, unless it sums; for each
  * iteration of the others it is called again. */
 static struct reach_size
-gemm_size(const struct scheme_gemm *g, enum ir_dtype in, enum ir_dtype out)
+gemm_size(const struct ir_module *m, const struct ir_op *op, const struct scheme_gemm *g)
 {
 	struct reach_size s = {
 		.calls = 1, .batch = 1, .m = (double)g->m, .n = (double)g->n, .k = (double)g->k};
@@ -53,8 +56,9 @@ gemm_size(const struct scheme_gemm *g, enum ir_dtype in, enum ir_dtype out)
 
 	for (int i = 0; i < g->nloops; i++)
 		*(i == batch ? &s.batch : &s.calls) *= (double)g->loop[i].size;
-	s.unaligned =
-		!is_aligned(g->lda, in) || !is_aligned(g->ldb, in) || !is_aligned(g->ldc, out);
+	s.unaligned = !is_aligned(m, ir_operand(op, g->first), g->lda) ||
+		      !is_aligned(m, ir_operand(op, g->second), g->ldb) ||
+		      !is_aligned(m, &op->result[0], g->ldc);
 	return s;
 }
 
@@ -88,9 +92,7 @@ set_product(struct reach_op *r, const struct ir_module *m, const struct ir_op *o
 	const bool gemm = s && s->nsegments && s->segment[0].kind == SCHEME_GEMM;
 
 	if (gemm)
-		r->size =
-			gemm_size(&s->segment[0].gemm, (enum ir_dtype)ir_operand_type(op, 0)->dtype,
-				(enum ir_dtype)op->result[0].type->dtype);
+		r->size = gemm_size(m, op, &s->segment[0].gemm);
 	else
 		r->size = is_conv(op) ? conv_size(m, op, f) : matrix_size(m, op, f);
 	if (gemm || !is_conv(op))

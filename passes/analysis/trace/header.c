@@ -200,11 +200,13 @@ static const struct trace_field header_field[] = {
 	{"collectives", FIELD_ITEMS, 0, NULL, collective_item},
 	{"transfers", FIELD_ITEMS, 0, NULL, copy_item},
 	{"processors", FIELD_INT, AT(t.processors), NULL, NULL},
+	{"target", FIELD_TEXT, AT(t.target), NULL, NULL},
+	{"without", FIELD_TEXT, AT(t.without), NULL, NULL},
 };
 
-/* The last two are optional: programs without copies write no table of them, and older ones do not
- * know their processors. */
-enum { OPTIONAL_HEADER = 2 };
+/* The last four are optional: programs without copies write no table of them, older ones do not know
+ * their processors or their target, and only those of a GPU have forms of kernels. */
+enum { OPTIONAL_HEADER = 4 };
 
 const struct trace_fields trace_header_fields = {
 	"a header", header_field, sizeof header_field / sizeof *header_field, AT(header.where)};

@@ -9,7 +9,7 @@
 #include "runtime/data/json.h"
 
 enum {
-	TRACE_MAX_FIELDS = 20, /* of one kind of object: the header has most */
+	TRACE_MAX_FIELDS = 22, /* of one kind of object: the header has most */
 };
 
 struct trace_reader {

@@ -69,11 +69,13 @@ struct trace_copy {
 struct trace {
 	const char *path;
 	const char *program, *build; /* build: "" if the program does not know it */
-	const char *host, *clock;    /* clock: equal for ranks that read the same clock */
-	int64_t run;                 /* the same in all files of a run */
-	int64_t anchor, wall;        /* the same moment by the clock, and as ns since 1970 */
-	int64_t processors;          /* that the ranks with this clock share; 0: unknown */
-	int64_t clock_error;         /* possible error of a time in ns, either way */
+	/* What it was built for, and the forms of its kernels that were switched off; NULL: older. */
+	const char *target, *without;
+	const char *host, *clock; /* clock: equal for ranks that read the same clock */
+	int64_t run;              /* the same in all files of a run */
+	int64_t anchor, wall;     /* the same moment by the clock, and as ns since 1970 */
+	int64_t processors;       /* that the ranks with this clock share; 0: unknown */
+	int64_t clock_error;      /* possible error of a time in ns, either way */
 	uint32_t rank, ranks;
 	double predicted; /* seconds per step, by the compiler; 0: unknown */
 	double arena_bytes;

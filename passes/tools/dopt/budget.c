@@ -82,41 +82,6 @@ read_workspace(struct driver *t, struct storage_workspace *w)
 	return false;
 }
 
-/* "parts,addresses" */
-static bool
-read_without(struct driver *t, struct storage_target *s)
-{
-	bool bundles = true, rows = true;
-	const struct {
-		const char *name;
-		bool *on;
-	} form[] = {{"columns", &s->threads}, {"parts", &s->parts}, {"addresses", &s->addresses},
-		{"online", &s->online}, {"joins", &s->joins}, {"rows", &rows},
-		{"vectors", &s->vectors}, {"registers", &s->registers}, {"bundles", &bundles}};
-
-	for (const char *at = t->o->without, *end; at; at = *end ? end + 1 : NULL) {
-		const size_t n = strcspn(at, ",");
-		bool known = false;
-		end = at + n;
-		for (size_t i = 0; i < sizeof form / sizeof *form; i++)
-			if (strlen(form[i].name) == n && memcmp(form[i].name, at, n) == 0) {
-				*form[i].on = false;
-				known = true;
-			}
-		if (known)
-			continue;
-		diag_error(t->ctx->diag, LOC_NONE,
-			"option -without: unknown form '%.*s'; expected columns, parts, addresses, online, rows, vectors, registers, joins or bundles",
-			(int)n, at);
-		return false;
-	}
-	if (!bundles)
-		s->bundles.members = 0;
-	if (!rows)
-		s->rows = 0;
-	return true;
-}
-
 bool
 driver_storage_create(struct driver *t)
 {
@@ -124,7 +89,7 @@ driver_storage_create(struct driver *t)
 	*t->storage =
 		*lower_storage_target(t->o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST);
 	return (!t->o->workspace || read_workspace(t, &t->storage->workspace)) &&
-	       (!t->o->without || read_without(t, t->storage));
+	       (!t->o->without || lower_without(t->ctx->diag, t->storage, t->o->without));
 }
 
 /* A time limit; *seconds is unchanged if the option is not given. */

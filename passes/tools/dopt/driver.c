@@ -15,6 +15,8 @@
 #include "passes/tools/report/report.h"
 #include "passes/tools/dopt/trial.h"
 #include "passes/tools/tools.h"
+#include "passes/analysis/profile/profile.h"
+#include "runtime/cuda/gemm_key.h"
 #include "runtime/data/write_file.h"
 
 #include <inttypes.h>
@@ -54,6 +56,31 @@ knows_device(const struct driver_options *o)
 static enum driver_exit transform_parts(
 	const struct driver_options *o, const struct driver_input *in, FILE *out);
 
+/* The candidate with the least measured time; that which the library recommends where it has not been
+ * measured, or is not slower than by chance. */
+static int
+fastest_candidate(void *data, const struct rt_cuda_gemm *product)
+{
+	const struct driver *t = data;
+	char key[RT_CUDA_GEMM_KEY];
+	double least = 0;
+	int best = 0;
+
+	for (int i = 0; i < RT_CUDA_CANDIDATES; i++) {
+		rt_cuda_gemm_key(key, product, i);
+		const double s = cost_model_measured(t->cost, key);
+		if (i == 0 && s <= 0)
+			return 0;
+		if (i == 0)
+			least = s * (1 - PROFILE_PRECISION);
+		if (i > 0 && s > 0 && s < least) {
+			best = i;
+			least = s;
+		}
+	}
+	return best;
+}
+
 /* If the machine was not measured, the policies' programs are run as well: one of them may be
  * faster after all. */
 static bool
@@ -64,6 +91,9 @@ write_program(struct driver *t, struct ir_module *m)
 	struct lower_options lo = {
 		.target = o->target == DRIVER_TARGET_CUDA ? LOWER_CUDA : LOWER_HOST,
 		.storage = t->storage,
+		.without = o->without,
+		.candidate = fastest_candidate,
+		.candidate_data = t,
 		.output = o->output,
 		.cflags = o->cflags,
 		.arch = o->arch,

@@ -50,7 +50,7 @@ result_offset(struct measure *s, const struct key *key, const struct lower_actio
 	if (a->in_place && !key->in_place)
 		for (int j = 0; j < a->op->noperands; j++)
 			if (offset_of(s, ir_operand(a->op, j)) == offset_of(s, v))
-				return new_room(s, (uint64_t)ir_type_local_bytes(s->m, v->type));
+				return new_room(s, storage_value_bytes(s->plan->target, s->m, v));
 	return offset_of(s, v);
 }
 

@@ -140,7 +140,7 @@ static const struct flag flags[] = {
 		"sums in 16 bits along rows of memory; parts: sums of products as a batch; "
 		"addresses: products over two loops as one call; online: several products as one "
 		"kernel over tiles; rows: values of long rows computed again where they are read; "
-		"vectors: 16 bytes of a thread at once; registers: rows in registers; joins: small kernels of one op as one launch; bundles: those of several ops",
+		"vectors: 16 bytes of a thread at once; registers: rows in registers; joins: small kernels of one op as one launch; bundles: those of several ops; pitch: rows of matrices padded to 16 bytes",
 		FLAG_TEXT, AT(without),
 		.rule = {.needs = "target=cuda", .why = "they are forms of CUDA kernels"}},
 	{"time-limit", "TIME", "time limit of a search (10s); the best plan found by then is used",

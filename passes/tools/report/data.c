@@ -65,7 +65,7 @@ put_ops(FILE *out, const struct report *r)
 	memset(number, 0xff, sizeof *number * nids);
 	fputs("\"ops\":[", out);
 	for (uint32_t d = 0; d < r->ndevices; d++)
-		for (int s = 0; s < 2; s++)
+		for (int s = 0; s < r->nlanes; s++)
 			for (uint32_t i = 0; i < r->device[d].lane[s].n; i++) {
 				const struct cost_event *e = r->device[d].lane[s].bar[i].event;
 				if (number[e->op->id] >= 0)
@@ -155,9 +155,10 @@ report_data(FILE *out, const struct report *r)
 	fputs("\"devices\":[", out);
 	for (uint32_t d = 0; d < r->ndevices; d++) {
 		fputs(d ? ",\n{\"lanes\":[" : "\n{\"lanes\":[", out);
-		put_lane(out, &r->device[d].lane[0], number, tick);
-		fputc(',', out);
-		put_lane(out, &r->device[d].lane[1], number, tick);
+		for (int s = 0; s < r->nlanes; s++) {
+			fputs(s ? "," : "", out);
+			put_lane(out, &r->device[d].lane[s], number, tick);
+		}
 		fputc(']', out);
 		put_exposed(out, &r->device[d], tick);
 	}

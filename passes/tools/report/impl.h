@@ -35,10 +35,12 @@ struct report_span {
 	double start, end;
 };
 
-/* A device of the timeline: computation, communication, and when communication is not hidden by
- * computation. */
+/* Lanes of a device; those of copies only if the step has any. */
+enum report_stream { LANE_COMPUTE, LANE_COMMUNICATION, LANE_OFFLOAD, LANE_RELOAD, LANES };
+
+/* A device of the timeline: its lanes, and when communication is not hidden by computation. */
 struct report_device {
-	struct report_lane lane[2];
+	struct report_lane lane[LANES];
 	struct report_span *exposed;
 	uint32_t nexposed;
 };
@@ -49,6 +51,7 @@ struct report {
 	const struct view *v;
 	struct report_device *device;   /* [ndevices] */
 	uint32_t ndevices;              /* shown */
+	int nlanes;                     /* of each */
 	const struct view_level *level; /* of the view, at most REPORT_LEVELS */
 	uint32_t nlevels;
 	uint32_t nbars;

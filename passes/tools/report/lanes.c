@@ -36,10 +36,25 @@ lane_add(struct report_lane *lane, const struct cost_event *e, double grid)
 	last->critical |= e->critical;
 }
 
-static bool
-is_shown(const struct report *r, const struct cost_event *e)
+/* The lane of an event, or NULL if its device is not shown. */
+static struct report_lane *
+lane_of(const struct report *r, const struct cost_event *e)
 {
-	return (uint32_t)e->device < r->ndevices;
+	const int copy = e->op->code == OP_offload ? LANE_OFFLOAD : LANE_RELOAD;
+	const int s = e->communication ? LANE_COMMUNICATION : LANE_COMPUTE;
+	const struct cost_timeline *line = r->v->line;
+
+	if ((uint32_t)e->device >= r->ndevices)
+		return NULL;
+	return &r->device[e->device]
+			.lane[e >= line->copy && e < line->copy + line->ncopies ? copy : s];
+}
+
+/* The i-th of all events: kernels and collectives, then copies. */
+static const struct cost_event *
+event_at(const struct cost_timeline *line, uint32_t i)
+{
+	return i < line->n ? &line->event[i] : &line->copy[i - line->n];
 }
 
 /* Puts all events into bars; returns the number of bars. */
@@ -50,14 +65,16 @@ fill(struct report *r, double grid)
 	uint32_t bars = 0;
 
 	for (uint32_t d = 0; d < r->ndevices; d++)
-		r->device[d].lane[0].n = r->device[d].lane[1].n = 0;
-	for (uint32_t i = 0; i < line->n; i++)
-		if (is_shown(r, &line->event[i]))
-			lane_add(&r->device[line->event[i].device]
-					  .lane[line->event[i].communication],
-				&line->event[i], grid);
+		for (int s = 0; s < LANES; s++)
+			r->device[d].lane[s].n = 0;
+	for (uint32_t i = 0; i < line->n + line->ncopies; i++) {
+		struct report_lane *lane = lane_of(r, event_at(line, i));
+		if (lane)
+			lane_add(lane, event_at(line, i), grid);
+	}
 	for (uint32_t d = 0; d < r->ndevices; d++)
-		bars += r->device[d].lane[0].n + r->device[d].lane[1].n;
+		for (int s = 0; s < LANES; s++)
+			bars += r->device[d].lane[s].n;
 	return bars;
 }
 
@@ -67,11 +84,13 @@ allocate(struct report *r)
 	const struct cost_timeline *line = r->v->line;
 
 	r->device = array_create_zero(r, r->ndevices, sizeof *r->device, "the bars of a timeline");
-	for (uint32_t i = 0; i < line->n; i++)
-		if (is_shown(r, &line->event[i]))
-			r->device[line->event[i].device].lane[line->event[i].communication].n++;
+	for (uint32_t i = 0; i < line->n + line->ncopies; i++) {
+		struct report_lane *lane = lane_of(r, event_at(line, i));
+		if (lane)
+			lane->n++;
+	}
 	for (uint32_t d = 0; d < r->ndevices; d++)
-		for (int s = 0; s < 2; s++) {
+		for (int s = 0; s < LANES; s++) {
 			struct report_lane *lane = &r->device[d].lane[s];
 			lane->bar = array_create_zero(
 				r, lane->n, sizeof *lane->bar, "the bars of a timeline");
@@ -93,7 +112,8 @@ add_span(struct report_device *d, double start, double end)
 static void
 find_exposed(const struct report *r, struct report_device *d)
 {
-	const struct report_lane *compute = &d->lane[0], *communication = &d->lane[1];
+	const struct report_lane *compute = &d->lane[LANE_COMPUTE],
+				 *communication = &d->lane[LANE_COMMUNICATION];
 	uint32_t k = 0;
 
 	d->exposed = array_create_zero(r, (size_t)compute->n + communication->n, sizeof *d->exposed,
@@ -118,6 +138,7 @@ report_lanes(struct report *r)
 	r->ndevices = r->v->line->ndevices;
 	if (r->ndevices > REPORT_DEVICES)
 		r->ndevices = REPORT_DEVICES;
+	r->nlanes = r->v->line->ncopies ? LANES : LANE_COMMUNICATION + 1;
 	allocate(r);
 	while ((r->nbars = fill(r, grid)) > REPORT_EVENTS)
 		grid = grid > 0 ? 2 * grid : r->v->line->iteration * FINEST;

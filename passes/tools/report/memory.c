@@ -146,13 +146,18 @@ void
 report_memory(FILE *out, const struct report *r)
 {
 	const struct memory_curve *c = r->v->memory;
-	char allocated[NUMBER_TEXT], live[NUMBER_TEXT], at[VIEW_NAME];
+	char allocated[NUMBER_TEXT], host[NUMBER_TEXT], live[NUMBER_TEXT], at[VIEW_NAME];
 
 	html_section(out, "memory", "Memory",
 		"Memory in use on one device during the step; the "
 		"time axis is that of the timeline.");
 	fputs("<p>A program allocates ", out);
 	html_unit(out, number_bytes(allocated, (double)c->allocated));
+	if (r->v->total.host_bytes > 0) {
+		fputs(", and ", out);
+		html_unit(out, number_bytes(host, r->v->total.host_bytes));
+		fputs(" of host memory for each device", out);
+	}
 	fputs(". The peak is ", out);
 	html_unit(out, number_bytes(live, (double)c->point[c->peak].live));
 	fputs(", first reached at <code>", out);

@@ -136,6 +136,7 @@ put_timeline(FILE *out, const struct report *r)
 	      "aria-label=\"find ops by kind, name or type; Enter goes to the next\">"
 	      "<output id=\"matches\" for=\"search\" class=\"q\"></output>"
 	      "<label><input type=\"checkbox\" id=\"bykind\">colors by kind</label>"
+	      "<label id=\"batches\" hidden><input type=\"checkbox\" id=\"bybatch\">colors by micro-batch</label>"
 	      "</div>\n<p class=\"legend\" id=\"kindlegend\"></p>\n"
 	      "<div class=\"s chart\" id=\"chart\" tabindex=\"0\" role=\"group\" "
 	      "aria-label=\"Timeline of the step; tables with the same events follow\" "

@@ -8,7 +8,10 @@ const chart = document.getElementById("chart"), svg = document.getElementById("l
 const curve = document.getElementById("curve"), detail = document.getElementById("detail");
 const end = Math.max(1, data.end), nd = data.devices.length;
 let from = 0, to = end, width = 1, chosen = null, waiting = false;
-let colors = false, found = null; // is each op coloured by its kind; does it match the search
+let colors = "", found = null; // is each op coloured by its "kind" or its "batch"; does it match the search
+const STREAMS = ["compute", "communication", "copies to the host", "copies from the host"];
+const ns = data.devices.length ? data.devices[0].lanes.length : 2;
+let batches = 1; // micro-batches
 
 // Bars come as gaps and durations; starts are their sums.
 const lanes = [];
@@ -19,14 +22,16 @@ data.devices.forEach(function (device, d) {
 		for (let i = 0; i < lane.n; i++) {
 			lane.start[i] = at + lane.g[i];
 			at = lane.start[i] + lane.d[i];
+			batches = Math.max(batches, lane.t[i] + 1);
 		}
-		lane.name = (nd > 1 ? "device " + d + ": " : "") + (s ? "communication" : "compute");
-		lane.y = AXIS + d * (2 * (LABEL + LANE) + GAP) + s * (LABEL + LANE) + LABEL;
-		lane.exposed = s ? device.e : null;
+		lane.name = (nd > 1 ? "device " + d + ": " : "") + STREAMS[s];
+		lane.y = AXIS + d * (ns * (LABEL + LANE) + GAP) + s * (LABEL + LANE) + LABEL;
+		lane.exposed = s === 1 ? device.e : null;
+		lane.stream = s;
 		lanes.push(lane);
 	});
 });
-const height = AXIS + nd * (2 * (LABEL + LANE) + GAP);
+const height = AXIS + nd * (ns * (LABEL + LANE) + GAP);
 
 function scaled(x, units) {
 	let u = 0;
@@ -43,7 +48,7 @@ function hue(kind) {
 	for (const c of kind) sum = (sum * 31 + c.charCodeAt(0)) % 3600;
 	return 137 * sum % 360;
 }
-function color(kind) { return "hsl(" + hue(kind) + " var(--hs) var(--hl))"; }
+function color(kind) { return "hsl(" + (typeof kind === "number" ? 360 * kind / batches : hue(kind)) + " var(--hs) var(--hl))"; }
 function px(t) { return (t - from) / (to - from) * width; }
 
 // The first bar of a lane that ends behind t.
@@ -99,15 +104,16 @@ function name(lane, i) {
 	return lane.k[i] > 1 ? lane.k[i] + " events" : (op[1] ? op[1] + " = " : "") + op[0];
 }
 
-function drawLane(lane, s) {
-	const plain = s ? "c" : "k", path1 = path("p", lane.y + BAR + 1, STRIP), paths = new Map();
+function drawLane(lane) {
+	const plain = lane.stream ? "c" : "k", path1 = path("p", lane.y + BAR + 1, STRIP), paths = new Map();
 	let labels = "";
 	// The path that bar i is part of: bars of one colour, found or not, are drawn together.
 	function pathOf(i, wide) {
 		const op = data.ops[lane.o[i]], other = found && !found[lane.o[i]];
-		const kind = colors && wide && lane.k[i] === 1 ? op[0] : "", key = kind + (other ? " other" : "");
+		const kind = !colors || !wide || lane.k[i] > 1 ? "" : colors === "kind" ? op[0] : lane.t[i];
+		const key = kind + (other ? " other" : "");
 		if (!paths.has(key))
-			paths.set(key, path(plain + (other ? " other" : ""), lane.y, BAR, kind && "fill:" + color(kind)));
+			paths.set(key, path(plain + (other ? " other" : ""), lane.y, BAR, kind === "" ? "" : "fill:" + color(kind)));
 		return paths.get(key);
 	}
 	pathOf.all = function () { return Array.from(paths.values(), function (p) { return p.end(); }).join(""); };
@@ -117,8 +123,8 @@ function drawLane(lane, s) {
 		pathOf(i, b - a >= 1).add(a, b, lane.b[i] / lane.d[i]);
 		if (lane.c[i] === "1") path1.add(a, b, 1);
 		const left = Math.max(a, 0), room = Math.floor((Math.min(b, width) - left - 6) / 6.2);
-		if (room > 3) {
-			const label = name(lane, i);
+		if (room > (colors === "batch" ? 0 : 3)) {
+			const label = colors === "batch" ? String(lane.t[i]) : name(lane, i);
 			labels += '<text class="t" x="' + (left + 4).toFixed(1) + '" y="' + (lane.y + 13) + '">' +
 				escaped(label.length > room ? label.slice(0, room - 1) + "\u2026" : label) + "</text>";
 		}
@@ -212,7 +218,7 @@ function draw() {
 	bars = 0;
 	size(svg, height);
 	let text = drawAxis(height);
-	lanes.forEach(function (lane, n) { text += drawLane(lane, n % 2); });
+	lanes.forEach(function (lane) { text += drawLane(lane); });
 	svg.innerHTML = text + outline();
 	svg.dataset.bars = bars;
 	svg.dataset.from = Math.round(from);
@@ -381,14 +387,21 @@ function kindsOf(page) {
 	});
 	return sum;
 }
-byId("bykind").addEventListener("change", function (e) {
-	colors = e.target.checked;
-	const all = Array.from(kindsOf(data)).sort(function (x, y) { return y[1] - x[1]; }).slice(0, 12);
-	byId("kindlegend").innerHTML = colors ? all.map(function (x) {
-		return '<span><i style="background:' + color(x[0]) + '"></i>' + escaped(x[0]) + "</span>";
-	}).join(" ") : "";
+// By micro-batch, the lanes of the stages are the schedule of a pipeline.
+byId("batches").hidden = batches < 2;
+function colored(e) {
+	const box = { kind: byId("bykind"), batch: byId("bybatch") };
+	colors = e.target.checked ? e.target.id.slice(2) : "";
+	for (const by in box) box[by].checked = by === colors;
+	const kinds = colors === "kind" ? Array.from(kindsOf(data)).sort(function (x, y) { return y[1] - x[1]; }).map(function (x) { return x[0]; })
+		: colors ? Array.from({ length: batches }, function (x, i) { return i; }) : [];
+	byId("kindlegend").innerHTML = kinds.slice(0, 12).map(function (x) {
+		return '<span><i style="background:' + color(x) + '"></i>' + (typeof x === "number" ? "micro-batch " + x : escaped(x)) + "</span>";
+	}).join(" ");
 	redraw();
-});
+}
+byId("bykind").addEventListener("change", colored);
+byId("bybatch").addEventListener("change", colored);
 
 // Another report, read from its file: what differs.
 function peakOf(page) {

@@ -33,6 +33,9 @@ PIPELINES = [
     "amp,grad,parallelize{engine=random,seed=2},sgd,cse,dce",
     "rewrite{policy=all},grad,adam,dp{axis=dp},rewrite,canonicalize,cse,dce,opfuse,tensorfuse",
     "plan{evaluations=16,summary=false}",
+    "dp{axis=dp},grad,adadelta,shard{axis=dp},opfuse",
+    "grad,rprop,dp{axis=dp},opfuse",
+    "dp{axis=dp},grad,asgd,shard{axis=dp},cse,dce",
     "grad,adamax,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
 ]
 

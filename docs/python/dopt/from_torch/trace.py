@@ -6,6 +6,7 @@ import traceback
 import types
 
 import torch
+import torch.nn.attention.flex_attention
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 
@@ -13,7 +14,7 @@ from .attributes import Attributes
 from .custom import functions_defined, refuse_hooks, refuse_own_gradient
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
-from .replaced import REPLACED, dropped_rows
+from .replaced import REPLACED, dropped_rows, flex_attention
 from .table import Unsupported, aten
 
 
@@ -62,6 +63,10 @@ def graph_of(step, inputs):
     find, masks._detect_is_causal_mask = masks._detect_is_causal_mask, lambda mask, is_causal=None, size=None: bool(is_causal)
     vision = sys.modules.get("torchvision.ops.stochastic_depth", types.SimpleNamespace(stochastic_depth=None))
     drop, vision.stochastic_depth = vision.stochastic_depth, dropped_rows
+    flex = torch.nn.attention.flex_attention
+    flexed = flex.flex_attention_hop, flex._validate_device, flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG
+    flex.flex_attention_hop, flex._validate_device = flex_attention, lambda *tensors: None
+    flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # otherwise the call is compiled
     try:
         try:
             return torch.export.export(step, tuple(inputs))
@@ -80,6 +85,7 @@ def graph_of(step, inputs):
             except Exception:
                 raise failed
     finally:
+        flex.flex_attention_hop, flex._validate_device, flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = flexed
         vision.stochastic_depth = drop
         masks._detect_is_causal_mask = find
         torch.distributions.Distribution.set_default_validate_args(validates)
@@ -122,6 +128,8 @@ class Traced(torch.nn.Module):
             if node.target == aten.detach.default:  # of autograd itself; those of the step are detach_copy
                 node.replace_all_uses_with(node.args[0])
                 self.operations.graph.erase_node(node)
+            elif isinstance(node.kwargs.get("out"), torch.fx.Node):
+                written_in_place(self.operations.graph, node)
         self.operations.recompile()
 
     def tensors(self):
@@ -129,6 +137,21 @@ class Traced(torch.nn.Module):
 
     def forward(self, *inputs):
         return self.operations(self.tensors(), *inputs)
+
+
+def written_in_place(graph, node):
+    """div(a, b, out=u) as u.copy_(div(a, b)): export has no gradients beside an `out`, which spectral_norm uses under no_grad."""
+    named = {k: v for k, v in node.kwargs.items() if k != "out"}
+    types = [str(a.type) for a in node.target._schema.arguments if not a.is_out]
+    packet = node.target.overloadpacket
+    plain = [f for f in (getattr(packet, name) for name in packet.overloads())
+             if [str(a.type) for a in f._schema.arguments] == types]
+    if not plain:
+        return
+    with graph.inserting_before(node):
+        copy = graph.call_function(aten.copy_.default, (node.kwargs["out"], graph.call_function(plain[0], node.args, named)))
+    node.replace_all_uses_with(copy)
+    graph.erase_node(node)
 
 
 class Detached(torch.overrides.TorchFunctionMode):

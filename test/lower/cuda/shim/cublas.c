@@ -1,6 +1,6 @@
 /* The part of cuBLASLt that libdopt_rt_cuda calls, on a processor: a product is three loops. With
  * SHIM_STRIDED it lacks batches by addresses; with SHIM_COUNT it prints at the end how many
- * products were requested. */
+ * products were requested. It has three algorithms, of which SHIM_FAST is the number of the fastest. */
 #include "../../../../runtime/kernel/half.h"
 #include "streams.h"
 
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct operation {
 	cublasComputeType_t compute;
@@ -34,7 +35,10 @@ struct preference {
 struct algorithm {
 	uint32_t align[4];
 	int64_t part; /* summands that are added up before they are rounded to the result's type */
+	int number;
 };
+
+enum { ALGORITHMS = 3, SLOW_NS = 2000000 };
 
 /* The fewest whose rounding is visible in a 16-bit result. */
 enum { PART = 32 };
@@ -171,12 +175,14 @@ cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t des
 		CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
 	struct algorithm x = {.part = p->reduction & rounds ? PART : INT64_MAX};
 	memcpy(x.align, p->align, sizeof x.align);
-	memset(results, 0, sizeof *results);
 	*found = 0;
 	if (getenv("SHIM_STRIDED") && ((struct layout *)d)->mode != CUBLASLT_BATCH_MODE_STRIDED)
 		return CUBLAS_STATUS_NOT_SUPPORTED;
-	memcpy(&results[0].algo, &x, sizeof x);
-	*found = wanted > 0;
+	for (; x.number < wanted && x.number < ALGORITHMS; x.number++) {
+		memset(&results[x.number], 0, sizeof *results);
+		memcpy(&results[x.number].algo, &x, sizeof x);
+	}
+	*found = x.number;
 	return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -262,6 +268,7 @@ struct product {
 	struct layout a, b, c, d;
 	int64_t part;
 	double scale, old; /* alpha and beta */
+	bool slow;
 	const void *pa, *pb, *pc;
 	void *pd;
 };
@@ -291,6 +298,9 @@ static void
 multiply(void *data)
 {
 	const struct product *p = data;
+	const struct timespec pause = {0, SLOW_NS};
+	if (p->slow)
+		nanosleep(&pause, NULL);
 	for (int32_t batch = 0; batch < p->d.batch; batch++)
 		for (uint64_t j = 0; j < p->d.cols; j++)
 			for (uint64_t i = 0; i < p->d.rows; i++)
@@ -299,12 +309,14 @@ multiply(void *data)
 					element_of(p, i, j, batch));
 }
 
-static _Atomic int nproducts;
+static _Atomic int nproducts, nothers;
 
 static void
 say(void)
 {
 	fprintf(stderr, "shim: %d calls for products\n", nproducts);
+	if (nothers)
+		fprintf(stderr, "shim: %d not by the first algorithm\n", nothers);
 }
 
 cublasStatus_t
@@ -322,6 +334,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *a
 		.c = *(const struct layout *)c_layout,
 		.d = *(const struct layout *)d_layout,
 		.part = x->part,
+		.slow = getenv("SHIM_FAST") && atoi(getenv("SHIM_FAST")) != x->number,
 		.scale = get(o->scale, alpha, 0),
 		.old = get(o->scale, beta, 0),
 		.pa = a,
@@ -329,6 +342,7 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc, const void *a
 		.pc = c,
 		.pd = d};
 	(void)handle;
+	nothers += x->number > 0;
 	if (!nproducts++ && getenv("SHIM_COUNT"))
 		atexit(say);
 	if (!workspace || !workspace_bytes || !stream ||

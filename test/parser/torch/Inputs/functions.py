@@ -247,7 +247,32 @@ def turned(z, y):
     return d + torch.view_as_real(w * c.to(w.dtype)).cumsum(0).square().mean() + z.angle().sum() + (z.square() + 1).log10().sum()
 
 
+def flexible(z, y):
+    """flex_attention of two heads on one, with a mask that leaves nothing to the first row; torch has no gradient of it on CPUs."""
+    q, k, v = z.view(1, 2, 9, 4), y.view(1, 2, 9, 4)[:, :1], z.tanh().view(1, 2, 9, 4)[:, :1]
+    near, i = lambda b, h, i, j: (i > j) & (i - j < 4), torch.arange(9)
+    if torch.compiler.is_exporting():
+        from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+        out = flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + z[i, h] * (i - j), enable_gqa=True,
+                             block_mask=create_block_mask(near, None, None, 9, 9, device="cpu"))
+    else:
+        scores = q @ k.mT / 2 + z[:9, :2].T[..., None] * (i[:, None] - i)
+        out = torch.softmax(scores.masked_fill(~near(0, 0, i[:, None], i), -1e9), -1) * (i > 0)[:, None] @ v
+    return out.square().mean()
+
+
+def penalty_and_out(z, y):
+    """A penalty of gradients beside F.normalize(out=...), as spectral_norm has it."""
+    x = y.detach().requires_grad_(True)
+    with torch.no_grad():
+        u = F.normalize(z.sum(0), dim=0, out=torch.zeros_like(z[0]))
+    grad, = torch.autograd.grad((x * z).tanh().sum(), x, create_graph=True)
+    return grad.square().mean() + (z @ u).square().mean()
+
+
 FUNCTIONS = {
+    "flexible": (NUMBERS, flexible),
+    "penalty_and_out": (NUMBERS, penalty_and_out),
     "ctc": (below(4),
          lambda z, y: F.ctc_loss(z.view(6, 3, 4).log_softmax(-1), y[:6].view(3, 2) % 3 + 1, torch.full((3,), 6),
                                     torch.full((3,), 2))),

@@ -13,7 +13,7 @@ import attempts
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from dopt import from_torch
+from dopt import from_torch, tensors
 from torch import optim
 
 STEPS, TOLERANCE = 20, 1e-8
@@ -25,7 +25,7 @@ class Muon:
     def __init__(self, model, lr, adam_lr, **options):
         p = list(model.parameters())
         self.parts = [optim.Muon([x for x in p if x.ndim == 2], lr=lr, **options),
-                      optim.AdamW([x for x in p if x.ndim != 2], adam_lr, weight_decay=options.get("weight_decay", 0.1))]
+                      optim.AdamW([x for x in p if x.ndim != 2], adam_lr)]
 
     def zero_grad(self):
         for part in self.parts:
@@ -52,6 +52,12 @@ OPTIMIZERS = {
     "adamax{weight_decay=0.1}": of(optim.Adamax, weight_decay=0.1),
     "adagrad{lr=0.05,weight_decay=0.1}": of(optim.Adagrad, 0.05, weight_decay=0.1),
     "rmsprop{momentum=0.9,centered,weight_decay=0.1}": of(optim.RMSprop, momentum=0.9, centered=True, weight_decay=0.1),
+    "adadelta": of(optim.Adadelta),
+    "adadelta{lr=0.5,rho=0.8,weight_decay=0.1,maximize}": of(optim.Adadelta, 0.5, 0.8, weight_decay=0.1, maximize=True),
+    "rprop": of(optim.Rprop),
+    "rprop{lr=0.1,grow=1.5,shrink=0.3,least=0.01,most=0.3}": of(optim.Rprop, 0.1, (0.3, 1.5), (0.01, 0.3)),
+    "asgd": of(optim.ASGD),
+    "asgd{lr=0.05,lambd=0.1,alpha=0.5,t0=4,weight_decay=0.1}": of(optim.ASGD, 0.05, 0.1, 0.5, 4, weight_decay=0.1),
     "nadam": of(optim.NAdam),
     "nadam{lr=0.01,weight_decay=0.1,momentum_decay=0.1}": of(optim.NAdam, 0.01, weight_decay=0.1, momentum_decay=0.1),
     "nadam{weight_decay=0.1,decoupled}": of(optim.NAdam, weight_decay=0.1, decoupled_weight_decay=True),
@@ -98,6 +104,11 @@ def check(dopt, scratch, text):
     here, there = (torch.cat([p.flatten() for p in m.parameters()]).detach() for m in (after, model))
     worst = max(((here - there) / there.abs().clamp(min=1)).abs().max().item(), *(abs(a - b) / max(1, abs(b)) for a, b in zip(ours, losses)))
     moved = (there - before).abs().min().item() > 0
+    if text.startswith("asgd"):  # the means, too
+        saved = tensors.read(f"{path}.after")
+        means = torch.cat([torch.frombuffer(bytearray(saved[f"asgd.mean.{name}"][2]), dtype=torch.float64)
+                           for name, _ in model.named_parameters()])
+        worst = max(worst, (means - torch.cat([optimizer.state[p]["ax"].flatten() for p in model.parameters()])).abs().max().item())
     return "" if len(ours) == STEPS and moved and worst <= TOLERANCE else f"{text}: apart by {worst:.1e}: {ours}, PyTorch has {losses}"
 
 

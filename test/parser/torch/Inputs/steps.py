@@ -20,6 +20,7 @@ import torch.nn.functional as F
 from dopt import from_torch
 
 STEPS = 200
+SHORT = {"gpt_bf16": 100}  # later, one of Adam's spikes magnifies roundings: PyTorch's own runs in bf16 and f32 differ by 2 % there
 BATCHES = 4  # of the data set, taken in order
 
 
@@ -394,7 +395,7 @@ STEP = {
     "mlp_sgd": (Mlp, labels, {"x": numbers((16, 12)), "y": numbers((16,), 5)}, SGD, 1e-3),
     "gpt": (Gpt, words, {"x": numbers((6, 8), 17), "y": numbers((6, 8), 17)}, ADAMW, 1e-3),
     "gpt_padded": (Gpt, padded, {"x": numbers((6, 8), 17), "y": some_padding}, ADAMW, 1e-3),
-    "gpt_bf16": (Gpt, autocast, {"x": numbers((6, 8), 17), "y": numbers((6, 8), 17)}, ADAMW, 5e-2),
+    "gpt_bf16": (Gpt, autocast, {"x": numbers((6, 8), 17), "y": numbers((6, 8), 17)}, ADAMW, 1e-2),
     "llama": (Llama, words, {"x": numbers((6, 8), 19), "y": numbers((6, 8), 19)}, ADAMW, 1e-3),
     "encoder": (Encoder, weighted, {"x": numbers((8, 6), 11, 0), "y": numbers((8,), 3)}, ADAMW, 1e-3),
     "resnet": (Resnet, labels, {"x": numbers((8, 3, 16, 16)), "y": numbers((8,), 4)}, SGD, 2e-2),
@@ -430,7 +431,7 @@ def record(folder, name):
     from_torch.save_rows(path + ".data", train={k: torch.cat([b[k] for b in batches]) for k in inputs})
     opt = optimizer(model.parameters())
     losses = []
-    for i in range(STEPS):
+    for i in range(SHORT.get(name, STEPS)):
         opt.zero_grad()
         loss = loss_of(step, model, batches[i % BATCHES])
         loss.backward()

@@ -37,10 +37,13 @@ defaults = {
     "adamax": {"lr": 2e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
     "rmsprop": {"lr": 0.01, "alpha": 0.99, "eps": 1e-8},
     "adagrad": {"lr": 0.01, "eps": 1e-10},
+    "adadelta": {"lr": 1, "rho": 0.9, "eps": 1e-6},
+    "rprop": {"lr": 0.01, "grow": 1.2, "shrink": 0.5, "least": 1e-6, "most": 50},
+    "asgd": {"lr": 0.01, "lambd": 1e-4, "alpha": 0.75},
     "nadam": {"lr": 2e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8, "momentum_decay": 4e-3},
     "radam": {"lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
     "adafactor": {"lr": 0.01, "beta2_decay": -0.8, "eps_scale": 1e-3, "d": 1},
-    "muon": {"lr": 1e-3, "momentum": 0.95, "weight_decay": 0.1, "adam_lr": 1e-3, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+    "muon": {"lr": 1e-3, "momentum": 0.95, "weight_decay": 0.1, "adam_lr": 1e-3, "adam_weight_decay": 0.01, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
     "lion": {"lr": 1e-4, "beta1": 0.9, "beta2": 0.99},
 }[name]
 
@@ -133,6 +136,23 @@ def direction(key, w, g, t):
         part = 1 if t == 1 else 1 - option("dampening")
         m[:] = [mu * x + part * y for x, y in zip(m, g)]
         return [y + mu * x for x, y in zip(m, g)] if given.get("nesterov") == "true" else list(m)
+    if name in ("adadelta", "asgd"):
+        g = [x + decay * y for x, y in zip(g, w)]
+    if name == "adadelta":
+        rho, eps = option("rho"), option("eps")
+        v[:] = [rho * x + (1 - rho) * y * y for x, y in zip(v, g)]
+        step = [math.sqrt(x + eps) / math.sqrt(y + eps) * z for x, y, z in zip(u, v, g)]
+        u[:] = [rho * x + (1 - rho) * y * y for x, y in zip(u, step)]
+        return step
+    if name == "rprop":
+        lr, turn = option("lr"), [x * y for x, y in zip(m, g)]
+        factor = [option("grow") if x > 0 else option("shrink") if x < 0 else 1 for x in turn]
+        v[:] = [min(max((x if t > 1 else lr) * y, option("least")), option("most")) for x, y in zip(v, factor)]
+        m[:] = [0 if x < 0 else y for x, y in zip(turn, g)]
+        return [((x > 0) - (x < 0)) * y / lr for x, y in zip(m, v)]
+    if name == "asgd":
+        fall = (1 + option("lambd") * option("lr") * (t - 1)) ** -option("alpha")
+        return [(x + option("lambd") * y) * fall for x, y in zip(g, w)]
     if name in ("rmsprop", "adagrad"):
         a = option("alpha")
         g = [x + decay * y for x, y in zip(g, w)]
@@ -169,6 +189,8 @@ def direction(key, w, g, t):
             step = [root * x / (math.sqrt(y) + option("eps")) for x, y in zip(step, v)]
     else:
         step = [x / (1 - b1**t) / y for x, y in zip(m, divisor)]
+    if name == "muon":
+        decay = option("adam_weight_decay")
     u = [x + decay * y for x, y in zip(step, w)]
     if name == "muon":
         u = [x * option("adam_lr") / option("lr") for x in u]
