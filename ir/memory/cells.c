@@ -26,8 +26,8 @@ make_line(struct cells *c, uint32_t stage, uint32_t ahead)
 	const uint16_t s = (uint16_t)stage;
 	uint32_t n = 0, forward = 0, backward = 0;
 
-	while (backward < c->turns)
-		if (forward < c->turns && forward < backward + ahead)
+	while (backward < c->iterations)
+		if (forward < c->iterations && forward < backward + ahead)
 			line[n++] = (struct stage_cell){CELL_FORWARD, CELL_FORWARD, s, forward++};
 		else
 			line[n++] = (struct stage_cell){CELL_BACKWARD, CELL_WEIGHT, s, backward++};
@@ -51,7 +51,7 @@ cell_text_read(const char *at, const char *end, struct cell_text *t)
 	while (at < end && (isalpha((unsigned char)*at) || *at == '_'))
 		at++;
 	t->length = (size_t)(at - t->kind);
-	return read_number(at, end, &t->turn);
+	return read_number(at, end, &t->iteration);
 }
 
 /* "0F12", of any stage. Returns the text after it, NULL if it is not a cell. */
@@ -69,11 +69,11 @@ read_cell(const char *at, int64_t *stage, struct stage_cell *cell)
 	at = cell_text_read(at, at + strcspn(at, ",;"), &t);
 	while (k < 4 && kinds[k].name != *t.kind)
 		k++;
-	if (t.stage < 0 || t.turn < 0 || t.length != 1 || k == 4)
+	if (t.stage < 0 || t.iteration < 0 || t.length != 1 || k == 4)
 		return NULL;
 	*stage = t.stage;
 	*cell = (struct stage_cell){
-		kinds[k].phase, kinds[k].last, (uint16_t)t.stage, (uint32_t)t.turn};
+		kinds[k].phase, kinds[k].last, (uint16_t)t.stage, (uint32_t)t.iteration};
 	return at;
 }
 
@@ -82,7 +82,8 @@ static bool
 is_next(const struct cells *c, const struct stage_cell *cell, uint32_t *next)
 {
 	for (uint32_t k = cell->phase; k <= cell->last; k++)
-		if (cell->turn >= c->turns || cell->turn != next[cell->stage * CELL_PHASES + k]++)
+		if (cell->iteration >= c->iterations ||
+			cell->iteration != next[cell->stage * CELL_PHASES + k]++)
 			return false;
 	return true;
 }
@@ -114,7 +115,7 @@ read_line(const void *owner, struct cells *c, uint32_t device, uint32_t *next, c
 				"%.*s of stage %" PRId64
 				" is out of order or too many: each stage has "
 				"F0 to F%u and B0 to B%u, or I and W, in that order",
-				(int)(end - at), at, stage, c->turns - 1, c->turns - 1);
+				(int)(end - at), at, stage, c->iterations - 1, c->iterations - 1);
 		c->divided |= cell.phase == CELL_WEIGHT;
 		line[c->n[device]++] = cell;
 		at = end;
@@ -137,9 +138,9 @@ read_table(const void *owner, struct cells *c, const char *text)
 			return why;
 	}
 	for (uint32_t k = 0; k < c->stages * CELL_PHASES; k++)
-		if (next[k] < c->turns)
+		if (next[k] < c->iterations)
 			return TEXT(owner, "stage %u ends before it has done all %u micro-batches",
-				k / CELL_PHASES, c->turns);
+				k / CELL_PHASES, c->iterations);
 	return *text ? TEXT(owner, "it has more than %u lines, one for each device", c->devices)
 		     : NULL;
 }
@@ -151,14 +152,15 @@ find_places(struct cells *c)
 		for (uint32_t k = 0; k < c->n[d]; k++) {
 			const struct stage_cell *x = &line_of(c, d)[k];
 			for (uint32_t phase = x->phase; phase <= x->last; phase++)
-				c->at[(x->stage * CELL_PHASES + phase) * c->turns + x->turn] = k;
+				c->at[(x->stage * CELL_PHASES + phase) * c->iterations +
+					x->iteration] = k;
 		}
 }
 
 static uint32_t
-end_of(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t turn)
+end_of(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t iteration)
 {
-	return c->end[(size_t)c->device[stage] * c->most + cells_at(c, stage, phase, turn)];
+	return c->end[(size_t)c->device[stage] * c->most + cells_at(c, stage, phase, iteration)];
 }
 
 /* When all cells that cell x depends on have ended; NOT_PLACED: not known yet. */
@@ -169,13 +171,13 @@ ready(const struct cells *c, const struct stage_cell *x)
 	uint32_t t = 0;
 
 	if (x->phase == CELL_FORWARD)
-		return stage ? end_of(c, stage - 1, CELL_FORWARD, x->turn) : 0;
+		return stage ? end_of(c, stage - 1, CELL_FORWARD, x->iteration) : 0;
 	if (x->phase == CELL_WEIGHT)
-		return end_of(c, stage, CELL_BACKWARD, x->turn);
-	t = end_of(c, stage, CELL_FORWARD, x->turn);
+		return end_of(c, stage, CELL_BACKWARD, x->iteration);
+	t = end_of(c, stage, CELL_FORWARD, x->iteration);
 	if (stage + 1 == c->stages || t == NOT_PLACED)
 		return t;
-	const uint32_t other = end_of(c, stage + 1, CELL_BACKWARD, x->turn);
+	const uint32_t other = end_of(c, stage + 1, CELL_BACKWARD, x->iteration);
 	return other == NOT_PLACED || other > t ? other : t;
 }
 
@@ -220,7 +222,7 @@ find_devices(const void *owner, struct cells *c, const uint16_t *of)
 		c->number[s] = stages[c->device[s]]++;
 		most = stages[c->device[s]] > most ? stages[c->device[s]] : most;
 	}
-	c->most = most * CELL_PHASES * c->turns;
+	c->most = most * CELL_PHASES * c->iterations;
 	return most > CELL_STAGES_MOST
 		       ? TEXT(owner, "a device has %u stages, more than %d", most, CELL_STAGES_MOST)
 		       : NULL;
@@ -238,24 +240,24 @@ make_lines(const void *owner, struct cells *c, const char *schedule)
 		return TEXT(owner, "%s is for one stage on each device; here %u devices have %u",
 			schedule, c->devices, c->stages);
 	for (uint32_t s = 0; s < c->stages; s++)
-		make_line(c, s, gpipe ? c->turns : c->stages - s);
+		make_line(c, s, gpipe ? c->iterations : c->stages - s);
 	return NULL;
 }
 
 struct cells *
-cells_create(const void *owner, const char *schedule, struct cell_places places, uint32_t turns,
-	const char **why)
+cells_create(const void *owner, const char *schedule, struct cell_places places,
+	uint32_t iterations, const char **why)
 {
 	struct cells *c = NEW(owner, struct cells);
 	const uint32_t stages = places.stages;
 
 	*c = (struct cells){.devices = places.devices,
 		.stages = stages,
-		.turns = turns,
+		.iterations = iterations,
 		.device = ARRAY_NEW(c, uint32_t, stages),
 		.number = ARRAY_NEW(c, uint32_t, stages),
 		.n = ARRAY_ZERO(c, uint32_t, places.devices),
-		.at = ARRAY_NEW(c, uint32_t, (size_t)stages * CELL_PHASES * turns)};
+		.at = ARRAY_NEW(c, uint32_t, (size_t)stages * CELL_PHASES * iterations)};
 	*why = find_devices(owner, c, places.of);
 	if (!*why) {
 		const size_t n = (size_t)c->devices * c->most;
@@ -283,9 +285,9 @@ cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint64_t read)
 	for (uint32_t s = 0; s < c->stages; s++)
 		for (uint32_t phase = 0; phase < CELL_PHASES && c->device[s] == c->device[stage];
 			phase++)
-			for (uint32_t i = 0; read & cells_member(c, s, phase) && i + n < c->turns;
-				i++)
-				while (i + n < c->turns &&
+			for (uint32_t i = 0;
+				read & cells_member(c, s, phase) && i + n < c->iterations; i++)
+				while (i + n < c->iterations &&
 					cells_at(c, s, phase, i) >= cells_at(c, stage, made, i + n))
 					n++;
 	return n;
@@ -294,14 +296,14 @@ cells_ring(const struct cells *c, uint32_t stage, uint32_t made, uint64_t read)
 uint32_t
 cells_message_ring(const struct cells *c, const struct cell_message *m)
 {
-	uint32_t n = m->sent_on ? c->turns : 1;
+	uint32_t n = m->sent_on ? c->iterations : 1;
 
 	for (uint32_t s = 0; s < c->stages; s++)
 		for (uint32_t phase = 0; phase < CELL_PHASES && c->device[s] == c->device[m->to];
 			phase++)
 			for (uint32_t i = 0;
-				m->read & cells_member(c, s, phase) && i + n < c->turns; i++)
-				while (i + n < c->turns &&
+				m->read & cells_member(c, s, phase) && i + n < c->iterations; i++)
+				while (i + n < c->iterations &&
 					end_of(c, s, phase, i) >
 						end_of(c, m->from, m->phase, i + n))
 					n++;
@@ -312,7 +314,7 @@ cells_message_ring(const struct cells *c, const struct cell_message *m)
 
 /* A message of one iteration, and when it is sent. */
 struct sending {
-	uint32_t time, message, turn;
+	uint32_t time, message, iteration;
 };
 
 static int
@@ -324,7 +326,7 @@ by_time(const void *x, const void *y)
 		return a->time < b->time ? -1 : 1;
 	if (a->message != b->message)
 		return a->message < b->message ? -1 : 1;
-	return a->turn < b->turn ? -1 : a->turn > b->turn;
+	return a->iteration < b->iteration ? -1 : a->iteration > b->iteration;
 }
 
 struct liner {
@@ -345,9 +347,9 @@ append_cells(struct liner *l, uint32_t device, uint32_t end)
 			(struct cell_item){line_of(l->c, device)[l->next[device]], 0};
 }
 
-/* The last cell in which the receiving device reads the message of iteration `turn`. */
+/* The last cell in which the receiving device reads the message of iteration `iteration`. */
 static uint32_t
-last_read(const struct cells *c, const struct cell_message *m, uint32_t turn)
+last_read(const struct cells *c, const struct cell_message *m, uint32_t iteration)
 {
 	uint32_t last = 0;
 
@@ -355,8 +357,8 @@ last_read(const struct cells *c, const struct cell_message *m, uint32_t turn)
 		for (uint32_t phase = 0; phase < CELL_PHASES && c->device[s] == c->device[m->to];
 			phase++)
 			if (m->read & cells_member(c, s, phase) &&
-				cells_at(c, s, phase, turn) > last)
-				last = cells_at(c, s, phase, turn);
+				cells_at(c, s, phase, iteration) > last)
+				last = cells_at(c, s, phase, iteration);
 	return last;
 }
 
@@ -377,14 +379,14 @@ append_message(struct liner *l, const struct sending *e)
 {
 	const struct cell_message *m = &l->message[e->message];
 	struct cell_lines *x = l->lines;
-	const struct cell_item item = {{CELL_PHASES, CELL_PHASES, 0, e->turn}, e->message};
+	const struct cell_item item = {{CELL_PHASES, CELL_PHASES, 0, e->iteration}, e->message};
 	const uint32_t ring = l->ring[e->message], from = l->c->device[m->from],
 		       to = l->c->device[m->to];
 
-	append_cells(l, from, cells_at(l->c, m->from, m->phase, e->turn) + 1);
+	append_cells(l, from, cells_at(l->c, m->from, m->phase, e->iteration) + 1);
 	x->item[from][x->n[from]++] = item;
-	if (e->turn >= ring)
-		append_cells(l, to, last_read(l->c, m, e->turn - ring) + 1);
+	if (e->iteration >= ring)
+		append_cells(l, to, last_read(l->c, m, e->iteration - ring) + 1);
 	if (m->late)
 		append_before(l, to, e->time);
 	x->item[to][x->n[to]++] = item;
@@ -398,7 +400,7 @@ cells_lines(const void *owner, const struct cells *c, const struct cell_message 
 	void *scratch = alloc_scratch(NULL);
 	struct liner l = {c, message, x, ARRAY_ZERO(scratch, uint32_t, c->devices),
 		ARRAY_NEW(scratch, uint32_t, nmessages + 1u)};
-	const uint32_t n = nmessages * c->turns;
+	const uint32_t n = nmessages * c->iterations;
 	struct sending *sending = ARRAY_NEW(scratch, struct sending, n + 1u);
 	uint32_t at = 0;
 
@@ -408,7 +410,7 @@ cells_lines(const void *owner, const struct cells *c, const struct cell_message 
 		x->item[d] = ARRAY_NEW(x, struct cell_item, c->most + n);
 	for (uint32_t m = 0; m < nmessages; m++) {
 		l.ring[m] = cells_message_ring(c, &message[m]);
-		for (uint32_t i = 0; i < c->turns; i++)
+		for (uint32_t i = 0; i < c->iterations; i++)
 			sending[at++] = (struct sending){
 				end_of(c, message[m].from, message[m].phase, i), m, i};
 	}

@@ -28,7 +28,7 @@ struct stage_cell {
 	uint8_t phase; /* enum cell_phase */
 	uint8_t last;  /* last phase, included: B is CELL_BACKWARD and CELL_WEIGHT */
 	uint16_t stage;
-	uint32_t turn; /* iteration */
+	uint32_t iteration;
 };
 
 /* Does the cell include the phase? */
@@ -40,8 +40,8 @@ cell_does(const struct stage_cell *c, uint32_t phase)
 
 /* A cell as written, also read by passes/pipeline/text.c. "12SEND_F3": stage, kind, micro-batch. */
 struct cell_text {
-	int64_t stage, turn; /* -1: absent; at most CELL_NUMBER_MOST */
-	const char *kind;    /* [length] letters and _ */
+	int64_t stage, iteration; /* -1: absent; at most CELL_NUMBER_MOST */
+	const char *kind;         /* [length] letters and _ */
 	size_t length;
 };
 
@@ -60,21 +60,21 @@ struct cell_places {
 enum { CELL_STAGES_MOST = 64 / CELL_PHASES };
 
 struct cells {
-	uint32_t devices, stages, turns;
+	uint32_t devices, stages, iterations;
 	bool divided;            /* there are I and W */
 	uint32_t *device;        /* [stages] the device of each */
 	uint32_t *number;        /* [stages] index among those of its device */
 	uint32_t *n;             /* [devices] cells of its line */
 	uint32_t most;           /* cells of a line at most */
 	struct stage_cell *cell; /* [devices][most] */
-	uint32_t *at; /* [stages][CELL_PHASES][turns] position in the line of the stage's device */
+	uint32_t *at; /* [stages][CELL_PHASES][iterations] position in the line of its device */
 	/* [devices][most] if F, I and W take 1, B takes 2, and messages nothing */
 	uint32_t *begin, *end;
 };
 
 /* Owned by `owner`. NULL: the schedule is invalid; *why is the reason, owned by `owner`. */
 struct cells *cells_create(const void *owner, const char *schedule, struct cell_places places,
-	uint32_t turns, const char **why);
+	uint32_t iterations, const char **why);
 
 static inline const struct stage_cell *
 cells_line(const struct cells *c, uint32_t device)
@@ -90,9 +90,9 @@ cells_are_several(const struct cells *c)
 }
 
 static inline uint32_t
-cells_at(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t turn)
+cells_at(const struct cells *c, uint32_t stage, uint32_t phase, uint32_t iteration)
 {
-	return c->at[(stage * CELL_PHASES + phase) * c->turns + turn];
+	return c->at[(stage * CELL_PHASES + phase) * c->iterations + iteration];
 }
 
 /* Phases of the stages of a device, a set: the member for a phase of a stage. */

@@ -18,13 +18,13 @@ issue_axes(const struct ir_module *m, const struct ir_type *t)
 }
 
 int64_t
-issue_turns(const struct ir_module *m, uint32_t axes)
+issue_iterations(const struct ir_module *m, uint32_t axes)
 {
-	int64_t turns = 1;
+	int64_t iterations = 1;
 	for (int a = 0; a < m->naxes; a++)
 		if (axes >> a & 1)
-			turns *= m->axis[a].size;
-	return turns;
+			iterations *= m->axis[a].size;
+	return iterations;
 }
 
 const struct issue_loop *
@@ -403,7 +403,7 @@ append(struct sorter *s, const struct ir_op *const *op, uint32_t n, uint32_t ove
 		o->loop[o->nloops++] = (struct issue_loop){.first = o->n,
 			.end = o->n,
 			.over = over,
-			.turns = (uint32_t)issue_turns(s->m, over)};
+			.iterations = (uint32_t)issue_iterations(s->m, over)};
 	for (uint32_t i = 0; i < n; i++) {
 		o->position[op[i]->id] = o->n;
 		o->loop_of[o->n] = o->nloops - 1;
@@ -513,7 +513,8 @@ list_all(struct issue *o, const struct ir_module *m, const struct ir_block *b)
 	memset(o->loop_of, 0, o->n * sizeof *o->loop_of);
 	memset(o->once, true, o->n * sizeof *o->once);
 	o->loop = ARRAY_ZERO(o, struct issue_loop, 1);
-	o->loop[0] = (struct issue_loop){.end = o->n, .turns = (uint32_t)issue_turns(m, 0)};
+	o->loop[0] =
+		(struct issue_loop){.end = o->n, .iterations = (uint32_t)issue_iterations(m, 0)};
 	o->nloops = o->n > 0;
 }
 

@@ -26,13 +26,13 @@
 #include "ir/memory/cells.h"
 
 /*
- * Positions [first, end) of the order, with `turns` iterations. Ops between two loops, which are
+ * Positions [first, end) of the order, with `iterations` iterations. Ops between two loops, which are
  * done once, form a loop of their own, over no axes.
  */
 struct issue_loop {
 	uint32_t first, end;
 	uint32_t over; /* set of time axes; 0: done once */
-	uint32_t turns;
+	uint32_t iterations;
 	/* with cells: where the ops of each phase begin, and `end` */
 	uint32_t phase[CELL_PHASES + 1];
 	/* order of the iterations on each stage; NULL: one after another */
@@ -90,7 +90,7 @@ uint32_t issue_axes(const struct ir_module *m, const struct ir_type *t);
 uint32_t issue_op_axes(const struct ir_module *m, const struct ir_op *op);
 
 /* Product of the sizes of the axes of a set. */
-int64_t issue_turns(const struct ir_module *m, uint32_t axes);
+int64_t issue_iterations(const struct ir_module *m, uint32_t axes);
 
 /*
  * The iteration over the axes `to` that corresponds to iteration `t` over `from`, axes row-major in

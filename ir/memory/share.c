@@ -305,17 +305,19 @@ static void
 put_own(struct storage_build *b, const struct ir_value *v)
 {
 	bool outlasts;
-	const uint32_t turns = ring_of(b, v, &outlasts), ring = turns > 1 ? turns : 0,
+	const uint32_t iterations = ring_of(b, v, &outlasts),
+		       ring = iterations > 1 ? iterations : 0,
 		       axes = ring ? issue_axes(b->s->module, v->type) : slot_axes(b, v);
 	const uint64_t bytes = storage_value_bytes(b->target, b->s->module, v);
 
 	put(b, v,
-		storage_add(b, (struct storage_buffer){.role = role_of(v->op),
-				       .value = v,
-				       .op = v->op,
-				       .memory = (enum ir_memory)v->type->memory,
-				       .bytes = bytes,
-				       .slots = ring ? ring : issue_turns(b->s->module, axes)}),
+		storage_add(
+			b, (struct storage_buffer){.role = role_of(v->op),
+				   .value = v,
+				   .op = v->op,
+				   .memory = (enum ir_memory)v->type->memory,
+				   .bytes = bytes,
+				   .slots = ring ? ring : issue_iterations(b->s->module, axes)}),
 		axes, axes ? bytes : 0, ring);
 	if (outlasts)
 		b->loop.at[value_of(b, v)->buffer] = STORAGE_LOOPS;

@@ -277,7 +277,7 @@ add_collective(struct plan_build *b, const struct ir_op *op, int axis)
 	if (c->in_row)
 		add_packs(b, op);
 	c->row = p->nrows;
-	p->nrows += (int32_t)issue_turns(p->module, c->time);
+	p->nrows += (int32_t)issue_iterations(p->module, c->time);
 	struct lower_action *a = plan_add_action(p, LOWER_POST, op, moment_of(b, op));
 	a->coll = p->ncolls++;
 	a->guard = guard_but(p->module, op, axis);
@@ -305,7 +305,7 @@ add_transfer(struct plan_build *b, const struct ir_op *op)
 			.dst = value_number(p, &op->result[r])};
 		c->time |= p->value[c->buf[r].src].time | p->value[c->buf[r].dst].time;
 	}
-	p->ntransfers += (int)issue_turns(p->module, c->time) * c->nbufs;
+	p->ntransfers += (int)issue_iterations(p->module, c->time) * c->nbufs;
 	struct lower_action *a = plan_add_action(p, LOWER_POST, op, moment_of(b, op));
 	a->coll = p->ncolls++;
 	a->guard = guard_of(p->module, op);

@@ -25,8 +25,8 @@ struct run {
 	struct cell_message *message;
 	uint32_t n; /* messages */
 	struct cell_lines *lines;
-	uint32_t *cell; /* [stages][CELL_PHASES][turns] index of the item in the line */
-	uint32_t *post; /* [n][turns] index of the message's post on the device that receives it */
+	uint32_t *cell; /* [stages][CELL_PHASES][iterations] index of the item in the line */
+	uint32_t *post; /* [n][iterations] index of the message's post on its receiver */
 };
 
 static uint32_t
@@ -51,11 +51,11 @@ item_of(const struct run *r, uint32_t device, uint32_t item)
 
 static bool
 is_complete(const struct run *r, const struct device *s, uint32_t device, uint32_t message,
-	uint32_t turn)
+	uint32_t iteration)
 {
 	for (uint32_t i = 0; i < s->complete; i++) {
 		const struct cell_item *it = item_of(r, device, s->queue[i]);
-		if (it->message == message && it->cell.turn == turn)
+		if (it->message == message && it->cell.iteration == iteration)
 			return true;
 	}
 	return false;
@@ -71,11 +71,11 @@ may_go_on(const struct run *r, const struct device *s, uint32_t device, const st
 	for (uint32_t k = 0; k < r->n; k++) {
 		const struct cell_message *m = &r->message[k];
 		if (cell_does(&it->cell, m->phase) && m->to == stage &&
-			!is_complete(r, s, device, k, it->cell.turn))
+			!is_complete(r, s, device, k, it->cell.iteration))
 			return false;
 		/* With one slot, which is the worst case. */
-		if (m->from == stage && cell_does(&it->cell, m->phase) && it->cell.turn &&
-			!is_complete(r, s, device, k, it->cell.turn - 1))
+		if (m->from == stage && cell_does(&it->cell, m->phase) && it->cell.iteration &&
+			!is_complete(r, s, device, k, it->cell.iteration - 1))
 			return false;
 	}
 	return true;
@@ -110,7 +110,7 @@ communicate(const struct run *r, struct device *all, uint32_t device)
 	if (other->complete == other->posted)
 		return false;
 	const struct cell_item *that = item_of(r, at, other->queue[other->complete]);
-	if (that->message != it->message || that->cell.turn != it->cell.turn)
+	if (that->message != it->message || that->cell.iteration != it->cell.iteration)
 		return false;
 	s->complete++;
 	other->complete++;
@@ -142,9 +142,9 @@ check_ends(const struct run *r)
 /* ---- slots ---- */
 
 static uint32_t *
-cell_of(const struct run *r, uint32_t stage, uint32_t phase, uint32_t turn)
+cell_of(const struct run *r, uint32_t stage, uint32_t phase, uint32_t iteration)
 {
-	return &r->cell[((size_t)stage * CELL_PHASES + phase) * r->l->turns + turn];
+	return &r->cell[((size_t)stage * CELL_PHASES + phase) * r->l->iterations + iteration];
 }
 
 /* The position of each item in the lines. */
@@ -153,24 +153,26 @@ find_places(struct run *r)
 {
 	const struct cells *c = r->l->cells;
 
-	r->cell = ARRAY_ZERO(r->lines, uint32_t, (size_t)c->stages * CELL_PHASES * r->l->turns);
-	r->post = ARRAY_ZERO(r->lines, uint32_t, (size_t)r->n * r->l->turns + 1);
+	r->cell =
+		ARRAY_ZERO(r->lines, uint32_t, (size_t)c->stages * CELL_PHASES * r->l->iterations);
+	r->post = ARRAY_ZERO(r->lines, uint32_t, (size_t)r->n * r->l->iterations + 1);
 	for (uint32_t d = 0; d < c->devices; d++)
 		for (uint32_t i = 0; i < r->lines->n[d]; i++) {
 			const struct cell_item *it = item_of(r, d, i);
 			if (it->cell.phase < CELL_PHASES)
 				for (uint32_t phase = it->cell.phase; phase <= it->cell.last;
 					phase++)
-					*cell_of(r, it->cell.stage, phase, it->cell.turn) = i;
+					*cell_of(r, it->cell.stage, phase, it->cell.iteration) = i;
 			else if (device_of(r, r->message[it->message].to) == d)
-				r->post[(size_t)it->message * r->l->turns + it->cell.turn] = i;
+				r->post[(size_t)it->message * r->l->iterations +
+					it->cell.iteration] = i;
 		}
 }
 
 /* The last item of the line in which a value of that stage, or a view of it, is read in an
  * iteration. */
 static uint32_t
-last_reader(const struct run *r, const struct ir_value *v, uint32_t stage, uint32_t turn)
+last_reader(const struct run *r, const struct ir_value *v, uint32_t stage, uint32_t iteration)
 {
 	const struct issue *o = r->c->p->storage->order;
 	uint32_t last = 0;
@@ -178,13 +180,13 @@ last_reader(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 	IR_FOR_USES (u, v) {
 		if (issue_loop_of(o, u->op) != r->l)
 			continue;
-		uint32_t at = *cell_of(r, stage, issue_phase(o, u->op), turn);
+		uint32_t at = *cell_of(r, stage, issue_phase(o, u->op), iteration);
 		last = at > last ? at : last;
 		if (!check_is_view(r->c->p->module, u->op))
 			continue;
 		const struct ir_value *view = &u->op->result[u - u->op->operand];
 		const struct ir_state s = view->type->axis[r->l->stage_axis];
-		at = last_reader(r, view, s.kind == IR_SINGLE ? s.order : stage, turn);
+		at = last_reader(r, view, s.kind == IR_SINGLE ? s.order : stage, iteration);
 		last = at > last ? at : last;
 	}
 	return last;
@@ -214,25 +216,26 @@ check_slots(const struct run *r, const struct ir_value *v, uint32_t stage, uint3
 	const bool received = message < r->n;
 	bool outlasts = received;
 
-	for (uint32_t i = 0; i < r->l->turns && !outlasts; i++)
+	for (uint32_t i = 0; i < r->l->iterations && !outlasts; i++)
 		outlasts = last_reader(r, v, stage, i) > *cell_of(r, stage, made, i);
 	if (x->buffer < 0 || !outlasts)
 		return;
 	const struct storage_buffer *b = &p->buffer[x->buffer];
-	const uint32_t slots = x->ring ? x->ring : x->time ? r->l->turns : 1;
+	const uint32_t slots = x->ring ? x->ring : x->time ? r->l->iterations : 1;
 	if (b->first > (int32_t)(2 * r->l->first + 1) || b->last < (int32_t)(2 * r->l->end - 1))
 		FAULT(r->c, v->op,
 			"%%%s is left to another cell, but does not live as long as the loop",
 			check_buffer_name(p, x->buffer));
 	if (!issue_axes(p->module, v->type)) /* the same in each iteration */
 		return;
-	if (received && slots < r->l->turns && is_sent(r, v))
+	if (received && slots < r->l->iterations && is_sent(r, v))
 		FAULT(r->c, v->op,
 			"%%%s is sent on from %u slots, and it is not known when each of them is free again",
 			check_buffer_name(p, x->buffer), slots);
-	for (uint32_t i = 0; i + slots < r->l->turns; i++) {
-		const uint32_t next = received ? r->post[(size_t)message * r->l->turns + i + slots]
-					       : *cell_of(r, stage, made, i + slots);
+	for (uint32_t i = 0; i + slots < r->l->iterations; i++) {
+		const uint32_t next =
+			received ? r->post[(size_t)message * r->l->iterations + i + slots]
+				 : *cell_of(r, stage, made, i + slots);
 		if (last_reader(r, v, stage, i) >= next) {
 			FAULT(r->c, v->op, "%u slots of %%%s are too few for its schedule", slots,
 				check_buffer_name(p, x->buffer));

@@ -258,13 +258,13 @@ check_collectives(struct check *c)
 
 	for (int i = 0; i < p->ncolls; i++) {
 		const struct lower_coll *coll = &p->coll[i];
-		const int turns = (int)issue_turns(p->module, coll->time);
+		const int iterations = (int)issue_iterations(p->module, coll->time);
 		if (coll->transfer) {
 			check_transfer(c, coll, transfer);
-			transfer += turns * coll->nbufs;
+			transfer += iterations * coll->nbufs;
 		} else {
 			check_coll(c, coll, row);
-			row += turns;
+			row += iterations;
 		}
 	}
 	if (p->nrows != row || p->ntransfers != transfer)

@@ -235,7 +235,7 @@ run_loop(struct model *m, int at)
 	m->loop = at;
 	m->begin = p->action[at].at + 1;
 	m->end = p->action[end].at - 1;
-	const int runs = issue_turns(p->module, p->action[at].over) > 1 ? 2 : 1;
+	const int runs = issue_iterations(p->module, p->action[at].over) > 1 ? 2 : 1;
 	for (int run = 1; run <= runs; run++) {
 		m->again = run > 1;
 		m->last = run == runs;

@@ -95,7 +95,7 @@ check_value(struct check *c, const struct lower_value *v)
 		FAULT(c, op, "buffer %d (%%%s) is in another memory than a value in it", v->buffer,
 			check_buffer_name(c->p, v->buffer));
 	const uint32_t time = check_long_axes(m, v->time);
-	const int64_t slots = v->ring ? v->ring : issue_turns(m, v->time);
+	const int64_t slots = v->ring ? v->ring : issue_iterations(m, v->time);
 	if (v->ring && (!v->time || !issue_loop_of(c->p->storage->order, op)->cells))
 		FAULT(c, op, "slots of %%%s are used in turn without a schedule",
 			check_buffer_name(c->p, v->buffer));

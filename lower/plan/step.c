@@ -165,10 +165,10 @@ write_source_waits(
 		for (int b = 0; b < s->coll[k]->nbufs; b++) {
 			const struct lower_value *v = &p->value[s->coll[k]->buf[b].src];
 			const struct ir_op *maker = p->buffer[v->buffer].op;
-			const uint32_t slots = v->ring ? v->ring : v->time ? s->l->turns : 1;
+			const uint32_t slots = v->ring ? v->ring : v->time ? s->l->iterations : 1;
 			if (issue_loop_of(p->storage->order, maker) != s->l ||
 				issue_phase(p->storage->order, maker) != phase ||
-				slots >= s->l->turns ||
+				slots >= s->l->iterations ||
 				(stage >= 0 && s->message[k].from != (uint32_t)stage))
 				continue;
 			step_line(w, "if (c->coord[%d] == %u && c->coord[%d] >= %u)",
@@ -268,11 +268,11 @@ write_lines(struct step_writer *w, const struct schedule *s)
 	struct cell_lines *x = cells_lines(NULL, c, s->message, s->n);
 	uint32_t first = 0;
 
-	step_line(w, "static const struct { int32_t does, turn; } line[] = {");
+	step_line(w, "static const struct { int32_t does, iteration; } line[] = {");
 	for (uint32_t d = 0; d < c->devices; d++)
 		for (uint32_t i = 0; i < x->n[d]; i++) {
 			const struct cell_item *it = &x->item[d][i];
-			step_line(w, "\t{%u, %u},", number_of(c, it), it->cell.turn);
+			step_line(w, "\t{%u, %u},", number_of(c, it), it->cell.iteration);
 		}
 	step_line(w, "};");
 	step_line(w, "static const int32_t line_of[] = {");
@@ -298,7 +298,7 @@ write_scheduled(struct step_writer *w, const struct lower_action *a)
 		"for (int32_t i = line_of[c->coord[%d]]; i < line_of[c->coord[%d] + 1]; i++) {",
 		s.l->stage_axis, s.l->stage_axis);
 	w->indent++;
-	step_line(w, "c->coord[%d] = line[i].turn;", s.time);
+	step_line(w, "c->coord[%d] = line[i].iteration;", s.time);
 	step_line(w, "switch (line[i].does) {");
 	write_cases(w, &s);
 	for (uint32_t k = 0; k < s.n; k++) {
@@ -309,13 +309,13 @@ write_scheduled(struct step_writer *w, const struct lower_action *a)
 	step_line(w, "}");
 	w->indent--;
 	step_line(w, "}");
-	step_line(w, "c->coord[%d] = %u;", s.time, s.l->turns - 1);
+	step_line(w, "c->coord[%d] = %u;", s.time, s.l->iterations - 1);
 	/* Only the two ranks of a message have posted it. */
 	for (uint32_t k = 0; k < s.n; k++) {
 		const uint32_t *device = s.l->cells->device;
 		step_line(w, "if (c->coord[%d] == %u || c->coord[%d] == %u)", s.l->stage_axis,
 			device[s.message[k].from], s.l->stage_axis, device[s.message[k].to]);
-		step_line(w, "\tfor (int32_t i = 0; i < %u; i++)", s.l->turns);
+		step_line(w, "\tfor (int32_t i = 0; i < %u; i++)", s.l->iterations);
 		step_line(w, "\t\trt_wait(c, %d + i);", s.coll[k]->row);
 	}
 	w->indent--;

@@ -252,7 +252,7 @@ write_coll(FILE *out, const struct lower_plan *p, const char *prefix, const stru
 	const char *name = c->op->result[0].name;
 	char *text = tables_op_text(NULL, p, c->op);
 
-	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++) {
+	for (int64_t slot = 0; slot < issue_iterations(p->module, c->time); slot++) {
 		fprintf(out,
 			"\t{\"%s%s%s\", %s, %d, RT_%s, %d, %d, %d, %sbufs_%" PRId64 ", %" PRIu64
 			", %u, %u, ",
@@ -271,7 +271,7 @@ write_colls(FILE *out, const struct lower_plan *p, const char *prefix)
 {
 	for (int i = 0; i < p->ncolls; i++)
 		for (int64_t slot = 0;
-			!p->coll[i].transfer && slot < issue_turns(p->module, p->coll[i].time);
+			!p->coll[i].transfer && slot < issue_iterations(p->module, p->coll[i].time);
 			slot++)
 			write_bufs(out, p, prefix, &p->coll[i], slot);
 	fprintf(out, "static const struct rt_coll %scolls[] = {\n", prefix);
@@ -289,7 +289,7 @@ write_transfer(FILE *out, const struct lower_plan *p, const struct lower_coll *c
 	int64_t coord[IR_MAX_AXES];
 	char *text = tables_op_text(NULL, p, c->op);
 
-	for (int64_t slot = 0; slot < issue_turns(p->module, c->time); slot++) {
+	for (int64_t slot = 0; slot < issue_iterations(p->module, c->time); slot++) {
 		slot_coord(p->module, c->time, slot, coord);
 		for (int k = 0; k < c->nbufs; k++) {
 			const char *name = c->op->result[k].name;

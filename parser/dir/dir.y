@@ -63,7 +63,7 @@ dir_error(const struct ir_loc *loc, struct parser *p, const char *message);
 
 %token END 0 "the end"
 %token START_MODULE START_CLUSTER START_TYPE START_RULES
-%token SYNC PLAIN
+%token SYNC
 %token MODULE "'module'" LET "'let'" MESH "'mesh'" STEPS "'steps'" FUNC "'func'"
 %token DIM "'dim('"
 %token RULE "'rule'" WHERE "'where'" ARROW "'=>'" DOTS "'..'"
@@ -206,7 +206,6 @@ condition:
 func_body:
   %empty
 | func_body stmt		{ lexer_done(p, @2); }
-| func_body PLAIN		{ plain_read(p); }
 ;
 
 stmt:
@@ -260,7 +259,6 @@ body:
 statements: /* the first one is not recovered from: it may still be an attribute */
   fine_stmt			{ lexer_done(p, @1); }
 | statements stmt		{ lexer_done(p, @2); }
-| statements PLAIN		{ plain_read(p); }
 ;
 
 attr_block:
@@ -446,7 +444,7 @@ yyreport_syntax_error(const yypcontext_t *context, struct parser *p)
 	int all = yypcontext_expected_tokens(context, kind, EXPECTED_TOKENS), n = 0;
 
 	for (int i = 0; i < all; i++)
-		if (!is_arithmetic(kind[i]) && kind[i] != YYSYMBOL_PLAIN)
+		if (!is_arithmetic(kind[i]))
 			name[n++] = yysymbol_name(kind[i]);
 	report(p, *yypcontext_location(context), name, n);
 	return 0;

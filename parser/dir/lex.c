@@ -196,27 +196,6 @@ resync(struct parser *p, struct ir_loc *loc)
 	*loc = (struct ir_loc){s->base + (uint32_t)at, s->base + (uint32_t)at};
 }
 
-/*
- * Does a statement begin here that plain.c may recognize? Only if the grammar has completed the
- * last one, and in a text without syntax errors, so that braces are those of bodies and attributes.
- */
-static bool
-is_plain(const struct parser *p, const struct lexer *lx, struct ir_loc *loc)
-{
-	const struct scan *s = &lx->scan;
-	const bool whole = p->stmt.pending && (p->stmt.attrs_done || !p->attr.n) &&
-			   (lx->token == ')' || lx->token == '}' || lx->token == TYPE);
-	const char *first;
-
-	if (!p->func || p->rules || s->last_sync || lx->open != 1 + p->nregions ||
-		!(whole || (lx->token == '{' && !p->region && !p->stmt.pending)) ||
-		(p->o && p->o->grammar_only) || !plain_begins(p, s->text + s->last_end, &first))
-		return false;
-	loc->begin = s->base + (uint32_t)(first - s->text);
-	loc->end = loc->begin + 1;
-	return true;
-}
-
 int
 dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p)
 {
@@ -236,9 +215,7 @@ dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p)
 		lx->close--;
 		return '}';
 	}
-	if (is_plain(p, lx, loc))
-		return lx->token = PLAIN;
-	int token = lx->token = dir_scan(value, loc, p, lx->scan.scanner);
+	int token = dir_scan(value, loc, p, lx->scan.scanner);
 	dir_release(lx->scan.scanner);
 	lx->open += (token == '{') - (token == '}');
 	scan_token(&lx->scan, loc, token == END);

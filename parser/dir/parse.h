@@ -25,7 +25,6 @@ struct parse_options {
 	const char *lets;  /* lets of the cluster, for messages: "nodes = 4"; NULL: none */
 	bool inline_calls; /* inline all templates, so that @main is the only function */
 	bool text_stays;   /* it need not be copied: diag_lend_source */
-	bool grammar_only; /* also for statements that plain.c can read: to compare the two */
 };
 
 /*

@@ -5,8 +5,7 @@
  *     parse.c    entry point: options, end of the module    symbols.c  names to values, scopes
  *     lex.c      tokens; recovery after an error             sizes.c    size expressions and types
  *     declare.c  let, mesh, steps, func                      attrs.c    attributes by the op's row
- *     stmt.c     ops and fuse bodies                         plain.c    statements as printed
- *     rule.c     rules
+ *     stmt.c     ops and fuse bodies                         rule.c     rules
  */
 #ifndef PARSER_PARSER_H
 #define PARSER_PARSER_H
@@ -36,14 +35,12 @@ struct size_value {
 /* A text being scanned. */
 struct lexer {
 	struct scan scan;
-	struct lexer *outer;   /* of the enclosing text */
-	int start;             /* the token that says what is parsed; 0 after its delivery */
-	bool is_type;          /* START_TYPE: messages speak of the type */
-	bool is_cluster;       /* START_CLUSTER: recovery is at items */
-	int close;             /* closing braces to deliver that the text lacks */
-	int token;             /* the last one */
-	int open;              /* open braces */
-	const char *not_plain; /* the statement that plain.c left to the grammar */
+	struct lexer *outer; /* of the enclosing text */
+	int start;           /* the token that says what is parsed; 0 after its delivery */
+	bool is_type;        /* START_TYPE: messages speak of the type */
+	bool is_cluster;     /* START_CLUSTER: recovery is at items */
+	int close;           /* closing braces to deliver that the text lacks */
+	int open;            /* open braces */
 };
 
 /* A name with its place; the name is interned. */
@@ -264,11 +261,6 @@ void stmt_type_rest(struct parser *p);
 
 /* Discards what was read of a statement. */
 void stmt_reset(struct parser *p);
-
-/* plain.c. Does the first line with text after s perhaps begin with a plain statement? */
-bool plain_begins(const struct parser *p, const char *s, const char **first);
-/* Reads statements after the last token, as long as they are plain. */
-void plain_read(struct parser *p);
 
 /* prelude.c. Adds the prelude's function `name` to the module, if it has one. */
 bool prelude_load(struct parser *p, const char *name);

@@ -49,7 +49,7 @@ microbatch_term(const void *owner, const struct ir_module *m, int axis)
 
 /* ---- the terms again, with a dim of micro-batches in front ---- */
 
-struct again {
+struct recompute_ops {
 	const struct terms *t;
 	struct pass_run *run;
 	struct ir_builder b;
@@ -57,7 +57,7 @@ struct again {
 };
 
 static bool
-refuse(const struct again *g, const struct ir_op *op, const char *why)
+refuse(const struct recompute_ops *g, const struct ir_op *op, const char *why)
 {
 	diag_error(g->b.m->ctx->diag, op->loc,
 		"%s: loss=microbatch: %s cannot be computed by micro-batch: %s", g->run->pass->name,
@@ -66,7 +66,7 @@ refuse(const struct again *g, const struct ir_op *op, const char *why)
 }
 
 static struct ir_value *
-build_reshape(struct again *g, struct ir_value *v, const int64_t *dim, int rank)
+build_reshape(struct recompute_ops *g, struct ir_value *v, const int64_t *dim, int rank)
 {
 	const struct ir_attr shape = ir_make_ints(g->b.m, "shape", dim, rank);
 
@@ -74,7 +74,7 @@ build_reshape(struct again *g, struct ir_value *v, const int64_t *dim, int rank)
 }
 
 static int64_t
-micro_batches(const struct again *g)
+micro_batches(const struct recompute_ops *g)
 {
 	return g->b.m->axis[g->t->axis].size;
 }
@@ -98,7 +98,7 @@ reduced_dims(const struct ir_op *op, int rank, bool reduced[IR_MAX_RANK])
  * these is that of micro-batches. 0: more than a tensor can have.
  */
 static int
-split_dim(struct again *g, struct ir_value **v, int d)
+split_dim(struct recompute_ops *g, struct ir_value **v, int d)
 {
 	const struct ir_type *t = (*v)->type;
 	int list[IR_MAX_AXES], n = 0, rank = 0;
@@ -122,7 +122,7 @@ split_dim(struct again *g, struct ir_value **v, int d)
 
 /* v with dim d first. */
 static struct ir_value *
-to_front(struct again *g, struct ir_value *v, int d)
+to_front(struct recompute_ops *g, struct ir_value *v, int d)
 {
 	int64_t perm[IR_MAX_RANK];
 	int n = 0;
@@ -137,7 +137,7 @@ to_front(struct again *g, struct ir_value *v, int d)
 
 /* A sum or mean over the batch, computed per micro-batch. */
 static struct ir_value *
-build_statistic(struct again *g, const struct ir_op *op)
+build_statistic(struct recompute_ops *g, const struct ir_op *op)
 {
 	struct ir_value *v = ir_operand(op, 0);
 	const struct ir_type *old = op->result[0].type;
@@ -181,7 +181,7 @@ build_statistic(struct again *g, const struct ir_op *op)
 /* v, by micro-batch, padded with dims of size 1 to that rank, not counting the dim of
  * micro-batches. */
 static struct ir_value *
-to_rank(struct again *g, struct ir_value *v, int rank)
+to_rank(struct recompute_ops *g, struct ir_value *v, int rank)
 {
 	const int own = v->type->rank - 1;
 	int64_t dim[IR_MAX_RANK];
@@ -197,7 +197,7 @@ to_rank(struct again *g, struct ir_value *v, int rank)
 /* Is each element of the result computed from the elements at its position, with operands broadcast
  * from the right? */
 static bool
-is_pointwise(const struct again *g, const struct ir_op *op)
+is_pointwise(const struct recompute_ops *g, const struct ir_op *op)
 {
 	struct form f;
 
@@ -218,7 +218,7 @@ is_pointwise(const struct again *g, const struct ir_op *op)
 
 /* The attributes of a copy of op whose operands have one more leading dim. False: unknown. */
 static bool
-shift_attrs(struct again *g, const struct ir_op *op, struct ir_op *copy)
+shift_attrs(struct recompute_ops *g, const struct ir_op *op, struct ir_op *copy)
 {
 	const int rank = op->noperands ? ir_operand_type(op, 0)->rank : 0;
 	int64_t list[IR_MAX_RANK];
@@ -254,7 +254,7 @@ shift_attrs(struct again *g, const struct ir_op *op, struct ir_op *copy)
 
 /* A term for each micro-batch. */
 static struct ir_value *
-build_term(struct again *g, const struct ir_op *op)
+build_term(struct recompute_ops *g, const struct ir_op *op)
 {
 	struct ir_value *v[FORM_MAX_INPUTS];
 
@@ -295,7 +295,7 @@ build_term(struct again *g, const struct ir_op *op)
 /* Replaces the term of the batch by the average over micro-batches, for all readers except rows of
  * the batch. */
 static bool
-use_average(struct again *g, struct ir_op *op)
+use_average(struct recompute_ops *g, struct ir_op *op)
 {
 	static const int64_t first = 0;
 	struct ir_value *old = &op->result[0], *v = g->by[old->id];
@@ -329,7 +329,7 @@ bool
 microbatch_loss(struct pass_run *run, struct ir_module *m, int axis)
 {
 	const struct terms *t = terms_create(run->scratch, m, axis);
-	struct again g = {.t = t, .run = run, .b = {.m = m, .block = t->block}};
+	struct recompute_ops g = {.t = t, .run = run, .b = {.m = m, .block = t->block}};
 	struct dp_names names = {0};
 	uint32_t n = 0;
 

@@ -277,7 +277,7 @@ add_times(struct search *f, const struct issue *o, const struct cost_timeline *t
 		const struct cost_event *e = &t->event[i];
 		const int stage = stage_of(f, e->op);
 		struct cell_message m;
-		if (e->turn || stage < 0 || !issue_loop_of(o, e->op)->cells)
+		if (e->iteration || stage < 0 || !issue_loop_of(o, e->op)->cells)
 			continue;
 		if (device[e->op->id] < 0)
 			device[e->op->id] = e->device;

@@ -223,9 +223,9 @@ read_action(struct reader *r, const char *end, bool overlapped)
 					       memcmp(kinds[kind].text, t.kind, t.length) != 0))
 		kind++;
 	if (t.stage < 0 || kind == SCHEDULE_IDLE || r->at != end ||
-		(t.turn >= 0) != kinds[kind].has_step)
+		(t.iteration >= 0) != kinds[kind].has_step)
 		return bad_cell(r, begin, end);
-	if (t.stage >= SCHEDULE_MOST || t.turn >= SCHEDULE_MOST) {
+	if (t.stage >= SCHEDULE_MOST || t.iteration >= SCHEDULE_MOST) {
 		diag_error(r->diag, loc(r, begin, end),
 			"stages and micro-batches are numbered from 0 to %d", SCHEDULE_MOST - 1);
 		return false;
@@ -234,7 +234,7 @@ read_action(struct reader *r, const char *end, bool overlapped)
 		(struct schedule_action){.kind = (uint8_t)kind,
 			.overlapped = overlapped,
 			.stage = (int32_t)t.stage,
-			.step = (int32_t)t.turn,
+			.step = (int32_t)t.iteration,
 			.cell = r->cell,
 			.loc = loc(r, begin, end)});
 	return true;

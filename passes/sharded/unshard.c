@@ -85,7 +85,7 @@ turns_of(const struct ir_module *m, const struct ir_op *gather)
 {
 	const int axis = (int)ir_attr_int(gather, "each", -1);
 
-	return axis < 0 ? 1 : issue_turns(m, 1u << axis);
+	return axis < 0 ? 1 : issue_iterations(m, 1u << axis);
 }
 
 /*

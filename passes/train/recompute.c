@@ -1,6 +1,6 @@
 /*
  * Recomputation: values of the forward pass that the backward pass reads are not kept, but computed
- * again, after a barrier that separates them (again.h). It trades time for memory (Chen et al.,
+ * again, after a barrier that separates them (recompute_ops.h). It trades time for memory (Chen et al.,
  * "Training Deep Nets with Sublinear Memory Cost", 2016).
  *
  *     blocks   each instance of a repeated template is one segment: its inputs are kept, and all
@@ -55,28 +55,28 @@ block_of_operands(const struct recompute *r, const struct ir_op *op, const int32
 {
 	for (int j = 0; j < op->noperands; j++) {
 		const struct ir_op *maker = ir_operand(op, j)->op;
-		const uint32_t i = maker ? ir_number(r->again->ops, maker) : IR_NO_NUMBER;
-		if (i != IR_NO_NUMBER && block[i] != AGAIN_KEPT)
+		const uint32_t i = maker ? ir_number(r->step->ops, maker) : IR_NO_NUMBER;
+		if (i != IR_NO_NUMBER && block[i] != RECOMPUTE_KEPT)
 			return block[i];
 	}
-	return AGAIN_KEPT;
+	return RECOMPUTE_KEPT;
 }
 
 /*
  * The block whose ops are all that read a conversion in the forward pass: it keeps what is converted,
- * which other blocks may keep too, instead of both. AGAIN_KEPT: there is none.
+ * which other blocks may keep too, instead of both. RECOMPUTE_KEPT: there is none.
  */
 static int32_t
 block_of_readers(const struct recompute *r, const struct ir_op *op, const int32_t *block)
 {
-	int32_t found = AGAIN_KEPT;
+	int32_t found = RECOMPUTE_KEPT;
 
 	IR_FOR_USES (use, &op->result[0]) {
-		const uint32_t i = ir_number(r->again->ops, use->op);
-		if (i == IR_NO_NUMBER || r->again->op[i].side != AGAIN_FORWARD)
+		const uint32_t i = ir_number(r->step->ops, use->op);
+		if (i == IR_NO_NUMBER || r->step->op[i].side != RECOMPUTE_FORWARD)
 			continue;
-		if (block[i] == AGAIN_KEPT || (found != AGAIN_KEPT && block[i] != found))
-			return AGAIN_KEPT;
+		if (block[i] == RECOMPUTE_KEPT || (found != RECOMPUTE_KEPT && block[i] != found))
+			return RECOMPUTE_KEPT;
 		found = block[i];
 	}
 	return found;
@@ -85,14 +85,15 @@ block_of_readers(const struct recompute *r, const struct ir_op *op, const int32_
 static void
 move_conversions(const struct recompute *r, int32_t *block)
 {
-	const struct again *a = r->again;
+	const struct recompute_ops *a = r->step;
 
 	for (uint32_t i = a->ops->n; i-- > 0;) {
 		const struct ir_op *op = a->ops->op[i];
-		if (op->code != OP_convert || op->result[0].name || a->op[i].side != AGAIN_FORWARD)
+		if (op->code != OP_convert || op->result[0].name ||
+			a->op[i].side != RECOMPUTE_FORWARD)
 			continue;
 		const int32_t readers = block_of_readers(r, op, block);
-		if (readers != AGAIN_KEPT)
+		if (readers != RECOMPUTE_KEPT)
 			block[i] = readers;
 	}
 }
@@ -101,16 +102,16 @@ move_conversions(const struct recompute *r, int32_t *block)
 static struct block_names
 find_blocks(struct recompute *r, int64_t most)
 {
-	const struct again *a = r->again;
+	const struct recompute_ops *a = r->step;
 	int32_t *block = ARRAY_NEW(r->scratch, int32_t, a->ops->n + 1u);
 	struct block_names list = {0};
 
 	for (uint32_t i = 0; i < a->ops->n; i++) {
 		const struct ir_op *op = a->ops->op[i];
 		const char *name = op->nresults ? op->result[0].name : NULL;
-		block[i] = a->op[i].side != AGAIN_FORWARD ? AGAIN_KEPT
-			   : name                         ? block_names_add(r->scratch, &list, name)
-							  : block_of_operands(r, op, block);
+		block[i] = a->op[i].side != RECOMPUTE_FORWARD ? RECOMPUTE_KEPT
+			   : name ? block_names_add(r->scratch, &list, name)
+				  : block_of_operands(r, op, block);
 	}
 	block_names_find_repeats(&list);
 	int64_t repeats = 0;
@@ -118,8 +119,8 @@ find_blocks(struct recompute *r, int64_t most)
 		if (list.at[k].repeats && ++repeats > most && most)
 			list.at[k].repeats = false;
 	for (uint32_t i = 0; i < a->ops->n; i++)
-		if (block[i] != AGAIN_KEPT && !list.at[block[i]].repeats)
-			block[i] = AGAIN_KEPT;
+		if (block[i] != RECOMPUTE_KEPT && !list.at[block[i]].repeats)
+			block[i] = RECOMPUTE_KEPT;
 	move_conversions(r, block);
 	r->block = block;
 	r->nblocks = (int32_t)list.n;
@@ -129,7 +130,7 @@ find_blocks(struct recompute *r, int64_t most)
 /* --- remarks ---------------------------------------------------------------------------------- */
 
 static void
-report_group(struct pass_run *run, const char *what, const struct again_group *g)
+report_group(struct pass_run *run, const char *what, const struct recompute_group *g)
 {
 	char bytes[NUMBER_TEXT];
 
@@ -171,9 +172,10 @@ static void
 copy_groups(struct pass_run *run, struct recompute *r, const int32_t *group, int32_t n,
 	const struct block_names *blocks)
 {
-	struct again_group *result = ARRAY_ZERO(r->scratch, struct again_group, (size_t)n + 1);
+	struct recompute_group *result =
+		ARRAY_ZERO(r->scratch, struct recompute_group, (size_t)n + 1);
 
-	again_copy(r->again, r->m, group, result, n);
+	recompute_copy(r->step, r->m, group, result, n);
 	for (int32_t g = 0; g < n; g++) {
 		const char *what = blocks ? TEXT(r->scratch, "%.*s", (int)blocks->at[g].length,
 						    blocks->at[g].name)
@@ -210,14 +212,14 @@ gathers_value(const struct ir_module *m, const struct ir_op *op)
 static bool
 run_gathers(struct pass_run *run, struct recompute *r)
 {
-	const struct again *a = r->again;
+	const struct recompute_ops *a = r->step;
 	int32_t *group = ARRAY_NEW(r->scratch, int32_t, a->ops->n + 1u), n = 0;
 
 	for (uint32_t i = 0; i < a->ops->n; i++) {
 		const struct ir_op *op = a->ops->op[i],
 				   *from = op->noperands ? ir_operand(op, 0)->op : NULL;
 		const uint32_t maker = from ? ir_number(a->ops, from) : IR_NO_NUMBER;
-		group[i] = AGAIN_KEPT;
+		group[i] = RECOMPUTE_KEPT;
 		if (a->op[i].copyable && gathers_value(r->m, op))
 			group[i] = n++;
 		else if (a->op[i].copyable && maker != IR_NO_NUMBER && storage_is_view(r->m, op))
@@ -246,7 +248,7 @@ budget_of(struct pass_run *run)
 static void
 choose_all(const struct recompute *r, bool *chosen)
 {
-	for (uint32_t i = 0; i < r->again->ops->n; i++)
+	for (uint32_t i = 0; i < r->step->ops->n; i++)
 		chosen[i] = recompute_may(r, i);
 }
 
@@ -318,8 +320,8 @@ static bool
 run_budget(struct pass_run *run, struct recompute *r)
 {
 	const double budget = budget_of(run);
-	bool *chosen = ARRAY_ZERO(r->scratch, bool, r->again->ops->n + 1u);
-	int32_t *group = ARRAY_NEW(r->scratch, int32_t, r->again->ops->n + 1u);
+	bool *chosen = ARRAY_ZERO(r->scratch, bool, r->step->ops->n + 1u);
+	int32_t *group = ARRAY_NEW(r->scratch, int32_t, r->step->ops->n + 1u);
 	struct recompute_cost cost = {0};
 
 	if (!budget) {
@@ -385,9 +387,9 @@ run(struct pass_run *run, struct ir_module *m)
 	if (!loss || !trial_begin(&base, run, m))
 		return false;
 	const uint64_t before = pass_remarks_wanted(run) ? trial_peak(run, m) : 0;
-	r.again = again_read(
+	r.step = recompute_read(
 		run->scratch, m, loss, policy == GATHERS || pass_bool(run, "collectives"));
-	if (!r.again->trains) {
+	if (!r.step->trains) {
 		pass_remark(run, loss, PASS_MISSED,
 			"nothing is computed again: the step has no backward pass; grad makes one");
 		return true;

@@ -5,7 +5,7 @@
 #include "ir/base/map.h"
 #include "ir/base/vec.h"
 #include "passes/analysis/cost/trial.h"
-#include "passes/train/again.h"
+#include "passes/train/recompute_ops.h"
 
 /* One step: seconds, and the most bytes of a device that are live at once. */
 struct recompute_cost {
@@ -20,14 +20,14 @@ struct recompute_known {
 	struct recompute_cost cost;
 };
 
-/* A step whose values may be recomputed. Tables are by number of the op in again->ops. */
+/* A step whose values may be recomputed. Tables are by number of the op in step->ops. */
 struct recompute {
 	void *scratch;
 	const struct cost_model *cost;
 	const struct trial_base *base;
 	struct ir_module *m;
-	const struct again *again;
-	const int32_t *block; /* the block that an op is in, or AGAIN_KEPT */
+	const struct recompute_ops *step;
+	const int32_t *block; /* the block that an op is in, or RECOMPUTE_KEPT */
 	int32_t nblocks;
 	struct VEC(struct recompute_known) known;
 	struct map known_map;
@@ -42,7 +42,7 @@ struct recompute {
 bool recompute_may(const struct recompute *r, uint32_t i);
 
 /*
- * The groups for again_copy if the ops chosen[i] are recomputed: these, and the ops that they
+ * The groups for recompute_copy if the ops chosen[i] are recomputed: these, and the ops that they
  * depend on, up to values that are kept. Connected ops form one group. Returns the number of
  * groups.
  */

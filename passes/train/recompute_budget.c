@@ -33,7 +33,7 @@
 bool
 recompute_may(const struct recompute *r, uint32_t i)
 {
-	const struct again_op *o = &r->again->op[i];
+	const struct recompute_op *o = &r->step->op[i];
 
 	return o->copyable && o->saved && o->bytes;
 }
@@ -45,20 +45,20 @@ maker_of(const struct recompute *r, const struct ir_op *op, int j)
 {
 	const struct ir_value *v = ir_operand(op, j);
 
-	return v->op ? ir_number(r->again->ops, v->op) : IR_NO_NUMBER;
+	return v->op ? ir_number(r->step->ops, v->op) : IR_NO_NUMBER;
 }
 
 /* The chosen ops, the ops that they need that are not kept, and views of all of these. */
 static void
 find_members(const struct recompute *r, const bool *chosen, bool *member)
 {
-	const struct ir_numbering *ops = r->again->ops;
+	const struct ir_numbering *ops = r->step->ops;
 
 	for (uint32_t i = ops->n; i-- > 0;) {
 		member[i] = member[i] || chosen[i];
 		for (int j = 0; member[i] && j < ops->op[i]->noperands; j++) {
 			const uint32_t maker = maker_of(r, ops->op[i], j);
-			if (maker != IR_NO_NUMBER && r->again->op[maker].copyable &&
+			if (maker != IR_NO_NUMBER && r->step->op[maker].copyable &&
 				(chosen[maker] || !recompute_may(r, maker)))
 				member[maker] = true;
 		}
@@ -67,7 +67,7 @@ find_members(const struct recompute *r, const bool *chosen, bool *member)
 		const uint32_t maker = ops->op[i]->noperands && storage_is_view(r->m, ops->op[i])
 					       ? maker_of(r, ops->op[i], 0)
 					       : IR_NO_NUMBER;
-		if (maker != IR_NO_NUMBER && member[maker] && r->again->op[i].copyable)
+		if (maker != IR_NO_NUMBER && member[maker] && r->step->op[i].copyable)
 			member[i] = true;
 	}
 }
@@ -75,7 +75,7 @@ find_members(const struct recompute *r, const bool *chosen, bool *member)
 int32_t
 recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group)
 {
-	const struct ir_numbering *ops = r->again->ops;
+	const struct ir_numbering *ops = r->step->ops;
 	bool *member = ARRAY_ZERO(NULL, bool, ops->n + 1u);
 	int32_t n = 0;
 
@@ -96,7 +96,7 @@ recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group)
 		int32_t *of = &number[sets_root(parent, i)];
 		if (member[i] && *of < 0)
 			*of = n++;
-		group[i] = member[i] ? *of : AGAIN_KEPT;
+		group[i] = member[i] ? *of : RECOMPUTE_KEPT;
 	}
 	array_free(number);
 	array_free(parent);
@@ -108,12 +108,12 @@ void
 recompute_apply(const struct recompute *r, const bool *chosen)
 {
 	void *scratch = alloc_scratch(NULL);
-	int32_t *group = ARRAY_NEW(scratch, int32_t, r->again->ops->n + 1u);
+	int32_t *group = ARRAY_NEW(scratch, int32_t, r->step->ops->n + 1u);
 	const int32_t n = recompute_groups(r, chosen, group);
-	struct again_group *result = ARRAY_ZERO(scratch, struct again_group, (size_t)n + 1);
+	struct recompute_group *result = ARRAY_ZERO(scratch, struct recompute_group, (size_t)n + 1);
 
 	ir_saved_change(r->base->saved);
-	again_copy(r->again, r->m, group, result, n);
+	recompute_copy(r->step, r->m, group, result, n);
 	talloc_free(scratch);
 }
 
@@ -123,7 +123,7 @@ key_of_choice(const struct recompute *r, const bool *chosen)
 {
 	struct recompute_key key = {0, 1};
 
-	for (uint32_t i = 0; i < r->again->ops->n; i++)
+	for (uint32_t i = 0; i < r->step->ops->n; i++)
 		if (chosen[i]) {
 			key.a = mix64(key.a ^ i);
 			key.b = mix64(key.b + i);
@@ -184,10 +184,10 @@ without_numbers(const void *owner, const char *name)
 static const char *
 key_of(const struct recompute *r, uint32_t i)
 {
-	const struct ir_op *op = r->again->ops->op[i];
+	const struct ir_op *op = r->step->ops->op[i];
 	const char *name = op->result[0].name;
 
-	if (r->block[i] == AGAIN_KEPT)
+	if (r->block[i] == RECOMPUTE_KEPT)
 		return NULL;
 	const char *dot = name ? strchr(name, '.') : NULL;
 	return dot ? without_numbers(r->scratch, dot) : op_name((enum op_code)op->code);
@@ -196,7 +196,7 @@ key_of(const struct recompute *r, uint32_t i)
 static struct recompute_class *
 class_of(struct recompute_search *s, uint32_t i)
 {
-	const struct ir_op *op = s->r->again->ops->op[i];
+	const struct ir_op *op = s->r->step->ops->op[i];
 	const char *key = key_of(s->r, i);
 
 	for (int64_t k = 0; key && k < s->class.n; k++) {
@@ -226,7 +226,7 @@ drop_small(struct recompute_search *s)
 static void
 find_classes(struct recompute_search *s)
 {
-	const struct again *a = s->r->again;
+	const struct recompute_ops *a = s->r->step;
 
 	for (uint32_t i = 0; i < a->ops->n; i++)
 		if (recompute_may(s->r, i)) {
@@ -287,7 +287,7 @@ note_least(struct recompute_search *s)
 {
 	if (s->cost.peak >= s->least_cost.peak)
 		return;
-	memcpy(s->least, s->chosen, sizeof *s->least * s->r->again->ops->n);
+	memcpy(s->least, s->chosen, sizeof *s->least * s->r->step->ops->n);
 	s->least_cost = s->cost;
 }
 
@@ -407,12 +407,12 @@ shrink(struct recompute_search *s)
 static bool
 leaves_block(const struct recompute *r, uint32_t i)
 {
-	const struct ir_op *op = r->again->ops->op[i];
+	const struct ir_op *op = r->step->ops->op[i];
 
 	for (int k = 0; k < op->nresults; k++)
 		IR_FOR_USES (u, &op->result[k]) {
-			const uint32_t reader = ir_number(r->again->ops, u->op);
-			if (r->again->op[reader].side == AGAIN_FORWARD &&
+			const uint32_t reader = ir_number(r->step->ops, u->op);
+			if (r->step->op[reader].side == RECOMPUTE_FORWARD &&
 				r->block[reader] != r->block[i])
 				return true;
 		}
@@ -444,7 +444,7 @@ search_from(struct recompute_search *s, bool blocks)
 		return false;
 	if (s->cost.peak <= s->budget)
 		return shrink(s);
-	memcpy(s->chosen, s->least, sizeof *s->chosen * s->r->again->ops->n);
+	memcpy(s->chosen, s->least, sizeof *s->chosen * s->r->step->ops->n);
 	s->cost = s->least_cost;
 	return true;
 }
@@ -464,7 +464,7 @@ keep_if_better(struct recompute_search *s, bool *chosen, struct recompute_cost *
 {
 	if (!recompute_is_better(&s->cost, cost, s->budget))
 		return;
-	memcpy(chosen, s->chosen, sizeof *chosen * s->r->again->ops->n);
+	memcpy(chosen, s->chosen, sizeof *chosen * s->r->step->ops->n);
 	*cost = s->cost;
 }
 
@@ -472,7 +472,7 @@ keep_if_better(struct recompute_search *s, bool *chosen, struct recompute_cost *
 static void
 load(struct recompute_search *s, const bool *chosen)
 {
-	memcpy(s->chosen, chosen, sizeof *chosen * s->r->again->ops->n);
+	memcpy(s->chosen, chosen, sizeof *chosen * s->r->step->ops->n);
 	for (int64_t k = 0; k < s->class.n; k++) {
 		struct recompute_class *c = &s->class.at[k];
 		c->taken = 0;
@@ -496,7 +496,7 @@ improve(struct recompute_search *s, bool *chosen, struct recompute_cost *cost)
 static struct recompute_search
 create_search(struct recompute *r, double budget)
 {
-	const uint32_t n = r->again->ops->n;
+	const uint32_t n = r->step->ops->n;
 	struct recompute_search s = {.r = r,
 		.budget = budget,
 		.chosen = ARRAY_ZERO(r->scratch, bool, n + 1u),
@@ -517,7 +517,7 @@ recompute_tell(
 	load(&s, chosen);
 	for (int64_t k = 0; k < s.class.n; k++) {
 		struct recompute_class *c = &s.class.at[k];
-		const struct ir_op *first = r->again->ops->op[c->member.at[0]];
+		const struct ir_op *first = r->step->ops->op[c->member.at[0]];
 		if (!c->taken)
 			continue;
 		if (!what_if(&s, c, 0, &kept))

@@ -108,51 +108,12 @@ check_inlined(struct ir_context *ctx, const char *text, size_t n)
 	talloc_free(flat);
 }
 
-static void
-write_message(void *out, const struct diag_message *m)
-{
-	fprintf(out, "%u:%u+%u: %d %s\n", m->line, m->column, m->loc.end - m->loc.begin, m->level,
-		m->text);
-}
-
-/* All that a reader says of a text: its messages, and the module. */
-static char *
-said(const char *text, size_t n, const struct parse_options *o, size_t *nsaid)
-{
-	char *all = NULL;
-	struct ir_context *ctx = ir_context_create(NULL);
-	FILE *out = open_memstream(&all, nsaid);
-
-	HOLDS(out != NULL);
-	diag_set_handler(ctx->diag, write_message, out);
-	struct ir_module *m = parse_module(ctx, ctx, "fuzzed", text, n, o);
-	if (m)
-		ir_print(out, m);
-	talloc_free(ctx);
-	fclose(out);
-	return all;
-}
-
-/* plain.c reads what the grammar reads. */
-static void
-check_plain(const char *text, size_t n)
-{
-	const struct parse_options plain = {0}, grammar = {.grammar_only = true};
-	size_t n1, n2;
-	char *a = said(text, n, &plain, &n1), *b = said(text, n, &grammar, &n2);
-
-	same(a, n1, b, n2);
-	free(a);
-	free(b);
-}
-
 static bool
 check_dir(struct ir_context *ctx, const char *text, size_t n)
 {
 	const unsigned errors = diag_errors(ctx->diag);
 	size_t n1, n2;
 
-	check_plain(text, n);
 	struct ir_module *m = parse_module(ctx, ctx, "fuzzed", text, n, NULL);
 
 	if (!is_read(ctx, errors, m))

@@ -79,7 +79,7 @@ places_of(const struct ir_module *m, const struct ir_op *op)
 double
 cost_step_runs(const struct cost_step *s, const struct ir_op *op)
 {
-	return places_of(s->m, op) * s->events->turns[op->id];
+	return places_of(s->m, op) * s->events->iterations[op->id];
 }
 
 /* Dim 0 of inputs is the batch, also if dp splits it. */

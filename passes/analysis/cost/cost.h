@@ -121,7 +121,7 @@ struct cost_event {
 	const struct ir_op *op;
 	int32_t device;     /* among the distinguished devices: see events.h */
 	bool communication; /* a collective; else a kernel */
-	uint32_t turn;      /* iteration of the loops over time axes, from 0 */
+	uint32_t iteration; /* iteration of the loops over time axes, from 0 */
 	double start, end;  /* seconds */
 	double slack;       /* seconds it could end later without lengthening the iteration */
 	double exposed;     /* seconds of a collective in which its device computes nothing */

@@ -159,11 +159,9 @@ bool cost_profile_seconds(const struct cost_model *model, uint32_t kind, const s
 double cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
 	const struct ir_op *op, const struct op_work *w, bool *measured);
 
-/* Seconds of a kernel with what-ifs of ops: from t, its time without them; or from scratch. */
+/* Seconds of a kernel with what-ifs of ops, from t, its time without them. */
 double cost_changed_seconds(const struct cost_model *model, const struct ir_module *m,
 	const struct ir_op *op, double t);
-double cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, bool *measured);
 
 /*
  * Seconds of a message like the op's, except for the fields in c: for a search that sends several

@@ -169,7 +169,7 @@ same_group(const struct event_group *a, const struct event_group *b)
 		       !memcmp(a->place, b->place, sizeof *a->place * a->ngroups * a->places));
 }
 
-/* The last answer is cached for ops that are alike: layers, and turns of a loop, need the same. */
+/* The last answer is cached for ops that are alike: layers, and iterations of a loop, need the same. */
 static replay_time
 collective_time(const void *data, const struct ir_op *op, const struct event_group *g)
 {
@@ -251,28 +251,28 @@ struct host_load {
 
 /* Is a kernel issued for each micro-batch? */
 static bool
-has_turns(const struct cost_step *s)
+has_iterations(const struct cost_step *s)
 {
 	const struct events *e = s->events;
 
 	for (uint32_t i = 0; i < e->graph.n; i++)
 		if (is_issued((enum event_kind)e->event[i].kind) &&
-			e->turns[e->event[i].op->id] > 1)
+			e->iterations[e->event[i].op->id] > 1)
 			return true;
 	return false;
 }
 
 static bool
-counts(const struct cost_step *s, uint32_t event, bool turns)
+counts(const struct cost_step *s, uint32_t event, bool iterations)
 {
 	const struct ir_op *op = s->events->event[event].op;
 
-	return op && (!turns || s->events->turns[op->id] > 1);
+	return op && (!iterations || s->events->iterations[op->id] > 1);
 }
 
 /* The load of each device; the caller owns the array. */
 static struct host_load *
-host_loads(const struct cost_step *s, bool turns)
+host_loads(const struct cost_step *s, bool iterations)
 {
 	const struct events *e = s->events;
 	struct host_load *load = ZERO_ARRAY(NULL, struct host_load, e->ndevices);
@@ -280,7 +280,7 @@ host_loads(const struct cost_step *s, bool turns)
 	for (uint32_t i = 0; i < e->graph.n; i++) {
 		const struct event *v = &e->event[i];
 		struct host_load *l = &load[v->device];
-		if (!counts(s, i, turns))
+		if (!counts(s, i, iterations))
 			continue;
 		if (is_issued((enum event_kind)v->kind))
 			l->host += s->model->cluster->kind[s->kind_of[e->first_place[v->device]]]
@@ -297,7 +297,7 @@ host_loads(const struct cost_step *s, bool turns)
 static double
 host_seconds(const struct cost_step *s)
 {
-	struct host_load *load = host_loads(s, has_turns(s));
+	struct host_load *load = host_loads(s, has_iterations(s));
 	double last = 0;
 
 	for (uint32_t d = 0; d < s->events->ndevices; d++)
@@ -370,8 +370,8 @@ static void
 slow_stages(struct cost_step *s)
 {
 	struct events *e = s->events;
-	const bool turns = has_turns(s);
-	struct host_load *load = host_loads(s, turns);
+	const bool iterations = has_iterations(s);
+	struct host_load *load = host_loads(s, iterations);
 	replay_time *duration = ARRAY_NEW(e, replay_time, e->graph.n);
 
 	for (uint32_t i = 0; i < e->graph.n; i++) {
@@ -379,7 +379,7 @@ slow_stages(struct cost_step *s)
 		const struct host_load *l = &load[v->device];
 		const double device = l->kernels + l->messages;
 		duration[i] = e->graph.duration[i];
-		if (v->kind == EVENT_KERNEL && counts(s, i, turns) && l->kernels > 0)
+		if (v->kind == EVENT_KERNEL && counts(s, i, iterations) && l->kernels > 0)
 			duration[i] = replay_from_seconds(
 				replay_seconds(duration[i]) *
 				(1 + (together(device, l->host) - device) / l->kernels));

@@ -19,7 +19,7 @@ add_copy(struct cost_timeline *t, const struct ir_module *m, const struct cost_s
 
 	*copy = (struct cost_event){.op = v->op,
 		.device = v->device,
-		.turn = v->turn,
+		.iteration = v->iteration,
 		.start = replay_seconds(s->r.start[i]),
 		.end = replay_seconds(s->r.end[i])};
 	for (int k = 0; k < v->op->noperands; k++)
@@ -38,7 +38,7 @@ timeline_add(
 		.op = v->op,
 		.device = v->device,
 		.communication = communication,
-		.turn = v->turn,
+		.iteration = v->iteration,
 		.start = replay_seconds(s->r.start[i]),
 		.end = replay_seconds(s->r.end[i]),
 		.bytes = communication && cost_op_collective(m, v->op, &c)

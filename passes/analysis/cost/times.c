@@ -247,15 +247,6 @@ cost_plain_seconds(const struct cost_model *model, uint32_t kind, const struct i
 	return *measured ? t : estimate(model, kind, m, op, w);
 }
 
-double
-cost_kernel_seconds(const struct cost_model *model, uint32_t kind, const struct ir_module *m,
-	const struct ir_op *op, bool *measured)
-{
-	const double t = cost_plain_seconds(model, kind, m, op, NULL, measured);
-
-	return cost_changed_seconds(model, m, op, t);
-}
-
 /* From the measurements of the profiled machine; negative: not measured. */
 static double
 measured_part(const struct cost_model *model, const struct cost_collective *c, double bytes)

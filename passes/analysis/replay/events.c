@@ -150,8 +150,8 @@ message_stream(const struct events_builder *b, const struct ir_op *op, uint32_t 
 }
 
 static uint32_t
-event_add(struct events_builder *b, const struct ir_op *op, enum event_kind kind, uint32_t turn,
-	uint32_t device, replay_time duration)
+event_add(struct events_builder *b, const struct ir_op *op, enum event_kind kind,
+	uint32_t iteration, uint32_t device, replay_time duration)
 {
 	struct events *e = b->e;
 	uint32_t n = e->graph.n++;
@@ -170,7 +170,7 @@ event_add(struct events_builder *b, const struct ir_op *op, enum event_kind kind
 						 : 2 * device);
 	b->duration.at[n] = duration;
 	b->dep_first[n + 1] = b->dep_first[n];
-	e->event[n] = (struct event){op, turn, 0, n, (uint16_t)device, (uint8_t)kind};
+	e->event[n] = (struct event){op, iteration, 0, n, (uint16_t)device, (uint8_t)kind};
 	if (!communicates && !copies)
 		b->computed[device] = n;
 	return n;
@@ -178,12 +178,12 @@ event_add(struct events_builder *b, const struct ir_op *op, enum event_kind kind
 
 /* The message of a collective, as one device runs it. */
 static uint32_t
-collective_add(
-	struct events_builder *b, const struct ir_op *op, int axis, uint32_t turn, uint32_t device)
+collective_add(struct events_builder *b, const struct ir_op *op, int axis, uint32_t iteration,
+	uint32_t device)
 {
 	uint32_t group = group_of(b, axis, device);
 	replay_time t = b->times->collective(b->times->data, op, &b->e->group[group]);
-	uint32_t n = event_add(b, op, EVENT_COLLECTIVE, turn, device, t);
+	uint32_t n = event_add(b, op, EVENT_COLLECTIVE, iteration, device, t);
 	b->e->event[n].group = group;
 	return n;
 }
@@ -207,36 +207,38 @@ record_of(const struct events_builder *b, const struct ir_value *v)
 
 /* The iteration of r whose results a consumer at that turn reads. */
 static uint32_t
-turn_read(
-	const struct events_builder *b, const struct events_record *r, uint32_t over, uint32_t turn)
+iteration_read(const struct events_builder *b, const struct events_record *r, uint32_t over,
+	uint32_t iteration)
 {
-	const uint32_t t = issue_map(b->m, over, turn, r->over);
-	return t < r->turns ? t : r->turns - 1;
+	const uint32_t t = issue_map(b->m, over, iteration, r->over);
+	return t < r->iterations ? t : r->iterations - 1;
 }
 
 static void depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t over,
-	uint32_t turn, uint32_t device);
+	uint32_t iteration, uint32_t device);
 
 static void
 run_pending(struct events_builder *b, struct events_pending *w)
 {
 	struct events_record *r = &b->record[w->op->id];
-	const uint32_t slot = events_slot(r, w->turn, w->device);
-	uint32_t e = collective_add(b, w->op, axis_of(w->op), w->turn, w->device);
+	const uint32_t slot = events_slot(r, w->iteration, w->device);
+	uint32_t e = collective_add(b, w->op, axis_of(w->op), w->iteration, w->device);
 	b->stream[e] = (uint16_t)(2 * w->device);
-	depend_on_operands(b, w->op, w->over, w->turn, w->device);
+	depend_on_operands(b, w->op, w->over, w->iteration, w->device);
 	r->ready[slot] = r->done[slot] = e;
 	w->op = NULL;
 }
 
 /* Runs everything that a device has posted up to that collective. */
 static void
-run_pending_up_to(struct events_builder *b, const struct ir_op *op, uint32_t turn, uint32_t device)
+run_pending_up_to(
+	struct events_builder *b, const struct ir_op *op, uint32_t iteration, uint32_t device)
 {
 	struct events_pending *w = b->pending.at;
 	const int64_t n = b->pending.n;
 	int64_t last = b->pending_first;
-	while (last < n && (w[last].op != op || w[last].turn != turn || w[last].device != device))
+	while (last < n &&
+		(w[last].op != op || w[last].iteration != iteration || w[last].device != device))
 		last++;
 	for (int64_t i = b->pending_first; last < n && i <= last; i++)
 		if (w[i].op && w[i].device == device)
@@ -247,8 +249,8 @@ run_pending_up_to(struct events_builder *b, const struct ir_op *op, uint32_t tur
 
 /* The compute stream waits for a collective, once. */
 void
-events_wait_for(struct events_builder *b, struct events_record *r, uint32_t made, uint32_t turn,
-	uint32_t device)
+events_wait_for(struct events_builder *b, struct events_record *r, uint32_t made,
+	uint32_t iteration, uint32_t device)
 {
 	const uint32_t slot = events_slot(r, made, device);
 
@@ -259,14 +261,14 @@ events_wait_for(struct events_builder *b, struct events_record *r, uint32_t made
 		return;
 	r->waited[slot] = true;
 	const struct event_device *d = b->device[device];
-	event_add(b, r->source, EVENT_WAIT, turn, device, d->async ? 0 : d->wait);
+	event_add(b, r->source, EVENT_WAIT, iteration, device, d->async ? 0 : d->wait);
 	dep_add(b, r->done[slot]);
 }
 
 /* If a thread computes: it waits for the collectives that op reads. */
 static void
-wait_for_operands(struct events_builder *b, const struct ir_op *op, uint32_t over, uint32_t turn,
-	uint32_t device)
+wait_for_operands(struct events_builder *b, const struct ir_op *op, uint32_t over,
+	uint32_t iteration, uint32_t device)
 {
 	struct awaited *a = &b->waits;
 
@@ -276,15 +278,16 @@ wait_for_operands(struct events_builder *b, const struct ir_op *op, uint32_t ove
 		for (int64_t k = 0; k < a->value.n; k++) {
 			struct events_record *r = record_of(b, a->value.at[k]);
 			if (r)
-				events_wait_for(b, r, turn_read(b, r, over, turn), turn, device);
+				events_wait_for(b, r, iteration_read(b, r, over, iteration),
+					iteration, device);
 		}
 	}
 }
 
 /* The newest event waits for the operands of op. */
 static void
-depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t over, uint32_t turn,
-	uint32_t device)
+depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t over,
+	uint32_t iteration, uint32_t device)
 {
 	struct awaited *a = &b->deps;
 
@@ -294,7 +297,8 @@ depend_on_operands(struct events_builder *b, const struct ir_op *op, uint32_t ov
 		for (int64_t k = 0; k < a->value.n; k++) {
 			const struct events_record *r = record_of(b, a->value.at[k]);
 			const uint32_t slot =
-				r ? events_slot(r, turn_read(b, r, over, turn), device) : NO_EVENT;
+				r ? events_slot(r, iteration_read(b, r, over, iteration), device)
+				  : NO_EVENT;
 			if (slot != NO_EVENT && r->ready[slot] != NO_EVENT)
 				dep_add(b, r->ready[slot]);
 		}
@@ -322,54 +326,55 @@ takes_part(const struct events_builder *b, const struct ir_op *op, uint32_t devi
 
 static void
 emit_kernel(struct events_builder *b, const struct ir_op *op, struct events_record *r,
-	uint32_t turn, uint32_t device)
+	uint32_t iteration, uint32_t device)
 {
 	if (!takes_part(b, op, device))
 		return;
-	wait_for_operands(b, op, r->over, turn, device);
-	uint32_t e = event_add(b, op, EVENT_KERNEL, turn, device, b->device[device]->op[op->id]);
-	depend_on_operands(b, op, r->over, turn, device);
-	r->ready[events_slot(r, turn, device)] = e;
+	wait_for_operands(b, op, r->over, iteration, device);
+	uint32_t e =
+		event_add(b, op, EVENT_KERNEL, iteration, device, b->device[device]->op[op->id]);
+	depend_on_operands(b, op, r->over, iteration, device);
+	r->ready[events_slot(r, iteration, device)] = e;
 }
 
 /* The event on the compute stream of a place after which it communicates: if kernels are queued
  * ahead and nothing is copied, the newest one, since until then the buffers of a message may hold
  * data of earlier kernels. */
 static uint32_t
-emit_post(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
-	uint32_t device)
+emit_post(struct events_builder *b, const struct ir_op *op, struct events_record *r,
+	uint32_t iteration, uint32_t device)
 {
 	const struct event_device *d = b->device[device];
 	const replay_time copies = d->op[op->id];
 
-	wait_for_operands(b, op, r->over, turn, device);
+	wait_for_operands(b, op, r->over, iteration, device);
 	if (!d->async)
-		return event_add(b, op, EVENT_POST, turn, device, d->post + copies);
+		return event_add(b, op, EVENT_POST, iteration, device, d->post + copies);
 	if (!copies)
 		return b->computed[device];
-	const uint32_t post = event_add(b, op, EVENT_POST, turn, device, copies);
-	depend_on_operands(b, op, r->over, turn, device);
+	const uint32_t post = event_add(b, op, EVENT_POST, iteration, device, copies);
+	depend_on_operands(b, op, r->over, iteration, device);
 	return post;
 }
 
 /* All places of the axis do the same: one of them represents all. */
 static void
-emit_alike(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
-	uint32_t device)
+emit_alike(struct events_builder *b, const struct ir_op *op, struct events_record *r,
+	uint32_t iteration, uint32_t device)
 {
 	if (!takes_part(b, op, device))
 		return;
-	const uint32_t post = emit_post(b, op, r, turn, device);
+	const uint32_t post = emit_post(b, op, r, iteration, device);
 	const struct event_device *d = b->device[device];
 	if (!d->async && !d->overlap) {
-		VEC_PUSH(b, &b->pending, (struct events_pending){op, r->over, turn, device});
+		VEC_PUSH(b, &b->pending, (struct events_pending){op, r->over, iteration, device});
 		return;
 	}
-	uint32_t e = collective_add(b, op, axis_of(op), turn, device);
+	uint32_t e = collective_add(b, op, axis_of(op), iteration, device);
 	if (post != NO_EVENT)
 		dep_add(b, post);
-	depend_on_operands(b, op, r->over, turn, device);
-	const uint32_t slot = events_slot(r, turn, device);
+	depend_on_operands(b, op, r->over, iteration, device);
+	const uint32_t slot = events_slot(r, iteration, device);
 	r->ready[slot] = r->done[slot] = e;
 }
 
@@ -388,7 +393,7 @@ is_party(const struct ir_module *m, const struct ir_op *op, const struct cost_co
 /* A group of places that differ on the axis, starting with `first`: see the drawing. */
 static void
 emit_group(struct events_builder *b, const struct ir_op *op, const struct cost_collective *c,
-	struct events_record *r, uint32_t turn, uint32_t first)
+	struct events_record *r, uint32_t iteration, uint32_t first)
 {
 	uint32_t *party = NEW_ARRAY(b->e, uint32_t, c->places), nparties = 0;
 	uint32_t *posted = NEW_ARRAY(party, uint32_t, c->places);
@@ -396,20 +401,20 @@ emit_group(struct events_builder *b, const struct ir_op *op, const struct cost_c
 		if (is_party(b->m, op, c, k))
 			party[nparties++] = neighbour(b, first, c->axis, k);
 	for (uint32_t k = 0; k < nparties; k++) {
-		const uint32_t post = emit_post(b, op, r, turn, party[k]);
-		posted[k] = event_add(b, op, EVENT_JOIN, turn, party[k], 0);
+		const uint32_t post = emit_post(b, op, r, iteration, party[k]);
+		posted[k] = event_add(b, op, EVENT_JOIN, iteration, party[k], 0);
 		if (post != NO_EVENT)
 			dep_add(b, post);
-		depend_on_operands(b, op, r->over, turn, party[k]);
+		depend_on_operands(b, op, r->over, iteration, party[k]);
 	}
-	uint32_t join = event_add(b, op, EVENT_JOIN, turn, party[0], 0);
+	uint32_t join = event_add(b, op, EVENT_JOIN, iteration, party[0], 0);
 	for (uint32_t k = 0; k < nparties; k++)
 		dep_add(b, posted[k]);
 	for (uint32_t k = 0; k < nparties; k++) {
-		uint32_t e = collective_add(b, op, c->axis, turn, party[k]);
+		uint32_t e = collective_add(b, op, c->axis, iteration, party[k]);
 		b->e->event[e].leader = e - k;
 		dep_add(b, join);
-		const uint32_t slot = events_slot(r, turn, party[k]);
+		const uint32_t slot = events_slot(r, iteration, party[k]);
 		r->done[slot] = e;
 		if (holds(b, op->result[0].type, party[k], -1))
 			r->ready[slot] = e;
@@ -418,8 +423,8 @@ emit_group(struct events_builder *b, const struct ir_op *op, const struct cost_c
 }
 
 static void
-emit_collective(
-	struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn)
+emit_collective(struct events_builder *b, const struct ir_op *op, struct events_record *r,
+	uint32_t iteration)
 {
 	struct cost_collective c;
 	cost_op_collective(b->m, op, &c);
@@ -427,45 +432,45 @@ emit_collective(
 	for (uint32_t i = 0; i < b->now->n; i++) {
 		const uint32_t d = b->now->at[i];
 		if (alike)
-			emit_alike(b, op, r, turn, d);
+			emit_alike(b, op, r, iteration, d);
 		else if (events_coordinate(b, d, c.axis) == 0 &&
 			 holds(b, op->result[0].type, d, c.axis))
-			emit_group(b, op, &c, r, turn, d);
+			emit_group(b, op, &c, r, iteration, d);
 	}
 }
 
 /* Copies use their own hardware, independent of what runs on the cores. */
 static void
-emit_copy(struct events_builder *b, const struct ir_op *op, struct events_record *r, uint32_t turn,
-	uint32_t device)
+emit_copy(struct events_builder *b, const struct ir_op *op, struct events_record *r,
+	uint32_t iteration, uint32_t device)
 {
 	const struct event_device *d = b->device[device];
 	uint32_t post = b->computed[device];
 
 	if (!takes_part(b, op, device))
 		return;
-	wait_for_operands(b, op, r->over, turn, device);
+	wait_for_operands(b, op, r->over, iteration, device);
 	if (!d->async)
-		post = event_add(b, op, EVENT_POST, turn, device, d->post);
-	const uint32_t e = event_add(b, op, EVENT_COPY, turn, device, d->op[op->id]);
+		post = event_add(b, op, EVENT_POST, iteration, device, d->post);
+	const uint32_t e = event_add(b, op, EVENT_COPY, iteration, device, d->op[op->id]);
 	if (post != NO_EVENT)
 		dep_add(b, post);
-	depend_on_operands(b, op, r->over, turn, device);
-	const uint32_t slot = events_slot(r, turn, device);
+	depend_on_operands(b, op, r->over, iteration, device);
+	const uint32_t slot = events_slot(r, iteration, device);
 	r->ready[slot] = r->done[slot] = e;
 }
 
 void
-events_emit(struct events_builder *b, const struct ir_op *op, uint32_t turn)
+events_emit(struct events_builder *b, const struct ir_op *op, uint32_t iteration)
 {
 	struct events_record *r = &b->record[op->id];
 	if (r->kind == COST_COLLECTIVE)
-		emit_collective(b, op, r, turn);
+		emit_collective(b, op, r, iteration);
 	for (uint32_t i = 0; i < b->now->n; i++)
 		if (r->kind == COST_COMPUTE)
-			emit_kernel(b, op, r, turn, b->now->at[i]);
+			emit_kernel(b, op, r, iteration, b->now->at[i]);
 		else if (r->kind == COST_COPY)
-			emit_copy(b, op, r, turn, b->now->at[i]);
+			emit_copy(b, op, r, iteration, b->now->at[i]);
 }
 
 static uint32_t *
@@ -498,7 +503,7 @@ events_record_work(
 {
 	for (uint32_t p = l->first; p < l->end; p++) {
 		const struct ir_op *op = o->op[p];
-		const uint32_t over = o->once[p] ? 0 : l->over, turns = o->once[p] ? 1 : all;
+		const uint32_t over = o->once[p] ? 0 : l->over, iterations = o->once[p] ? 1 : all;
 		enum cost_kind kind = cost_op_kind(b->m, op);
 		if (kind == COST_NONE)
 			continue;
@@ -506,9 +511,9 @@ events_record_work(
 		*r = (struct events_record){.source = op,
 			.kind = kind,
 			.over = over,
-			.turns = turns,
+			.iterations = iterations,
 			.on = devices_of(b, o, l, op)};
-		const uint32_t slots = turns * r->on->n;
+		const uint32_t slots = iterations * r->on->n;
 		r->ready = no_events(b, slots);
 		if (kind == COST_COMPUTE)
 			continue;
@@ -526,7 +531,7 @@ count_events(const struct events_builder *b, const struct issue *o)
 			const struct ir_op *op = o->op[p];
 			const bool one =
 				l->cells && op->nresults && issue_stage(l, &op->result[0]) >= 0;
-			events += (uint64_t)l->turns * b->e->ndevices /
+			events += (uint64_t)l->iterations * b->e->ndevices /
 				  (one ? (uint64_t)b->m->axis[l->stage_axis].size : 1);
 		}
 	return events;
@@ -535,32 +540,33 @@ count_events(const struct events_builder *b, const struct issue *o)
 /* Waits for what ops of a loop that run once, or those that do not, have posted in an iteration. */
 void
 events_wait_for_all(struct events_builder *b, const struct issue *o, const struct issue_loop *l,
-	bool once, uint32_t turn)
+	bool once, uint32_t iteration)
 {
 	for (uint32_t p = l->first; p < l->end; p++) {
 		struct events_record *r = &b->record[o->op[p]->id];
 		for (uint32_t i = 0; r->done && o->once[p] == once && i < r->on->n; i++)
-			events_wait_for(b, r, turn, turn, r->on->at[i]);
+			events_wait_for(b, r, iteration, iteration, r->on->at[i]);
 	}
 }
 
 /* The number of iterations with events. If there are too many, one represents all, or all but the
  * last if that one does more. */
 static uint32_t
-replayed_turns(const struct events_builder *b, const struct issue *o, const struct issue_loop *l)
+replayed_iterations(
+	const struct events_builder *b, const struct issue *o, const struct issue_loop *l)
 {
 	bool differs = false;
 
 	for (uint32_t p = l->first; p < l->end; p++)
 		differs |= o->once[p];
 	const uint32_t least = differs ? 2 : 1;
-	return b->e->collapsed && least < l->turns ? least : l->turns;
+	return b->e->collapsed && least < l->iterations ? least : l->iterations;
 }
 
 /* The bundles that are launched before position p, of members in a loop. */
 static void
 emit_bundles(struct events_builder *b, const struct issue *o, const struct issue_loop *l,
-	uint32_t p, uint32_t turn)
+	uint32_t p, uint32_t iteration)
 {
 	const struct bundles *bundles = b->times->bundles;
 
@@ -569,40 +575,40 @@ emit_bundles(struct events_builder *b, const struct issue *o, const struct issue
 		if (x->at != p || x->position[0] < l->first)
 			return;
 		for (uint32_t i = 0; i < x->n; i++)
-			events_emit(b, o->op[x->position[i]], turn);
+			events_emit(b, o->op[x->position[i]], iteration);
 	}
 }
 
 static void
-emit_turn(struct events_builder *b, const struct issue *o, const struct issue_loop *l,
-	uint32_t turn, bool last)
+emit_iteration(struct events_builder *b, const struct issue *o, const struct issue_loop *l,
+	uint32_t iteration, bool last)
 {
 	const struct bundles *bundles = b->times->bundles;
 
 	for (uint32_t p = l->first; p < l->end; p++) {
-		emit_bundles(b, o, l, p, turn);
+		emit_bundles(b, o, l, p, iteration);
 		if ((!o->once[p] || last) && (!bundles || bundles->of[p] < 0))
-			events_emit(b, o->op[p], o->once[p] ? 0 : turn);
+			events_emit(b, o->op[p], o->once[p] ? 0 : iteration);
 	}
-	emit_bundles(b, o, l, l->end, turn);
+	emit_bundles(b, o, l, l->end, iteration);
 }
 
 static void
 emit_loop(struct events_builder *b, const struct issue *o, const struct issue_loop *l)
 {
 	const uint32_t first_bundle = b->nbundles;
-	const uint32_t turns = l->over ? replayed_turns(b, o, l) : 1, left_out = l->turns - turns,
-		       first_event = b->e->graph.n;
+	const uint32_t iterations = l->over ? replayed_iterations(b, o, l) : 1,
+		       left_out = l->iterations - iterations, first_event = b->e->graph.n;
 	uint32_t end_of_first = first_event;
 
-	events_record_work(b, o, l, turns);
-	for (uint32_t turn = 0; turn < turns; turn++) {
+	events_record_work(b, o, l, iterations);
+	for (uint32_t iteration = 0; iteration < iterations; iteration++) {
 		b->nbundles = first_bundle;
-		emit_turn(b, o, l, turn, turn == turns - 1);
+		emit_iteration(b, o, l, iteration, iteration == iterations - 1);
 		/* So that every iteration starts in the same state. */
 		if (l->over)
-			events_wait_for_all(b, o, l, false, turn);
-		end_of_first = turn ? end_of_first : b->e->graph.n;
+			events_wait_for_all(b, o, l, false, iteration);
+		end_of_first = iteration ? end_of_first : b->e->graph.n;
 	}
 	for (uint32_t e = first_event; left_out && e < end_of_first; e++)
 		b->duration.at[e] *= left_out + 1;
@@ -616,9 +622,9 @@ emit_loops(struct events_builder *b, const struct issue *o)
 	for (uint32_t i = 0; i < o->nloops; i++)
 		staged |= o->loop[i].cells != NULL;
 	b->e->collapsed = count_events(b, o) > (staged ? EVENTS_MAX_STAGED : EVENTS_MAX);
-	b->e->turns = ARRAY_NEW(b->e, uint32_t, b->m->op_ids);
+	b->e->iterations = ARRAY_NEW(b->e, uint32_t, b->m->op_ids);
 	for (uint32_t p = 0; p < o->n; p++)
-		b->e->turns[o->op[p]->id] = o->once[p] ? 1 : o->loop[o->loop_of[p]].turns;
+		b->e->iterations[o->op[p]->id] = o->once[p] ? 1 : o->loop[o->loop_of[p]].iterations;
 	for (uint32_t i = 0; i < o->nloops; i++)
 		if (o->loop[i].cells && !b->e->collapsed)
 			events_emit_staged(b, o, &o->loop[i]);

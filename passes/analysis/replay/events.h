@@ -80,7 +80,7 @@ struct event_group {
 
 struct event {
 	const struct ir_op *op;
-	uint32_t turn;
+	uint32_t iteration;
 	uint32_t group;  /* of a collective: its number in events.group */
 	uint32_t leader; /* of a collective: the first event that takes part, often itself */
 	uint16_t device;
@@ -90,7 +90,7 @@ struct event {
 struct events {
 	struct replay_graph graph; /* in issue order: graph.order is NULL */
 	struct event *event;       /* [graph.n] */
-	uint32_t *turns;           /* by op->id: its iterations on a device */
+	uint32_t *iterations;      /* by op->id: its iterations on a device */
 	struct event_group *group; /* [naxes * ndevices]: axis * ndevices + device; empty if no
 				      collective is along the axis */
 	uint32_t *first_place;     /* [ndevices] a device of the mesh that it represents */

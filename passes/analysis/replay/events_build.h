@@ -19,13 +19,13 @@ struct events_devices {
 	uint32_t *index; /* [devices of the step] number among these; NO_EVENT: not one of them */
 };
 
-/* State of an op: when its results are ready, by turn and device. */
+/* State of an op: when its results are ready, by iteration and device. */
 struct events_record {
 	const struct ir_op *source; /* the op itself; NULL: it takes no time */
 	enum cost_kind kind;
-	uint32_t over, turns;            /* its loop */
+	uint32_t over, iterations;       /* its loop */
 	const struct events_devices *on; /* may run it */
-	uint32_t *ready;                 /* [turns * on->n] events; NULL: from the start */
+	uint32_t *ready;                 /* [iterations * on->n] events; NULL: from the start */
 	uint32_t *done;                  /* collectives, the same: their end for every party */
 	bool *waited;                    /* the same: has the compute stream waited for that? */
 };
@@ -33,7 +33,7 @@ struct events_record {
 /* A collective that was posted and is run when it is waited for. */
 struct events_pending {
 	const struct ir_op *op; /* NULL: it has run */
-	uint32_t over, turn, device;
+	uint32_t over, iteration, device;
 };
 
 struct events_builder {
@@ -62,11 +62,11 @@ struct events_builder {
 
 /* The place in an op's arrays of an iteration; NO_EVENT: the device does not run the op. */
 static inline uint32_t
-events_slot(const struct events_record *r, uint32_t turn, uint32_t device)
+events_slot(const struct events_record *r, uint32_t iteration, uint32_t device)
 {
 	const uint32_t index = r->on->index[device];
 
-	return index == NO_EVENT ? NO_EVENT : turn * r->on->n + index;
+	return index == NO_EVENT ? NO_EVENT : iteration * r->on->n + index;
 }
 
 /* The coordinate of a device on an axis. */
@@ -77,15 +77,15 @@ void events_record_work(
 	struct events_builder *b, const struct issue *o, const struct issue_loop *l, uint32_t all);
 
 /* The events of an op in an iteration. */
-void events_emit(struct events_builder *b, const struct ir_op *op, uint32_t turn);
+void events_emit(struct events_builder *b, const struct ir_op *op, uint32_t iteration);
 
-/* In iteration `turn` the compute stream waits, once, for the collective of iteration `made`. */
+/* In iteration `iteration` the compute stream waits, once, for the collective of iteration `made`. */
 void events_wait_for(struct events_builder *b, struct events_record *r, uint32_t made,
-	uint32_t turn, uint32_t device);
+	uint32_t iteration, uint32_t device);
 
 /* Waits for what ops of a loop that run once, or those that do not, have posted in an iteration. */
 void events_wait_for_all(struct events_builder *b, const struct issue *o,
-	const struct issue_loop *l, bool once, uint32_t turn);
+	const struct issue_loop *l, bool once, uint32_t iteration);
 
 /* The events of a loop with a schedule: staged.c. */
 void events_emit_staged(

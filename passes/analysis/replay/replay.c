@@ -73,11 +73,10 @@ ready_at(const struct replay_graph *g, const replay_time *end, uint32_t e, repla
 }
 
 static inline void
-sweep(const struct replay_graph *g, struct replay_result *r, uint32_t position, bool ordered,
-	bool starts)
+sweep(const struct replay_graph *g, struct replay_result *r, bool ordered, bool starts)
 {
 	replay_time *end = r->end, *free_at = r->free_at;
-	for (uint32_t p = position; p < g->n; p++) {
+	for (uint32_t p = 0; p < g->n; p++) {
 		uint32_t e = ordered ? g->order[p] : p;
 		uint16_t s = g->stream[e];
 		replay_time t = ready_at(g, end, e, free_at[s]);
@@ -92,48 +91,24 @@ sweep(const struct replay_graph *g, struct replay_result *r, uint32_t position, 
 		r->makespan = free_at[s] > r->makespan ? free_at[s] : r->makespan;
 }
 
-/* The four kinds are compiled separately, so that the loop has no other branches. */
-static void
-sweep_from(const struct replay_graph *g, struct replay_result *r, uint32_t position)
-{
-	if (g->order && r->start)
-		sweep(g, r, position, true, true);
-	else if (g->order)
-		sweep(g, r, position, true, false);
-	else if (r->start)
-		sweep(g, r, position, false, true);
-	else
-		sweep(g, r, position, false, false);
-}
-
 void
 replay_run(const struct replay_graph *g, struct replay_result *r)
 {
 	memset(r->free_at, 0, g->nstreams * sizeof *r->free_at);
-	sweep_from(g, r, 0);
+	/* The four kinds are compiled separately, so that the loop has no other branches. */
+	if (g->order && r->start)
+		sweep(g, r, true, true);
+	else if (g->order)
+		sweep(g, r, true, false);
+	else if (r->start)
+		sweep(g, r, false, true);
+	else
+		sweep(g, r, false, false);
 	if (!r->busy)
 		return;
 	memset(r->busy, 0, g->nstreams * sizeof *r->busy);
 	for (uint32_t e = 0; e < g->n; e++)
 		r->busy[g->stream[e]] += g->duration[e];
-}
-
-void
-replay_resume(const struct replay_graph *g, struct replay_result *r, uint32_t position)
-{
-	for (uint32_t s = 0; s < g->nstreams; s++)
-		r->free_at[s] = -1;
-	uint32_t unknown = g->nstreams;
-	for (uint32_t p = position; unknown && p-- > 0;) {
-		uint32_t e = g->order ? g->order[p] : p;
-		if (r->free_at[g->stream[e]] >= 0)
-			continue;
-		r->free_at[g->stream[e]] = r->end[e];
-		unknown--;
-	}
-	for (uint32_t s = 0; s < g->nstreams; s++)
-		r->free_at[s] = r->free_at[s] < 0 ? 0 : r->free_at[s];
-	sweep_from(g, r, position);
 }
 
 /* Did the end of event d determine the start of event e? */

@@ -80,12 +80,6 @@ bool replay_check(const struct replay_graph *g);
 void replay_run(const struct replay_graph *g, struct replay_result *r);
 
 /*
- * The same if the result is that of a graph which is equal in its first `position` events in issue
- * order: replays only the rest. Does not change r->busy.
- */
-void replay_resume(const struct replay_graph *g, struct replay_result *r, uint32_t position);
-
-/*
  * How long event e ran; if the result has no starts, its duration. In results of the fine replay
  * (fine.h) events may run longer than that.
  */

@@ -74,9 +74,9 @@ wait_for_sources(struct staged *s, const struct cell_item *it, uint32_t stage)
 			continue;
 		const uint32_t ring = issue_ring(s->o, v, &crosses);
 		struct events_record *r = &s->b->record[s->op[k]->id];
-		for (uint32_t i = 0; it->cell.turn >= ring && i < at->n; i++)
-			events_wait_for(
-				s->b, r, it->cell.turn - ring, it->cell.turn - ring, at->at[i]);
+		for (uint32_t i = 0; it->cell.iteration >= ring && i < at->n; i++)
+			events_wait_for(s->b, r, it->cell.iteration - ring,
+				it->cell.iteration - ring, at->at[i]);
 	}
 }
 
@@ -92,13 +92,14 @@ emit_cell(struct staged *s, const struct cell_item *it)
 	b->now = &b->at_stage[s->l->cells->device[stage]];
 	for (const struct phase_ops *x = first; x < end; x++)
 		for (int64_t i = 0; i < x->n; i++)
-			events_emit(b, x->at[i], it->cell.turn);
+			events_emit(b, x->at[i], it->cell.iteration);
 	/* So that every phase starts in the same state. */
 	for (const struct phase_ops *x = first; x < end; x++)
 		for (int64_t i = 0; i < x->n; i++) {
 			struct events_record *r = &b->record[x->at[i]->id];
 			for (uint32_t d = 0; r->done && d < b->now->n; d++)
-				events_wait_for(b, r, it->cell.turn, it->cell.turn, b->now->at[d]);
+				events_wait_for(b, r, it->cell.iteration, it->cell.iteration,
+					b->now->at[d]);
 		}
 	b->now = &b->all;
 }
@@ -122,9 +123,9 @@ emit_item(struct staged *s, uint32_t device)
 		       at = of[m->from] == device ? of[m->to] : of[m->from];
 	const struct cell_item *other = &s->lines->item[at][s->next[at]];
 	if (s->next[at] == s->lines->n[at] || other->cell.phase < CELL_PHASES ||
-		other->message != it->message || other->cell.turn != it->cell.turn)
+		other->message != it->message || other->cell.iteration != it->cell.iteration)
 		return false;
-	events_emit(s->b, s->op[it->message], it->cell.turn);
+	events_emit(s->b, s->op[it->message], it->cell.iteration);
 	s->next[device]++;
 	s->next[at]++;
 	return true;
@@ -142,15 +143,15 @@ events_emit_staged(struct events_builder *b, const struct issue *o, const struct
 	list_devices(b, l);
 	s.lines = cells_lines(scratch, l->cells, s.message, s.n);
 	s.next = ARRAY_ZERO(scratch, uint32_t, l->cells->devices);
-	events_record_work(b, o, l, l->turns);
+	events_record_work(b, o, l, l->iterations);
 	while (moves) {
 		moves = false;
 		for (uint32_t d = 0; d < l->cells->devices; d++)
 			while (emit_item(&s, d))
 				moves = true;
 	}
-	for (uint32_t turn = 0; turn < l->turns; turn++)
-		events_wait_for_all(b, o, l, false, turn);
+	for (uint32_t iteration = 0; iteration < l->iterations; iteration++)
+		events_wait_for_all(b, o, l, false, iteration);
 	b->at_stage = NULL;
 	talloc_free(scratch);
 }

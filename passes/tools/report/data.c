@@ -107,7 +107,7 @@ put_lane(FILE *out, const struct report_lane *lane, const int64_t *number, doubl
 	PUT_BARS(out, "b", lane, "%.0f", rint(bar->busy / tick));
 	PUT_BARS(out, "s", lane, "%.0f", rint(bar->event->slack / tick));
 	PUT_BARS(out, "x", lane, "%.0f", rint(bar->event->exposed / tick));
-	PUT_BARS(out, "t", lane, "%" PRIu32, bar->event->turn);
+	PUT_BARS(out, "t", lane, "%" PRIu32, bar->event->iteration);
 	fputs(",\"c\":\"", out);
 	for (uint32_t i = 0; i < lane->n; i++)
 		fputc(lane->bar[i].critical ? '1' : '0', out);

@@ -136,7 +136,7 @@ reader(const struct report *r, const struct ir_op *op, const struct ir_op *best)
 	return best;
 }
 
-/* A collective over all turns and devices; seconds are means over the devices. */
+/* A collective over all iterations and devices; seconds are means over the devices. */
 struct exposed_op {
 	const struct cost_event *worst;
 	uint32_t n;

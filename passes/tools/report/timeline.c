@@ -107,8 +107,8 @@ put_copy(FILE *out, const struct view *v, const struct cost_event *e)
 		",\"pid\":%d,\"tid\":%d,\"args\":{\"step\":0,\"turn\":%" PRIu32 ",\"op\":%" PRIu32
 		",\"bytes\":%.17g}}",
 		PREDICTED_PID + (int)e->device,
-		e->op->code == OP_offload ? THREAD_OFFLOAD : THREAD_RELOAD, e->turn, view_op(v, e),
-		e->bytes);
+		e->op->code == OP_offload ? THREAD_OFFLOAD : THREAD_RELOAD, e->iteration,
+		view_op(v, e), e->bytes);
 }
 
 static void
@@ -127,7 +127,8 @@ put_event(FILE *out, const struct view *v, const struct cost_event *e)
 	fprintf(out,
 		",\"pid\":%d,\"tid\":%d,\"args\":{\"step\":0,\"turn\":%" PRIu32 ",\"op\":%" PRIu32,
 		PREDICTED_PID + (int)e->device,
-		e->communication ? THREAD_COMMUNICATION : THREAD_COMPUTE, e->turn, view_op(v, e));
+		e->communication ? THREAD_COMMUNICATION : THREAD_COMPUTE, e->iteration,
+		view_op(v, e));
 	put_text(out, "value", view_value(v, e->op, value));
 	put_text(out, "kind",
 		collective ? rt_coll_name(c.kind) : op_name((enum op_code)e->op->code));

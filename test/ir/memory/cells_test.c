@@ -11,11 +11,11 @@
 enum { MOST_STAGES = 6, MOST_TURNS = 12, BOTH = 3 /* F and B */ };
 
 static struct cells *
-cells_of(const char *schedule, uint32_t stages, uint32_t turns)
+cells_of(const char *schedule, uint32_t stages, uint32_t iterations)
 {
 	const char *why = NULL;
 	struct cells *c = cells_create(
-		NULL, schedule, (struct cell_places){stages, stages, NULL}, turns, &why);
+		NULL, schedule, (struct cell_places){stages, stages, NULL}, iterations, &why);
 
 	assert_true(c && !why);
 	return c;
@@ -28,7 +28,7 @@ ring(const struct cells *c, uint32_t stage, uint32_t read)
 	return cells_ring(c, stage, CELL_FORWARD, cells_member(c, stage, read));
 }
 
-/* The last stage to end does so after turns (F + B) + (stages - 1) (F + B). */
+/* The last stage to end does so after iterations (F + B) + (stages - 1) (F + B). */
 static void
 makespan(void **state)
 {
@@ -86,7 +86,7 @@ ends(const struct cells *c, const struct cell_lines *x, const struct cell_messag
 				for (uint32_t k = 0; k < n; k++)
 					if (message[k].to == it->cell.stage &&
 						cell_does(&it->cell, message[k].phase))
-						assert_true(got[k][it->cell.turn]);
+						assert_true(got[k][it->cell.iteration]);
 				next[d]++;
 				moves = true;
 				continue;
@@ -96,9 +96,10 @@ ends(const struct cells *c, const struct cell_lines *x, const struct cell_messag
 				       at = from == d ? c->device[m->to] : from;
 			const struct cell_item *other = &x->item[at][next[at]];
 			if (next[at] == x->n[at] || other->cell.phase < CELL_PHASES ||
-				other->message != it->message || other->cell.turn != it->cell.turn)
+				other->message != it->message ||
+				other->cell.iteration != it->cell.iteration)
 				continue;
-			got[it->message][it->cell.turn] = 1;
+			got[it->message][it->cell.iteration] = 1;
 			next[d]++;
 			next[at]++;
 			moves = true;
@@ -171,7 +172,7 @@ tables(void **state)
 			const uint32_t k = s * t->most + i;
 			assert_int_equal(t->cell[k].phase, o->cell[k].phase);
 			assert_int_equal(t->cell[k].last, o->cell[k].last);
-			assert_int_equal(t->cell[k].turn, o->cell[k].turn);
+			assert_int_equal(t->cell[k].iteration, o->cell[k].iteration);
 		}
 	/* I and W of the first stage are apart: three of what F leaves for W are there at once. */
 	struct cells *z =
@@ -194,7 +195,7 @@ tables(void **state)
 
 /* The text that the IR has, and where its stages are. */
 static struct cells *
-cells_of_schedule(const void *owner, struct schedule *s, uint32_t turns)
+cells_of_schedule(const void *owner, struct schedule *s, uint32_t iterations)
 {
 	uint16_t *place = ARRAY_NEW(owner, uint16_t, s->nstages);
 	const char *why = NULL;
@@ -215,7 +216,7 @@ cells_of_schedule(const void *owner, struct schedule *s, uint32_t turns)
 	for (int k = 0; k < s->nstages; k++)
 		place[k] = (uint16_t)s->rank_of[k];
 	struct cells *c = cells_create(owner, text,
-		(struct cell_places){(uint32_t)s->nranks, (uint32_t)s->nstages, place}, turns,
+		(struct cell_places){(uint32_t)s->nranks, (uint32_t)s->nstages, place}, iterations,
 		&why);
 	free(text);
 	return c;
@@ -258,12 +259,12 @@ schedule_of_lines(const void *owner, const struct cells *c, const struct cell_li
 				schedule_add(s, (int)d,
 					cell->last > cell->phase ? SCHEDULE_BACKWARD
 								 : kind[cell->phase],
-					cell->stage, (int)cell->turn);
+					cell->stage, (int)cell->iteration);
 			else
 				schedule_add(s, (int)d,
 					forward ? (sends ? SCHEDULE_SEND_F : SCHEDULE_RECV_F)
 						: (sends ? SCHEDULE_SEND_B : SCHEDULE_RECV_B),
-					(int)(sends ? m->from : m->to), (int)cell->turn);
+					(int)(sends ? m->from : m->to), (int)cell->iteration);
 		}
 	schedule_finish(s);
 	return s;
@@ -283,8 +284,8 @@ expect_late(const struct cells *c, const struct cell_lines *x, const struct cell
 				cells == c->n[d])
 				continue;
 			const uint32_t from = c->device[m->from],
-				       sent = c->end[from * c->most +
-						     cells_at(c, m->from, m->phase, it->cell.turn)];
+				       sent = c->end[from * c->most + cells_at(c, m->from, m->phase,
+									      it->cell.iteration)];
 			assert_true(c->begin[d * c->most + cells] >= sent);
 		}
 	}

@@ -62,7 +62,7 @@ compute(const struct machine *m, struct rank *r)
 	}
 	if (a->kind == LOWER_WAIT && does && r->last[a->coll] > r->complete)
 		return false;
-	if (a->kind == LOWER_END && ++r->iteration < issue_turns(m->p->module, a->over))
+	if (a->kind == LOWER_END && ++r->iteration < issue_iterations(m->p->module, a->over))
 		r->next = loop_begin(m->p, r->next);
 	else if (a->kind == LOWER_END)
 		r->iteration = 0;

@@ -116,7 +116,7 @@ policies_measure(FILE *out, struct ir_module *m, const struct cost_model *model,
 			fprintf(out,
 				"op ranks=1 buffers=step median=%.9g spread=0.01 runs=9 flops=1 "
 				"bytes=1 time=2026-11-22T00:00:00Z key=%s\n",
-				cost_kernel_seconds(model, 0, m, op, &measured) * factor, key);
+				cost_plain_seconds(model, 0, m, op, NULL, &measured) * factor, key);
 			lines++;
 		}
 		talloc_free(key);

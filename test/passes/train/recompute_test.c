@@ -137,7 +137,7 @@ all_choices(struct recompute *r, const uint32_t *candidate, int n)
 {
 	struct recompute_cost *cost =
 		talloc_array(r->scratch, struct recompute_cost, (size_t)1 << n);
-	bool *chosen = talloc_zero_array(r->scratch, bool, r->again->ops->n + 1u);
+	bool *chosen = talloc_zero_array(r->scratch, bool, r->step->ops->n + 1u);
 
 	for (uint32_t set = 0; set < 1u << n; set++) {
 		for (int i = 0; i < n; i++)
@@ -180,7 +180,7 @@ static const char *const policy_name[] = {"budget", "search"};
 static double
 compare_at(struct recompute *r, double best, double budget, struct gaps *gaps)
 {
-	bool *chosen = talloc_zero_array(r->scratch, bool, r->again->ops->n + 1u);
+	bool *chosen = talloc_zero_array(r->scratch, bool, r->step->ops->n + 1u);
 	struct recompute_cost got, again;
 
 	assert_true(recompute_choose(r, budget, chosen, &got));
@@ -221,13 +221,13 @@ compare(const void *owner, struct ir_context *ctx, const char *text, struct gaps
 	struct trial_base base;
 	struct recompute r = {.scratch = run.scratch, .cost = cost_model, .base = &base, .m = m};
 	assert_true(trial_begin(&base, &run, m));
-	r.again = again_read(owner, m, loss_of(m), false);
-	int32_t *block = talloc_array(r.scratch, int32_t, r.again->ops->n + 1u);
+	r.step = recompute_read(owner, m, loss_of(m), false);
+	int32_t *block = talloc_array(r.scratch, int32_t, r.step->ops->n + 1u);
 	uint32_t candidate[MOST_CANDIDATES];
 	int n = 0;
 
-	for (uint32_t i = 0; i < r.again->ops->n; i++) {
-		block[i] = AGAIN_KEPT;
+	for (uint32_t i = 0; i < r.step->ops->n; i++) {
+		block[i] = RECOMPUTE_KEPT;
 		if (!recompute_may(&r, i))
 			continue;
 		assert_true(n < MOST_CANDIDATES);
@@ -321,21 +321,21 @@ evaluations(const void *owner, struct ir_context *ctx, int n)
 	struct recompute_cost none, all, got;
 
 	assert_true(trial_begin(&base, &run, m));
-	r.again = again_read(owner, m, loss_of(m), false);
-	int32_t *block = talloc_array(r.scratch, int32_t, r.again->ops->n + 1u);
-	bool *chosen = talloc_zero_array(r.scratch, bool, r.again->ops->n + 1u);
-	for (uint32_t i = 0; i < r.again->ops->n; i++) {
-		const struct ir_op *op = r.again->ops->op[i];
+	r.step = recompute_read(owner, m, loss_of(m), false);
+	int32_t *block = talloc_array(r.scratch, int32_t, r.step->ops->n + 1u);
+	bool *chosen = talloc_zero_array(r.scratch, bool, r.step->ops->n + 1u);
+	for (uint32_t i = 0; i < r.step->ops->n; i++) {
+		const struct ir_op *op = r.step->ops->op[i];
 		const char *name = op->nresults ? op->result[0].name : NULL;
-		block[i] =
-			name && name[0] == 'l' && strchr(name, '.') ? atoi(name + 1) : AGAIN_KEPT;
+		block[i] = name && name[0] == 'l' && strchr(name, '.') ? atoi(name + 1)
+								       : RECOMPUTE_KEPT;
 	}
 	r.block = block;
 	r.nblocks = n;
 	assert_true(recompute_evaluate(&r, chosen, &none));
-	for (uint32_t i = 0; i < r.again->ops->n; i++)
+	for (uint32_t i = 0; i < r.step->ops->n; i++)
 		chosen[i] = recompute_may(&r, i) &&
-			    strstr(r.again->ops->op[i]->result[0].name, ".c") == NULL;
+			    strstr(r.step->ops->op[i]->result[0].name, ".c") == NULL;
 	assert_true(recompute_evaluate(&r, chosen, &all));
 	assert_true(all.peak < none.peak);
 	const double budget = (none.peak + all.peak) / 2;

@@ -134,8 +134,8 @@ static double
 of_fuse(struct fixture *f, const struct cost_model *model)
 {
 	bool measured;
-	double t =
-		cost_kernel_seconds(model, 0, f->together, op_named(f->together, "t"), &measured);
+	double t = cost_plain_seconds(
+		model, 0, f->together, op_named(f->together, "t"), NULL, &measured);
 	assert_false(measured);
 	return t;
 }
@@ -300,8 +300,8 @@ a_kernel_that_was_measured_is_found(void **state)
 	assert_true(of_ops(f, e) == 50e-6);
 	assert_true(of_ops(f, e) == 50e-6);
 	assert_int_equal(estimator_counts(e).measured, 2);
-	assert_true(cost_kernel_seconds(
-			    model, 0, f->together, op_named(f->together, "t"), &measured) == 50e-6);
+	assert_true(cost_plain_seconds(model, 0, f->together, op_named(f->together, "t"), NULL,
+			    &measured) == 50e-6);
 	assert_true(measured);
 }
 
@@ -316,8 +316,8 @@ a_key_is_read_back(void **state)
 	bool measured;
 
 	assert_non_null(m);
-	assert_true(
-		cost_kernel_seconds(f->described, 0, m, op, &measured) == of_fuse(f, f->described));
+	assert_true(cost_plain_seconds(f->described, 0, m, op, NULL, &measured) ==
+		    of_fuse(f, f->described));
 	const char *wrong[] = {"", "fuse", "allreduce 2 x 4096",
 		"fuse (f32[4]) { 1 = relu(7); } -> ",
 		"fuse (f32[4]) { 1 = nothing(0); yield(1); } -> f32[4]",

@@ -432,27 +432,6 @@ critical_path_has_no_gap(void **state)
 }
 
 static void
-resuming_equals_running(void **state)
-{
-	(void)state;
-	uint64_t seed = 5;
-	for (int trial = 0; trial < 3000; trial++) {
-		struct graph g;
-		struct result whole, part;
-		graph_random(&g, &seed, trial & 1);
-		run(&g, &part);
-		uint32_t n = g.g.n, position = (uint32_t)(next(&seed) % (n + 1));
-		for (uint32_t p = position; p < n; p++)
-			g.duration[g.g.order ? g.order[p] : p] = (replay_time)(next(&seed) % 50);
-		replay_resume(&g.g, &part.r, position);
-		run(&g, &whole);
-		assert_int_equal(part.r.makespan, whole.r.makespan);
-		assert_memory_equal(part.end, whole.end, n * sizeof *whole.end);
-		assert_memory_equal(part.start, whole.start, n * sizeof *whole.start);
-	}
-}
-
-static void
 optional_results_change_nothing(void **state)
 {
 	(void)state;
@@ -531,7 +510,6 @@ main(void)
 		cmocka_unit_test(a_gap_is_charged_through_what_takes_no_time),
 		cmocka_unit_test(devices_by_the_thousand),
 		cmocka_unit_test(critical_path_has_no_gap),
-		cmocka_unit_test(resuming_equals_running),
 		cmocka_unit_test(optional_results_change_nothing),
 		cmocka_unit_test(wrong_graphs_are_refused),
 		cmocka_unit_test(seconds_become_picoseconds),

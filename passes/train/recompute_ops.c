@@ -1,5 +1,5 @@
-/* Recomputation of values: see again.h. */
-#include "passes/train/again.h"
+/* Recomputation of values: see recompute_ops.h. */
+#include "passes/train/recompute_ops.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
@@ -12,8 +12,8 @@
 
 /* --- properties of the ops -------------------------------------------------------------------- */
 
-static struct again_op *
-op_of(const struct again *a, const struct ir_op *op)
+static struct recompute_op *
+op_of(const struct recompute_ops *a, const struct ir_op *op)
 {
 	const uint32_t i = op ? ir_number(a->ops, op) : IR_NO_NUMBER;
 
@@ -31,38 +31,38 @@ ends_backward(const struct ir_op *op)
 
 /* Gives `side` to the producers of the op's operands that have none yet. */
 static void
-spread(const struct again *a, const struct ir_op *op, enum again_side side)
+spread(const struct recompute_ops *a, const struct ir_op *op, enum recompute_side side)
 {
 	for (int j = 0; j < op->noperands; j++) {
-		struct again_op *maker = op_of(a, ir_operand(op, j)->op);
-		if (maker && maker->side == AGAIN_OTHER)
+		struct recompute_op *maker = op_of(a, ir_operand(op, j)->op);
+		if (maker && maker->side == RECOMPUTE_OTHER)
 			maker->side = (uint8_t)side;
 	}
 }
 
 static void
-find_sides(struct again *a, const struct ir_op *loss)
+find_sides(struct recompute_ops *a, const struct ir_op *loss)
 {
-	spread(a, loss, AGAIN_FORWARD);
+	spread(a, loss, RECOMPUTE_FORWARD);
 	for (uint32_t i = a->ops->n; i-- > 0;)
-		if (a->op[i].side == AGAIN_FORWARD)
-			spread(a, a->ops->op[i], AGAIN_FORWARD);
+		if (a->op[i].side == RECOMPUTE_FORWARD)
+			spread(a, a->ops->op[i], RECOMPUTE_FORWARD);
 	for (uint32_t i = a->ops->n; i-- > 0;)
-		if (a->op[i].side == AGAIN_BACKWARD || ends_backward(a->ops->op[i]))
-			spread(a, a->ops->op[i], AGAIN_BACKWARD);
+		if (a->op[i].side == RECOMPUTE_BACKWARD || ends_backward(a->ops->op[i]))
+			spread(a, a->ops->op[i], RECOMPUTE_BACKWARD);
 	for (uint32_t i = 0; i < a->ops->n; i++)
-		a->trains =
-			a->trains || (a->op[i].side == AGAIN_BACKWARD && a->ops->op[i]->noperands);
+		a->trains = a->trains ||
+			    (a->op[i].side == RECOMPUTE_BACKWARD && a->ops->op[i]->noperands);
 }
 
 /* Are all operands computed from constants? */
 static bool
-is_fixed(const struct again *a, const struct ir_op *op)
+is_fixed(const struct recompute_ops *a, const struct ir_op *op)
 {
 	if (op_is(op, TRAIT_NAMED | TRAIT_EFFECT))
 		return false;
 	for (int j = 0; j < op->noperands; j++) {
-		const struct again_op *maker = op_of(a, ir_operand(op, j)->op);
+		const struct recompute_op *maker = op_of(a, ir_operand(op, j)->op);
 		if (!maker || !maker->fixed)
 			return false;
 	}
@@ -84,7 +84,7 @@ has_loops(const struct ir_module *m)
 enum { STATISTIC_SHARE = 1000, STATISTIC_BYTES = 64000 };
 
 static bool
-is_statistic(const struct again *a, const struct ir_module *m, const struct ir_op *op)
+is_statistic(const struct recompute_ops *a, const struct ir_module *m, const struct ir_op *op)
 {
 	const struct ir_type *t = op->nresults == 1 ? op->result[0].type : NULL;
 	const uint64_t bytes = t ? ir_type_local_bytes(m, t) : 0;
@@ -92,7 +92,7 @@ is_statistic(const struct again *a, const struct ir_module *m, const struct ir_o
 
 	for (int k = 0; k < op->noperands; k++) {
 		const struct ir_type *of = ir_operand_type(op, k);
-		const struct again_op *maker = op_of(a, ir_operand(op, k)->op);
+		const struct recompute_op *maker = op_of(a, ir_operand(op, k)->op);
 		const bool as_wide =
 			t && t->rank && of->rank && t->dim[t->rank - 1] == of->dim[of->rank - 1];
 		statistic = statistic || (maker && maker->statistic) ||
@@ -115,11 +115,11 @@ is_copyable(const struct ir_module *m, const struct ir_op *op, bool loops, bool 
 }
 
 static bool
-reads_backward(const struct again *a, const struct ir_module *m, const struct ir_value *v)
+reads_backward(const struct recompute_ops *a, const struct ir_module *m, const struct ir_value *v)
 {
 	IR_FOR_USES (u, v) {
-		const struct again_op *reader = op_of(a, u->op);
-		if (reader && reader->side == AGAIN_BACKWARD)
+		const struct recompute_op *reader = op_of(a, u->op);
+		if (reader && reader->side == RECOMPUTE_BACKWARD)
 			return true;
 		if (u->op->nresults && storage_is_view(m, u->op) &&
 			reads_backward(a, m, &u->op->result[u - u->op->operand]))
@@ -129,33 +129,35 @@ reads_backward(const struct again *a, const struct ir_module *m, const struct ir
 }
 
 static void
-describe(struct again *a, const struct ir_module *m, uint32_t i, bool loops, bool collectives)
+describe(struct recompute_ops *a, const struct ir_module *m, uint32_t i, bool loops,
+	bool collectives)
 {
 	const struct ir_op *op = a->ops->op[i];
-	struct again_op *o = &a->op[i];
+	struct recompute_op *o = &a->op[i];
 
 	o->fixed = is_fixed(a, op);
 	o->statistic = !o->fixed && is_statistic(a, m, op);
-	o->copyable = o->side == AGAIN_FORWARD && !o->fixed && !o->statistic &&
+	o->copyable = o->side == RECOMPUTE_FORWARD && !o->fixed && !o->statistic &&
 		      is_copyable(m, op, loops, collectives);
 	for (int r = 0; r < op->nresults; r++) {
 		o->saved = o->saved ||
-			   (o->side == AGAIN_FORWARD && reads_backward(a, m, &op->result[r]));
+			   (o->side == RECOMPUTE_FORWARD && reads_backward(a, m, &op->result[r]));
 		if (!storage_is_view(m, op))
 			o->bytes += ir_type_local_bytes(m, op->result[r].type);
 	}
 }
 
-struct again *
-again_read(const void *owner, const struct ir_module *m, const struct ir_op *loss, bool collectives)
+struct recompute_ops *
+recompute_read(
+	const void *owner, const struct ir_module *m, const struct ir_op *loss, bool collectives)
 {
 	const struct ir_func *main = ir_func_find(m, "main");
-	struct again *a = NEW(owner, struct again);
+	struct recompute_ops *a = NEW(owner, struct recompute_ops);
 	struct ir_numbering *ops = ir_numbering_create(a, m, &main->body);
 	const bool loops = has_loops(m);
 
 	a->ops = ops;
-	a->op = ARRAY_ZERO(a, struct again_op, ops->n + 1u);
+	a->op = ARRAY_ZERO(a, struct recompute_op, ops->n + 1u);
 	find_sides(a, loss);
 	for (uint32_t i = 0; i < ops->n; i++)
 		describe(a, m, i, loops, collectives);
@@ -165,7 +167,7 @@ again_read(const void *owner, const struct ir_module *m, const struct ir_op *los
 /* --- which ops are copied --------------------------------------------------------------------- */
 
 struct copier {
-	const struct again *a;
+	const struct recompute_ops *a;
 	struct ir_module *m;
 	struct ir_numbering *ops; /* of m */
 	int32_t *group;           /* [ops->n] */
@@ -189,7 +191,7 @@ is_backward(const struct copier *c, const struct ir_op *op)
 {
 	const uint32_t i = ir_number(c->ops, op);
 
-	return i != IR_NO_NUMBER && c->a->op[i].side == AGAIN_BACKWARD;
+	return i != IR_NO_NUMBER && c->a->op[i].side == RECOMPUTE_BACKWARD;
 }
 
 /*
@@ -218,7 +220,7 @@ find_needed(struct copier *c)
 	memset(c->copied, 0, sizeof *c->copied * c->ops->n);
 	for (uint32_t i = c->ops->n; i-- > 0;) {
 		const struct ir_op *op = c->ops->op[i];
-		if (c->group[i] == AGAIN_KEPT)
+		if (c->group[i] == RECOMPUTE_KEPT)
 			continue;
 		for (int r = 0; r < op->nresults; r++)
 			c->copied[i] =
@@ -239,7 +241,7 @@ keep_shared(struct copier *c)
 		for (int j = 0; c->copied[i] && j < c->ops->op[i]->noperands; j++) {
 			const uint32_t maker = number_of(c, ir_operand(c->ops->op[i], j));
 			if (maker != IR_NO_NUMBER && c->group[maker] != c->group[i])
-				c->group[maker] = AGAIN_KEPT;
+				c->group[maker] = RECOMPUTE_KEPT;
 		}
 }
 
@@ -374,11 +376,11 @@ hand_over(struct copier *c, struct ir_value *v, const struct ir_op *at)
 }
 
 static void
-copy_group(struct copier *c, const uint32_t *member, int64_t n, struct again_group *result)
+copy_group(struct copier *c, const uint32_t *member, int64_t n, struct recompute_group *result)
 {
 	struct ir_op *at = first_reader(c, member, n);
 
-	*result = (struct again_group){0};
+	*result = (struct recompute_group){0};
 	if (!at)
 		return;
 	struct ir_op *barrier = make_barrier(c, member, n, at);
@@ -401,8 +403,8 @@ copy_group(struct copier *c, const uint32_t *member, int64_t n, struct again_gro
 struct numbers VEC(uint32_t);
 
 void
-again_copy(const struct again *a, struct ir_module *m, const int32_t *group,
-	struct again_group *result, int32_t n)
+recompute_copy(const struct recompute_ops *a, struct ir_module *m, const int32_t *group,
+	struct recompute_group *result, int32_t n)
 {
 	struct copier *c = NEW(NULL, struct copier);
 	struct numbers *member = ARRAY_ZERO(c, struct numbers, (size_t)n + 1);
@@ -412,7 +414,7 @@ again_copy(const struct again *a, struct ir_module *m, const int32_t *group,
 	c->group = ARRAY_NEW(c, int32_t, c->ops->n + 1u);
 	c->last = ARRAY_ZERO(c, uint32_t, (size_t)n + 1);
 	for (uint32_t i = 0; i < c->ops->n; i++)
-		if ((c->group[i] = a->op[i].copyable ? group[i] : AGAIN_KEPT) != AGAIN_KEPT)
+		if ((c->group[i] = a->op[i].copyable ? group[i] : RECOMPUTE_KEPT) != RECOMPUTE_KEPT)
 			c->last[c->group[i]] = i;
 	c->copied = ARRAY_ZERO(c, bool, c->ops->n + 1u);
 	find_needed(c);

@@ -15,24 +15,24 @@
  * %a is then needed only until its last use in the forward pass. %g is the newest value of the
  * backward pass, so that %h1 is computed after it.
  */
-#ifndef PASSES_AGAIN_H
-#define PASSES_AGAIN_H
+#ifndef PASSES_RECOMPUTE_OPS_H
+#define PASSES_RECOMPUTE_OPS_H
 
 #include "ir/ir.h"
 
 struct ir_numbering;
 
-enum again_side {
-	AGAIN_OTHER,    /* neither: a metric, an input, or inputs of an optimizer other than
+enum recompute_side {
+	RECOMPUTE_OTHER,    /* neither: a metric, an input, or inputs of an optimizer other than
 			   gradients */
-	AGAIN_FORWARD,  /* the loss depends on it */
-	AGAIN_BACKWARD, /* a gradient or a next value of a param depends on it, and the loss does
+	RECOMPUTE_FORWARD,  /* the loss depends on it */
+	RECOMPUTE_BACKWARD, /* a gradient or a next value of a param depends on it, and the loss does
 			   not */
 };
 
 /* Properties of an op of @main. */
-struct again_op {
-	uint8_t side;   /* enum again_side */
+struct recompute_op {
+	uint8_t side;   /* enum recompute_side */
 	bool fixed;     /* computed from constants alone: it waits for nothing */
 	bool statistic; /* tiny: kept rather than computed again */
 	bool copyable;  /* may be computed again */
@@ -41,36 +41,36 @@ struct again_op {
 };
 
 /* @main of a module, read before any recomputation is inserted. */
-struct again {
+struct recompute_ops {
 	const struct ir_numbering *ops;
-	struct again_op *op; /* [ops->n] by number */
-	bool trains;         /* some op is AGAIN_BACKWARD */
+	struct recompute_op *op; /* [ops->n] by number */
+	bool trains;             /* some op is RECOMPUTE_BACKWARD */
 };
 
 /*
  * Owned by `owner`. `loss` is an output of @main; `collectives`: they may be recomputed. Random ops
  * are functions of seed and position, so they are copyable.
  */
-struct again *again_read(
+struct recompute_ops *recompute_read(
 	const void *owner, const struct ir_module *m, const struct ir_op *loss, bool collectives);
 
 /* One group of ops that were copied together. */
-struct again_group {
+struct recompute_group {
 	const struct ir_op *at; /* the barrier; NULL: nothing of the group was copied */
 	int64_t ops;            /* copies */
 	int64_t values, bytes;  /* values that the backward pass no longer reads, and their size */
 	int64_t inputs;         /* operands of the barriers */
 };
 
-enum { AGAIN_KEPT = -1 };
+enum { RECOMPUTE_KEPT = -1 };
 
 /*
- * Copies ops of the groups: group[i] is that of op i, from 0 on, or AGAIN_KEPT. An op is copied if
+ * Copies ops of the groups: group[i] is that of op i, from 0 on, or RECOMPUTE_KEPT. An op is copied if
  * it is copyable and the backward pass, or a copied op of its group, reads it; operands of copied
  * ops that belong to another group are kept. m is the module that was read or a clone of it.
  * result[] has an entry for each of n groups.
  */
-void again_copy(const struct again *a, struct ir_module *m, const int32_t *group,
-	struct again_group *result, int32_t n);
+void recompute_copy(const struct recompute_ops *a, struct ir_module *m, const int32_t *group,
+	struct recompute_group *result, int32_t n);
 
 #endif
