@@ -42,19 +42,19 @@ struct build {
 	struct alike *a;
 	alike_word *word_of; /* NULL: none */
 	void *data;
-	uint32_t from, nids;     /* only ops with ids from `nids` on get numbers, from `from` on */
-	struct alike_memo *memo; /* NULL: none */
-	uint64_t mesh;           /* of the module, in the memo */
-	struct keys *keys;       /* of the memo, or its own */
+	uint32_t from, nids; /* only ops with ids from `nids` on get numbers, from `from` on */
+	struct alike_memo *memo;
+	bool shared;   /* the memo is also that of other modules */
+	uint64_t mesh; /* of the module, in the memo */
 	struct VEC(const struct ir_op *) first;
-	struct VEC(uint32_t) common; /* with a memo */
+	struct VEC(uint32_t) common; /* by number: that in the memo */
 	uint32_t *position;          /* by op->id: in its body */
 };
 
 static void
 add(struct build *b, uint64_t word)
 {
-	VEC_PUSH(b->memo ? (void *)b->memo : b, &b->keys->word, word);
+	VEC_PUSH(b->memo, &b->memo->keys.word, word);
 }
 
 static void
@@ -65,7 +65,7 @@ add_attr(struct build *b, const struct ir_attr *a)
 	/* Integers, floats and pointers to interned text are in the same eight bytes. */
 	if (a->kind != ATTR_LIST || a->n > LONG_LIST) {
 		/* In another module, another list may have the same address. */
-		add(b, a->kind == ATTR_LIST && b->memo ? b->memo->lone++ : (uint64_t)a->i);
+		add(b, a->kind == ATTR_LIST && b->shared ? b->memo->lone++ : (uint64_t)a->i);
 		return;
 	}
 	for (int i = 0; i < a->n; i++)
@@ -76,9 +76,7 @@ add_attr(struct build *b, const struct ir_attr *a)
 static uint64_t
 word_of_op(const struct build *b, const struct ir_op *op)
 {
-	const uint32_t number = b->a->number[op->id];
-
-	return b->memo ? b->common.at[number] : number;
+	return b->common.at[b->a->number[op->id]];
 }
 
 /* The type of an operand, and the number of the constant that it is. */
@@ -130,8 +128,7 @@ add_op(struct build *b, const struct ir_op *op)
 		add_attr(b, &op->attr[i]);
 	if (b->word_of)
 		add(b, b->word_of(b->data, op));
-	if (b->memo)
-		add(b, b->mesh);
+	add(b, b->mesh);
 	if (op->body)
 		add_body(b, op->body);
 }
@@ -165,22 +162,17 @@ number_of_words(const void *owner, struct keys *k, int64_t begin)
 static uint32_t
 number_of(struct build *b, const struct ir_op *op, int64_t begin)
 {
-	const void *owner = b->memo ? (void *)b->memo : b;
-	const uint32_t number = number_of_words(owner, b->keys, begin);
+	struct alike_memo *memo = b->memo;
+	const uint32_t number = number_of_words(memo, &memo->keys, begin);
 
-	if (!b->memo) {
-		if (number == b->first.n)
-			VEC_PUSH(b, &b->first, op);
-		return b->from + number;
-	}
-	if (number == b->memo->local.n)
-		VEC_PUSH(owner, &b->memo->local, 0);
-	if (!b->memo->local.at[number]) {
+	if (number == memo->local.n)
+		VEC_PUSH(memo, &memo->local, 0);
+	if (!memo->local.at[number]) {
 		VEC_PUSH(b, &b->first, op);
 		VEC_PUSH(b, &b->common, number);
-		b->memo->local.at[number] = (uint32_t)b->common.n;
+		memo->local.at[number] = (uint32_t)b->common.n;
 	}
-	return b->memo->local.at[number] - 1;
+	return memo->local.at[number] - 1;
 }
 
 static void
@@ -191,7 +183,7 @@ number_block(struct build *b, const struct ir_block *block)
 			continue;
 		if (op->body)
 			number_block(b, op->body);
-		const int64_t begin = b->keys->word.n;
+		const int64_t begin = b->memo->keys.word.n;
 		add_op(b, op);
 		b->a->number[op->id] = number_of(b, op, begin);
 	}
@@ -227,23 +219,6 @@ mesh_of(struct alike_memo *memo, const struct ir_module *m)
 	return i;
 }
 
-static void
-begin_common(struct build *b, const struct ir_module *m, const struct alike *like)
-{
-	b->a->memo = b->memo;
-	b->mesh = mesh_of(b->memo, m);
-	for (uint32_t i = 0; i < b->from; i++)
-		VEC_PUSH(b, &b->common, like->common[i]);
-}
-
-static void
-end_common(struct build *b)
-{
-	for (int64_t i = 0; i < b->common.n; i++)
-		b->memo->local.at[b->common.at[i]] = 0;
-	b->a->common = COPY_ARRAY(b->a, uint32_t, b->common.at, b->common.n);
-}
-
 /* Numbers the ops that `like` does not. */
 static struct alike *
 create(const void *owner, const struct ir_module *m, const struct ir_block *b, struct build *at,
@@ -255,14 +230,19 @@ create(const void *owner, const struct ir_module *m, const struct ir_block *b, s
 	a->number = ARRAY_NEW(a, uint32_t, m->op_ids);
 	if (at->nids)
 		memcpy(a->number, like->number, at->nids * sizeof *a->number);
-	at->memo = like ? like->memo : at->memo;
-	at->keys = at->memo ? &at->memo->keys : NEW(at, struct keys);
-	if (at->memo)
-		begin_common(at, m, like);
+	a->memo = like ? like->memo : at->memo;
+	at->shared = a->memo;
+	at->memo = at->shared ? a->memo : NEW(at, struct alike_memo);
+	at->mesh = mesh_of(at->memo, m);
+	for (uint32_t i = 0; i < at->from; i++) /* a memo of its own does not know these */
+		VEC_PUSH(at, &at->common, at->shared ? like->common[i] : UINT32_MAX - i);
 	if (at->nids < m->op_ids)
 		number_block(at, b);
-	if (at->memo)
-		end_common(at);
+	if (at->shared) {
+		for (int64_t i = 0; i < at->common.n; i++)
+			at->memo->local.at[at->common.at[i]] = 0;
+		a->common = COPY_ARRAY(a, uint32_t, at->common.at, at->common.n);
+	}
 	a->nids = m->op_ids;
 	a->n = at->from + (uint32_t)at->first.n;
 	a->first = ARRAY_NEW(a, const struct ir_op *, a->n + 1);

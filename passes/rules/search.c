@@ -15,7 +15,8 @@ enum {
 	EVERYWHERE = UINT32_MAX, /* in place of an op id */
 	MOST_CANDIDATES = 256, /* queue limit; more than are expanded before the evaluations end */
 	/* Of moves that are alike, as those in the layers of a model, the rest are not tried after so
-	 * many that did not make the step faster: the first layer may differ from the others. */
+	 * many that did not make the step faster than all before: the first layer may differ from the
+	 * others. */
 	ALIKE_FAILURES = 2,
 };
 
@@ -45,11 +46,22 @@ struct seen {
 	char digest[IR_DIGEST_DIGITS + 1];
 };
 
+/* Moves that are alike. */
+struct alike {
+	int rule;
+	uint64_t like; /* 0: the rule everywhere */
+	double best;   /* cost of the best step after one of them; at first, before it */
+	int failures;  /* how many did not make it better */
+};
+
+struct alikes VEC(struct alike);
+
 struct searcher {
 	const struct rule_search *s;
 	const struct ir_module *m;
 	struct VEC(struct candidate *) queue;
 	struct VEC(struct seen) seen;
+	struct alikes vain; /* moves that did not change the time, from any candidate */
 	const struct candidate *best;
 	uint64_t evaluations, number;
 	double ends; /* clock time; 0: never */
@@ -330,7 +342,7 @@ try_move(struct searcher *x, const struct candidate *from, struct move move)
 	for (int i = 0; i < from->ndone; i++)
 		c->done[i] = from->done[i];
 	c->done[from->ndone] = (struct tried){move, cost};
-	m = changed_step(x, from, move, &first);
+	m = changed_step(x, from, move, &first); /* evaluating has changed the other one */
 	list_near(x, m, first, c, &c->open);
 	talloc_free(m);
 	return c;
@@ -345,30 +357,70 @@ has_move(const struct moves *moves, struct move move)
 	return false;
 }
 
-/* Have enough moves like that one not made the step faster? */
+/* Does the candidate have moves that the one that it was made of has not? */
 static bool
-is_hopeless(const struct moves *failed, struct move move)
+opens_moves(const struct candidate *c, const struct candidate *from)
 {
-	int alike = 0;
+	for (int64_t i = 0; i < c->open.n; i++)
+		if (!has_move(&from->open, c->open.at[i]))
+			return true;
+	return false;
+}
 
-	for (int64_t i = 0; move.like && i < failed->n; i++)
-		alike += failed->at[i].like == move.like;
-	return alike >= ALIKE_FAILURES;
+static struct alike *
+alike_of(void *owner, struct alikes *all, struct move move, double cost)
+{
+	for (int64_t i = 0; i < all->n; i++)
+		if (all->at[i].rule == move.rule && all->at[i].like == move.like)
+			return &all->at[i];
+	VEC_PUSH(owner, all, (struct alike){move.rule, move.like, cost, 0});
+	return &all->at[all->n - 1];
+}
+
+/* Have enough moves like that one, or the rule everywhere, not led further? */
+static bool
+is_hopeless(const struct alikes *all, struct move move)
+{
+	int failures = 0;
+
+	for (int64_t i = 0; move.like && i < all->n; i++)
+		if (all->at[i].rule == move.rule &&
+			(!all->at[i].like || all->at[i].like == move.like))
+			failures += all->at[i].failures;
+	return failures >= ALIKE_FAILURES;
+}
+
+/* Notes the cost after a move, negative if it is too high; returns whether alike ones were not as good. */
+static bool
+note_alike(struct searcher *x, struct alikes *alikes, const struct candidate *from,
+	struct move move, double cost)
+{
+	void *owner = x->s->run->scratch;
+	struct alike *alike = alike_of(owner, alikes, move, from->cost);
+	const bool better = cost >= 0 && cost < alike->best;
+
+	if (better)
+		alike->best = cost;
+	else
+		alike->failures++;
+	if (cost == from->cost) /* without effect everywhere, it has none at one op */
+		alike_of(owner, &x->vain, move, cost)->failures += move.like ? 1 : ALIKE_FAILURES;
+	return better;
 }
 
 static void
 go_on(struct searcher *x, const struct candidate *from)
 {
 	struct VEC(struct next) good = {0};
-	struct moves failed = {0};
+	struct alikes alikes = {0};
 
 	for (int64_t i = 0; i < from->open.n && may_go_on(x); i++) {
-		if (is_hopeless(&failed, from->open.at[i]))
+		const struct move move = from->open.at[i];
+		if (is_hopeless(&alikes, move) || is_hopeless(&x->vain, move))
 			continue;
-		struct candidate *c = try_move(x, from, from->open.at[i]);
-		if (!c || c->cost >= from->cost)
-			VEC_PUSH(x->s->run->scratch, &failed, from->open.at[i]);
-		if (!c)
+		struct candidate *c = try_move(x, from, move);
+		const bool better = note_alike(x, &alikes, from, move, c ? c->cost : -1);
+		if (!c || (!better && !opens_moves(c, from)))
 			continue;
 		VEC_PUSH(x->s->run->scratch, &good, (struct next){c, i});
 		if (is_better(c, x->best))

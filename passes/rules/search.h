@@ -5,9 +5,11 @@
  * Candidates of at most alpha times the best cost are expanded, the cheapest first. So a rule may
  * be applied that does not pay by itself, and one that does not pay in the step is undone.
  *
- * A move that was not good enough from a candidate is not tried again from its descendants, and of
- * moves that are alike, as in each layer of a model, the others are not after two that did not make
- * the step faster. Of two independent applications only one order is tried. After an application, new matches are
+ * A move that was not good enough from a candidate is not tried again from its descendants; nor is
+ * one that neither makes the step faster nor another match possible. Of moves that are alike, as in
+ * each layer of a model, the others are not tried after two that did not make the step faster than
+ * all before, or, from any candidate, after two that left its time as it is. Of two independent
+ * applications only one order is tried. After an application, new matches are
  * looked for only near the changed ops.
  */
 #ifndef PASSES_RULES_SEARCH_H

@@ -8,6 +8,7 @@
  */
 #include "passes/rules/foreign/foreign.h"
 
+#include "ir/base/sets.h"
 #include "passes/rules/foreign/sizes.h"
 
 #include <string.h>
@@ -39,38 +40,29 @@ struct writer {
 	int input_id[MAX_INPUTS], ninputs;
 	struct value input[MAX_INPUTS];
 	struct value value[2][FOREIGN_MAX_OPS][2];
-	int same_axis[2 * FOREIGN_MAX_OPS]; /* axis of each parallelization op: union-find */
+	uint32_t same_axis[2 * FOREIGN_MAX_OPS]; /* sets of the axes of parallelization ops */
 	const char *axis_name[2 * FOREIGN_MAX_OPS];
 };
 
 /* --- axes ---------------------------------------------------------------------------------------
  */
 
-static int
-find_axis(const struct writer *w, int a)
-{
-	while (w->same_axis[a] != a)
-		a = w->same_axis[a];
-	return a;
-}
-
 /* The partitions of both dims are over the same axes. */
 static void
 join_axes(struct writer *w, const struct value *x, int dx, const struct value *y, int dy)
 {
-	for (int i = 0; i < x->naxes[dx] && i < y->naxes[dy]; i++) {
-		const int a = find_axis(w, x->axis[dx][i]), b = find_axis(w, y->axis[dy][i]);
-		w->same_axis[a > b ? a : b] = a > b ? b : a;
-	}
+	for (int i = 0; i < x->naxes[dx] && i < y->naxes[dy]; i++)
+		sets_join(w->same_axis, (uint32_t)x->axis[dx][i], (uint32_t)y->axis[dy][i]);
 }
 
 static const char *
 axis_text(struct writer *w, int a)
 {
-	a = find_axis(w, a);
-	if (!w->axis_name[a])
-		w->axis_name[a] = sizes_name(&w->sizes, 'p', 11, w->naxis_names++);
-	return w->axis_name[a];
+	const uint32_t set = sets_root(w->same_axis, (uint32_t)a);
+
+	if (!w->axis_name[set])
+		w->axis_name[set] = sizes_name(&w->sizes, 'p', 11, w->naxis_names++);
+	return w->axis_name[set];
 }
 
 /* --- ops ----------------------------------------------------------------------------------------
