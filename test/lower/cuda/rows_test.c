@@ -1,7 +1,7 @@
 /*
  * Kernels that go over rows: softmax, a loss, norms and their gradients, sums, with rows of 1 to 50257
  * elements, aligned and not, of f32, bf16 and f16, compared with the interpreter; with all forms of
- * kernels, and without each of those that rows have.
+ * kernels, and without each of them.
  */
 #define BATCH_REAL 3
 #include "test/lower/cuda/batch.h"
