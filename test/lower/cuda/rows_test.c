@@ -99,7 +99,7 @@ static const struct length {
 	int elements, rows;
 } lengths[] = {{1, 5}, {3, 5}, {31, 4}, {33, 4301}, {40, 4301}, {1025, 5}, {2048, 5}, {50257, 2}};
 
-/* What a second program of each shape and type is made without: each of these for three shapes or more. */
+/* What a second program of each shape and type is made without: each for three shapes or more. */
 enum { FORMS = 8 };
 
 static const char *const forms[FORMS] = {"without registers", "without vectors", "without pitch",
