@@ -1,7 +1,8 @@
 /*
  * Segments without reductions: one thread per element of all loops together. If the innermost loop
  * is contiguous in everything that it accesses, a thread handles as many neighbours as fit 16
- * bytes: it loads them at once, computes them one after the other, and stores them at once.
+ * bytes: it loads them at once, computes them one after the other, and stores them at once. Rows that
+ * are padded are computed with their padding.
  */
 #include "lower/cuda/text.h"
 
@@ -35,7 +36,15 @@ write_space(struct cuda_text *t)
 	const int last = all.n ? all.cls[all.n - 1] : -1;
 	const bool alone = !t->in_place || t->space == cuda_all(t->g);
 	struct cuda_vectors v = {.cls = last, .need = all_inside(t), .store = true};
-	const bool vectors = alone && cuda_vectors_fit(t, &v);
+	const struct scheme_segment *const whole = t->g;
+	struct scheme_segment padded = *t->g;
+	bool vectors = alone && cuda_vectors_fit(t, &v);
+	if (alone && !vectors && cuda_vectors_padded(t, &v)) {
+		padded.size[last] = cuda_vectors_padded(t, &v);
+		t->g = &padded;
+		all = cuda_space_of(t->g, t->space);
+		vectors = true;
+	}
 	const int64_t n = all.size / (vectors ? v.width : 1);
 	const char *type = cuda_index_type(all.size + (int64_t)CUDA_GRID * CUDA_BLOCK);
 
@@ -55,6 +64,7 @@ write_space(struct cuda_text *t)
 		cuda_vectors_close(t, &v);
 	cuda_end(t);
 	cuda_close(t, CUDA_BLOCK, (n + CUDA_BLOCK - 1) / CUDA_BLOCK);
+	t->g = whole;
 }
 
 /*

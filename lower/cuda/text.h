@@ -241,6 +241,9 @@ struct cuda_vectors {
 	struct cuda_vector at[CUDA_VECTORS];
 };
 bool cuda_vectors_fit(const struct cuda_text *t, struct cuda_vectors *v);
+/* The size of the loop with which they fit, if all that it accesses is padded (ir/loops/pitch.h): what
+ * is computed there is not read. 0: it is not. v->width is set. */
+int64_t cuda_vectors_padded(const struct cuda_text *t, const struct cuda_vectors *v);
 void cuda_vectors_open(struct cuda_text *t, struct cuda_vectors *v);
 void cuda_vectors_close(struct cuda_text *t, const struct cuda_vectors *v);
 

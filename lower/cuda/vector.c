@@ -85,6 +85,35 @@ cuda_vectors_fit(const struct cuda_text *t, struct cuda_vectors *v)
 	return v->width > 1 && t->g->size[v->cls] % v->width == 0;
 }
 
+/* Are there elements after the row of load j of op o (-1: its result) to fill its last vector: padding,
+ * or, after a vector that all rows read, what its buffer is rounded up to? */
+static bool
+has_padding(
+	const struct cuda_text *t, const struct cuda_vectors *v, const struct scheme_op *o, int j)
+{
+	const struct scheme_tensor *x = &t->s->tensor[j < 0 ? o->out : o->in[j]];
+
+	if (x->row)
+		return x->row % v->width == 0;
+	for (int i = 0; i < t->g->norder; i++)
+		if (t->g->order[i] != v->cls && scheme_stride(t->s, o, j, t->g->order[i]))
+			return false;
+	return j >= 0 && x->operand >= 0;
+}
+
+int64_t
+cuda_vectors_padded(const struct cuda_text *t, const struct cuda_vectors *v)
+{
+	if (v->width <= 1)
+		return 0;
+	FOR_NEEDED(t, v, o)
+	for (int j = -1; j < o->f.ninputs; j++)
+		if (is_memory(t, v, o, j) && scheme_stride(t->s, o, j, v->cls) == 1 &&
+			!has_padding(t, v, o, j))
+			return 0;
+	return cuda_divide_up(t->g->size[v->cls], v->width) * v->width;
+}
+
 /* The name of the vector that holds an element; NULL if it is not in a vector. */
 static char *
 vector_element(struct kernel_text *w, const struct scheme_op *o, int j)

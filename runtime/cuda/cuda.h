@@ -50,6 +50,9 @@ struct rt_cuda_product {
 	int found;
 };
 
+/* The most bytes that a thread moves at once: the widest access. */
+enum { RT_CUDA_MOVE = 16 };
+
 /* A piece of work in a stream between two events. */
 struct rt_cuda_span {
 	cudaEvent_t begin, end;
@@ -65,8 +68,8 @@ struct rt_cuda {
 	cudaStream_t compute, communication;
 	cudaStream_t to_host, to_device; /* transfers: a GPU has a copy engine for each */
 	cudaLibrary_t library;
-	cudaKernel_t *kernels;                /* of the program's table */
-	cudaKernel_t sum[RT_DTYPES], move[9]; /* by bytes of an element */
+	cudaKernel_t *kernels;                               /* of the program's table */
+	cudaKernel_t sum[RT_DTYPES], move[RT_CUDA_MOVE + 1]; /* by bytes of an element */
 	cublasLtHandle_t blas;
 	void *workspace;
 	void *addresses; /* RT_CUDA_ADDRESSES bytes, of which `addressed` are used */

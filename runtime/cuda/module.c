@@ -22,7 +22,7 @@ load_support(struct rt_cuda *d, struct rt_status *st)
 		snprintf(name, sizeof name, "dopt_sum_%s", rt_dtype_info((enum rt_dtype)t)->name);
 		ok = fail_load(st, name, cudaLibraryGetKernel(&d->sum[t], d->library, name));
 	}
-	for (int bytes = 1; bytes <= 8 && ok; bytes *= 2) {
+	for (int bytes = 1; bytes <= RT_CUDA_MOVE && ok; bytes *= 2) {
 		snprintf(name, sizeof name, "dopt_move_%d", bytes);
 		ok = fail_load(st, name, cudaLibraryGetKernel(&d->move[bytes], d->library, name));
 	}
@@ -142,6 +142,40 @@ region_of(const struct rt_region *r)
 	return out;
 }
 
+/* Halves the elements of a region, if two neighbours are one; else false. */
+static bool
+pair(struct dopt_region *r)
+{
+	if (r->run % 2 || r->first % 2)
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (r->counts[i] > 1 && r->strides[i] % 2)
+			return false;
+	for (int i = 0; i < 3; i++)
+		r->strides[i] /= 2;
+	r->run /= 2;
+	r->first /= 2;
+	return true;
+}
+
+/* Moves elements of `bytes` bytes, as many at once as alignment allows, up to 16 bytes: rows of a
+ * slice of a matrix are packed by 16 bytes a thread. */
+static void
+put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, struct dopt_move_args args,
+	const char *what)
+{
+	while (bytes < RT_CUDA_MOVE) {
+		struct dopt_move_args twice = args;
+		if (((uintptr_t)args.from | (uintptr_t)args.to) % (2 * bytes) || args.n % 2 ||
+			!pair(&twice.from_region) || !pair(&twice.to_region))
+			break;
+		twice.n /= 2;
+		args = twice;
+		bytes *= 2;
+	}
+	launch(d, d->move[bytes], stream, support_grid(args.n), RT_CUDA_SUPPORT_BLOCK, &args, what);
+}
+
 void
 rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, const void *from,
 	const struct rt_region *from_region, void *to, const struct rt_region *to_region)
@@ -158,9 +192,9 @@ rt_cuda_put_move(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, con
 			"a copy between devices");
 		return;
 	}
-	struct dopt_move_args args = {
-		source, target, n, region_of(from_region), region_of(to_region)};
-	launch(d, d->move[bytes], stream, support_grid(n), RT_CUDA_SUPPORT_BLOCK, &args,
+	put_move(d, stream, bytes,
+		(struct dopt_move_args){
+			source, target, n, region_of(from_region), region_of(to_region)},
 		"a move between devices");
 }
 
@@ -182,9 +216,9 @@ rt_cuda_put_range(const struct rt_cuda *d, cudaStream_t stream, size_t bytes, vo
 	const struct dopt_region line = {{1, 1, 1}, {0, 0, 0}, n, 0};
 	struct dopt_region part = region_of(region);
 	part.first = at;
-	struct dopt_move_args args = {to_row ? start : row, to_row ? row : start, n,
-		to_row ? part : line, to_row ? line : part};
-	launch(d, d->move[bytes], stream, support_grid(n), RT_CUDA_SUPPORT_BLOCK, &args,
+	put_move(d, stream, bytes,
+		(struct dopt_move_args){to_row ? start : row, to_row ? row : start, n,
+			to_row ? part : line, to_row ? line : part},
 		"a move of a part");
 }
 

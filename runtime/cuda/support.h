@@ -78,5 +78,9 @@ DOPT_MOVE(1, uint8_t)
 DOPT_MOVE(2, uint16_t)
 DOPT_MOVE(4, uint32_t)
 DOPT_MOVE(8, uint64_t)
+struct alignas(16) dopt_16 {
+	uint64_t at[2];
+};
+DOPT_MOVE(16, dopt_16)
 
 #endif
