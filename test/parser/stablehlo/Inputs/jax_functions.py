@@ -234,6 +234,10 @@ FUNCTIONS = {
     "custom_root": (lambda x: lax.custom_root(lambda y: y ** 3 - jnp.abs(x) - 1, x + 1.5,
                                               lambda f, y: lax.fori_loop(0, 12, lambda i, y: y - f(y) / (3 * y ** 2 + 1e-6), y),
                                               lambda g, y: y / g(jnp.ones_like(y))), X),
+    # Equal to 2e-7; with a condition of 30 the incremental method is 5e-6 apart, as two orders of a sum in JAX are.
+    "gmres": (lambda x: jax.scipy.sparse.linalg.gmres(lambda v: x[:, :4] @ v + 2 * v, x[:, 0])[0], X),
+    "gmres_incremental": (lambda x: jax.scipy.sparse.linalg.gmres(
+        lambda v: x[:, :4] @ v + 2 * v, x[:, 0], solve_method="incremental", restart=3)[0], X),
     "cg": (lambda x: jax.scipy.sparse.linalg.cg(lambda v: x @ (x.T @ v) + v, x[:, 0], maxiter=4)[0], X),
     "ppf": (lambda x: jax.scipy.stats.norm.ppf(jax.nn.sigmoid(x)), X),
     "logpdf": (lambda x: jax.scipy.stats.t.logpdf(x, 3.0) + jax.scipy.stats.gamma.logpdf(jnp.abs(x), 2.0), X),
