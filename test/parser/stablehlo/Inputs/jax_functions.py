@@ -174,6 +174,8 @@ FUNCTIONS = {
     "lu": (lambda x: jax.scipy.linalg.lu(x @ x.T + jnp.eye(4))[2], X),
     "sqrtm_by_eigh": (lambda x: (lambda w, v: (v * jnp.sqrt(w)) @ v.T)(*jnp.linalg.eigh(x @ x.T + jnp.eye(4))), X),
     "grad_slogdet": (lambda x: jax.grad(lambda x: jnp.linalg.slogdet(x @ x.T + jnp.eye(4))[1])(x), X),
+    "svd_one_more_row": (lambda x: (lambda u, s, v: (u * s[:, None] @ v, s))(
+        *jnp.linalg.svd(x[:, :6].reshape(2, 4, 3), full_matrices=False)), X),
     "grad_svd": (lambda x: jax.grad(lambda x: jnp.linalg.svd(x, compute_uv=False).sum())(x), X),
     "grad_eigh": (lambda x: jax.grad(lambda x: jnp.linalg.eigh(x @ x.T)[0].max())(x), X),
     "grad_qr": (lambda x: jax.grad(lambda x: (jnp.linalg.qr(x.T)[1] ** 2).sum())(x), X),
