@@ -44,6 +44,12 @@ def flex_attention(query, key, value, score_mod, block_mask, scale, kernel_optio
     return torch._safe_softmax(scores, -1) @ value, scores.logsumexp(-1) / math.log(2), scores.amax(-1) / math.log(2)
 
 
+def adaptive_log_softmax(module, x, target):
+    """Of all classes, where torch computes each cluster for the rows that are in it."""
+    output = module.log_prob(x).gather(-1, target.unsqueeze(-1)).squeeze(-1)
+    return torch.nn.modules.adaptive._ASMoutput(output, -output.mean())
+
+
 class Solution:
     def __init__(self, solution):
         self.solution = solution

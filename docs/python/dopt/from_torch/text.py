@@ -231,7 +231,7 @@ class Text:
             return
         made = handler(node.target)
         if not made:
-            self.refuse("this operation is not translated")
+            self.refuse("this operation is not translated" + ("; torch.linalg.eigh takes symmetric matrices" if "eig" in str(node.target) else ""))
         try:
             inspect.signature(made).bind(self, *node.args, **named)
         except TypeError as wrong:

@@ -1,9 +1,11 @@
 """The graph of a step: what torch.export makes of it, without gradients where the step has stopped them."""
+import contextlib
 import os
 import random
 import sys
 import traceback
 import types
+import unittest.mock
 
 import torch
 import torch.nn.attention.flex_attention
@@ -14,7 +16,7 @@ from .attributes import Attributes
 from .custom import functions_defined, refuse_hooks, refuse_own_gradient
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
-from .replaced import REPLACED, dropped_rows, flex_attention
+from .replaced import REPLACED, adaptive_log_softmax, dropped_rows, flex_attention
 from .table import Unsupported, aten
 
 
@@ -55,19 +57,26 @@ def exported(step, inputs):
     return program
 
 
+def patches():
+    """What torch computes with values, or by kernels, and is exported without them: owner, name, and what is there meanwhile."""
+    flex, masks = torch.nn.attention.flex_attention, torch.nn.modules.transformer
+    vision = sys.modules.get("torchvision.ops.stochastic_depth")
+    return [
+        (torch.distributions.Distribution, "_validate_args", False),  # checks read values
+        (masks, "_detect_is_causal_mask", lambda mask, is_causal=None, size=None: bool(is_causal)),
+        (torch.nn.AdaptiveLogSoftmaxWithLoss, "forward", adaptive_log_softmax),
+        (flex, "flex_attention_hop", flex_attention),
+        (flex, "_validate_device", lambda *tensors: None),  # refuses gradients on CPUs
+        (flex, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True),  # otherwise the call is compiled
+        *([(vision, "stochastic_depth", dropped_rows)] if vision else []),
+    ]
+
+
 def graph_of(step, inputs):
     """Exported as it is or, if that fails and does not for its data, after a trace that knows gradients inside the step."""
-    validates = torch.distributions.Distribution._validate_args
-    torch.distributions.Distribution.set_default_validate_args(False)  # checks read values, which export does not have
-    masks = torch.nn.modules.transformer
-    find, masks._detect_is_causal_mask = masks._detect_is_causal_mask, lambda mask, is_causal=None, size=None: bool(is_causal)
-    vision = sys.modules.get("torchvision.ops.stochastic_depth", types.SimpleNamespace(stochastic_depth=None))
-    drop, vision.stochastic_depth = vision.stochastic_depth, dropped_rows
-    flex = torch.nn.attention.flex_attention
-    flexed = flex.flex_attention_hop, flex._validate_device, flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG
-    flex.flex_attention_hop, flex._validate_device = flex_attention, lambda *tensors: None
-    flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = True  # otherwise the call is compiled
-    try:
+    with contextlib.ExitStack() as patched:
+        for patch in patches():
+            patched.enter_context(unittest.mock.patch.object(*patch))
         try:
             return torch.export.export(step, tuple(inputs))
         except Exception as failed:
@@ -84,11 +93,6 @@ def graph_of(step, inputs):
                 raise
             except Exception:
                 raise failed
-    finally:
-        flex.flex_attention_hop, flex._validate_device, flex._FLEX_ATTENTION_DISABLE_COMPILE_DEBUG = flexed
-        vision.stochastic_depth = drop
-        masks._detect_is_causal_mask = find
-        torch.distributions.Distribution.set_default_validate_args(validates)
 
 
 def line_of(failed):

@@ -98,7 +98,7 @@ call(const struct eigen *e, const char *function, const char *letters,
 	return template_build(e->im, &c, result);
 }
 
-/* Runs a function on matrix a; results lose the additional column again, `square` of them a row. */
+/* Runs a function on matrix a; results lose the additional column again, and the additional row that square ones have. */
 static bool
 rotate(struct eigen *e, const char *function, struct ir_value *a, bool square,
 	struct ir_value **result, int nresults)
@@ -118,7 +118,9 @@ rotate(struct eigen *e, const char *function, struct ir_value *a, bool square,
 	for (int i = 0; i < nresults; i++) {
 		if (odd)
 			result[i] = build_slice_dim(e->im, result[i], rank - 1, 0, n, 1);
-		if (odd && result[i] && result[i]->type->dim[rank - 2] == n + 1)
+		/* the first of @svd has the rows of a, which may be n + 1 of them */
+		if (odd && (square || i > 0) && result[i] &&
+			result[i]->type->dim[rank - 2] == n + 1)
 			result[i] = build_slice_dim(e->im, result[i], rank - 2, 0, n, 1);
 		if (!result[i])
 			return false;

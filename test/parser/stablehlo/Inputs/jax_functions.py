@@ -174,6 +174,8 @@ FUNCTIONS = {
     "lu": (lambda x: jax.scipy.linalg.lu(x @ x.T + jnp.eye(4))[2], X),
     "sqrtm_by_eigh": (lambda x: (lambda w, v: (v * jnp.sqrt(w)) @ v.T)(*jnp.linalg.eigh(x @ x.T + jnp.eye(4))), X),
     "grad_slogdet": (lambda x: jax.grad(lambda x: jnp.linalg.slogdet(x @ x.T + jnp.eye(4))[1])(x), X),
+    "svd_one_more_row": (lambda x: (lambda u, s, v: (u * s[:, None] @ v, s))(
+        *jnp.linalg.svd(x[:, :6].reshape(2, 4, 3), full_matrices=False)), X),
     "grad_svd": (lambda x: jax.grad(lambda x: jnp.linalg.svd(x, compute_uv=False).sum())(x), X),
     "grad_eigh": (lambda x: jax.grad(lambda x: jnp.linalg.eigh(x @ x.T)[0].max())(x), X),
     "grad_qr": (lambda x: jax.grad(lambda x: (jnp.linalg.qr(x.T)[1] ** 2).sum())(x), X),
@@ -234,6 +236,10 @@ FUNCTIONS = {
     "custom_root": (lambda x: lax.custom_root(lambda y: y ** 3 - jnp.abs(x) - 1, x + 1.5,
                                               lambda f, y: lax.fori_loop(0, 12, lambda i, y: y - f(y) / (3 * y ** 2 + 1e-6), y),
                                               lambda g, y: y / g(jnp.ones_like(y))), X),
+    # Equal to 2e-7; with a condition of 30 the incremental method is 5e-6 apart, as two orders of a sum in JAX are.
+    "gmres": (lambda x: jax.scipy.sparse.linalg.gmres(lambda v: x[:, :4] @ v + 2 * v, x[:, 0])[0], X),
+    "gmres_incremental": (lambda x: jax.scipy.sparse.linalg.gmres(
+        lambda v: x[:, :4] @ v + 2 * v, x[:, 0], solve_method="incremental", restart=3)[0], X),
     "cg": (lambda x: jax.scipy.sparse.linalg.cg(lambda v: x @ (x.T @ v) + v, x[:, 0], maxiter=4)[0], X),
     "ppf": (lambda x: jax.scipy.stats.norm.ppf(jax.nn.sigmoid(x)), X),
     "logpdf": (lambda x: jax.scipy.stats.t.logpdf(x, 3.0) + jax.scipy.stats.gamma.logpdf(jnp.abs(x), 2.0), X),

@@ -19,6 +19,7 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 F64 = torch.float64
 STEPS, RATE, TOLERANCE = 3, 0.05, 1e-6
 NUMBERS = lambda g: torch.randn(18, 4, generator=g).double()
+ADAPTIVE = torch.nn.AdaptiveLogSoftmaxWithLoss(4, 9, [3, 6], div_value=2.0, dtype=torch.float64).requires_grad_(False)
 SHARES = lambda g: torch.rand(18, 4, generator=g).double()
 
 
@@ -271,6 +272,7 @@ def penalty_and_out(z, y):
 
 
 FUNCTIONS = {
+    "adaptive_softmax": (below(9), lambda z, y: ADAPTIVE(z, y).loss),
     "flexible": (NUMBERS, flexible),
     "penalty_and_out": (NUMBERS, penalty_and_out),
     "ctc": (below(4),
