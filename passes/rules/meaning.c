@@ -565,6 +565,24 @@ note_cut(struct rule_case *c, term_id range, struct cut cut)
 		c->met[c->nmet++] = (struct forced){range, cut};
 }
 
+/* How many positions in x grow with variable v, less those that fall. */
+static int
+growth(const struct terms *t, term_id x, int32_t v)
+{
+	int first, step, end, sum = 0;
+
+	if (t->node.at[x].kind == NODE_AFFINE) {
+		const int64_t k = linear_coefficient(t, x, v);
+		return (k > 0) - (k < 0);
+	}
+	term_children(t, x, &first, &step, &end);
+	if (t->node.at[x].kind == NODE_MONOMIAL)
+		first += 2 * (int)term_words(t, x)[0];
+	for (int i = first; i < end; i += step)
+		sum += growth(t, (term_id)term_words(t, x)[i], v);
+	return sum;
+}
+
 /* Reduces index i over offset + scale k, k < range, and then the indices of `rest`. */
 static term_id
 walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, int64_t scale)
@@ -613,7 +631,18 @@ walk_range(struct walk *w, int i, uint32_t rest, term_id range, term_id offset, 
 			return unknown(c, "too many sums");
 		c->high[v] = range;
 		w->index[i] = linear_add(t, offset, linear_var(t, v), scale);
-		const term_id p = walk_rest(w, rest);
+		term_id p = walk_rest(w, rest);
+		if (p && !whole &&
+			growth(t, p, v) < 0) { /* from the end, so that most positions grow */
+			const term_id last = linear_add(t, range, linear_constant(t, 1), -1);
+			w->index[i] = linear_add(
+				t, offset, linear_add(t, last, linear_var(t, v), -1), scale);
+			const term_id back = walk_rest(w, rest);
+			if (!back && c->stop != STOP_CUT)
+				return 0;
+			c->stop = STOP_NONE;
+			p = back ? back : p;
+		}
 		if (p)
 			return how == REDUCE_SUM ? poly_sum(t, p, v, range)
 						 : poly_reduce(t, how, p, v, range, type);
