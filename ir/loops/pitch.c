@@ -6,6 +6,7 @@
 #include "ir/loops/pitch.h"
 
 #include "ir/base/arena.h"
+#include "ir/base/mix.h"
 #include "ir/base/vec.h"
 #include "ir/loops/scheme.h"
 
@@ -71,19 +72,20 @@ has_loops(const struct ir_op *op)
 }
 
 static struct scheme_tensor
-tensor_of(const struct ir_module *m, const struct ir_value *v)
+tensor_of(const struct ir_module *m, const struct ir_value *v, bool pitch)
 {
-	struct scheme_tensor t = {.value = v, .rank = v->type->rank};
+	struct scheme_tensor t = {
+		.value = v, .rank = v->type->rank, .row = pitch ? padded(m, v) : 0};
 
 	for (int d = 0; d < t.rank; d++)
 		t.dim[d] = ir_type_local_dim(m, v->type, d);
 	return t;
 }
 
-/* Is the op a call of the library of products? *rows: are the rows of v those of its matrix? */
+/* Is the op a call of the library of products? With the rows of all its tensors padded, or none. */
 static bool
-find_product(const struct group *g, const struct ir_op *op, const struct form *f,
-	const struct ir_value *v, struct scheme_gemm *x, bool *rows)
+is_product(const struct group *g, const struct ir_op *op, const struct form *f, bool pitch,
+	struct scheme_gemm *x)
 {
 	struct scheme_tensor tensor[FORM_MAX_INPUTS + 1];
 	struct scheme_op o = {.op = op, .f = *f, .out = op->noperands};
@@ -91,10 +93,25 @@ find_product(const struct group *g, const struct ir_op *op, const struct form *f
 
 	for (int j = 0; j < op->noperands; j++) {
 		o.in[j] = j;
-		tensor[j] = tensor_of(g->m, ir_operand(op, j));
+		tensor[j] = tensor_of(g->m, ir_operand(op, j), pitch);
 	}
-	tensor[o.out] = tensor_of(g->m, &op->result[0]);
-	if (form_has_computed(f) || !scheme_find_gemm(&s, &o, x))
+	tensor[o.out] = tensor_of(g->m, &op->result[0], pitch);
+	return !form_has_computed(f) && scheme_find_gemm(&s, &o, x);
+}
+
+/* The same; *rows: are the rows of v those of its matrix? *sums: does it add the results of several
+ * products? Dims that are one loop without padding may be two with it, and which of its tensors will have
+ * padding is not known here, so all count as padded for that. */
+static bool
+find_product(const struct group *g, const struct ir_op *op, const struct form *f,
+	const struct ir_value *v, bool *rows, bool *sums)
+{
+	struct scheme_gemm gemm, *x = &gemm;
+
+	if (!is_product(g, op, f, true, x))
+		return false;
+	*sums = x->nsum > 0;
+	if (!is_product(g, op, f, false, x))
 		return false;
 	const int64_t row = row_of(g->m, v);
 	*rows = (ir_operand(op, x->first) == v && x->lda == row) ||
@@ -109,19 +126,18 @@ static bool
 fits(struct group *g, const struct ir_op *op, const struct ir_value *v)
 {
 	const bool makes = v->op == op;
-	struct scheme_gemm x;
 	struct form f;
 	struct form_offset offset[FORM_MAX_INDICES];
-	bool rows = false;
+	bool rows = false, sums = false;
 
 	if (!has_loops(op) || !form_make(g->m, g->arena, op, op->result[0].type, &f))
 		return false;
 	form_localize(g->m, op, &f, offset);
 	if (form_is_scatter(&f))
 		return false;
-	const bool product = find_product(g, op, &f, v, &x, &rows);
+	const bool product = find_product(g, op, &f, v, &rows, &sums);
 	g->product |= rows;
-	return !makes || f.reduce == REDUCE_NONE || (product && !x.nsum);
+	return !makes || f.reduce == REDUCE_NONE || (product && !sums);
 }
 
 /* A kernel of several products may go over tiles instead (stream.h). */
@@ -210,14 +226,14 @@ pitch_bytes(const struct ir_module *m, const struct ir_value *v)
 	return row ? bytes / row_of(m, v) * row : bytes;
 }
 
-bool
-pitch_touches(const struct ir_module *m, const struct ir_op *op)
+uint64_t
+pitch_word(const struct ir_module *m, const struct ir_op *op)
 {
-	for (int j = 0; j < op->noperands; j++)
-		if (pitch_row(m, ir_operand(op, j)))
-			return true;
-	for (int r = 0; r < op->nresults; r++)
-		if (pitch_row(m, &op->result[r]))
-			return true;
-	return false;
+	uint64_t word = 0;
+
+	for (int j = 0; j < op->noperands + op->nresults; j++)
+		if (pitch_row(m,
+			    j < op->noperands ? ir_operand(op, j) : &op->result[j - op->noperands]))
+			word = mix_word(word, (uint64_t)j + 1);
+	return word;
 }

@@ -23,7 +23,8 @@ int64_t pitch_row(const struct ir_module *m, const struct ir_value *v);
 /* Bytes of the value on a device, padding included. */
 int64_t pitch_bytes(const struct ir_module *m, const struct ir_value *v);
 
-/* Does an operand or a result of the op have padded rows? */
-bool pitch_touches(const struct ir_module *m, const struct ir_op *op);
+/* Which operands and results of the op have padded rows; 0: none. It depends on other ops, so it is an
+ * alike_context. */
+uint64_t pitch_word(const struct ir_module *m, const struct ir_op *op);
 
 #endif

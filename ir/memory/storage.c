@@ -161,6 +161,12 @@ storage_codes_create(const void *owner)
 	return NEW(owner, struct storage_codes);
 }
 
+alike_context *
+storage_context(const struct storage_target *target)
+{
+	return target && target->pitch ? pitch_word : NULL;
+}
+
 /* Where the code of an op is kept: with that of all modules, if there is such a list. */
 static struct storage_kernel *
 with_code_of(const struct storage_build *b, const struct ir_op *op)
@@ -180,8 +186,7 @@ code_of(struct storage_build *b, const struct ir_op *op, bool in_place)
 {
 	struct storage_kernel *k = with_code_of(b, op);
 
-	/* Whether rows are padded depends on other ops, so ops that are alike may differ in it. */
-	if (!k->has_code[in_place] || (b->target->pitch && pitch_touches(b->s->module, op))) {
+	if (!k->has_code[in_place]) {
 		k->code[in_place] =
 			b->target->code(b->target, b->s->module, b->arena, op, in_place);
 		k->has_code[in_place] = true;
@@ -723,7 +728,9 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	b->s = s;
 	b->target = target;
 	b->known = known ? known
-			 : storage_known_create(b, alike_create(b, m, &main->body), NULL, NULL);
+			 : storage_known_create(b,
+				   alike_create_in(b, m, &main->body, storage_context(target)),
+				   NULL, NULL);
 	b->arena = arena_create(b);
 	b->n = s->order->n;
 	number_values(b, main);

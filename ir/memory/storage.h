@@ -39,8 +39,7 @@
 #define IR_STORAGE_H
 
 #include "ir/memory/issue.h"
-
-struct alike;
+#include "ir/ops/alike.h"
 
 enum storage_limit {
 	STORAGE_ALIGN = 64, /* of buffers: a cache line, and the widest vector; RT_ARENA_ALIGN is at
@@ -207,7 +206,10 @@ struct storage_known {
 	struct storage_codes *codes;   /* NULL: none */
 };
 
-/* Owned by `owner`. `alike`, of the step's ops, must live as long, and so must `like`: what is
+/* What tells ops apart for that target that are else alike; NULL: nothing. */
+alike_context *storage_context(const struct storage_target *target);
+
+/* Owned by `owner`. `alike`, of the step's ops and with the target's context, must live as long, and so must `like`: what is
  * known of the ops with the same alike numbers; NULL: nothing. `codes`: if alike has a memo, else NULL. */
 struct storage_known *storage_known_create(const void *owner, const struct alike *alike,
 	const struct storage_known *like, struct storage_codes *codes);

@@ -42,6 +42,7 @@ struct build {
 	struct alike *a;
 	alike_word *word_of; /* NULL: none */
 	void *data;
+	const struct ir_module *m;
 	uint32_t from, nids; /* only ops with ids from `nids` on get numbers, from `from` on */
 	struct alike_memo *memo;
 	bool shared;   /* the memo is also that of other modules */
@@ -128,6 +129,9 @@ add_op(struct build *b, const struct ir_op *op)
 		add_attr(b, &op->attr[i]);
 	if (b->word_of)
 		add(b, b->word_of(b->data, op));
+	const uint64_t context = b->a->context ? b->a->context(b->m, op) : 0;
+	if (context)
+		add(b, context);
 	add(b, b->mesh);
 	if (op->body)
 		add_body(b, op->body);
@@ -222,10 +226,12 @@ mesh_of(struct alike_memo *memo, const struct ir_module *m)
 /* Numbers the ops that `like` does not. */
 static struct alike *
 create(const void *owner, const struct ir_module *m, const struct ir_block *b, struct build *at,
-	const struct alike *like)
+	const struct alike *like, alike_context *context)
 {
 	struct alike *a = at->a = NEW(owner, struct alike);
 
+	a->context = context;
+	at->m = m;
 	at->position = ARRAY_NEW(at, uint32_t, m->op_ids);
 	a->number = ARRAY_NEW(a, uint32_t, m->op_ids);
 	if (at->nids)
@@ -262,7 +268,7 @@ alike_create_by(const void *owner, const struct ir_module *m, const struct ir_bl
 
 	at->word_of = word;
 	at->data = data;
-	return create(owner, m, b, at, NULL);
+	return create(owner, m, b, at, NULL, NULL);
 }
 
 struct alike *
@@ -273,7 +279,7 @@ alike_create_like(const void *owner, const struct ir_module *m, const struct ir_
 
 	at->from = like->n;
 	at->nids = like->nids;
-	return create(owner, m, b, at, like);
+	return create(owner, m, b, at, like, like->context);
 }
 
 struct alike_memo *
@@ -284,16 +290,23 @@ alike_memo_create(const void *owner)
 
 struct alike *
 alike_create_common(const void *owner, const struct ir_module *m, const struct ir_block *b,
-	struct alike_memo *memo)
+	alike_context *context, struct alike_memo *memo)
 {
 	struct build *at = NEW(NULL, struct build);
 
 	at->memo = memo;
-	return create(owner, m, b, at, NULL);
+	return create(owner, m, b, at, NULL, context);
+}
+
+struct alike *
+alike_create_in(const void *owner, const struct ir_module *m, const struct ir_block *b,
+	alike_context *context)
+{
+	return create(owner, m, b, NEW(NULL, struct build), NULL, context);
 }
 
 struct alike *
 alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
-	return alike_create_by(owner, m, b, NULL, NULL);
+	return alike_create_in(owner, m, b, NULL);
 }

@@ -19,16 +19,24 @@
 
 #include "ir/ir.h"
 
+/* A number for the context of an op, by which ops that are else the same differ; 0: that of most. */
+typedef uint64_t alike_context(const struct ir_module *m, const struct ir_op *op);
+
 struct alike {
 	uint32_t *number;           /* by op->id, of the ops of the block and of bodies in it */
 	const struct ir_op **first; /* [n] by number: the first op that has it */
 	uint32_t n, nids;           /* numbers; ids of ops that there were */
 	struct alike_memo *memo;    /* NULL: none */
 	uint32_t *common;           /* [n] by number: that in the memo */
+	alike_context *context;     /* NULL: none */
 };
 
 /* Numbers the ops of a typed block of m; owned by `owner`. Out of date once the module changes. */
 struct alike *alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
+
+/* The same with a context, which may be NULL. */
+struct alike *alike_create_in(const void *owner, const struct ir_module *m,
+	const struct ir_block *b, alike_context *context);
 
 /* The same if ops also depend on their context: `word` returns a number for it, called for ops of a
  * body before their fuse. */
@@ -38,7 +46,7 @@ struct alike *alike_create_by(const void *owner, const struct ir_module *m,
 
 /*
  * The same for a module that has been changed since `like` was made, or for a changed copy of it.
- * Ops with ids below like->nids keep their numbers from `like`, and must be unchanged except for
+ * Ops with ids below like->nids keep their numbers from `like`, whatever their context, and must be unchanged except for
  * their positions and the values they read. Only other ops are looked at; these get new numbers.
  * `like` must live as long.
  */
@@ -57,9 +65,9 @@ struct alike_memo *alike_memo_create(const void *owner);
  * own, in lists that may go with their module. */
 bool alike_axis(const struct ir_axis *a, const struct ir_axis *b);
 
-/* As alike_create, with a->common from the memo; so are numbers that are made like these. */
+/* As alike_create_in, with a->common from the memo; so are numbers that are made like these. */
 struct alike *alike_create_common(const void *owner, const struct ir_module *m,
-	const struct ir_block *b, struct alike_memo *memo);
+	const struct ir_block *b, alike_context *context, struct alike_memo *memo);
 
 static inline uint32_t
 alike_number(const struct alike *a, const struct ir_op *op)

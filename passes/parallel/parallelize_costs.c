@@ -291,7 +291,10 @@ static double
 least_reached(const struct parallel_costs *c, const struct device *d, const struct ir_op *op,
 	struct parallel_part part)
 {
-	const struct reach_op r = reach_op_of(d, c->m, op, cost_kernel_work(c->m, op));
+	/* which rows a step has padded in the end is not known */
+	const bool pitch = reach_rows_of(cost_model_storage(c->model)) == REACH_PITCH;
+	const struct reach_op r = reach_op_of(
+		d, c->m, op, cost_kernel_work(c->m, op), pitch ? REACH_ALIGNED : REACH_DENSE);
 	double seconds = 0;
 
 	if (r.product)

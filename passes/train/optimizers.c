@@ -183,7 +183,8 @@ OPTIMIZER(adadelta, "1", "Adadelta: steps in proportion to the root of a mean of
 	"g = decay(g); q = g * g; v := mix(v, rho, q);"
 	"d = sqrt(u + eps) / sqrt(v + eps) * g;"
 	"q = d * d; u := mix(u, rho, q); d",
-	NULL, {"rho", PASS_FLOAT, "0.9", "decay rate of the means of squares", NULL, 0, 1}, EPS("1e-6"), L2)
+	NULL, {"rho", PASS_FLOAT, "0.9", "decay rate of the means of squares", NULL, 0, 1},
+	{"eps", PASS_FLOAT, "1e-6", "added to both means before their roots", NULL, 0, 1}, L2)
 
 /* Riedmiller and Braun, "A Direct Adaptive Method for Faster Backpropagation Learning: The RPROP Algorithm", without steps back:
  * where the sign of a gradient changes, the param rests for a step. The size of steps is kept as a multiple of lr. */

@@ -17,7 +17,7 @@ enum {
 	RT_CUDA_GEMM_KEY = 1024, /* room for a key */
 };
 
-/* "library product bf16 nt 8192x50257x768 rows 768 768 50264 ... candidate 2" */
+/* For example "library product 1 nt 8192x50257x768 rows 768 768 50264 ... candidate 2" */
 static inline void
 rt_cuda_gemm_key(char key[RT_CUDA_GEMM_KEY], const struct rt_cuda_gemm *g, int candidate)
 {

@@ -69,10 +69,10 @@ struct cost_model *cost_model_remember(const void *owner, const struct cost_mode
 
 /* The same model for estimates: storage_target.rough. Owned by `owner`; `base` must live as long. */
 struct cost_model *cost_model_rough(const void *owner, const struct cost_model *base);
-/* How the model's programs place tensors; NULL: storage_host. `model` may be NULL. */
 /* Measured seconds of an entry for kernels with that key, on the first kind of device; 0: none. */
 double cost_model_measured(const struct cost_model *model, const char *key);
 
+/* How the model's programs place tensors; NULL: storage_host. `model` may be NULL. */
 const struct storage_target *cost_model_storage(const struct cost_model *model);
 
 /* One step of @main. Seconds and bytes of the device with the largest value of each. */

@@ -201,7 +201,8 @@ estimate(const struct cost_model *model, uint32_t kind, const struct ir_module *
 	const struct op_work work = w ? *w : cost_kernel_work(m, op);
 	if (!d->reached)
 		return cost_roofline(d, m, op, work);
-	const struct reach_op r = reach_op_of(d, m, op, work);
+	const struct reach_op r =
+		reach_op_of(d, m, op, work, reach_rows_of(cost_model_storage(model)));
 	return reach_alone_seconds(&r, d);
 }
 

@@ -57,8 +57,10 @@ begin_memory(struct trial_base *b)
 	void *scratch = b->run->scratch;
 
 	b->known = storage_known_create(scratch,
-		b->step ? b->step->alike : alike_create(scratch, b->m, &main->body), NULL,
-		cost_codes(b->run->cost));
+		b->step ? b->step->alike
+			: alike_create_in(scratch, b->m, &main->body,
+				  storage_context(cost_model_storage(b->run->cost))),
+		NULL, cost_codes(b->run->cost));
 	b->storage = storage_create_unplaced(
 		scratch, b->m, main, cost_model_storage(b->run->cost), b->known);
 	b->r.live = storage_in_use(b->storage);

@@ -48,7 +48,7 @@ estimate_op(const struct cost_model *model, uint32_t kind, const struct ir_modul
 	e.bytes = w.bytes;
 	e.roofline = cost_roofline(d, m, op, w);
 	if (d->reached)
-		e.reach = reach_op_of(d, m, op, w);
+		e.reach = reach_op_of(d, m, op, w, reach_rows_of(cost_model_storage(model)));
 	e.seconds = cost_plain_seconds(model, kind, m, op, &w, &e.measured);
 	if (!a)
 		return e;

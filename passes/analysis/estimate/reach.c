@@ -39,16 +39,17 @@ conv_size(const struct ir_module *m, const struct ir_op *op, double f)
 
 /* Are rows of that many elements of v aligned, or padded? */
 static bool
-is_aligned(const struct ir_module *m, const struct ir_value *v, int64_t row)
+is_aligned(const struct ir_module *m, enum reach_rows rows, const struct ir_value *v, int64_t row)
 {
 	return row * (int64_t)ir_dtype_bytes((enum ir_dtype)v->type->dtype) % ALIGNED_BYTES == 0 ||
-	       pitch_row(m, v);
+	       rows == REACH_ALIGNED || (rows == REACH_PITCH && pitch_row(m, v));
 }
 
 /* With a library of products: the last loop around them is its batch, unless it sums; for each
  * iteration of the others it is called again. */
 static struct reach_size
-gemm_size(const struct ir_module *m, const struct ir_op *op, const struct scheme_gemm *g)
+gemm_size(const struct ir_module *m, enum reach_rows rows, const struct ir_op *op,
+	const struct scheme_gemm *g)
 {
 	struct reach_size s = {
 		.calls = 1, .batch = 1, .m = (double)g->m, .n = (double)g->n, .k = (double)g->k};
@@ -56,9 +57,9 @@ gemm_size(const struct ir_module *m, const struct ir_op *op, const struct scheme
 
 	for (int i = 0; i < g->nloops; i++)
 		*(i == batch ? &s.batch : &s.calls) *= (double)g->loop[i].size;
-	s.unaligned = !is_aligned(m, ir_operand(op, g->first), g->lda) ||
-		      !is_aligned(m, ir_operand(op, g->second), g->ldb) ||
-		      !is_aligned(m, &op->result[0], g->ldc);
+	s.unaligned = !is_aligned(m, rows, ir_operand(op, g->first), g->lda) ||
+		      !is_aligned(m, rows, ir_operand(op, g->second), g->ldb) ||
+		      !is_aligned(m, rows, &op->result[0], g->ldc);
 	return s;
 }
 
@@ -84,7 +85,8 @@ is_conv(const struct ir_op *op)
 
 /* Sets the size and the kind of a product. */
 static void
-set_product(struct reach_op *r, const struct ir_module *m, const struct ir_op *op)
+set_product(
+	struct reach_op *r, const struct ir_module *m, const struct ir_op *op, enum reach_rows rows)
 {
 	const double f = fmax(r->flops / 2, 1);
 	struct arena *a = arena_create(NULL);
@@ -92,7 +94,7 @@ set_product(struct reach_op *r, const struct ir_module *m, const struct ir_op *o
 	const bool gemm = s && s->nsegments && s->segment[0].kind == SCHEME_GEMM;
 
 	if (gemm)
-		r->size = gemm_size(m, op, &s->segment[0].gemm);
+		r->size = gemm_size(m, rows, op, &s->segment[0].gemm);
 	else
 		r->size = is_conv(op) ? conv_size(m, op, f) : matrix_size(m, op, f);
 	if (gemm || !is_conv(op))
@@ -140,8 +142,8 @@ reach_price(struct reach_op *r, const struct device *d)
 }
 
 struct reach_op
-reach_op_of(
-	const struct device *d, const struct ir_module *m, const struct ir_op *op, struct op_work w)
+reach_op_of(const struct device *d, const struct ir_module *m, const struct ir_op *op,
+	struct op_work w, enum reach_rows rows)
 {
 	struct reach_op r = {.flops = w.flops, .bytes = w.bytes, .product = cost_is_product(op)};
 	double whole = 0;
@@ -161,7 +163,7 @@ reach_op_of(
 	r.ends_product = op->code == OP_add || op->code == OP_relu;
 	r.exponential = op->code == OP_exp;
 	if (r.product) {
-		set_product(&r, m, op);
+		set_product(&r, m, op, rows);
 		reach_price(&r, d);
 		return r;
 	}

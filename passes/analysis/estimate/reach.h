@@ -14,6 +14,7 @@
 #define PASSES_ANALYSIS_ESTIMATE_REACH_H
 
 #include "ir/cluster/device.h"
+#include "ir/memory/storage.h"
 #include "ir/ops/form.h"
 
 /* The contribution of one op to a kernel. */
@@ -32,8 +33,22 @@ struct reach_op {
 	double spared;         /* bytes of its first operand that are skipped */
 };
 
+/* Rows of products whose length is no multiple of 16 bytes. */
+enum reach_rows {
+	REACH_DENSE,
+	REACH_PITCH,   /* padded where pitch_row says so (ir/loops/pitch.h) */
+	REACH_ALIGNED, /* padded: for bounds */
+};
+
 struct reach_op reach_op_of(const struct device *d, const struct ir_module *m,
-	const struct ir_op *op, struct op_work w);
+	const struct ir_op *op, struct op_work w, enum reach_rows rows);
+
+/* The rows of a model's target. */
+static inline enum reach_rows
+reach_rows_of(const struct storage_target *target)
+{
+	return target && target->pitch ? REACH_PITCH : REACH_DENSE;
+}
 
 /* Bytes that it reads of operand j, which has `bytes` bytes. */
 static inline double

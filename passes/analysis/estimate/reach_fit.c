@@ -108,7 +108,7 @@ static void
 add_alone(struct sample *s, const struct reach_data *data, const struct ir_module *m,
 	const struct ir_op *op)
 {
-	struct reach_op r = reach_op_of(data->device, m, op, cost_kernel_work(m, op));
+	struct reach_op r = reach_op_of(data->device, m, op, cost_kernel_work(m, op), REACH_DENSE);
 
 	s->rest = reach_alone(&r);
 	if (!r.product)

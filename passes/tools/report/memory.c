@@ -61,27 +61,27 @@ position_name(const struct report *r, uint32_t position, char text[VIEW_NAME])
 }
 
 /* Buffers of one size and kind whose names differ only in digits: those of equal blocks. */
-struct alike {
+struct equal_buffers {
 	const char *name; /* with * for digits */
 	const struct memory_held *first;
 	uint32_t n;
 };
 
 struct alikes {
-	struct VEC(struct alike);
+	struct VEC(struct equal_buffers);
 };
 
 static bool
 is_alike(const void *list, uint32_t i, const void *key)
 {
-	const struct alike *a = &((const struct alikes *)list)->at[i], *b = key;
+	const struct equal_buffers *a = &((const struct alikes *)list)->at[i], *b = key;
 
 	return a->first->kind == b->first->kind && a->first->bytes == b->first->bytes &&
 	       !strcmp(a->name, b->name);
 }
 
 static double
-bytes_of(const struct alike *a)
+bytes_of(const struct equal_buffers *a)
 {
 	return (double)a->n * (double)a->first->bytes;
 }
@@ -90,7 +90,7 @@ bytes_of(const struct alike *a)
 static int
 larger(const void *a, const void *b)
 {
-	const struct alike *x = a, *y = b;
+	const struct equal_buffers *x = a, *y = b;
 
 	return bytes_of(x) != bytes_of(y) ? (bytes_of(x) < bytes_of(y) ? 1 : -1)
 					  : (x->first > y->first) - (x->first < y->first);
@@ -104,7 +104,7 @@ group(void *owner, const struct memory_curve *c)
 
 	for (uint32_t i = 0; i < c->nheld; i++) {
 		const struct memory_held *h = &c->held[i];
-		const struct alike a = {text_pattern(owner, h->name), h, 0};
+		const struct equal_buffers a = {text_pattern(owner, h->name), h, 0};
 		const uint64_t hash = mix_text(a.name, strlen(a.name));
 		const uint32_t at = map_add(owner, &map, hash, is_alike, &all, &a);
 		if (at == all.n)
@@ -127,7 +127,7 @@ put_buffers(FILE *out, const struct report *r)
 	html_table(out, "Largest buffers at the peak; those of equal blocks are one row",
 		"buffer|kind|>number|>bytes|from|to");
 	for (uint32_t i = 0; i < shown; i++) {
-		const struct alike *a = &all.at[i];
+		const struct equal_buffers *a = &all.at[i];
 		html_row(out);
 		html_code(out, a->n > 1 ? a->name : a->first->name);
 		html_text(out, memory_kind_one(a->first->kind));

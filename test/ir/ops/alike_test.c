@@ -213,7 +213,7 @@ common_of(struct ir_context *ctx, struct alike_memo *memo, const char *mesh, con
 	struct ir_module *m = parse_module(NULL, ctx, "t.dir", text, strlen(text), NULL);
 	assert_non_null(m);
 	const struct ir_block *main = &ir_func_find(m, "main")->body;
-	const struct alike *a = alike_create_common(m, m, main, memo);
+	const struct alike *a = alike_create_common(m, m, main, NULL, memo);
 	const uint32_t number = a->common[alike_number(a, op_named(main, "a"))];
 	talloc_free(m);
 	return number;

@@ -1,4 +1,5 @@
 """Functions of torch that read values, which an export does not have."""
+import importlib
 import itertools
 import math
 
@@ -34,14 +35,9 @@ def correlation(x):
     return (c / d[:, None] / d).clamp(-1, 1)
 
 
-def flex_attention(query, key, value, score_mod, block_mask, scale, kernel_options, *others):
-    """What torch computes without a kernel, of which it has no gradient on CPUs; places are tensors that broadcast."""
-    heads = query.shape[1] // key.shape[1]
-    key, value = (x.repeat_interleave(heads, 1) for x in (key, value))
-    scores = query @ key.mT * scale
-    places = [torch.arange(n).view(-1, *[1] * (3 - dim)) for dim, n in enumerate(scores.shape)]
-    scores = torch.where(block_mask[-1](*places), score_mod(scores, *places), -math.inf)
-    return torch._safe_softmax(scores, -1) @ value, scores.logsumexp(-1) / math.log(2), scores.amax(-1) / math.log(2)
+def flex_attention(*arguments):
+    """What torch computes without a kernel, called as it is: its operator refuses gradients on CPUs."""
+    return importlib.import_module("torch._higher_order_ops.flex_attention").math_attention(*arguments)
 
 
 def adaptive_log_softmax(module, x, target):

@@ -61,7 +61,7 @@ def patches():
     """What torch computes with values, or by kernels, and is exported without them: owner, name, and what is there meanwhile."""
     flex, masks = torch.nn.attention.flex_attention, torch.nn.modules.transformer
     vision = sys.modules.get("torchvision.ops.stochastic_depth")
-    return [
+    found = [
         (torch.distributions.Distribution, "_validate_args", False),  # checks read values
         (masks, "_detect_is_causal_mask", lambda mask, is_causal=None, size=None: bool(is_causal)),
         (torch.nn.AdaptiveLogSoftmaxWithLoss, "forward", adaptive_log_softmax),
@@ -70,6 +70,7 @@ def patches():
         (flex, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True),  # otherwise the call is compiled
         *([(vision, "stochastic_depth", dropped_rows)] if vision else []),
     ]
+    return [patch for patch in found if hasattr(patch[0], patch[1])]  # those that this version of torch has
 
 
 def graph_of(step, inputs):

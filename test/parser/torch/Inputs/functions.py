@@ -254,10 +254,10 @@ def flexible(z, y):
     near, i = lambda b, h, i, j: (i > j) & (i - j < 4), torch.arange(9)
     if torch.compiler.is_exporting():
         from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-        out = flex_attention(q, k, v, score_mod=lambda s, b, h, i, j: s + z[i, h] * (i - j), enable_gqa=True,
+        out = flex_attention(q, k, v, enable_gqa=True, score_mod=lambda s, b, h, i, j: s + z[i][h] * (i - j) + (z[i] * y[j]).sum(),
                              block_mask=create_block_mask(near, None, None, 9, 9, device="cpu"))
     else:
-        scores = q @ k.mT / 2 + z[:9, :2].T[..., None] * (i[:, None] - i)
+        scores = q @ k.mT / 2 + z[:9, :2].T[..., None] * (i[:, None] - i) + z[:9] @ y[:9].T
         out = torch.softmax(scores.masked_fill(~near(0, 0, i[:, None], i), -1e9), -1) * (i > 0)[:, None] @ v
     return out.square().mean()
 
