@@ -414,6 +414,9 @@ confirm(struct planner *p)
  */
 static const char finish[] = "joint{evaluations=100}";
 
+/* Most ops of a step, on average over its passes: beyond, it takes more than ten seconds. */
+enum { LARGE_STEP = 40000 };
+
 /* Ops of the steps that it is tried on, as long as there are any left for the next one: about four
  * seconds. Steps that are not the best follow if they would be with a gain that is larger by so much than
  * the largest until then. */
@@ -438,6 +441,7 @@ unfinished(const struct planner *p)
 	for (int64_t i = 0; i < p->candidate.n; i++) {
 		const struct plan_candidate *c = &p->candidate.at[i];
 		if (!c->estimated && plan_fits(p, c) && !is_finished(p, c->family) &&
+			c->r.effort <= LARGE_STEP * (uint64_t)c->list.n &&
 			(best < 0 || plan_is_better(p, c, &p->candidate.at[best])))
 			best = i;
 	}

@@ -39,6 +39,11 @@ def losses(metrics):
     return [(line["step"], line["outputs"]["loss"]) for line in map(json.loads, (x for x in lines if x.endswith("}"))) if "step" in line]
 
 
+def heed():
+    """A shell starts what runs in the background with SIGINT ignored, and programs leave that as it is."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def run(phase, until):
     """Starts or continues the run; ends it after its share of the time. The step from which it went on."""
     ranks, by, status = PHASES[phase]
@@ -47,7 +52,7 @@ def run(phase, until):
         command = [*launch, str(ranks), "sh", pathlib.Path(__file__).parents[3] / "runtime/Inputs/ranked.sh", *command]
     before = newest()
     child = subprocess.Popen([str(x) for x in command], env={**os.environ, "PIDS": str(scratch / "pid")}, stdout=subprocess.DEVNULL,
-                             stderr=subprocess.PIPE, text=True)
+                             stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     if by:
         time.sleep(float(seconds) / 4)
         while newest() <= before and child.poll() is None:
