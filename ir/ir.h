@@ -274,6 +274,13 @@ ir_operand(const struct ir_op *op, int i)
 	return op->operand[i].value;
 }
 
+/* Value k of the op's operands and results, which follow them. */
+static inline const struct ir_value *
+ir_op_value(const struct ir_op *op, int k)
+{
+	return k < op->noperands ? ir_operand(op, k) : &op->result[k - op->noperands];
+}
+
 /* The block whose argument it is; the block of its producer. */
 static inline struct ir_block *
 ir_value_block(const struct ir_value *v)

@@ -232,8 +232,7 @@ pitch_word(const struct ir_module *m, const struct ir_op *op)
 	uint64_t word = 0;
 
 	for (int j = 0; j < op->noperands + op->nresults; j++)
-		if (pitch_row(m,
-			    j < op->noperands ? ir_operand(op, j) : &op->result[j - op->noperands]))
+		if (pitch_row(m, ir_op_value(op, j)))
 			word = mix_word(word, (uint64_t)j + 1);
 	return word;
 }

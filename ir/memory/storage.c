@@ -161,10 +161,11 @@ storage_codes_create(const void *owner)
 	return NEW(owner, struct storage_codes);
 }
 
-alike_context *
-storage_context(const struct storage_target *target)
+struct alike *
+storage_alike(const void *owner, const struct ir_module *m, const struct ir_block *b,
+	const struct storage_target *target, struct alike_memo *memo)
 {
-	return target && target->pitch ? pitch_word : NULL;
+	return alike_create_common(owner, m, b, target && target->pitch ? pitch_word : NULL, memo);
 }
 
 /* Where the code of an op is kept: with that of all modules, if there is such a list. */
@@ -728,9 +729,8 @@ storage_create_unplaced(const void *owner, const struct ir_module *m, struct ir_
 	b->s = s;
 	b->target = target;
 	b->known = known ? known
-			 : storage_known_create(b,
-				   alike_create_in(b, m, &main->body, storage_context(target)),
-				   NULL, NULL);
+			 : storage_known_create(
+				   b, storage_alike(b, m, &main->body, target, NULL), NULL, NULL);
 	b->arena = arena_create(b);
 	b->n = s->order->n;
 	number_values(b, main);

@@ -206,10 +206,12 @@ struct storage_known {
 	struct storage_codes *codes;   /* NULL: none */
 };
 
-/* What tells ops apart for that target that are else alike; NULL: nothing. */
-alike_context *storage_context(const struct storage_target *target);
+/* Numbers of the ops of a block that are alike for that target, which is NULL for hosts; with a memo,
+ * which may be NULL, as alike_create_common. */
+struct alike *storage_alike(const void *owner, const struct ir_module *m, const struct ir_block *b,
+	const struct storage_target *target, struct alike_memo *memo);
 
-/* Owned by `owner`. `alike`, of the step's ops and with the target's context, must live as long, and so must `like`: what is
+/* Owned by `owner`. `alike`, of the step's ops (storage_alike), must live as long, and so must `like`: what is
  * known of the ops with the same alike numbers; NULL: nothing. `codes`: if alike has a memo, else NULL. */
 struct storage_known *storage_known_create(const void *owner, const struct alike *alike,
 	const struct storage_known *like, struct storage_codes *codes);

@@ -299,14 +299,7 @@ alike_create_common(const void *owner, const struct ir_module *m, const struct i
 }
 
 struct alike *
-alike_create_in(const void *owner, const struct ir_module *m, const struct ir_block *b,
-	alike_context *context)
-{
-	return create(owner, m, b, NEW(NULL, struct build), NULL, context);
-}
-
-struct alike *
 alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b)
 {
-	return alike_create_in(owner, m, b, NULL);
+	return alike_create_common(owner, m, b, NULL, NULL);
 }

@@ -34,10 +34,6 @@ struct alike {
 /* Numbers the ops of a typed block of m; owned by `owner`. Out of date once the module changes. */
 struct alike *alike_create(const void *owner, const struct ir_module *m, const struct ir_block *b);
 
-/* The same with a context, which may be NULL. */
-struct alike *alike_create_in(const void *owner, const struct ir_module *m,
-	const struct ir_block *b, alike_context *context);
-
 /* The same if ops also depend on their context: `word` returns a number for it, called for ops of a
  * body before their fuse. */
 typedef uint64_t alike_word(void *data, const struct ir_op *op);
@@ -46,8 +42,8 @@ struct alike *alike_create_by(const void *owner, const struct ir_module *m,
 
 /*
  * The same for a module that has been changed since `like` was made, or for a changed copy of it.
- * Ops with ids below like->nids keep their numbers from `like`, whatever their context, and must be unchanged except for
- * their positions and the values they read. Only other ops are looked at; these get new numbers.
+ * Ops with ids below like->nids keep their numbers from `like`, whatever their context, and must be
+ * unchanged except for their positions and the values they read. Only other ops are looked at; these get new numbers.
  * `like` must live as long.
  */
 struct alike *alike_create_like(const void *owner, const struct ir_module *m,
@@ -65,7 +61,8 @@ struct alike_memo *alike_memo_create(const void *owner);
  * own, in lists that may go with their module. */
 bool alike_axis(const struct ir_axis *a, const struct ir_axis *b);
 
-/* As alike_create_in, with a->common from the memo; so are numbers that are made like these. */
+/* As alike_create in a context, with a->common from the memo; so are numbers that are made like these.
+ * Either may be NULL: none. */
 struct alike *alike_create_common(const void *owner, const struct ir_module *m,
 	const struct ir_block *b, alike_context *context, struct alike_memo *memo);
 

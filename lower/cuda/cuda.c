@@ -88,8 +88,7 @@ layout_of(const struct cuda *c, const struct ir_op *op)
 	char *text = text_copy(c->p, all_aligned(c->p, op) ? "aligned" : "any");
 
 	for (int j = 0; j < op->noperands + op->nresults && c->p->target->pitch; j++) {
-		const int64_t row = pitch_row(c->p->module,
-			j < op->noperands ? ir_operand(op, j) : &op->result[j - op->noperands]);
+		const int64_t row = pitch_row(c->p->module, ir_op_value(op, j));
 		if (row)
 			text = text_append(text, " %d: %" PRId64, j, row);
 	}

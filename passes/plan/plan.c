@@ -459,9 +459,8 @@ try_to_finish(struct planner *p, int64_t i)
 	c.from = TEXT(p->run->scratch, "%s; %s", c.from, finish);
 	c.recipe = false;
 	c.finished = c.expanded = true;
-	attempts_run(p->base[c.base].attempts, c.text, &c.r);
 	VEC_PUSH(p->run->scratch, &p->candidate, c);
-	remark_candidate(p, &c);
+	run_whole(p, &VEC_LAST(&p->candidate));
 }
 
 static void

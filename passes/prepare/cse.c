@@ -210,9 +210,8 @@ fits(const struct pass_run *run, struct ir_module *m, bool careful)
 	bool fits = true;
 	if (merge(run, copy, careful)) {
 		struct storage_known *known = storage_known_create(copy,
-			alike_create_in(
-				copy, m, main, storage_context(cost_model_storage(run->cost))),
-			NULL, NULL);
+			storage_alike(copy, m, main, cost_model_storage(run->cost), NULL), NULL,
+			NULL);
 		fits = most_live(run, copy, known) <= most_live(run, m, known);
 	}
 	talloc_free(copy);

@@ -48,12 +48,6 @@ check_ops(const struct ir_rule *r, int side)
 								     : NULL;
 }
 
-static struct ir_value *
-end_of(struct ir_op *op, int k)
-{
-	return k < op->noperands ? ir_operand(op, k) : &op->result[k - op->noperands];
-}
-
 /* Marks the values of the left side that the matcher finds from the first root. */
 static void
 find_reached(const struct rule_pattern *p, bool reached[RULE_MAX_VALUES])
@@ -69,12 +63,12 @@ find_reached(const struct rule_pattern *p, bool reached[RULE_MAX_VALUES])
 			const int n = op->code == OP_return ? 0 : op->noperands + op->nresults;
 			bool any = false, all = true;
 			for (int k = 0; k < n; k++) {
-				const bool is = reached[rule_value_number(p, end_of(op, k))];
+				const bool is = reached[rule_value_number(p, ir_op_value(op, k))];
 				any = any || is;
 				all = all && is;
 			}
 			for (int k = 0; any && k < n; k++)
-				reached[rule_value_number(p, end_of(op, k))] = true;
+				reached[rule_value_number(p, ir_op_value(op, k))] = true;
 			more = more || (any && !all);
 		}
 	}

@@ -416,9 +416,8 @@ number_ops(struct cost_step *s)
 
 	if (s->like)
 		return alike_create_like(s, s->m, main, s->like->alike);
-	alike_context *context = storage_context(cost_model_storage(s->model));
-	return s->model->memo ? alike_create_common(s, s->m, main, context, s->model->memo->ops)
-			      : alike_create_in(s, s->m, main, context);
+	return storage_alike(s, s->m, main, cost_model_storage(s->model),
+		s->model->memo ? s->model->memo->ops : NULL);
 }
 
 static bool

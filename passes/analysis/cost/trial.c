@@ -58,8 +58,8 @@ begin_memory(struct trial_base *b)
 
 	b->known = storage_known_create(scratch,
 		b->step ? b->step->alike
-			: alike_create_in(scratch, b->m, &main->body,
-				  storage_context(cost_model_storage(b->run->cost))),
+			: storage_alike(scratch, b->m, &main->body,
+				  cost_model_storage(b->run->cost), NULL),
 		NULL, cost_codes(b->run->cost));
 	b->storage = storage_create_unplaced(
 		scratch, b->m, main, cost_model_storage(b->run->cost), b->known);
