@@ -143,6 +143,7 @@ measure(const struct trial_base *b, const struct ir_module *m, double beat, stru
 						      : trial_known(scratch, b, m);
 		*storage = storage_create_unplaced(
 			NULL, m, ir_func_find(m, "main"), cost_model_storage(b->run->cost), known);
+		storage_known_learn(b->known, known);
 	}
 	r->live = *storage ? storage_in_use(*storage) : 0;
 	talloc_free(scratch);
