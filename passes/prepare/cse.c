@@ -14,7 +14,17 @@
  * is computed twice on purpose, unless it is a scalar. In a step with recomputation, values that do
  * not depend on the operands of the barriers, such as broadcast constants, would otherwise be kept
  * from the first block to the last. Barriers divide a block of ops into sections; an op is merged
- * with an earlier one if the earlier one is read in the later one's section or after it.
+ * with an earlier one if the earlier one is read in the later one's section or after it. In a step
+ * with micro-batches, what depends on none and is read for each is in memory from before the loop
+ * to its end: barriers do not divide such ops, and what they read is read before its barrier.
+ *
+ *     %a = convert(%w)                                    %a = convert(%w)
+ *     %1 = allgather(%a) {axis = dp, each = mb}   --->    %1 = allgather(%a) {axis = dp, each = mb}
+ *     %b = barrier(%w)                                    ...
+ *     %c = convert(%b)                                    %2 = allgather(%a) {axis = dp, each = mb}
+ *     %2 = allgather(%c) {axis = dp, each = mb}
+ *
+ * Gathers with `each`, for the forward and for the backward pass, are repeated on purpose.
  *
  * Nor may the step need more memory than before. A value that takes over the uses of another lives
  * longer, which usually is away from the peak. If it is at the peak, which is tested on a copy of
@@ -28,6 +38,7 @@
 
 #include "ir/base/map.h"
 #include "ir/base/vec.h"
+#include "ir/memory/issue.h"
 #include "ir/ops/alike.h"
 #include "ir/ops/same.h"
 #include "passes/analysis/cost/cost.h"
@@ -119,10 +130,38 @@ takes_no_room(const struct table *t, const struct entry *e, const struct ir_op *
 	return room >= 0;
 }
 
+/* Is op done once, before the loop over micro-batches that alone reads it? */
+static bool
+precedes_loop(const struct ir_module *m, const struct ir_op *op)
+{
+	if (op->nresults != 1 || !op->result[0].uses || op_is(op, TRAIT_PARALLEL) ||
+		issue_op_axes(m, op))
+		return false;
+	IR_FOR_USES (u, &op->result[0])
+		if (!issue_op_axes(m, u->op))
+			return false;
+	return true;
+}
+
+/* Reads params, which are in memory anyway, before their barriers. */
+static void
+read_before_barriers(struct ir_op *op)
+{
+	for (int i = 0; i < op->noperands; i++) {
+		const struct ir_value *v = ir_operand(op, i);
+		if (!v->op || v->op->code != OP_barrier)
+			continue;
+		struct ir_value *x = ir_operand(v->op, (int)v->index);
+		if (x->op && op_is(x->op, TRAIT_PERSISTENT))
+			ir_set_operand(op, i, x);
+	}
+}
+
 static bool
 may_merge(const struct table *t, const struct entry *e, const struct ir_op *op)
 {
-	if (e->last >= t->here || is_scalar(op))
+	if (e->last >= t->here || is_scalar(op) ||
+		(precedes_loop(t->m, e->op) && precedes_loop(t->m, op)))
 		return true;
 	return e->last >= t->section && (!t->careful || takes_no_room(t, e, op));
 }
@@ -164,8 +203,10 @@ number_values(void *scratch, const struct ir_module *m, struct ir_block *b, bool
 			t.section = t.here + 1;
 		if (op->body)
 			merged += number_values(scratch, m, op->body, careful, number);
-		if (!op_is(op, TRAIT_PURE) || is_released(op))
+		if (!op_is(op, TRAIT_PURE) || is_released(op) || ir_attr_find(op, "each"))
 			continue;
+		if (precedes_loop(m, op))
+			read_before_barriers(op);
 		struct ir_op *first = table_find(scratch, &t, op);
 		if (!first)
 			continue;

@@ -39,7 +39,7 @@ NOTES = """What differs from what was run:
 - Params are in 16 bits where they compute, and so is the residual stream (`amp{params=low}`), as in these frameworks. Where
   they are f16, gradients are summed over micro-batches in f16, too (`grad{accumulate=own}`), as the gradients of such params are.
 - MPT reduced gradients in f32 where dopt scatters bf16. Megatron-Core's table does not tie the embedding to the output,
-  `megatron_core.dir` does. The sources do not say the micro-batches of Megatron's tables: the largest power of two of at
+  nor does `megatron_core.dir`, but `gpt2.dir` of its first row does. The sources do not say the micro-batches of Megatron's tables: the largest power of two of at
   most 16 is taken with which the predicted step fits, and with stages of a pipeline the fastest of 4, 2 and 1 texts that fits.
   Of llm.c, the recomputation of GELU is left out.
 - Stages of a pipeline begin at blocks, as many in each (`pipeline{cut=...}`); vTrain's schedule is 1F1B. Megatron-LM's is
@@ -85,15 +85,32 @@ What misses most:
   differ by up to 26 % in no order. Where host and device need about the same time, rows are predicted 11 to 27 % too slow (D=1024 at
   tp = 2 with four texts, D=2048 at tp = 4 with one and two) or 13 to 15 % too fast (D=2048 at tp = 2 with two texts and at tp = 4 with four);
   at tp = 8, where messages count, 5 to 21 % too fast.
+- Neighbours contradict each other there: 16 blocks at tp = 4 took 394 ms for eight micro-batches of two texts with D=2048, and 457 ms
+  with D=1024, which has less than half of the work and as many calls. 19 rows took longer than such with more texts in as many micro-batches
+  and the same kernels, by up to 8 %.
+- What was tried for these rows, each fitted again to the marked rows among 156 rows without stages, of which 7.1 % (mean) and 24 % (worst)
+  of the others are missed as it is: in place of the third power, hosts that run ahead of their devices until both wait for each other at the ends of
+  micro-batches, or of the forward and the backward pass, as with Megatron's timers (8.0 to 10 %, 25 to 35 %), or that do not run ahead (9.3 %, 27 %);
+  a power of 4, 6 or 10 (8.1 to 11 %, 27 to 33 %); besides it, a time of the host for each micro-batch (7.3 %, 25 %) or message (11 %, 40 %), and
+  one of the device for each call (fitted, it is 0). NVLink at 150 GB/s, which the source's own simulator assumes, makes 7.0 of 7.4 % among 206 rows, but
+  28 of 27 % in the worst case, and 3.3 of 2.7 % in the fitted rows.
 - Rows of vTrain with stages and without tensor parallelism are predicted 4.7 % too fast in the mean, up to 20 % with four stages of D=2048.
-- Steps of MPT that are missed by more than 20 %: 30B with sequences of 8,192 on 8 devices, the only two that are predicted not to fit
-  (87 GB; an allocator that frees and allocates again in each step would make them slower), and 760M on A100 with texts of 512,
-  which took longer than with 2,048 for the same number of tokens.
+- Steps of MPT that are missed by more than 20 %: 30B with sequences of 8,192 on 8 devices, and 760M on A100 with texts of 512. The former
+  took 2.6 times as long as with half of the tokens on H100, 2.8 times on A100, for 2.2 times the arithmetic; memory is short there
+  (79.5 GB of 85), and an allocator that frees and allocates again in each step would make them slower. On H100 it shows in
+  all steps of 30B on 8 devices, 6 to 9 % too fast, where those on 16 and 32 devices, with 49 to 59 GB, are 4 to 6 % too slow; on A100 it does not.
+  The latter took 10 % longer than with 2,048 for the same number of tokens, where 350M and 1B took 15 and 11 % less.
+- Steps of MPT were predicted to need up to 87 GB as long as each slice of a param was kept in 16 bits twice, for the forward and for the
+  backward pass: `cse` at the end leaves one.
+- The two steps of Megatron-Core that are predicted not to fit needed 105 and 119 GB as long as the tables of tokens and outputs were one and
+  gradients that scatter by token were whole on each device; now 90 and 102 of 85. 54 GB of the former are activations, 376 MB for each block and
+  micro-batch in flight, where Korthikanti et al. (section 4.2) count 285: of each norm two values are kept in f32, 134 MB in all, and fused norms
+  keep their input in 16 bits. More stages on a device (4 and 12 for 2) change neither.
 - Megatron-Core with stages of a pipeline was predicted 9 to 22 % too slow as long as a kernel added each gradient to the sum over
   micro-batches: of GPT 70B, that and the conversion to f32 before it were 0.27 s of 2.65. There the product adds as it writes
   (fused gradient accumulation, on by default), which `-framework=megatron_core` has. What a block gathers along the text is
   gathered again in its backward pass, as there (`recompute{policy=gathers}`): of GPT 70B 134 MB a block and micro-batch, of 270 in
-  all. What is left, up to 14 %, is that messages of tensor parallelism overlap with chunks of products there, of which dopt has only what is
+  all. What is left, up to 13 %, is that messages of tensor parallelism overlap with chunks of products there, of which dopt has only what is
   independent anyway. Megatron-LM of 2021, which sends them between products, is predicted within 9.1 % with 2 to 64 stages on 512 to 3,072
   GPUs, though no row with stages was fitted.
 """

@@ -13,7 +13,7 @@ MODELS, EXTERNAL = "test/models/", "test/bench/Inputs/external/"
 GRAD = "grad,canonicalize,cse,dce"
 OWN_GRAD = "grad{{accumulate=own}},canonicalize,cse,dce"
 PLANS = {
-    "FSDP": "{accumulate}amp{{params=low}},dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,{opfuse},prefetch{{policy=fsdp}}",
+    "FSDP": "{accumulate}amp{{params=low}},dp{{axis=dp}}," + GRAD + "{recompute},shard{{axis=dp}},adamw,{opfuse},prefetch{{policy=fsdp}},cse",
     "Megatron": "{accumulate}amp{{to=f16,params=low}},dp{{axis=dp}}," + OWN_GRAD + "{recompute}{scatter},adam,{opfuse},"
                 "tensorfuse{{policy=size,bucket=1TB}}",
     "ZeRO-1": "{peeled}amp{{params=low}},dp{{axis=dp}}," + GRAD + "{recompute},adamw,shard{{axis=dp,stage=1}},{opfuse},"
