@@ -265,7 +265,8 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 		remark_mesh(f->run, f->m, &axes, f->meshes);
 	}
 	if (is_replayed(f) && pass_remarks_wanted(f->run))
-		remark_step(f, plan, parallel_bound(plan->s));
+		remark_step(
+			f, plan, parallel_bound(plan->s, (struct parallel_memory){INFINITY, true}));
 
 	/* Sums of the same terms in another order are rounded differently. */
 	if (found->cost - found->bound < rounding * found->cost)

@@ -309,17 +309,25 @@ least_reached(const struct parallel_costs *c, const struct device *d, const stru
 	return seconds;
 }
 
+const struct device *
+parallel_costs_device(const struct parallel_costs *c)
+{
+	const struct cost_model *model = c->model;
+	const bool estimated = !model->kind[c->kind].nops && !model->network && !model->whatif;
+
+	return estimated ? cost_model_cluster(model)->kind[c->kind] : NULL;
+}
+
 double
 parallel_costs_least(
 	const struct parallel_costs *c, const struct ir_op *op, struct parallel_part part)
 {
 	const struct cost_model *model = c->model;
-	const struct device *d = cost_model_cluster(model)->kind[c->kind];
-	const bool estimated = !model->kind[c->kind].nops && !model->network && !model->whatif;
+	const struct device *d = parallel_costs_device(c);
 
 	if (cost_op_kind(c->m, op) != COST_COMPUTE)
 		return 0;
-	if (d->reached && estimated)
+	if (d && d->reached)
 		return turns_of(c->m, op) * least_reached(c, d, op, part);
 	if (!cost_is_product(op))
 		return 0;
