@@ -16,8 +16,26 @@ struct parallel_costs;
 /* Seconds of changes of layout that were computed before, to share between costs: what they cost
  * depends on the mesh and the cluster, not on the step. Lives no longer than the types. */
 struct parallel_memo *parallel_memo_create(const void *owner);
-/* The cuts of the mesh of that many devices that was best for the first step; -1: not known yet. */
-int64_t *parallel_memo_mesh(struct parallel_memo *memo, int64_t devices);
+
+/* What was best for the first of several steps that are compared. */
+struct parallel_first {
+	int64_t devices;
+	int64_t cuts; /* of the mesh; -1: not known yet */
+	int kind;     /* of the plan that takes least: a policy; -1: not known yet */
+};
+
+/* replayed: the first of those whose plans are replayed, else of those that are judged by a sum. */
+struct parallel_first *parallel_memo_first(
+	struct parallel_memo *memo, int64_t devices, bool replayed);
+
+struct parallel_search;
+
+/* Keeps the plan that a search has found for a module. `text` says what else it depends on. */
+void parallel_memo_keep(
+	struct parallel_memo *memo, const char *text, const struct parallel_search *f);
+
+/* Takes over the plan that was kept for the module, without its step. False: there is none. */
+bool parallel_memo_recall(struct parallel_memo *memo, const char *text, struct parallel_search *f);
 
 /* Costs for a module on the model's devices; owned by `owner`. memo: NULL: of their own. NULL:
  * reported. */
@@ -240,7 +258,7 @@ struct parallel_search {
 	const struct cost_model *model;
 	struct ir_module *m;
 	struct parallel_memo *memo;
-	int64_t devices; /* for which meshes are compared */
+	struct parallel_first *first; /* what was best for the first of several steps */
 	enum parallel_policy policy;
 	enum parallel_engine engine;
 	enum parallel_indices indices;
