@@ -108,3 +108,13 @@ ir_saved_restore(struct ir_saved *s)
 	talloc_free(s->fresh);
 	s->fresh = NULL;
 }
+
+void
+ir_saved_keep(struct ir_saved *s)
+{
+	if (!s->fresh)
+		return;
+	s->m->arena = s->own;
+	talloc_steal(s->own, s->fresh);
+	s->fresh = NULL;
+}

@@ -27,4 +27,8 @@ void ir_saved_change(struct ir_saved *s);
 /* Restores the module to its state when it was saved. */
 void ir_saved_restore(struct ir_saved *s);
 
+/* Makes the change permanent: its ops exist as long as the module. The snapshot is no longer that
+ * of the module and must not be used. */
+void ir_saved_keep(struct ir_saved *s);
+
 #endif

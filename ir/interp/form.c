@@ -16,7 +16,6 @@
 #include "ir/base/alloc.h"
 #include "ir/ops/error.h"
 #include "ir/ops/literal.h"
-#include "runtime/kernel/rng.h"
 
 #include <assert.h>
 #include <math.h>
@@ -632,17 +631,6 @@ run_product(const struct run *r)
 	return product_run(index, f->nindices, r->in[a]->data, r->in[b]->data, r->out->data);
 }
 
-/* Up or down, depending on the seed and the number, so that recomputed values are equal. */
-static void
-add_noise(struct tensor *t, uint64_t seed)
-{
-	const int64_t n = ir_dtype_class(t->dtype) == IR_FLOAT ? tensor_elements(t) : 0;
-
-	for (int64_t i = 0; i < n; i++)
-		t->data[i].f *= rt_mix64((uint64_t)t->data[i].i ^ rt_mix64(seed)) & 1 ? 1 + 0x1p-52
-										      : 1 - 0x1p-52;
-}
-
 struct tensor *
 form_plan_run(const struct interp *it, const struct form_plan *p, const void *owner,
 	struct tensor *const *in, const struct ir_type *result, int64_t place)
@@ -671,7 +659,7 @@ form_plan_run(const struct interp *it, const struct form_plan *p, const void *ow
 	for (int64_t i = 0; p->divisor != 0 && i < tensor_elements(r.out); i++)
 		r.out->data[i].f /= p->divisor;
 	if (it->noise && p->rounds)
-		add_noise(r.out, it->noise);
+		tensor_add_noise(r.out, it->noise);
 	tensor_settle(r.out, it->o.f64);
 	if (drops_sign(p))
 		tensor_add_zero(r.out);

@@ -99,6 +99,9 @@ struct tensor *interp_rows(const struct interp *it, const void *owner, const str
 /* tensor.c */
 /* Rounds and wraps all elements to the tensor's type; floats are left alone with f64. */
 void tensor_settle(struct tensor *t, bool f64);
+/* Moves each float by a unit in the last place of a double: up or down, as the seed and the number
+ * say, so that equal numbers stay equal. */
+void tensor_add_noise(struct tensor *t, uint64_t seed);
 /* Row-major strides, in elements. */
 void tensor_strides(const struct tensor *t, int64_t stride[IR_MAX_RANK]);
 /* The same elements in another shape, owned by `owner`. */

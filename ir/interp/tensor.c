@@ -3,6 +3,7 @@
 #include "ir/interp/internal.h"
 
 #include "ir/base/alloc.h"
+#include "runtime/kernel/rng.h"
 
 #include <assert.h>
 #include <string.h>
@@ -118,4 +119,14 @@ tensor_copy_box(struct tensor *dst, const int64_t *to, const struct tensor *src,
 		if (i < 0)
 			return;
 	}
+}
+
+void
+tensor_add_noise(struct tensor *t, uint64_t seed)
+{
+	const int64_t n = ir_dtype_class(t->dtype) == IR_FLOAT ? tensor_elements(t) : 0;
+
+	for (int64_t i = 0; i < n; i++)
+		t->data[i].f *= rt_mix64((uint64_t)t->data[i].i ^ rt_mix64(seed)) & 1 ? 1 + 0x1p-52
+										      : 1 - 0x1p-52;
 }

@@ -436,3 +436,14 @@ storage_known_create(const void *owner, const struct alike *alike, const struct 
 		memcpy(k->kernel, like->kernel, like->alike->n * sizeof *k->kernel);
 	return k;
 }
+
+void
+storage_known_learn(struct storage_known *to, struct storage_known *from)
+{
+	for (uint32_t i = 0; i < to->alike->n; i++) {
+		const bool *in_place = to->kernel[i].in_place;
+		to->kernel[i] = from->kernel[i];
+		if (to->kernel[i].in_place != in_place)
+			talloc_steal(to, to->kernel[i].in_place);
+	}
+}

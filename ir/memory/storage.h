@@ -216,6 +216,9 @@ struct alike *storage_alike(const void *owner, const struct ir_module *m, const 
 struct storage_known *storage_known_create(const void *owner, const struct alike *alike,
 	const struct storage_known *like, struct storage_codes *codes);
 
+/* `to` takes over what `from`, which was created like it, knows of kernels that both have. */
+void storage_known_learn(struct storage_known *to, struct storage_known *from);
+
 /*
  * The storage of a typed and verified @main without calls, a talloc child of `owner`. `target`
  * (NULL: storage_host) must live as long. `known`: facts of its kernels on that target, if the

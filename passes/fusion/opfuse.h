@@ -144,6 +144,10 @@ void opfuse_unfused(struct opfuse *u, const char *names);
 /* Is there a value for each name in the option `unfused`? False: reported. */
 bool opfuse_check_unfused(const struct pass_run *run, const struct ir_module *m);
 
+/* Gives sums over leading dims kernels of their own where that is faster: opfuse_sums.c. No kernels
+ * may be joined after that. */
+void opfuse_split_sums(struct opfuse *u);
+
 /* The policies: each joins kernels and copies ops. */
 typedef void opfuse_policy(struct opfuse *u);
 

@@ -119,8 +119,8 @@ form_within(void *data, struct ir_module *m, uint64_t allowed)
 static void
 find_limits(const struct attempt *a, uint64_t limit[LIMITS])
 {
-	const uint64_t live = a->base->r.live,
-		       temporary = live - a->base->storage->persistent_bytes;
+	const uint64_t live = trial_live_before(a->base),
+		       temporary = live - trial_before(a->base)->persistent_bytes;
 
 	limit[0] = live - temporary / 2;
 	limit[1] = live - temporary / 8;
@@ -163,7 +163,7 @@ opfuse_within(struct pass_run *run, struct ir_module *m, opfuse_policy *policy, 
 		a.nops++;
 	/* A step that needs 1.5 times the budget or more gets all kernels, since passes that
 	 * follow, such as offload, may only move states. */
-	if (base.r.live <= budget + budget / 2) {
+	if (trial_live_before(&base) <= budget + budget / 2) {
 		find_limits(&a, limit);
 		if (!trial_fit(&t, budget, &allowed, &r, &fits))
 			return false;

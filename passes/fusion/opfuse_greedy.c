@@ -569,6 +569,7 @@ opfuse_greedy(struct opfuse *u)
 	join_siblings(u, t);
 	join_chains(u, HOW_EITHER);
 	copy_cheap_ops(u);
+	opfuse_split_sums(u);
 	remark_missed(u, t);
 	array_free(t);
 }

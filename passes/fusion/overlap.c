@@ -209,12 +209,12 @@ find_allowed(const struct pass_run *run, struct ir_module *m, uint64_t limit, ui
 	ir_saved_restore(base.saved);
 	if (!measured)
 		return false;
-	t.all_first = r.seconds <= base.r.seconds;
+	t.all_first = r.seconds <= base.seconds;
 	t.less_is_faster = !t.all_first;
 	if (t.all_first && limit == UINT64_MAX)
 		return true;
 	/* Steps that take as long as the unchanged one are as good. */
-	t.beat = base.r.seconds > 0 ? nextafter(base.r.seconds, INFINITY) : 0;
+	t.beat = base.seconds > 0 ? nextafter(base.seconds, INFINITY) : 0;
 	return trial_fit(&t, limit, allowed, &r, any);
 }
 

@@ -169,7 +169,7 @@ fits(struct pass_run *run, const struct trial_base *b, struct fuse_policy *p)
 
 	if (!budget)
 		return true;
-	const uint64_t before = memory_needs(b->storage, budget),
+	const uint64_t before = memory_needs(trial_before(b), budget),
 		       room = before > budget ? before : budget;
 	if (!change(run, b, p, &fused))
 		return true;

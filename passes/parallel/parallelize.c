@@ -30,9 +30,18 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 /* Bounds and costs with a smaller relative difference count as equal. */
 static const double rounding = 1e-9;
+
+/* Should several plans be replayed to find the fastest step, or is one plan enough? */
+static bool
+is_replayed(const struct parallel_search *f)
+{
+	return pass_bool(f->run, "replay") && f->engine != PARALLEL_RANDOM &&
+	       f->engine != PARALLEL_EXHAUST && !pass_bool(f->run, "overlap");
+}
 
 /* --- meshes ----------------------------------------------------------------------------------- */
 
@@ -87,12 +96,11 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 	struct parallel_cuts *list = NEW(f->run->scratch, struct parallel_cuts);
 	const uint32_t start = parallel_meshes_start(meshes);
 	uint32_t best = start, from;
-	int64_t *known = parallel_memo_mesh(f->memo, f->devices);
 	double least, cost;
 	int next = 1;
 
-	if (*known >= 0 && pass_bool(f->run, "known"))
-		return try_cuts(&c, (uint32_t)*known, &least);
+	if (f->first->cuts >= 0 && pass_bool(f->run, "known"))
+		return try_cuts(&c, (uint32_t)f->first->cuts, &least);
 	list->at[list->n++] = best;
 	if (!try_cuts(&c, best, &least))
 		return false;
@@ -113,7 +121,6 @@ climb_meshes(struct parallel_search *f, const struct parallel_meshes *meshes)
 			}
 		} while (best != from);
 	}
-	*known = *known < 0 ? best : *known;
 	return true;
 }
 
@@ -243,14 +250,6 @@ check_options(struct pass_run *run)
 	return !wrong;
 }
 
-/* Should several plans be replayed to find the fastest step, or is one plan enough? */
-static bool
-is_replayed(const struct parallel_search *f)
-{
-	return pass_bool(f->run, "replay") && f->engine != PARALLEL_RANDOM &&
-	       f->engine != PARALLEL_EXHAUST && !pass_bool(f->run, "overlap");
-}
-
 /* Puts the plan that was found into the module. `meshes` is NULL if the module has its own axes.
  * False: reported. */
 static bool
@@ -265,7 +264,8 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 		remark_mesh(f->run, f->m, &axes, f->meshes);
 	}
 	if (is_replayed(f) && pass_remarks_wanted(f->run))
-		remark_step(f, plan, parallel_bound(plan->s));
+		remark_step(
+			f, plan, parallel_bound(plan->s, (struct parallel_memory){INFINITY, true}));
 
 	/* Sums of the same terms in another order are rounded differently. */
 	if (found->cost - found->bound < rounding * found->cost)
@@ -279,9 +279,10 @@ take_plan(struct parallel_search *f, const struct parallel_meshes *meshes)
 	return parallel_apply(f->run, plan, f->m, NULL);
 }
 
+/* devices: for which meshes are compared, or the axes of the module, less than 0. */
 static struct parallel_search
 start_search(struct pass_run *run, struct ir_module *m, const struct cost_model *model,
-	struct parallel_memo *memo)
+	struct parallel_memo *memo, int64_t devices)
 {
 	struct parallel_search f = {.run = run,
 		.m = m,
@@ -297,6 +298,7 @@ start_search(struct pass_run *run, struct ir_module *m, const struct cost_model 
 		.least_need = INFINITY,
 		.gap = pass_float(run, "gap")};
 
+	f.first = parallel_memo_first(memo, devices, is_replayed(&f));
 	for (int i = 0; i < PARALLEL_NPOLICIES; i++)
 		f.least[i] = INFINITY;
 	return f;
@@ -424,7 +426,8 @@ find_plan(struct parallel_search *f, const struct space *space)
 	if (f->engine != PARALLEL_DOPT || parallel_is_large(f, fewer_ops))
 		return true;
 	for (int i = f->indices + 1; i <= PARALLEL_OUTPUTS; i++) {
-		struct parallel_search fewer = start_search(f->run, f->m, f->model, f->memo);
+		struct parallel_search fewer =
+			start_search(f->run, f->m, f->model, f->memo, f->first->devices);
 		fewer.indices = (enum parallel_indices)i;
 		fewer.replays = f->replays;
 		if (!search_space(&fewer, space))
@@ -438,6 +441,45 @@ find_plan(struct parallel_search *f, const struct space *space)
 	return true;
 }
 
+/* What a plan depends on, besides the module: the options of the pass, without those for comparisons of
+ * steps, and the passes that follow. */
+static const char *
+dependence(struct pass_run *run)
+{
+	const char *pass = pass_without(run, pass_given(run, "rules") ? "rules" : "known");
+
+	return TEXT(run->scratch, "%s,%s", pass, pass_rest(run, "opfuse"));
+}
+
+/* As find_plan, or recalls what was found for the same module when steps were compared. */
+static bool
+find_or_recall(struct parallel_search *f, const struct space *space)
+{
+	struct parallel_plan *plan = &f->plan[f->policy];
+	const bool shared = f->run->manager->memo && is_replayed(f);
+	const char *text = shared ? dependence(f->run) : "";
+	struct parallel_axes axes = space->axes;
+
+	if (!shared || !parallel_memo_recall(f->memo, text, f)) {
+		if (!find_plan(f, space))
+			return false;
+		if (shared)
+			parallel_memo_keep(f->memo, text, f);
+		if (f->first->cuts < 0) {
+			f->first->cuts = plan->cuts;
+			f->first->kind = plan->kind;
+		}
+		return true;
+	}
+	if (space->meshes)
+		parallel_meshes_set(space->meshes, plan->cuts, f->m, &axes);
+	struct parallel_costs *costs =
+		parallel_costs_create(f->run->scratch, f->model, f->m, f->memo);
+	plan->s = costs ? parallel_step_create(f->run->scratch, costs, f->m, &axes, f->indices)
+			: NULL;
+	return costs;
+}
+
 /* Splits over the axes of the module, as many at once as possible. */
 static bool
 split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_model *model,
@@ -448,14 +490,14 @@ split_over_axes(struct pass_run *run, struct ir_module *m, const struct cost_mod
 	if (!parallel_axes_wanted(run, m, &wanted))
 		return false;
 	while (wanted) {
-		struct parallel_search f = start_search(run, m, model, memo);
+		struct parallel_search f = start_search(run, m, model, memo, -(int64_t)wanted);
 		struct space space = {NULL, {0}};
 		for (int a = 0; a < m->naxes && space.axes.n < PARALLEL_MOST_AXES; a++)
 			if (wanted >> a & 1)
 				space.axes.axis[space.axes.n++] = a;
 		for (int i = 0; i < space.axes.n; i++)
 			wanted &= ~(1u << space.axes.axis[i]);
-		if (!find_plan(&f, &space) || !take_plan(&f, NULL))
+		if (!find_or_recall(&f, &space) || !take_plan(&f, NULL))
 			return false;
 	}
 	return true;
@@ -465,12 +507,11 @@ static bool
 split_over_devices(struct pass_run *run, struct ir_module *m, const struct cost_model *model,
 	struct parallel_memo *memo, int64_t n)
 {
-	struct parallel_search f = start_search(run, m, model, memo);
+	struct parallel_search f = start_search(run, m, model, memo, n);
 	const struct space space = {
 		parallel_meshes_create(run->scratch, m, cost_model_cluster(model), n), {0}};
-	f.devices = n;
 
-	return find_plan(&f, &space) && take_plan(&f, space.meshes);
+	return find_or_recall(&f, &space) && take_plan(&f, space.meshes);
 }
 
 /* The number of devices over which the pass makes its own axes: 0 if the mesh has axes. False:
@@ -505,8 +546,8 @@ count_devices(
 /*
  * Rules are moves of a search in which every changed step is parallelized by a plan found in few
  * sweeps. So rules are judged by the plan that they allow (Unity's joint optimization). The rules
- * found are undone unless the step is faster with the plan that this pass then finds, after the
- * passes that follow.
+ * found are undone unless the step is faster with the plan that this pass then finds on the mesh of
+ * the unchanged step, after the passes that follow. The pass recalls that plan, or that of the unchanged step.
  */
 static bool
 apply_rules(struct pass_run *run, struct ir_module *m)
@@ -527,9 +568,14 @@ apply_rules(struct pass_run *run, struct ir_module *m)
 	text = text_append(
 		text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
 	pass_changes_rounding(run);
-	const char *rest = pass_rest(run, "opfuse");
-	return pass_apply_before(run, m, text,
-		TEXT(run->scratch, "%s%s%s", pass_without(run, "rules"), *rest ? "," : "", rest));
+	const char *rest = pass_rest(run, "opfuse"), *again = pass_without(run, "rules");
+	const size_t length = strlen(again);
+	const bool options = again[length - 1] == '}';
+	if (!pass_given(run, "known"))
+		again = TEXT(run->scratch, "%.*s%sknown=true}", (int)(length - options), again,
+			options ? "," : "{");
+	return pass_apply_before(
+		run, m, text, TEXT(run->scratch, "%s%s%s", again, *rest ? "," : "", rest));
 }
 
 static bool
@@ -538,17 +584,23 @@ run(struct pass_run *run, struct ir_module *m)
 	const struct cost_options generic = {0};
 	int64_t devices;
 
-	if (!check_options(run) || !apply_rules(run, m))
+	struct parallel_memo *outer = run->manager->memo, *memo = outer;
+
+	if (!check_options(run))
 		return false;
+	if (*pass_string(run, "rules"))
+		run->manager->memo = memo = parallel_memo_create(run->scratch);
+	else if (!memo)
+		memo = parallel_memo_create(run->scratch);
 	const struct cost_model *model =
 		run->cost ? run->cost : cost_model_create(run->scratch, run->ctx->diag, &generic);
-	if (!model || !count_devices(run, m, model, &devices))
-		return false;
-	struct parallel_memo *memo =
-		run->manager->memo ? run->manager->memo : parallel_memo_create(run->scratch);
-	if (!devices)
-		return split_over_axes(run, m, model, memo);
-	return devices == 1 || split_over_devices(run, m, model, memo, devices);
+	bool ok = apply_rules(run, m) && model && count_devices(run, m, model, &devices);
+	if (ok && !devices)
+		ok = split_over_axes(run, m, model, memo);
+	else if (ok && devices > 1)
+		ok = split_over_devices(run, m, model, memo, devices);
+	run->manager->memo = outer;
+	return ok;
 }
 
 static const struct pass_option options[] = {
@@ -588,8 +640,8 @@ static const struct pass_option options[] = {
 		"cluster",
 		NULL, 0, CLUSTER_DEVICES_MAX},
 	{"known", PASS_BOOL, "false",
-		"for passes that compare steps: take the mesh found for the first step of the comparison, without looking "
-		"for one again",
+		"for passes that compare steps: take the mesh found for the first step of the comparison, and with "
+		"replay=false, of the plans of policies, that of its policy, without looking for others again",
 		NULL, 0, 0},
 	{"rules", PASS_STRING, "",
 		"file of rules that are applied before, where the parallelized step gets faster, also after the passes "

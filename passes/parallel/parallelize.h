@@ -16,8 +16,26 @@ struct parallel_costs;
 /* Seconds of changes of layout that were computed before, to share between costs: what they cost
  * depends on the mesh and the cluster, not on the step. Lives no longer than the types. */
 struct parallel_memo *parallel_memo_create(const void *owner);
-/* The cuts of the mesh of that many devices that was best for the first step; -1: not known yet. */
-int64_t *parallel_memo_mesh(struct parallel_memo *memo, int64_t devices);
+
+/* What was best for the first of several steps that are compared. */
+struct parallel_first {
+	int64_t devices;
+	int64_t cuts; /* of the mesh; -1: not known yet */
+	int kind;     /* of the plan that takes least: a policy; -1: not known yet */
+};
+
+/* replayed: the first of those whose plans are replayed, else of those that are judged by a sum. */
+struct parallel_first *parallel_memo_first(
+	struct parallel_memo *memo, int64_t devices, bool replayed);
+
+struct parallel_search;
+
+/* Keeps the plan that a search has found for a module. `text` says what else it depends on. */
+void parallel_memo_keep(
+	struct parallel_memo *memo, const char *text, const struct parallel_search *f);
+
+/* Takes over the plan that was kept for the module, without its step. False: there is none. */
+bool parallel_memo_recall(struct parallel_memo *memo, const char *text, struct parallel_search *f);
 
 /* Costs for a module on the model's devices; owned by `owner`. memo: NULL: of their own. NULL:
  * reported. */
@@ -45,6 +63,9 @@ struct parallel_part {
 	uint64_t reads; /* a set of operands whose reads this op counts, for all readers of them */
 	bool writes; /* its result is read by a product, or is the next value of a param or state */
 };
+
+/* The device of the current kind, if nothing has been measured on it or changed, else NULL. */
+const struct device *parallel_costs_device(const struct parallel_costs *c);
 
 /* The least that the probe adds to the kernels of a step, however they are fused. */
 double parallel_costs_least(
@@ -150,9 +171,10 @@ struct parallel_step {
 	struct VEC(const struct ir_op *) op; /* by node */
 	uint32_t *node;                      /* by op->id; PARALLEL_NONE: not a node */
 	bool *forward;                       /* by op->id: the loss depends on it */
-	bool *kept;  /* by op->id: results live from the forward to the backward pass, or always */
-	bool *early; /* by op->id: depends on params and on no input: messages need not wait */
-	bool *late;  /* by op->id: no product depends on it: few ops wait for its messages */
+	bool *kept;   /* by op->id: results live from the forward to the backward pass, or always */
+	bool *early;  /* by op->id: depends on params and on no input: messages need not wait */
+	bool *inside; /* by op->id: a kernel of several products may keep its operands and results */
+	bool *late;   /* by op->id: no product depends on it: few ops wait for its messages */
 	const bool *hidden;         /* by edge: can overlap most kernels: gathers of params, ... */
 	struct parallel_part *part; /* by op->id */
 	const double **bytes;       /* by node: of each choice, 0 if nothing is kept */
@@ -236,7 +258,7 @@ struct parallel_search {
 	const struct cost_model *model;
 	struct ir_module *m;
 	struct parallel_memo *memo;
-	int64_t devices; /* for which meshes are compared */
+	struct parallel_first *first; /* what was best for the first of several steps */
 	enum parallel_policy policy;
 	enum parallel_engine engine;
 	enum parallel_indices indices;
@@ -309,14 +331,41 @@ uint32_t parallel_axes_in_use(const struct ir_module *m);
 
 /* --- the bound: parallelize_bound.c --------------------------------------------------------- */
 
+/* The memory of a device, and whether states may be in that of the host; bytes: INFINITY: any. */
+struct parallel_memory {
+	double bytes;
+	bool host;
+};
+
 /* A lower bound, in seconds, on the step of any plan on this mesh, however kernels are fused. */
-double parallel_bound(const struct parallel_step *s);
+double parallel_bound(const struct parallel_step *s, struct parallel_memory memory);
 
 /* Such a bound for a step without layouts yet, over the device axes of its mesh. It holds for plans
- * without micro-batches and without recomputation. 0: not known, as the mesh has more axes than can
+ * without micro-batches. 0: not known, as the mesh has more axes than can
  * be searched at once, or values are laid out over them already. */
-double parallel_module_bound(
-	struct pass_run *run, const struct cost_model *model, struct ir_module *m);
+double parallel_module_bound(struct pass_run *run, const struct cost_model *model,
+	struct ir_module *m, struct parallel_memory memory);
+
+/* Seconds of a device for what loops read in addition, whatever the layouts: parallelize_traffic.c.
+ * `first`: before the product v of parallelize_bound.c starts, `second`: after that; by node: what v
+ * depends on, and what depends on it, v included. */
+struct parallel_traffic {
+	double all, first, second;
+};
+
+struct device;
+/* Sets s->inside: parallelize_inside.c. */
+void parallel_find_inside(struct parallel_step *s);
+/* Seconds of a device for products that kernels of several products compute again. */
+double parallel_repeated_products(const struct parallel_step *s, const struct device *d);
+
+/* Seconds of a device for products before `last` that have to be computed again with so many bytes on a
+ * device; `host`: states may be in host memory. parallelize_memory.c. */
+double parallel_forced_products(
+	const struct parallel_step *s, const bool *after, uint32_t last, bool host, double limit);
+
+struct parallel_traffic parallel_traffic(const struct parallel_step *s, const struct device *d,
+	const bool *before, const bool *after);
 
 /* --- layouts into the module: parallelize_apply.c ------------------------------------------- */
 

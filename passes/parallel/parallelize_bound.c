@@ -6,6 +6,9 @@
  * adds:
  *
  *  - An op: parallel_costs_least.
+ *  - What loops read more than once: parallelize_traffic.c.
+ *  - Products that kernels of several products, or too little memory, have computed again:
+ *    parallelize_inside.c, parallelize_memory.c.
  *  - A change of layout of a value with n readers that want it alike: an n-th for each of them, as
  *    it is made once. If the value depends on params alone, all its readers count as alike, as
  *    prefetch and unshard gather it once for several of them.
@@ -47,6 +50,7 @@ struct bounder {
 	void *scratch;
 	bool *before, *after; /* by node: v depends on it, or is it; it depends on v, or is it */
 	uint32_t last;        /* the node of v; PARALLEL_NONE: there is none */
+	struct parallel_traffic loops;
 	struct map map;
 	struct VEC(struct least_table) table;
 };
@@ -251,14 +255,17 @@ weighted_bound(struct bounder *b, const uint32_t *readers, const struct weights 
 	}
 	p.node = node;
 	p.edge = edge;
-	return split_solve(b->scratch, &p, BOUND_SWEEPS, bound_gap, INFINITY).bound;
+	const double loops =
+		ordered ? w->of[PART_FIRST] * b->loops.first + w->of[PART_SECOND] * b->loops.second
+			: w->of[PART_ALL] * b->loops.all;
+	return loops + split_solve(b->scratch, &p, BOUND_SWEEPS, bound_gap, INFINITY).bound;
 }
 
 /* Every op in the layout in which it takes least, and no messages. */
 static double
 least_kernels(const struct bounder *b)
 {
-	double bound = 0;
+	double bound = b->loops.all;
 
 	for (uint32_t i = 0; i < b->s->problem.nnodes; i++) {
 		const struct split_node node = least_node(b, i, 1);
@@ -270,8 +277,27 @@ least_kernels(const struct bounder *b)
 	return bound;
 }
 
+/* What kernels take in addition to the least of each op; products that are computed again are so after
+ * v has started, as they count as usual before. */
+static void
+find_more(struct bounder *b, struct parallel_memory memory)
+{
+	const struct device *d = parallel_costs_device(b->s->costs);
+	double again = 0;
+
+	if (d && d->reached) {
+		b->loops = parallel_traffic(b->s, d, b->before, b->after);
+		again = parallel_repeated_products(b->s, d);
+	}
+	if (isfinite(memory.bytes))
+		again += parallel_forced_products(
+			b->s, b->after, b->last, memory.host, memory.bytes);
+	b->loops.all += again;
+	b->loops.second += again;
+}
+
 double
-parallel_bound(const struct parallel_step *s)
+parallel_bound(const struct parallel_step *s, struct parallel_memory memory)
 {
 	static const double few = 0.05, half = 0.5, most = 0.95;
 	const struct weights whole[] = {{{few}}, {{half}}, {{0.65}}, {{0.8}}, {{0.9}}, {{0.99}}};
@@ -281,6 +307,8 @@ parallel_bound(const struct parallel_step *s)
 	struct bounder b = {.s = s, .scratch = alloc_scratch(NULL)};
 
 	find_order(&b);
+	if (b.last != PARALLEL_NONE)
+		find_more(&b, memory);
 	double bound = least_kernels(&b);
 	const uint32_t *readers = count_readers(&b, false);
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
@@ -294,7 +322,8 @@ parallel_bound(const struct parallel_step *s)
 }
 
 double
-parallel_module_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m)
+parallel_module_bound(struct pass_run *run, const struct cost_model *model, struct ir_module *m,
+	struct parallel_memory memory)
 {
 	struct parallel_costs *costs =
 		parallel_costs_create(run->scratch, model, m, run->manager->memo);
@@ -311,5 +340,5 @@ parallel_module_bound(struct pass_run *run, const struct cost_model *model, stru
 	if (!costs || axes.n > PARALLEL_MOST_AXES)
 		return 0;
 	return parallel_bound(
-		parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES));
+		parallel_step_create(run->scratch, costs, m, &axes, PARALLEL_ALL_INDICES), memory);
 }

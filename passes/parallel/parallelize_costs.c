@@ -5,6 +5,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "ir/digest.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/reach.h"
 #include "passes/parallel/parallelize.h"
@@ -33,9 +34,20 @@ struct changes {
 	struct VEC(struct change) list;
 };
 
+/* A plan that was found; its choices are those of the memo, and it has no step. */
+struct kept {
+	char digest[IR_DIGEST_DIGITS + 1]; /* of the module */
+	const char *text;
+	struct parallel_plan plan[PARALLEL_NPOLICIES];
+	double least[PARALLEL_NPOLICIES];
+	const char *passes;
+	int meshes;
+};
+
 struct parallel_memo {
 	struct VEC(struct changes *) mesh;
-	int64_t devices, cuts; /* of the mesh that was best for the first step */
+	struct parallel_first first[2];
+	struct VEC(struct kept) kept;
 };
 
 struct parallel_costs {
@@ -78,16 +90,60 @@ list_group(struct parallel_costs *c, int axis)
 struct parallel_memo *
 parallel_memo_create(const void *owner)
 {
-	return NEW(owner, struct parallel_memo);
+	struct parallel_memo *memo = NEW(owner, struct parallel_memo);
+
+	for (int i = 0; i < 2; i++)
+		memo->first[i] = (struct parallel_first){0, -1, -1};
+	return memo;
 }
 
-int64_t *
-parallel_memo_mesh(struct parallel_memo *memo, int64_t devices)
+struct parallel_first *
+parallel_memo_first(struct parallel_memo *memo, int64_t devices, bool replayed)
 {
-	if (memo->devices != devices)
-		memo->cuts = -1;
-	memo->devices = devices;
-	return &memo->cuts;
+	struct parallel_first *first = &memo->first[replayed];
+
+	if (first->devices != devices)
+		*first = (struct parallel_first){devices, -1, -1};
+	return first;
+}
+
+void
+parallel_memo_keep(struct parallel_memo *memo, const char *text, const struct parallel_search *f)
+{
+	struct parallel_plan *plan;
+	struct kept kept = {.text = text_copy(memo, text),
+		.passes = f->passes ? text_copy(memo, f->passes) : NULL,
+		.meshes = f->meshes};
+
+	ir_digest(f->m, kept.digest);
+	memcpy(kept.plan, f->plan, sizeof kept.plan);
+	memcpy(kept.least, f->least, sizeof kept.least);
+	plan = &kept.plan[f->policy];
+	plan->name = text_copy(memo, plan->name);
+	plan->found.choice =
+		COPY_ARRAY(memo, uint16_t, plan->found.choice, plan->s->problem.nnodes);
+	VEC_PUSH(memo, &memo->kept, kept);
+}
+
+bool
+parallel_memo_recall(struct parallel_memo *memo, const char *text, struct parallel_search *f)
+{
+	char digest[IR_DIGEST_DIGITS + 1];
+
+	if (!memo->kept.n)
+		return false;
+	ir_digest(f->m, digest);
+	for (int64_t i = 0; i < memo->kept.n; i++) {
+		const struct kept *kept = &memo->kept.at[i];
+		if (strcmp(kept->digest, digest) != 0 || strcmp(kept->text, text) != 0)
+			continue;
+		memcpy(f->plan, kept->plan, sizeof f->plan);
+		memcpy(f->least, kept->least, sizeof f->least);
+		f->passes = kept->passes;
+		f->meshes = kept->meshes;
+		return true;
+	}
+	return false;
 }
 
 static bool
@@ -309,17 +365,25 @@ least_reached(const struct parallel_costs *c, const struct device *d, const stru
 	return seconds;
 }
 
+const struct device *
+parallel_costs_device(const struct parallel_costs *c)
+{
+	const struct cost_model *model = c->model;
+	const bool estimated = !model->kind[c->kind].nops && !model->network && !model->whatif;
+
+	return estimated ? cost_model_cluster(model)->kind[c->kind] : NULL;
+}
+
 double
 parallel_costs_least(
 	const struct parallel_costs *c, const struct ir_op *op, struct parallel_part part)
 {
 	const struct cost_model *model = c->model;
-	const struct device *d = cost_model_cluster(model)->kind[c->kind];
-	const bool estimated = !model->kind[c->kind].nops && !model->network && !model->whatif;
+	const struct device *d = parallel_costs_device(c);
 
 	if (cost_op_kind(c->m, op) != COST_COMPUTE)
 		return 0;
-	if (d->reached && estimated)
+	if (d && d->reached)
 		return turns_of(c->m, op) * least_reached(c, d, op, part);
 	if (!cost_is_product(op))
 		return 0;

@@ -252,8 +252,12 @@ static void
 solve_policies(struct parallel_search *f, struct parallel_step *s, struct split_solution *free,
 	uint32_t cuts)
 {
+	const bool judged =
+		f->first->kind >= 0 && pass_bool(f->run, "known") && !pass_bool(f->run, "replay");
+
 	for (enum parallel_policy i = PARALLEL_DATA; i < PARALLEL_NPOLICIES; i++) {
-		if (f->policy != i && f->policy != PARALLEL_BEST)
+		if (f->policy != i &&
+			(f->policy != PARALLEL_BEST || (judged && f->first->kind != (int)i)))
 			continue;
 		const struct split_problem p = parallel_policy_problem(f->run->scratch, s, i);
 		const struct parallel_plan *known = &f->plan[i];

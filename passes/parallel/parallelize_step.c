@@ -159,7 +159,7 @@ find_parts(struct parallel_step *s, const struct ir_block *main)
 		}
 	IR_FOR_OPS (op, main) {
 		struct parallel_part *part = &s->part[op->id];
-		if (cost_is_product(op) || op->nresults != 1)
+		if (cost_is_product(op) || op->nresults != 1 || s->inside[op->id])
 			continue;
 		part->writes = written[op->id];
 		for (int k = 0; k < op->noperands && k < 64; k++) {
@@ -378,8 +378,10 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->kept = ARRAY_ZERO(s, bool, m->op_ids);
 	s->early = ARRAY_ZERO(s, bool, m->op_ids);
 	s->late = ARRAY_ZERO(s, bool, m->op_ids);
+	s->inside = ARRAY_ZERO(s, bool, m->op_ids);
 	s->part = ARRAY_ZERO(s, struct parallel_part, m->op_ids);
 	find_slack(s, main);
+	parallel_find_inside(s);
 	find_parts(s, main);
 	find_trained(s, main);
 	find_kept(s, main);

@@ -264,7 +264,8 @@ tell_bound(struct writer *w, const struct plan_candidate *best)
 
 	if (!b->n || !pass_try(p->run, m, passes))
 		return;
-	const double bound = parallel_module_bound(p->run, p->model, m);
+	const struct parallel_memory memory = {p->limit, p->host_limit > 0};
+	const double bound = parallel_module_bound(p->run, p->model, m, memory);
 	if (bound > 0)
 		diag_note(w->d, LOC_NONE,
 			"plan: without micro-batches, no layouts on this mesh take less than %s, %.3g %% less",

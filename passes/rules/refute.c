@@ -23,12 +23,15 @@
 #include <talloc.h>
 
 enum {
-	MAX_SIZE = 4,    /* of a dim: the smallest with two different factors, 2 and 4 / 2 */
-	MAX_DOTS = 2,    /* dims that `..` stands for: none, one, several */
-	AXIS_SIZE = 2,   /* of a mesh axis */
-	MAX_LIST = 4,    /* items of a list */
-	MAX_PARAMS = 32, /* of a rule; the longest published ones have 8 */
-	SAMPLE_TRIES = 4 /* element types and elements for each sample */
+	MAX_SIZE = 4,         /* of a dim: the smallest with two different factors, 2 and 4 / 2 */
+	MAX_DOTS = 2,         /* dims that `..` stands for: none, one, several */
+	AXIS_SIZE = 2,        /* of a mesh axis */
+	MAX_LIST = 4,         /* items of a list */
+	MAX_PARAMS = 32,      /* of a rule; the longest published ones have 8 */
+	SAMPLE_TRIES = 4,     /* element types and elements for each sample */
+	LAYOUT_DRAWS = 2000,  /* of attributes and sizes; all layouts are tried for each */
+	LAYOUT_SIZE = 4,      /* of a dim there: two axes of AXIS_SIZE split it */
+	LAYOUTS_MOST = 20000, /* limit on tries, for rules of many operands */
 };
 
 /* The value of a name. */
@@ -731,26 +734,305 @@ attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
 	return text ? text : run_sides(r, owner, &s, typed);
 }
 
+/* --- all layouts --------------------------------------------------------------------------------
+ */
+
+/*
+ * The layouts of the parameters, as the digits of a number that is counted up, the last one first.
+ * Where an op has no type, the digits of parameters that it does not depend on are left out.
+ */
+struct layouts {
+	int n, order[MAX_PARAMS]; /* parameters by digit: those that ops read first come first */
+	struct {
+		struct VEC(const struct ir_type *) type;
+		int64_t at;
+	} of[MAX_PARAMS]; /* by parameter */
+};
+
+/* Lists the layouts of a type over this axis and those after it. A dim may be split by it outside or
+ * inside other axes. */
+static void
+list_layouts(struct refuter *r, const struct ir_module *m, const struct ir_value *param, int axis,
+	struct ir_type t, struct layouts *l)
+{
+	const unsigned wanted = axis < m->naxes ? states_wanted(r, param, axis) : 0;
+
+	if (axis == m->naxes) {
+		if (ir_type_check(m, &t, r->rule->loc, "operand"))
+			VEC_PUSH(r->call, &l->of[param->index].type, ir_type_intern(r->ctx, &t));
+		return;
+	}
+	for (int k = -3; k < t.rank; k++) {
+		const enum ir_state_kind kind = k == -3   ? IR_COPIED
+						: k == -2 ? IR_PARTIAL
+						: k == -1 ? IR_SINGLE
+							  : IR_SPLIT;
+		const int depth = k < 0 ? 0 : ir_type_split_depth(&t, k);
+		if (wanted && !(wanted >> kind & 1))
+			continue;
+		for (int at = 0; at <= depth; at++) {
+			struct ir_type more = t;
+			for (int a = 0; k >= 0 && a < axis; a++)
+				if (t.axis[a].kind == IR_SPLIT && t.axis[a].dim == k)
+					more.axis[a].order += t.axis[a].order >= at;
+			more.axis[axis] =
+				(struct ir_state){kind, k < 0 ? 0 : (uint8_t)k, (uint16_t)at};
+			list_layouts(r, m, param, axis + 1, more, l);
+		}
+	}
+}
+
+/* The parameters that a value depends on, a bit each. */
+static uint32_t
+params_of(const struct ir_value *v)
+{
+	uint32_t set = 0;
+
+	for (int i = 0; v->op && i < v->op->noperands; i++)
+		set |= params_of(ir_operand(v->op, i));
+	return v->op ? set : 1u << v->index;
+}
+
+static void
+order_params(const struct refuter *r, struct layouts *l)
+{
+	uint32_t seen = 0;
+
+	for (int side = RULE_LEFT; side <= RULE_RIGHT; side++)
+		IR_FOR_OPS (op, &r->rule->side[side]->body)
+			for (int i = 0; i < op->noperands; i++) {
+				const uint32_t new = params_of(ir_operand(op, i)) & ~seen;
+				for (int p = 0; new >> p; p++)
+					if (new >> p & 1)
+						l->order[l->n++] = p;
+				seen |= new;
+			}
+}
+
+/* The next layouts in which one of these parameters has another one; false: there are none. */
+static bool
+next_layouts(struct layouts *l, uint32_t params)
+{
+	int i = l->n - 1;
+
+	while (i >= 0 && !(params >> l->order[i] & 1))
+		l->of[l->order[i--]].at = 0;
+	for (; i >= 0; i--) {
+		const int p = l->order[i];
+		if (++l->of[p].at < l->of[p].type.n)
+			return true;
+		l->of[p].at = 0;
+	}
+	return false;
+}
+
+/* The parameters of the first op of the side that could not be made, after n others. */
+static uint32_t
+params_of_op(const struct ir_func *side, int n)
+{
+	uint32_t set = 0;
+	const struct ir_op *op = side->body.first;
+
+	for (; n > 0; n--)
+		op = op->next;
+	for (int i = 0; i < op->noperands; i++)
+		set |= params_of(ir_operand(op, i));
+	return set;
+}
+
+static int
+ops_made(const struct sides *s)
+{
+	int n = 0;
+
+	IR_FOR_OPS (op, &s->main->body)
+		n++;
+	return n;
+}
+
+/* Tries one choice of layouts. False: it does not fit; *change: another one of these is needed. */
+static bool
+try_choice(struct refuter *r, const void *owner, struct ir_module *m, uint32_t *change, char **text)
+{
+	struct sides s = sides_create(r, m);
+	int before = s.nargs;
+	bool ran;
+
+	for (int side = RULE_LEFT; side <= RULE_RIGHT; side++) {
+		if (!side_make(r, &s, side)) {
+			*change = params_of_op(r->rule->side[side], ops_made(&s) - before);
+			return false;
+		}
+		before = ops_made(&s);
+	}
+	*change = UINT32_MAX;
+	if (!layouts_fit(&s))
+		return false;
+	*text = compare_types(r, owner, &s);
+	if (!*text)
+		*text = run_sides(r, owner, &s, &ran);
+	return true;
+}
+
+/* Tries all layouts at the sizes that were drawn. */
+static bool
+try_layouts(struct refuter *r, const void *owner, struct ir_module *m, int *left, char **text)
+{
+	const struct ir_size_scope scope = {m, r->call, NULL, NULL};
+	const struct ir_block *body = &r->rule->side[RULE_LEFT]->body;
+	struct layouts l = {0};
+	bool fits = false, more = true;
+
+	for (uint32_t i = 0; i < body->nargs; i++) {
+		const struct ir_type *whole = ir_type_resolve(&scope, r->rule->param[i]);
+		if (!whole)
+			return false;
+		list_layouts(r, m, &body->arg[i], 0, *whole, &l);
+		if (!l.of[i].type.n)
+			return false;
+	}
+	order_params(r, &l);
+	while (more && !fits && --*left > 0) {
+		struct ir_module *here = ir_module_create(r->call, r->ctx, "rule");
+		uint32_t change;
+		here->naxes = m->naxes;
+		memcpy(here->axis, m->axis, sizeof here->axis);
+		for (uint32_t i = 0; i < body->nargs; i++)
+			r->type[i] = l.of[i].type.at[l.of[i].at];
+		fits = try_choice(r, owner, here, &change, text);
+		more = fits || next_layouts(&l, change);
+		talloc_free(here);
+	}
+	return fits;
+}
+
+/* Which names of axes stand for the same one: an axis for each, by name. */
+struct same_axes {
+	int n, axis[IR_MAX_AXES];
+};
+
+/* From one for all names to all different ones, as few axes have few layouts; false: there are no more. */
+static bool
+next_axes(struct same_axes *s)
+{
+	for (int i = s->n - 1; i > 0; i--) {
+		int most = 0;
+		for (int k = 0; k < i; k++)
+			most = s->axis[k] > most ? s->axis[k] : most;
+		if (s->axis[i] <= most) {
+			s->axis[i]++;
+			return true;
+		}
+		s->axis[i] = 0;
+	}
+	return false;
+}
+
+static void
+put_axes(struct refuter *r, struct ir_module *m, const struct same_axes *s)
+{
+	int n = 0;
+
+	m->naxes = 0;
+	for (int64_t i = 0; i < r->draw.n; i++) {
+		if (r->draw.at[i].kind != DRAW_AXIS)
+			continue;
+		const int axis = s->axis[n++];
+		if (axis == m->naxes)
+			m->axis[m->naxes++] =
+				(struct ir_axis){.name = r->draw.at[i].name, .size = AXIS_SIZE};
+		r->attr[i] = ir_make_axis(r->ctx, r->draw.at[i].name, axis);
+	}
+}
+
+/* Draws sizes and attributes, of which sizes are all the same at first. */
+static bool
+draw_fitting(struct refuter *r, struct ir_module *m, bool first)
+{
+	const struct ir_size_scope scope = {m, r->call, NULL, NULL};
+
+	m->naxes = 0;
+	draw_names(r, m);
+	for (int64_t k = 0; first && k < r->draw.n; k++)
+		if (r->draw.at[k].kind == DRAW_SIZE)
+			r->attr[k].i = LAYOUT_SIZE;
+	return conditions_hold(r->rule, &scope);
+}
+
+/* Has the rule no names but those of sizes, axes and element types, and no conditions? */
+static bool
+only_sizes(const struct refuter *r)
+{
+	for (int64_t i = 0; i < r->draw.n; i++)
+		if (r->draw.at[i].kind != DRAW_SIZE && r->draw.at[i].kind != DRAW_AXIS &&
+			r->draw.at[i].kind != DRAW_DTYPE)
+			return false;
+	return !r->rule->nwhere;
+}
+
+/* --- the search --------------------------------------------------------------------------------
+ */
+
+/* Prepares the search; messages are muted until refuter_end. */
+static struct diag *
+refuter_begin(struct refuter *f, const void *scratch)
+{
+	struct diag *const outer = f->ctx->diag;
+
+	f->call = NEW(scratch, struct ir_op);
+	f->call->code = OP_call;
+	f->ctx->diag = diag_create(scratch);
+	diag_set_handler(f->ctx->diag, keep_message, f);
+	diag_mute(f->ctx->diag, true);
+	see_rule(f);
+	f->attr = NEW_ARRAY(scratch, struct ir_attr, f->draw.n);
+	return outer;
+}
+
+bool
+rule_refute_layouts(
+	const void *owner, const struct ir_rules *rules, const struct ir_rule *r, char **text)
+{
+	void *scratch = alloc_scratch(NULL);
+	struct refuter f = {.rule = r, .ctx = rules->m->ctx, .random = 1};
+	bool fits = false;
+	int left = LAYOUTS_MOST;
+
+	*text = NULL;
+	if (r->side[RULE_LEFT]->body.nargs <= MAX_PARAMS) {
+		struct diag *const outer = refuter_begin(&f, scratch);
+		struct ir_module *m = ir_module_create(scratch, f.ctx, "rule");
+		const int draws = only_sizes(&f) ? 1 : LAYOUT_DRAWS;
+		f.most = LAYOUT_SIZE;
+		for (int i = 0; i < draws && !fits; i++) {
+			struct same_axes axes = {0};
+			for (int64_t k = 0; k < f.draw.n; k++)
+				axes.n += f.draw.at[k].kind == DRAW_AXIS && axes.n < IR_MAX_AXES;
+			bool more = draw_fitting(&f, m, i == 0);
+			for (; more && !fits; more = next_axes(&axes)) {
+				put_axes(&f, m, &axes);
+				fits = try_layouts(&f, owner, m, &left, text);
+			}
+		}
+		f.ctx->diag = outer;
+	}
+	talloc_free(scratch);
+	return fits;
+}
+
 char *
 rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
 	const struct rule_samples *samples, int tries, int enough, uint64_t seed, int *typed)
 {
 	void *scratch = alloc_scratch(NULL);
 	struct ir_context *ctx = rules->m->ctx;
-	struct diag *const outer = ctx->diag;
 	struct refuter f = {.rule = r, .ctx = ctx, .random = seed};
 	char *text = NULL;
 
 	*typed = 0;
 	if (r->side[RULE_LEFT]->body.nargs > MAX_PARAMS)
 		return NULL;
-	f.call = NEW(scratch, struct ir_op);
-	f.call->code = OP_call;
-	ctx->diag = diag_create(scratch);
-	diag_set_handler(ctx->diag, keep_message, &f);
-	diag_mute(ctx->diag, true);
-	see_rule(&f);
-	f.attr = NEW_ARRAY(scratch, struct ir_attr, f.draw.n);
+	struct diag *const outer = refuter_begin(&f, scratch);
 	const int first = samples ? samples->n * SAMPLE_TRIES : 0;
 	for (int i = -first; i < tries && *typed < enough && !text; i++) {
 		bool here;

@@ -141,6 +141,7 @@ rewrite_greedily(struct rewriter *w, struct ir_block *main)
 struct replays {
 	struct trial_base base;
 	uint64_t room; /* bytes; 0: unlimited */
+	uint64_t live; /* bytes of the step before; known if there is a limit */
 };
 
 static double
@@ -151,7 +152,7 @@ replay_cost(void *data, struct ir_module *m)
 
 	if (!trial_measure(&p->base, m, &r))
 		return -1;
-	return p->room && r.live > p->room && r.live > p->base.r.live ? -1 : r.seconds;
+	return p->room && r.live > p->room && r.live > p->live ? -1 : r.seconds;
 }
 
 /* Costs of a step by the passes that follow. */
@@ -221,6 +222,8 @@ rewrite_by_search(struct rewriter *w)
 		s.final = *f.rest && pass_bool(run, "confirm") ? final_cost : NULL;
 	} else if (!trial_begin(&p.base, run, w->m)) {
 		return false;
+	} else {
+		p.live = p.room ? trial_live_before(&p.base) : 0;
 	}
 	if (pass_evaluations(run) && !pass_given(run, "evaluations"))
 		s.evaluations = pass_evaluations(run);

@@ -15,12 +15,9 @@ enum {
 	CASES_MOST = 2000,   /* limit on the cases of a rule: the hardest published rule has 31 */
 	REFUTE_TRIES = 2000, /* draws for a counterexample, and */
 	REFUTE_RUNS = 400,   /* how many of them are run: a tenth of a second */
-	/* three operands with five states on two axes need some hundreds */
-	LAYOUT_TRIES = 1000,
 	EQUATION_TRIES = 50, /* to find that sizes must be equal: the first draws mostly show it */
 	EQUATION_RUNS = 2,
 	EQUATION_CASES = 20, /* for the same */
-	LAYOUT_RUNS = 1,     /* values are already proven: is there a valid layout at all? */
 };
 
 struct rule_prover {
@@ -781,14 +778,14 @@ static bool
 try_layouts(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
 	struct rule_proof *proof)
 {
-	int typed;
-	char *example = rule_refute(owner, rules, r, NULL, LAYOUT_TRIES, LAYOUT_RUNS, 1, &typed);
+	char *example;
+	const bool fits = rule_refute_layouts(owner, rules, r, &example);
 
 	if (example) {
 		proof->verdict = RULE_REFUTED;
 		proof->why = example;
 	}
-	return typed > 0 || example;
+	return fits;
 }
 
 static const char no_layouts[] = "no sizes and layouts were found that both sides take";
@@ -872,7 +869,7 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 	bool proven = decided && holds && n >= 0 && (!differ || bounds);
 	if (proven && n > 0 && d->rule == r)
 		proven = holds_within(d, kept, where, n);
-	if (proven && has_trait(r, TRAIT_PARALLEL))
+	if (has_trait(r, TRAIT_PARALLEL))
 		fits = try_layouts(owner, rules, r, proof);
 	if (proof->verdict == RULE_REFUTED)
 		return;
@@ -897,9 +894,9 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 		return;
 	}
 	typed = 0;
-	char *example = proven ? NULL
-			       : rule_refute(owner, rules, r, &prover->samples, REFUTE_TRIES,
-					 REFUTE_RUNS, 1, &typed);
+	char *example = proven || !fits ? NULL
+					: rule_refute(owner, rules, r, &prover->samples,
+						  REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
 	if (!example && !typed) {
 		proof->verdict = RULE_UNUSABLE;
 		proof->why = untyped ? "the left side has no type for any sizes" : no_layouts;

@@ -70,4 +70,12 @@ struct rule_samples {
 char *rule_refute(const void *owner, const struct ir_rules *rules, const struct ir_rule *r,
 	const struct rule_samples *samples, int tries, int enough, uint64_t seed, int *typed);
 
+/*
+ * Runs a rule with parallelization ops once, with the first layouts of its operands with which both
+ * sides have types that are alike. False: there are none, at a few sizes for which all were tried.
+ * *text: as that of rule_refute.
+ */
+bool rule_refute_layouts(
+	const void *owner, const struct ir_rules *rules, const struct ir_rule *r, char **text);
+
 #endif

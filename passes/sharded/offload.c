@@ -122,7 +122,7 @@ static bool
 choose(struct attempt *a, uint64_t limit, bool *fits)
 {
 	const struct offload_fragments *all = a->set.all;
-	const struct storage *s = a->base->storage;
+	const struct storage *s = trial_before(a->base);
 	uint64_t *kept = ARRAY_NEW(a->run->scratch, uint64_t, all->n + 1),
 		 *live = ARRAY_NEW(a->run->scratch, uint64_t, all->n + 1),
 		 left = bytes_of(all, all->n);
@@ -139,7 +139,8 @@ choose(struct attempt *a, uint64_t limit, bool *fits)
 	/* Amounts with all but the first n fragments on the device, for smaller and smaller n. */
 	for (uint32_t i = 0; i < all->n; i++) {
 		kept[all->n - 1 - i] = left;
-		live[all->n - 1 - i] = i ? live_without(curve, s, all, i - 1) : a->base->r.live;
+		live[all->n - 1 - i] =
+			i ? live_without(curve, s, all, i - 1) : trial_live_before(a->base);
 		left -= all->fragment[i].bytes;
 	}
 	if (!trial_fit(&t, limit, &allowed, &r, fits))

@@ -56,9 +56,12 @@ static void
 apply_policy(struct prefetch *p, const struct prefetch_choice *c)
 {
 	struct prefetch_settings set = c->set;
-	const uint64_t live = p->base->r.live, room = set.limit > live ? set.limit - live : 0;
 
-	set.waiting = set.waiting < room ? set.waiting : room;
+	if (set.limit != TRIAL_ALL) {
+		const uint64_t live = trial_live_before(p->base),
+			       room = set.limit > live ? set.limit - live : 0;
+		set.waiting = set.waiting < room ? set.waiting : room;
+	}
 	p->early = c->early;
 	p->lives = c->lives;
 	switch (c->policy) {
@@ -82,35 +85,39 @@ struct attempt {
 	struct pass_run *run;
 	const struct trial_base *base;
 	const struct prefetch_choice *choice;
+	struct prefetch last; /* the step as it was changed last */
 };
 
 static void
 apply_with(void *data, struct ir_module *m, uint64_t allowed)
 {
-	const struct attempt *a = data;
-	struct prefetch p = {.run = a->run, .m = m, .base = a->base, .silent = true};
+	struct attempt *a = data;
 	struct prefetch_choice c = *a->choice;
 
 	c.set.limit = allowed;
-	prefetch_apply(&p, &c);
+	a->last = (struct prefetch){.run = a->run, .m = m, .base = a->base, .silent = true};
+	prefetch_apply(&a->last, &c);
 }
 
 bool
 prefetch_fit(struct pass_run *run, const struct trial_base *base, struct prefetch_choice *c,
-	double beat, struct trial_result *r, bool *fits)
+	double beat, struct trial_result *r, bool *fits, struct prefetch *left)
 {
-	struct attempt a = {run, base, c};
+	struct attempt a = {run, base, c, {0}};
+	bool changed = false;
 	const struct trial t = {.base = base,
 		.apply = apply_with,
 		.data = &a,
-		.least = base->r.live,
 		.beat = beat,
-		.or_as_before = true};
+		.or_as_before = true,
+		.changed = left ? &changed : NULL};
 	uint64_t allowed;
 
 	if (!trial_fit(&t, c->set.limit, &allowed, r, fits))
 		return false;
 	c->set.limit = allowed;
+	if (left)
+		*left = changed ? a.last : (struct prefetch){0};
 	return true;
 }
 
@@ -157,17 +164,27 @@ run(struct pass_run *run, struct ir_module *m)
 
 	if (!trial_begin(&base, run, m))
 		return false;
-	struct prefetch p = {.run = run, .m = m, .base = &base};
+	struct prefetch p = {.run = run};
 	if (searches || c.policy == PREFETCH_PROACTIVE) {
-		const double now = base.r.seconds;
+		const double now = base.seconds;
+		/* Remarks are those of a change that is not a trial. */
+		struct prefetch *left = pass_remarks_wanted(run) ? NULL : &p;
 		if (!(searches ? prefetch_search(run, &base, &c, &r)
-			       : prefetch_fit(run, &base, &c, 0, &r, &fits)))
+			       : prefetch_fit(run, &base, &c, 0, &r, &fits, left)))
 			return false;
 		/* The search keeps the step unchanged if it finds nothing better. */
-		if (!fits || r.seconds > now || (searches && r.seconds >= now))
+		if (!fits || r.seconds > now || (searches && r.seconds >= now)) {
+			if (p.m)
+				ir_saved_restore(base.saved);
 			return tell_none(run, fits);
+		}
 	}
-	prefetch_apply(&p, &c);
+	if (p.m) {
+		ir_saved_keep(base.saved);
+	} else {
+		p = (struct prefetch){.run = run, .m = m, .base = &base};
+		prefetch_apply(&p, &c);
+	}
 	tell_over(run, m, limit > before ? limit : before);
 	pass_count(run, "allgather(s) moved", p.moved);
 	pass_count(run, "allgather(s) fused", p.fused);

@@ -58,10 +58,11 @@ struct prefetch_choice {
 /*
  * Sets the limit of the choice to the amount, at most that limit, with which the step is fastest
  * among those that fit, or need no more than the unchanged step, and take less than `beat` seconds
- * (0: any): trial_fit. *r is the result for that step. False: reported.
+ * (0: any): trial_fit. *r is the result for that step. If `left` is not NULL, the step may be left
+ * changed so: then *left has the counts of the changes, and is else all 0. False: reported.
  */
 bool prefetch_fit(struct pass_run *run, const struct trial_base *base, struct prefetch_choice *c,
-	double beat, struct trial_result *r, bool *fits);
+	double beat, struct trial_result *r, bool *fits, struct prefetch *left);
 
 /* Sets *c to the best choice that the search finds, starting from the settings in *c; *r is its
  * result. False: reported. */

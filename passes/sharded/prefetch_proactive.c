@@ -29,7 +29,7 @@ struct prefetcher {
 	struct prefetch *step;
 	struct prefetch_settings set;
 	struct gathers *all;
-	const uint64_t *live;             /* by op->id: live bytes while the op waits or runs */
+	const uint64_t *live; /* by op->id: live bytes while the op waits or runs; NULL: no limit */
 	const struct ir_numbering *place; /* numbers of the ops before any move */
 	struct gather **group;            /* [ngroup] the last in the block comes first */
 	uint32_t ngroup;
@@ -142,7 +142,7 @@ issue(struct prefetcher *p, struct ir_op *at)
 static bool
 fits(const struct prefetcher *p, const struct ir_op *at)
 {
-	return p->live[at->id] + p->bytes <= p->set.limit;
+	return !p->live || p->live[at->id] + p->bytes <= p->set.limit;
 }
 
 /* Remarks that the group cannot move above an op for lack of memory. */
@@ -242,7 +242,8 @@ prefetch_proactive(struct prefetch *step, const struct prefetch_settings *set)
 	p.all = gathers_create(scratch, step->base->step, step->m);
 	if (p.all->n) {
 		gathers_hoist_sources(p.all);
-		p.live = live_of(step, set);
+		/* With all memory everything fits. */
+		p.live = set->limit == TRIAL_ALL ? NULL : live_of(step, set);
 		p.place = ir_numbering_create(scratch, step->m, main);
 		p.group = ARRAY_NEW(scratch, struct gather *, p.all->n);
 		p.needed = ARRAY_ZERO(scratch, uint32_t, step->m->op_ids);

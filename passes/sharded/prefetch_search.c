@@ -85,7 +85,7 @@ try(struct searcher *s, struct prefetch_choice c)
 	bool fits;
 
 	const double beat = proactive ? s->proactive_seconds : s->r.seconds;
-	if (!prefetch_fit(s->run, s->base, &c, beat, &r, &fits))
+	if (!prefetch_fit(s->run, s->base, &c, beat, &r, &fits, NULL))
 		return false;
 	s->tried++;
 	if (!fits)
@@ -151,15 +151,15 @@ prefetch_search(struct pass_run *run, const struct trial_base *base, struct pref
 	struct trial_result *r)
 {
 	const struct prefetch_choice start = *c;
-	const struct trial_result *now = &base->r;
-	struct searcher s = {.run = run, .base = base, .best = start, .r = *now};
+	const struct trial_result now = {base->seconds, trial_live_before(base)};
+	struct searcher s = {.run = run, .base = base, .best = start, .r = now};
 
 	s.best.policy = PREFETCH_PROACTIVE;
 	s.best.set = (struct prefetch_settings){.budget = start.set.budget};
 	s.best_proactive = s.best;
-	s.proactive_seconds = now->seconds;
+	s.proactive_seconds = now.seconds;
 	*c = s.best;
-	*r = *now;
+	*r = now;
 	if (!run->cost)
 		return true;
 	/* The proactive choice without changes is tried after the policies, most of which are
@@ -173,7 +173,7 @@ prefetch_search(struct pass_run *run, const struct trial_base *base, struct pref
 		if (s.proactive_seconds == last)
 			break;
 	}
-	tell(&s, now->seconds);
+	tell(&s, now.seconds);
 	*c = s.best;
 	*r = s.r;
 	return true;

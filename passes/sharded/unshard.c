@@ -50,7 +50,8 @@ struct keeper {
 	struct repeated *list; /* [n] */
 	uint32_t n;
 	enum order order;
-	bool silent; /* true in a trial */
+	bool silent;    /* true in a trial */
+	uint32_t nkept; /* gathers whose results `keep` kept */
 };
 
 static int
@@ -175,8 +176,8 @@ static void
 keep(struct keeper *k, uint64_t room)
 {
 	void *scratch = alloc_scratch(k->run->scratch);
-	uint32_t nkept = 0;
 
+	k->nkept = 0;
 	k->all = gathers_create(scratch, k->base->step, k->m);
 	list_all(k, scratch);
 	sort(k);
@@ -187,25 +188,23 @@ keep(struct keeper *k, uint64_t room)
 			continue;
 		room -= r->bytes;
 		keep_one(k, r);
-		nkept++;
+		k->nkept++;
 	}
-	if (nkept)
+	if (k->nkept)
 		repeated_drop_unread(k->all);
 	talloc_free(scratch);
-	if (!k->silent)
-		pass_count(k->run, "allgather(s) removed", nkept);
 }
 
 /* Runs the keeper `data` as a trial. */
 static void
 keep_on(void *data, struct ir_module *m, uint64_t room)
 {
-	const struct keeper *like = data;
-	struct keeper k = *like;
+	struct keeper *like = data, k = *like;
 
 	k.m = m;
 	k.silent = true;
 	keep(&k, room);
+	like->nkept = k.nkept;
 }
 
 /*
@@ -220,7 +219,7 @@ keep_on(void *data, struct ir_module *m, uint64_t room)
 static const uint64_t *
 live_of(const struct keeper *k)
 {
-	const struct storage *s = k->base->storage;
+	const struct storage *s = trial_before(k->base);
 	struct live_curve *curve = live_curve_create(k->run->scratch, s->live, 2 * s->order->n + 3);
 	uint64_t *live = ARRAY_NEW(k->run->scratch, uint64_t, k->n + 1);
 	int32_t *last = ARRAY_NEW(k->run->scratch, int32_t, s->nbuffers + 1u);
@@ -268,7 +267,7 @@ run(struct pass_run *run, struct ir_module *m)
 	struct trial_result best, r;
 	enum order order = BY_RATIO;
 	uint64_t room = 0, allowed;
-	bool fits;
+	bool fits, changed = false, left = false;
 
 	if (!trial_begin(&base, run, m))
 		return false;
@@ -277,9 +276,11 @@ run(struct pass_run *run, struct ir_module *m)
 		.base = &base,
 		.all = gathers_create(run->scratch, base.step, m)};
 	struct trial t = {.base = &base, .apply = keep_on, .data = &k, .or_as_before = true};
+	/* Remarks are those of a change that is not a trial. */
+	t.changed = orders == 1 && !pass_remarks_wanted(run) ? &changed : NULL;
 	list_all(&k, run->scratch);
 	t.namounts = k.n;
-	best = base.r;
+	best = (struct trial_result){.seconds = base.seconds};
 	for (int i = 0; i < orders && k.n; i++) {
 		k.order = (enum order)i;
 		t.amount = rooms_of(&k);
@@ -291,8 +292,17 @@ run(struct pass_run *run, struct ir_module *m)
 		order = k.order;
 		room = allowed;
 		best = r;
+		left = changed;
 	}
-	keep(&(struct keeper){.run = run, .m = m, .base = &base, .order = order}, room);
+	if (left) {
+		ir_saved_keep(base.saved);
+	} else {
+		if (changed)
+			ir_saved_restore(base.saved);
+		k = (struct keeper){.run = run, .m = m, .base = &base, .order = order};
+		keep(&k, room);
+	}
+	pass_count(run, "allgather(s) removed", k.nkept);
 	return true;
 }
 

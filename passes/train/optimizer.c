@@ -299,8 +299,10 @@ run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gra
 		s->g = ir_build2(b, OP_mul, s->g, total_convert(b, s->factor, dtype_of(s->g)));
 	if (pass_bool(s->run, "maximize"))
 		s->g = ir_build1(b, OP_neg, s->g);
-	struct ir_value *direction = rule_direction(rule);
-	struct ir_value *step = ir_build2(b, OP_mul, direction, optimizer_rate(s));
+	s->unscaled = false;
+	struct ir_value *step = rule_direction(rule);
+	if (!s->unscaled)
+		step = ir_build2(b, OP_mul, step, optimizer_rate(s));
 	optimizer_update(s, s->w, ir_build2(b, OP_sub, s->w, step));
 	ir_op_erase(gradient);
 	pass_count(s->run, "param(s) updated", 1);

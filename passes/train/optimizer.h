@@ -22,6 +22,7 @@ struct optimizer_step {
 	struct ir_value *w, *g;   /* of one element type, shape and layout (time axes aside) */
 	struct ir_value *count;   /* of steps, this one included; NULL: not made yet */
 	struct ir_value *rate;    /* the learning rate in the element type of the last param */
+	bool unscaled;            /* the direction is the step itself, without the learning rate */
 	struct ir_value *finite;  /* bool[]: are all gradients finite? NULL: not needed */
 	struct ir_value *factor;  /* for clipping gradients; NULL: no clipping */
 	struct ir_value

@@ -187,13 +187,13 @@ OPTIMIZER(adadelta, "1", "Adadelta: steps in proportion to the root of a mean of
 	{"eps", PASS_FLOAT, "1e-6", "added to both means before their roots", NULL, 0, 1}, L2)
 
 /* Riedmiller and Braun, "A Direct Adaptive Method for Faster Backpropagation Learning: The RPROP Algorithm", without steps back:
- * where the sign of a gradient changes, the param rests for a step. The size of steps is kept as a multiple of lr. */
+ * where the sign of a gradient changes, the param rests for a step. The learning rate is the size of the first step alone. */
 OPTIMIZER(rprop, "0.01", "Rprop: steps by the signs of gradients, longer while these stay the same",
-	"turn = g * old; back = turn < 0; past = t == 1 ? 1 : size; scale = lr > 0 ? 1 / lr : 1;"
+	"turn = g * old; back = turn < 0; past = t == 1 ? rate : size;"
 	"factor = turn > 0 ? grow : back ? shrink : 1;"
-	"size := minimum(maximum(past * factor, least * scale), most * scale);"
+	"size := minimum(maximum(past * factor, least), most);"
 	"g = back ? 0 : g; old := g;"
-	"sign(g) * size",
+	"unscaled(sign(g) * size)",
 	NULL, {"grow", PASS_FLOAT, "1.2", "factor of steps while the sign stays the same", NULL, 1, 1e9},
 	{"shrink", PASS_FLOAT, "0.5", "factor of steps when the sign changes", NULL, 1e-9, 1},
 	{"least", PASS_FLOAT, "1e-6", "shortest step", NULL, 0, 1e9}, {"most", PASS_FLOAT, "50", "longest step", NULL, 0, 1e9})

@@ -162,7 +162,7 @@ report_step(struct pass_run *run, const struct recompute *r, uint64_t peak_befor
 		"memory of the step: %s instead of %s; time: %s instead of %s%s",
 		number_bytes(peak[0], (double)trial_peak(run, r->m)),
 		number_bytes(peak[1], (double)peak_before), number_seconds(time[0], now.seconds),
-		number_seconds(time[1], r->base->r.seconds), choices);
+		number_seconds(time[1], r->base->seconds), choices);
 	return true;
 }
 

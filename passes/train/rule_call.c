@@ -94,6 +94,14 @@ call_outer(struct rule *r, const struct rule_term *x)
 	return rule_is(contract(r->s, spec, x[0].v, x[1].v));
 }
 
+/* x as the direction of the param: the step itself, which no learning rate scales. */
+static struct rule_term
+call_unscaled(struct rule *r, const struct rule_term *x)
+{
+	r->s->unscaled = true;
+	return x[0];
+}
+
 static struct rule_term
 call_rank(struct rule *r, const struct rule_term *x)
 {
@@ -234,6 +242,7 @@ static const struct {
 	{"rank", "v", call_rank},
 	{"size", "v", call_size},
 	{"squares", "v", call_squares},
+	{"unscaled", "v", call_unscaled},
 };
 
 static bool

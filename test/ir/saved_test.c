@@ -151,11 +151,41 @@ all_is_as_it_was(void **state)
 	assert_true(ir_verify(m));
 }
 
+/* A change that is kept is there when the snapshot is not, and the next snapshot restores it. */
+static void
+a_change_is_kept(void **state)
+{
+	struct ir_context *ctx = ir_context_create(*state);
+	struct ir_module *m = parse_module(*state, ctx, "test.dir", text, strlen(text), NULL);
+	assert_non_null(m);
+	ir_module_renumber(m);
+	uint32_t seed = 1;
+
+	for (int round = 0; round < 50; round++) {
+		struct ir_saved *s = ir_saved_create(*state, m);
+		ir_saved_change(s);
+		for (int i = 0; i < 3; i++)
+			change(m, &seed);
+		const char *changed = describe(*state, m);
+		ir_saved_keep(s);
+		talloc_free(s);
+		assert_string_equal(describe(*state, m), changed);
+
+		s = ir_saved_create(*state, m);
+		ir_saved_change(s);
+		change(m, &seed);
+		ir_saved_restore(s);
+		assert_string_equal(describe(*state, m), changed);
+		talloc_free(s);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(all_is_as_it_was, make_scratch, free_scratch),
+		cmocka_unit_test_setup_teardown(a_change_is_kept, make_scratch, free_scratch),
 	};
 	return cmocka_run_group_tests_name("saved", tests, NULL, NULL);
 }

@@ -299,7 +299,10 @@ what_changes_no_kernel_changes_no_key(void **state)
 
 /* --- facts of kernels that a model remembers --- */
 
-enum { REMEMBERED = 300 /* programs: each kernel some times */ };
+enum {
+	REMEMBERED = 300, /* programs: each kernel some times */
+	MANY = 50,        /* programs of which some have the same kernel */
+};
 
 /* Seconds of the step, and its memory, with what the model remembers of steps before; adds its kinds of
  * ops. */
@@ -362,9 +365,13 @@ a_model_that_remembers_gives_the_same_costs(void **state)
 		}
 		talloc_free(m);
 	}
-	assert_true(steps > random_count(range) / 2);
 	assert_int_equal(kinds[1], kinds[0]);
-	assert_true(remembers->memo->fact.n < kinds[1]);
+	assert_true(remembers->memo->fact.n <= kinds[1]);
+	/* A few programs may have no kernel in common. */
+	if (random_count(range) >= MANY) {
+		assert_true(steps > random_count(range) / 2);
+		assert_true(remembers->memo->fact.n < kinds[1]);
+	}
 	talloc_free(owner);
 }
 

@@ -29,10 +29,13 @@ def export(name, step, carry, *inputs):
     save(name + ".safetensors", dict(zip(names, leaves)))
 
 
+TENSOR = r"tensor<(?:[^<>]|<[^<>]*>)*>"  # with complex<f32> inside
+
+
 def carried_names(text):
     """What dopt calls the arguments that come from the carry, in their order: "carry['w'][0]" is carry.w.0 to it."""
     head = re.search(r"func\.func public @main\((.*)\) -> ", text).group(1)
-    found = re.findall(r"%arg\d+: tensor<[^>]*>(?: (\{.*?\}))? loc\(\"(.*?)\"\)", head)
+    found = re.findall(rf"%arg\d+: {TENSOR}(?: (\{{.*?\}}))? loc\(\"(.*?)\"\)", head)
     return [clean(name) for attributes, name in found
             if "tf.aliasing_output" in attributes or "jax.buffer_donor" in attributes]
 
@@ -47,8 +50,11 @@ def is_key(value):
 
 
 def save(path, values):
-    """A safetensors file of named arrays."""
-    arrays = {name: np.asarray(jax.random.key_data(value) if is_key(value) else value) for name, value in values.items()}
+    """A safetensors file of named arrays; complex ones are two, NAME.re and NAME.im, as they are to dopt."""
+    arrays = {}
+    for name, value in values.items():
+        a = np.asarray(jax.random.key_data(value) if is_key(value) else value)
+        arrays.update({f"{name}.re": a.real, f"{name}.im": a.imag} if np.iscomplexobj(a) else {name: a})
     tensors.write(path, [(name, a.dtype.name, a.shape, a.tobytes()) for name, a in arrays.items()])
 
 
@@ -67,6 +73,9 @@ def load(path, carry, argument="carry"):
             data = jax.random.key_data(old)
             raw = np.frombuffer(found[name][2], data.dtype).reshape(data.shape)
             return jax.random.wrap_key_data(raw, impl=jax.random.key_impl(old))
+        if np.iscomplexobj(old):
+            re_im = [np.frombuffer(found[f"{name}.{part}"][2], np.asarray(old).real.dtype) for part in ("re", "im")]
+            return (re_im[0] + 1j * re_im[1]).reshape(np.shape(old))
         return np.frombuffer(found[name][2], np.asarray(old).dtype).reshape(np.shape(old))
 
     return jax.tree_util.tree_map_with_path(value, carry)

@@ -50,20 +50,18 @@ struct fitter {
 	int number[GRID + 1]; /* of a small step: 1 + the candidate at a position; 0: none */
 };
 
+/* The base, but for what a replay of it says. */
 static void
-begin_memory(struct trial_base *b)
+begin(struct trial_base *b)
 {
-	struct ir_func *main = ir_func_find(b->m, "main");
 	void *scratch = b->run->scratch;
 
 	b->known = storage_known_create(scratch,
 		b->step ? b->step->alike
-			: storage_alike(scratch, b->m, &main->body,
+			: storage_alike(scratch, b->m, &ir_func_find(b->m, "main")->body,
 				  cost_model_storage(b->run->cost), NULL),
 		NULL, cost_codes(b->run->cost));
-	b->storage = storage_create_unplaced(
-		scratch, b->m, main, cost_model_storage(b->run->cost), b->known);
-	b->r.live = storage_in_use(b->storage);
+	b->storage = NEW(scratch, struct storage *);
 	b->saved = ir_saved_create(scratch, b->m);
 }
 
@@ -75,8 +73,8 @@ trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_module *
 	b->step = run->cost ? cost_step_create(run->scratch, run->cost, m) : NULL;
 	if (run->cost && !b->step)
 		return false;
-	b->r.seconds = b->step ? replay_seconds(b->step->r.makespan) : 0;
-	begin_memory(b);
+	b->seconds = b->step ? replay_seconds(b->step->r.makespan) : 0;
+	begin(b);
 	return true;
 }
 
@@ -85,7 +83,22 @@ trial_begin_memory(struct trial_base *b, const struct pass_run *run, struct ir_m
 {
 	ir_module_renumber(m);
 	*b = (struct trial_base){.run = run, .m = m};
-	begin_memory(b);
+	begin(b);
+}
+
+struct storage *
+trial_before(const struct trial_base *b)
+{
+	if (!*b->storage)
+		*b->storage = storage_create_unplaced(b->run->scratch, b->m,
+			ir_func_find(b->m, "main"), cost_model_storage(b->run->cost), b->known);
+	return *b->storage;
+}
+
+uint64_t
+trial_live_before(const struct trial_base *b)
+{
+	return storage_in_use(trial_before(b));
 }
 
 struct storage_known *
@@ -130,6 +143,7 @@ measure(const struct trial_base *b, const struct ir_module *m, double beat, stru
 						      : trial_known(scratch, b, m);
 		*storage = storage_create_unplaced(
 			NULL, m, ir_func_find(m, "main"), cost_model_storage(b->run->cost), known);
+		storage_known_learn(b->known, known);
 	}
 	r->live = *storage ? storage_in_use(*storage) : 0;
 	talloc_free(scratch);
@@ -155,12 +169,12 @@ amount(const struct fitter *f, int at)
 		return at ? TRIAL_ALL : 0;
 	if (t->amount)
 		return t->amount[(uint64_t)at * (t->namounts + 1) / (uint64_t)f->places - 1];
+	const uint64_t least = t->least ? t->least : trial_live_before(t->base);
 	if (at <= BELOW)
-		return t->least - (t->least >> 2 * at);
-	return f->all.live > t->least
-		       ? t->least + (uint64_t)((double)(f->all.live - t->least) /
-					       (f->places - BELOW) * (at - BELOW - 1))
-		       : t->least;
+		return least - (least >> 2 * at);
+	return f->all.live > least ? least + (uint64_t)((double)(f->all.live - least) /
+							(f->places - BELOW) * (at - BELOW - 1))
+				   : least;
 }
 
 static bool
@@ -196,9 +210,10 @@ drop(struct candidate *c)
 	c->storage = NULL;
 }
 
-/* Live bytes are not computed if the step is not faster than `beat` (0: any). False: reported. */
+/* Live bytes are not computed if the step is not faster than `beat` (0: any). The step stays
+ * changed. False: reported. */
 static bool
-try(struct fitter *f, int at, double beat)
+change(struct fitter *f, int at, double beat)
 {
 	const struct trial_base *base = f->t->base;
 	struct candidate *c = &f->candidate[f->n++],
@@ -210,9 +225,7 @@ try(struct fitter *f, int at, double beat)
 	if (f->places <= GRID)
 		f->number[at] = f->n;
 	trial_apply(f->t, c->allowed);
-	const bool good = measure(base, base->m, beat, &c->r, &c->storage);
-	ir_saved_restore(base->saved);
-	if (!good)
+	if (!measure(base, base->m, beat, &c->r, &c->storage))
 		return false;
 	if (!c->storage || !is_worth(f, c)) {
 		drop(c);
@@ -222,6 +235,15 @@ try(struct fitter *f, int at, double beat)
 		f->fastest = f->n;
 	}
 	return true;
+}
+
+static bool
+try(struct fitter *f, int at, double beat)
+{
+	const bool good = change(f, at, beat);
+
+	ir_saved_restore(f->t->base->saved);
+	return good;
 }
 
 struct storage *
@@ -252,7 +274,7 @@ fits(struct fitter *f, struct candidate *c)
 static bool
 fits_swept(struct fitter *f, struct candidate *c)
 {
-	const uint64_t outside = f->t->base->storage->outside_arena;
+	const uint64_t outside = c->storage ? c->storage->outside_arena : 0;
 
 	if (!c->storage || f->limit < outside ||
 		!storage_fits_swept(c->storage, f->limit - outside))
@@ -554,21 +576,18 @@ raise_limit(struct fitter *f, bool all)
 	if (!f->t->or_as_before)
 		return;
 	const struct trial_base *b = f->t->base;
-	const uint64_t before = memory_needs(b->storage, f->limit);
+	const uint64_t before = memory_needs(trial_before(b), f->limit);
 
-	f->gaps = all ? 0 : before - b->r.live;
+	f->gaps = all ? 0 : before - trial_live_before(b);
 	f->limit = before > f->limit ? before : f->limit;
 }
 
-/* The best one of a large step, after that with all memory has been measured; false: reported. */
+/* The best one of a large step if that with all memory does not fit; false: reported. */
 static bool
 search_large(struct fitter *f, const struct candidate **best)
 {
-	struct candidate *all = &f->candidate[0], *less = NULL;
+	struct candidate *less = NULL;
 
-	*best = all;
-	if (f->all.live <= f->limit && is_worth(f, all) && fits_swept(f, all))
-		return true;
 	raise_limit(f, false);
 	if (!try_less(f, &less))
 		return false;
@@ -593,11 +612,20 @@ search(struct fitter *f, const struct candidate **best)
 		*best = choose(f);
 		return true;
 	}
+	const bool good = change(f, f->places, all ? 0 : f->t->beat);
+	struct candidate *first = &f->candidate[0];
+	f->all = first->r;
+	if (good && !all && !f->t->all_first && f->all.live <= f->limit && is_worth(f, first) &&
+		fits_swept(f, first))
+		*best = first;
+	if (*best && f->t->changed)
+		*f->t->changed = true;
+	else
+		ir_saved_restore(f->t->base->saved);
+	if (!good || *best)
+		return good;
 	/* Unless the pass says otherwise, a large step that is not fast enough with all memory is
 	 * not with less. */
-	if (!try(f, f->places, all ? 0 : f->t->beat))
-		return false;
-	f->all = f->candidate[0].r;
 	if (!all && f->t->beat > 0 && f->all.seconds >= f->t->beat && !f->t->less_is_faster)
 		return true;
 	if (!all && !f->t->all_first)
@@ -622,6 +650,8 @@ trial_fit(const struct trial *t, uint64_t limit, uint64_t *allowed, struct trial
 	struct fitter f = {.t = t, .limit = limit, .places = GRID};
 	const struct candidate *best = NULL;
 
+	if (t->changed)
+		*t->changed = false;
 	if (t->amount && (t->namounts + 1 < GRID || !is_small(t->base)))
 		f.places = (int)t->namounts + 1;
 	const bool good = search(&f, &best);

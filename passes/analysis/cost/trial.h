@@ -39,8 +39,8 @@ struct trial_base {
 	struct ir_saved *saved; /* m before changes */
 	struct cost_step *step; /* of m; NULL without a cost model */
 	struct storage_known *known;
-	struct storage *storage; /* of m */
-	struct trial_result r;
+	double seconds;           /* of m, as in a result */
+	struct storage **storage; /* of m; made by trial_before */
 };
 
 /* Needs a typed @main without calls. Ops and values get new ids, which are the same in copies of
@@ -50,6 +50,12 @@ bool trial_begin(struct trial_base *b, const struct pass_run *run, struct ir_mod
 /* The same without a replay, for changes of which only the memory matters. */
 void trial_begin_memory(struct trial_base *b, const struct pass_run *run, struct ir_module *m);
 
+/* The storage of the unchanged step, and the bytes that are live in it at once. Computed when first
+ * asked for, at which time the step must be unchanged: a large step that fits with all memory does
+ * not need them. */
+struct storage *trial_before(const struct trial_base *b);
+uint64_t trial_live_before(const struct trial_base *b);
+
 struct trial {
 	const struct trial_base *base;
 	/* Changes the step `m` using at most `allowed` bytes, without remarks. Existing kernels
@@ -58,8 +64,8 @@ struct trial {
 	void (*apply)(void *data, struct ir_module *m, uint64_t allowed);
 	void *data;
 	/* [namounts] ascending: amounts at which the pass changes its result. 0 and TRIAL_ALL are
-	 * tried too. NULL: amounts from a little less than `least` to the live bytes with
-	 * TRIAL_ALL. */
+	 * tried too. NULL: amounts from a little less than `least` (0: the live bytes of the
+	 * unchanged step) to the live bytes with TRIAL_ALL. */
 	const uint64_t *amount;
 	uint32_t namounts;
 	uint64_t least;
@@ -71,6 +77,9 @@ struct trial {
 	bool or_as_before;   /* accept a peak above the limit if the unchanged step needs as much */
 	bool less_is_faster; /* a large step with less can be faster than one with TRIAL_ALL */
 	bool all_first; /* TRIAL_ALL is taken if it fits; amounts with a faster step never are */
+	/* NULL: trial_fit restores the step. Otherwise *changed says whether it has left the step
+	 * as `apply` with *allowed changed it; the caller calls ir_saved_keep or _restore. */
+	bool *changed;
 };
 
 /* Bytes that a program of the module allocates on a device. */

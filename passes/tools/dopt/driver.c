@@ -130,7 +130,7 @@ write_result(struct driver *t, struct ir_module *m, FILE *out)
 	crash_doing(o->note, "after the passes, while writing the result");
 	if (t->checks)
 		return driver_checks_run(t->checks, m);
-	if ((o->run || o->emit == DRIVER_EMIT_PROGRAM) && !o->is_trial)
+	if ((o->run ? !o->initial : o->emit == DRIVER_EMIT_PROGRAM) && !o->is_trial)
 		driver_warn_zeros(t, m);
 	if (o->run) {
 		struct interp_options io = driver_interp_options(o);

@@ -7,11 +7,12 @@ a_mesh_is_known_for_its_number_of_devices(void **state)
 {
 	struct parallel_memo *memo = parallel_memo_create(*state);
 
-	assert_int_equal(*parallel_memo_mesh(memo, 8), -1);
-	*parallel_memo_mesh(memo, 8) = 5;
-	assert_int_equal(*parallel_memo_mesh(memo, 8), 5);
-	assert_int_equal(*parallel_memo_mesh(memo, 4), -1);
-	assert_int_equal(*parallel_memo_mesh(memo, 8), -1);
+	assert_int_equal(parallel_memo_first(memo, 8, false)->cuts, -1);
+	parallel_memo_first(memo, 8, false)->cuts = 5;
+	assert_int_equal(parallel_memo_first(memo, 8, false)->cuts, 5);
+	assert_int_equal(parallel_memo_first(memo, 8, true)->cuts, -1);
+	assert_int_equal(parallel_memo_first(memo, 4, false)->cuts, -1);
+	assert_int_equal(parallel_memo_first(memo, 8, false)->cuts, -1);
 }
 
 int

@@ -364,3 +364,27 @@ def roi_align(x, boxes, scale, height, width, samples, aligned):
             weight = (down * rows[0])[:, :, None] * (right * columns[0])[:, None, :]
             total = total + x[batch[:, None, None], :, row[:, :, None], column[:, None, :]] * weight.unsqueeze(-1)
     return total.unflatten(2, (width, samples)).unflatten(1, (height, samples)).mean((2, 4)).movedim(-1, 1)
+
+
+def filter_gradient(g, x, shape, stride, padding, dilation, groups):
+    """Of a convolution's filters: one of x by g, whose channels are the rows of a batch and whose rows are channels."""
+    rows, window = len(x), shape[2:]
+    images = x.reshape(rows, groups, -1, *x.shape[2:]).movedim(2, 0).transpose(1, 2).flatten(1, 2)
+    filters = g.reshape(rows, groups, -1, *g.shape[2:]).movedim(0, 2).flatten(0, 1)
+    found = torch.ops.aten.convolution(images, filters, None, dilation, padding, stride, False, [0] * len(window), groups)
+    for d, k in enumerate(window, 2):
+        found = found.narrow(d, 0, k)
+    return found.transpose(0, 1)
+
+
+@decomposes("convolution_backward")
+def convolution_backward(g, x, w, bias, stride, padding, dilation, transposed, extra, groups, wanted):
+    n = x.dim() - 2
+    stride, padding, dilation = (list(v) * n if len(v) == 1 else list(v) for v in (stride, padding, dilation))
+    rest = [a - ((b - 1) * s - 2 * p + d * (k - 1) + 1)
+            for a, b, s, p, d, k in zip(x.shape[2:], g.shape[2:], stride, padding, dilation, w.shape[2:])]
+    inputs = torch.ops.aten.convolution(g, w, None, stride, padding, dilation, not transposed, [0] * n if transposed else rest,
+                                        groups) if wanted[0] else None
+    a, b = (x, g) if transposed else (g, x)
+    return (inputs, filter_gradient(a, b, w.shape, stride, padding, dilation, groups) if wanted[1] else None,
+            g.sum([0, *range(2, n + 2)]) if wanted[2] else None)

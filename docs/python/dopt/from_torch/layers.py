@@ -263,7 +263,9 @@ def batch_norm(b, x, w, bias, mean=None, var=None, *rest):
         used = old
     factor = b.op("rsqrt", b.op("add", used[1], b.number(float(eps), t)))
     out = scaled(b, b.op("mul", b.op("sub", y, used[0]), factor), w, bias, each, t)
-    results = [b.convert(out, t, x.meta["val"].dtype), None, None]
+    results = [b.convert(out, t, x.meta["val"].dtype)]
+    read = {user.args[1] for user in b.node.users if user.users}  # by gradients inside the step
+    results += [b.reshape(v, [shape[1]]) if i in read else None for i, v in enumerate((used[0], factor), 1)]
     if training and old[0] and how.endswith("functional"):
         n = math.prod(shape[d] for d in dims)
         sample = b.op("mul", batch[1], b.op("div", b.number(n, t), b.number(max(n - 1, 1), t)))

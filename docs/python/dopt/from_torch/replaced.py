@@ -145,6 +145,27 @@ def ctc(logs, labels, input_lengths, target_lengths, blank=0, reduction="mean", 
     return loss.sum() if reduction == "sum" else loss.squeeze(0) if single else loss
 
 
+def pooled(many):
+    def pool(*args, return_indices=False, **named):
+        found = pool_with_indices(many)(*args, **named)
+        return found if return_indices else found[0]
+    return pool
+
+
+def averaged(many):
+    """Of sums in windows, as products with a filter of ones."""
+    def pool(x, window, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        window, low = spread(window, many), spread(padding, many)
+        if ceil_mode:
+            raise Unsupported("a mean in windows with ceil_mode, in a step that has gradients inside")
+        channels = x.shape[-many - 1]
+        ones = torch.ones(channels, 1, *window, dtype=x.dtype)
+        sums = lambda v: getattr(torch.nn.functional, f"conv{many}d")(v, ones, None, stride or window, low, 1, channels)
+        count = divisor_override or (math.prod(window) if count_include_pad else sums(torch.ones_like(x)))
+        return sums(x) / count
+    return pool
+
+
 def pool_with_indices(many):
     """The first maximum of each window, and its place in the last `many` dims."""
     def pool(x, window, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True):
@@ -284,3 +305,7 @@ REPLACED = {**{f: made for f, made in EACH.items() if made},
             torch.nn.functional.dropout1d: dropped_channels_1d, torch.nn.functional.dropout2d: dropped_channels,
             torch.nn.functional.dropout3d: dropped_channels,
             **{f: distinct for f in (torch.unique, torch.Tensor.unique, torch.unique_consecutive, torch.Tensor.unique_consecutive)}}
+
+# In a step that has gradients inside: what torch differentiates by a function that it does not differentiate again.
+TWICE = {**{getattr(torch.nn.functional, f"max_pool{n}d"): pooled(n) for n in (1, 2, 3)},
+         **{getattr(torch.nn.functional, f"avg_pool{n}d"): averaged(n) for n in (1, 2, 3)}}

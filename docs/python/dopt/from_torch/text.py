@@ -12,7 +12,7 @@ from . import composed, control, elementwise, layers, linalg, pools, shapes, spe
 from .complexes import complex_call
 from .table import CONTROL, PARTS, Pair, RawName, TYPES, Unsupported, aten, handler, is_complex, name_of
 
-FOLDER = os.path.dirname(__file__)
+NOT_THE_STEP = os.path.dirname(__file__), os.path.dirname(torch.__file__), "<eval_with_key>"
 STOPS = (aten.detach.default, aten.detach_copy.default)  # of gradients
 LITERAL = 64  # elements of a constant tensor that is written into the text; a larger one is a state with a first value
 
@@ -100,7 +100,7 @@ class Text:
 
     def refuse(self, why):
         where = [line.strip() for line in (self.node.stack_trace or "").splitlines()
-                 if line.strip().startswith("File") and FOLDER not in line]
+                 if line.strip().startswith("File") and not any(folder in line for folder in NOT_THE_STEP)]
         raise Unsupported(f"{where[-1] if where else 'in the step'}: {self.node.target}: {why}")
 
     # -- writing
@@ -222,8 +222,8 @@ class Text:
             self.value[node] = CONTROL[node.target.name()](self, *node.args)
             return
         if not isinstance(node.target, torch._ops.OpOverload):
-            self.refuse("not an operation on tensors; "
-                        "if it is a checkpoint, leave it out and use the pass recompute")
+            self.refuse("how long a loop runs must not depend on data: use a for loop, or torch.cond" if "while" in str(node.target)
+                        else "not an operation on tensors")
         known = [a.name for a in node.target._schema.arguments]
         named = {k: v for k, v in node.kwargs.items() if k in known}
         if any(is_complex(n) for n in (node, *node.all_input_nodes)):

@@ -9,6 +9,7 @@ import unittest.mock
 
 import torch
 import torch.nn.attention.flex_attention
+import torch.utils.checkpoint
 from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import FunctionalTensor
 
@@ -16,7 +17,7 @@ from .attributes import Attributes
 from .custom import functions_defined, refuse_hooks, refuse_own_gradient
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
-from .replaced import REPLACED, adaptive_log_softmax, dropped_rows, flex_attention
+from .replaced import REPLACED, TWICE, adaptive_log_softmax, dropped_rows, flex_attention
 from .table import Unsupported, aten
 
 
@@ -57,17 +58,22 @@ def exported(step, inputs):
     return program
 
 
-def patches():
+def patches(step):
     """What torch computes with values, or by kernels, and is exported without them: owner, name, and what is there meanwhile."""
+    code = getattr(step, "__code__", None)
     flex, masks = torch.nn.attention.flex_attention, torch.nn.modules.transformer
+    again = torch.utils.checkpoint
     vision = sys.modules.get("torchvision.ops.stochastic_depth")
     found = [
         (torch.distributions.Distribution, "_validate_args", False),  # checks read values
         (masks, "_detect_is_causal_mask", lambda mask, is_causal=None, size=None: bool(is_causal)),
         (torch.nn.AdaptiveLogSoftmaxWithLoss, "forward", adaptive_log_softmax),
+        (torch.fx.proxy, "_STACK_TRACE_ANCHORS", {(code.co_filename, code.co_name)} if code else set()),  # besides `forward`
         (flex, "flex_attention_hop", flex_attention),
         (flex, "_validate_device", lambda *tensors: None),  # refuses gradients on CPUs
         (flex, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True),  # otherwise the call is compiled
+        (again, "CheckpointFunction", types.SimpleNamespace(apply=lambda function, preserve, *args: function(*args))),
+        (again, "_checkpoint_without_reentrant_generator_impl", lambda *args, **named: iter([None])),  # around the call itself
         *([(vision, "stochastic_depth", dropped_rows)] if vision else []),
     ]
     return [patch for patch in found if hasattr(patch[0], patch[1])]  # those that this version of torch has
@@ -76,7 +82,7 @@ def patches():
 def graph_of(step, inputs):
     """Exported as it is or, if that fails and does not for its data, after a trace that knows gradients inside the step."""
     with contextlib.ExitStack() as patched:
-        for patch in patches():
+        for patch in patches(step.step):
             patched.enter_context(unittest.mock.patch.object(*patch))
         try:
             return torch.export.export(step, tuple(inputs))
@@ -109,11 +115,12 @@ class Traced(torch.nn.Module):
     def __init__(self, step, inputs):
         super().__init__()
         from torch.fx.experimental.proxy_tensor import make_fx
+        from torch.nn.attention import SDPBackend, sdpa_kernel
         self.model = step.model
         tensors = self.tensors()
 
         def run(tensors, *inputs):
-            with Detached():
+            with Detached(), sdpa_kernel(SDPBackend.MATH):
                 return torch.func.functional_call(step, tensors, inputs)
 
         grad = torch.autograd.grad
@@ -126,7 +133,8 @@ class Traced(torch.nn.Module):
             return found if create_graph else tuple(g if g is None else aten.detach_copy(g) for g in found)
         torch.autograd.grad = grad_of
         try:
-            self.operations = make_fx(run, tracing_mode="fake", _allow_non_fake_inputs=True)(tensors, *inputs)
+            self.operations = make_fx(run, tracing_mode="fake", _allow_non_fake_inputs=True,
+                                      record_stack_traces=True)(tensors, *inputs)
         finally:
             torch.autograd.grad = grad
         for node in list(self.operations.graph.nodes):
@@ -141,7 +149,8 @@ class Traced(torch.nn.Module):
         return {f"model.{name}": x for name, x in (*self.model.named_parameters(), *self.model.named_buffers())}
 
     def forward(self, *inputs):
-        return self.operations(self.tensors(), *inputs)
+        with torch.fx.traceback.preserve_node_meta():  # the lines of the step
+            return torch.fx.Interpreter(self.operations).run(self.tensors(), *inputs)
 
 
 def written_in_place(graph, node):
@@ -160,10 +169,10 @@ def written_in_place(graph, node):
 
 
 class Detached(torch.overrides.TorchFunctionMode):
-    """Marks what the step detaches, and what it computes under no_grad."""
+    """Marks what the step detaches, and what it computes under no_grad; what has no second derivative is made of what has."""
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        result = function(*args, **(kwargs or {}))
+        result = TWICE.get(function, function)(*args, **(kwargs or {}))
         stops = function is torch.Tensor.detach or not torch.is_grad_enabled()
         if not stops or getattr(function, "__name__", "").endswith("_"):
             return result

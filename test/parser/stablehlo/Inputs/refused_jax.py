@@ -1,4 +1,5 @@
 """refused_jax.py SCRATCH: jitted steps whose text lacks some of the carry, so that values would get the names of others."""
+import subprocess
 import sys
 
 import jax
@@ -34,3 +35,19 @@ read = from_jax.load(sys.argv[1] + ".safetensors", {"key": jax.random.key(0), "w
 print("key", read["key"].dtype, draw(read["key"]) == draw(carry["key"]))
 with open(sys.argv[1] + ".drawn", "w") as out:
     out.write(f"KEY: drawn = {draw(carry['key'])}\nKEY: drawn = {draw(jax.random.split(carry['key'])[0])}\n")
+
+
+# Complex arrays are two for dopt, and one again in JAX.
+def turning(carry, x):
+    return {"w": carry["w"] * jnp.exp(1j * x), "n": carry["n"] + 1}, {"size": jnp.abs(carry["w"]).sum()}
+
+
+carry = {"w": jnp.array([1 + 2j, 3 - 1j], "complex64"), "n": jnp.zeros((), "int32")}
+from_jax.export(sys.argv[1] + "_complex", turning, carry, jnp.ones(2))
+from_jax.save_rows(sys.argv[1] + "_complex.data", train={"x": jnp.full(2, 0.5)})
+done = subprocess.run([sys.argv[2], "-run", "-steps=3", f"-data={sys.argv[1]}_complex.data", f"-initial={sys.argv[1]}_complex.safetensors",
+                       f"-save={sys.argv[1]}_complex.after", f"{sys.argv[1]}_complex.mlir"], check=True, capture_output=True, text=True)
+after = from_jax.load(sys.argv[1] + "_complex.after", carry)
+for _ in range(3):
+    carry, _ = turning(carry, jnp.full(2, 0.5))
+print("complex", after["w"].dtype, bool(abs(after["w"] - carry["w"]).max() < 1e-6), int(after["n"]), done.stderr)

@@ -1,6 +1,7 @@
 """functions.py DOPT SCRATCH: functions of torch, one a line, each with its gradients: three steps of gradient descent in the
 interpreter against those of torch, all in f64. z is what a linear layer makes, [18, 4]; y is data."""
 import concurrent.futures
+import math
 import pathlib
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from dopt import from_torch
 from torch._higher_order_ops import associative_scan, map as torch_map, scan
 from torch.distributions import Categorical, Normal
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.utils.checkpoint import checkpoint
 
 F64 = torch.float64
 STEPS, RATE, TOLERANCE = 3, 0.05, 1e-6
@@ -134,6 +136,30 @@ def slope_with_constants(z, y):
     v = (y * 0.5).requires_grad_()
     factor = torch.tensor([1.0, 2.0, 3.0, 4.0])
     return (torch.autograd.grad((v * z * factor).tanh().sum(), v, create_graph=True)[0] * factor).square().mean()
+
+
+def penalty(*layers):
+    """Gradients of gradients through layers; of z as images of two channels."""
+    def function(z, y):
+        x = z.reshape(1, 2, 6, 6)
+        at = 0
+        for layer in layers:  # filters from data
+            x = layer(x, y.flatten()[at:at + 32])
+            at += 8
+        grad, = torch.autograd.grad(x.tanh().sum(), z, create_graph=True)
+        return grad.square().mean() + x.square().mean()
+    return function
+
+
+def filters(w, *shape):
+    return w[:math.prod(shape)].reshape(shape)
+
+
+def checkpointed(z, y):
+    """Checkpoints, of both kinds, and inside each other."""
+    again = lambda f, x, reentrant=False: checkpoint(f, x, use_reentrant=reentrant)
+    inside = lambda x: again(torch.sin, x * y.exp().clamp(max=2)) * again(torch.tanh, x + z)
+    return again(inside, again(torch.sigmoid, z, True)).square().mean()
 
 
 def outside_of_gradients(z, y):
@@ -455,6 +481,17 @@ FUNCTIONS = {
     "slope_with_constants": (NUMBERS, slope_with_constants),
     "stopped_with_slope": (NUMBERS, stopped_with_slope),
     "outside_of_gradients": (NUMBERS, outside_of_gradients),
+    "checkpointed": (NUMBERS, checkpointed),
+    "penalty_conv": (NUMBERS, penalty(lambda x, w: F.conv2d(x, filters(w, 4, 1, 2, 3), None, (2, 1), (1, 2), (1, 2), 2).sigmoid(),
+                                      lambda x, w: F.conv_transpose2d(x, filters(w, 4, 1, 2, 2), None, 2, 1, 0, 2))),
+    "penalty_conv1d": (NUMBERS, penalty(lambda x, w: F.conv1d(x.flatten(2), filters(w, 3, 2, 4), None, 3, 1, 2).sigmoid(),
+                                        lambda x, w: F.conv_transpose1d(x, filters(w, 3, 2, 3), None, 2, 1, 1))),
+    "penalty_conv3d": (NUMBERS, penalty(lambda x, w: F.conv3d(x.reshape(1, 2, 4, 3, 3), filters(w, 2, 2, 2, 2, 2), None, 1, 1, 1)
+                                        .sigmoid())),
+    "penalty_pools": (NUMBERS, penalty(lambda x, w: F.max_pool2d(x.exp(), 3, 2, 1), lambda x, w: F.avg_pool2d(x.square(), 2, 1, 1),
+                                       lambda x, w: F.avg_pool1d(x.flatten(2).sin(), 3, 2, 1, count_include_pad=False),
+                                       lambda x, w: F.max_pool1d(x.cos(), 2))),
+    "penalty_norm": (NUMBERS, penalty(lambda x, w: F.instance_norm(x, None, None, w[:2], w[2:4]))),
     "chosen": (NUMBERS, chosen),
     "chosen_labels": (below(4), chosen_labels),
     "chosen_options": (NUMBERS, chosen_options),

@@ -41,6 +41,16 @@ def of(kind, *positional, **options):
     return lambda model: kind(model.parameters(), *positional, **options)
 
 
+def warmed(make, steps):
+    """The optimizer with a learning rate that rises over some steps."""
+    def made(model):
+        optimizer = make(model)
+        schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda t: min(1, (t + 1) / steps))
+        optimizer.register_step_post_hook(lambda *_: schedule.step())
+        return optimizer
+    return made
+
+
 OPTIMIZERS = {
     "sgd{lr=0.05,weight_decay=0.1}": of(optim.SGD, 0.05, weight_decay=0.1),
     "momentum{lr=0.05,momentum=0.8,dampening=0.3,weight_decay=0.1}":
@@ -56,6 +66,8 @@ OPTIMIZERS = {
     "adadelta{lr=0.5,rho=0.8,weight_decay=0.1,maximize}": of(optim.Adadelta, 0.5, 0.8, weight_decay=0.1, maximize=True),
     "rprop": of(optim.Rprop),
     "rprop{lr=0.1,grow=1.5,shrink=0.3,least=0.01,most=0.3}": of(optim.Rprop, 0.1, (0.3, 1.5), (0.01, 0.3)),
+    "rprop{lr=0.1,warmup=4}": warmed(of(optim.Rprop, 0.1), 4),
+    "adam{lr=0.1,warmup=4}": warmed(of(optim.Adam, 0.1), 4),
     "asgd": of(optim.ASGD),
     "asgd{lr=0.05,lambd=0.1,alpha=0.5,t0=4,weight_decay=0.1}": of(optim.ASGD, 0.05, 0.1, 0.5, 4, weight_decay=0.1),
     "nadam": of(optim.NAdam),

@@ -6,6 +6,7 @@ import types
 
 import torch
 from dopt import from_torch
+from torch._higher_order_ops import while_loop
 
 SCRATCH = pathlib.Path(sys.argv[1])
 SCRATCH.mkdir(parents=True, exist_ok=True)
@@ -218,6 +219,19 @@ class Asking(Layer):
         return y * 2 if y > 0 else y
 
 
+class Sloped(Layer):
+    """Its graph has the gradient, and the lines of the step nevertheless."""
+
+    def forward(self, x):
+        slope, = torch.autograd.grad(self.linear(x.requires_grad_()).tanh().sum(), x, create_graph=True)
+        return torch.linalg.eigvals(slope).abs().sum()
+
+
+class Looping(Layer):
+    def forward(self, x):
+        return while_loop(lambda i, x: x.sum() < i, lambda i, x: (i + 1, self.linear(x)), (torch.tensor(1), x))[1].sum()
+
+
 class Lowest(Layer):
     """Not refused: a buffer that begins as infinite."""
 
@@ -247,7 +261,7 @@ class OneSize(Layer):
 
 
 for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed,
-              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, OneSize, Lowest, Dropped):
+              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, Sloped, Looping, OneSize, Lowest, Dropped):
     try:
         from_torch.export(str(SCRATCH / "2_refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")

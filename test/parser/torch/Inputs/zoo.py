@@ -76,7 +76,7 @@ steps.STEP = {
     "vit": (lambda: hf.ViTForImageClassification(hf.ViTConfig(
         **{k: v for k, v in SIZES.items() if k != "vocab_size"}, **STILL, image_size=16, patch_size=8, num_labels=3)),
         patches, {"x": steps.numbers((2, 3, 16, 16)), "y": steps.numbers((2,), 3)}, SGD, 1e-5),
-    "resnet18": picture(lambda: vision.resnet18(num_classes=4)),
+    "resnet18": picture(lambda: vision.resnet18(num_classes=4), wide=True),
     "vgg11_bn": picture(lambda: vision.vgg11_bn(num_classes=4, dropout=0.0), 32, wide=True),
     "mobilenet_v2": picture(lambda: vision.mobilenet_v2(num_classes=4, dropout=0.0), wide=True),
     "efficientnet_b0": picture(lambda: vision.efficientnet_b0(num_classes=4, dropout=0.0, stochastic_depth_prob=0.0),

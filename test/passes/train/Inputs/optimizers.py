@@ -145,11 +145,11 @@ def direction(key, w, g, t):
         u[:] = [rho * x + (1 - rho) * y * y for x, y in zip(u, step)]
         return step
     if name == "rprop":
-        lr, turn = option("lr"), [x * y for x, y in zip(m, g)]
+        turn = [x * y for x, y in zip(m, g)]
         factor = [option("grow") if x > 0 else option("shrink") if x < 0 else 1 for x in turn]
-        v[:] = [min(max((x if t > 1 else lr) * y, option("least")), option("most")) for x, y in zip(v, factor)]
+        v[:] = [min(max((x if t > 1 else rate(1)) * y, option("least")), option("most")) for x, y in zip(v, factor)]
         m[:] = [0 if x < 0 else y for x, y in zip(turn, g)]
-        return [((x > 0) - (x < 0)) * y / lr for x, y in zip(m, v)]
+        return [((x > 0) - (x < 0)) * y for x, y in zip(m, v)]
     if name == "asgd":
         fall = (1 + option("lambd") * option("lr") * (t - 1)) ** -option("alpha")
         return [(x + option("lambd") * y) * fall for x, y in zip(g, w)]
@@ -210,7 +210,7 @@ for t in range(1, steps):
         factor = option("clip") / max(total, option("clip"))
         g = {key: [factor * x for x in v] for key, v in g.items()}
     for key, w in param.items():
-        w[:] = [x - rate(t) * u for x, u in zip(w, direction(key, w, g[key], t))]
+        w[:] = [x - (1 if name == "rprop" else rate(t)) * u for x, u in zip(w, direction(key, w, g[key], t))]
     for key, w in param.items():
         for i, (x, y) in enumerate(zip(w, flat(printed[t, key]))):
             if not abs(x - y) <= TOLERANCE * max(1, abs(x)):
