@@ -212,6 +212,7 @@ struct set {
 	const uint32_t *op; /* ascending */
 	uint32_t n;
 	uint64_t bits; /* op % 64 of each: quickly rejects most ops that are not in it */
+	bool across;   /* barriers do not matter */
 };
 
 static bool
@@ -249,7 +250,7 @@ check_roles(struct set *s)
 		assert(s->op[i] < s->t->nops && (i == 0 || s->op[i - 1] < s->op[i]));
 		if (r->kind == FUSE_NONE)
 			return FUSE_NO_KERNEL;
-		if (s->t->region[s->op[i]] != s->t->region[s->op[0]])
+		if (!s->across && s->t->region[s->op[i]] != s->t->region[s->op[0]])
 			return FUSE_BARRIER;
 		if (s->t->place[s->op[i]] != s->t->place[s->op[0]])
 			return FUSE_PLACES;
@@ -308,9 +309,9 @@ check_operands(const struct set *s)
 }
 
 enum fuse_verdict
-fuse_check(const struct fuse_table *t, const uint32_t *op, uint32_t n)
+fuse_check(const struct fuse_table *t, const uint32_t *op, uint32_t n, bool across)
 {
-	struct set s = {.t = t, .op = op, .n = n};
+	struct set s = {.t = t, .op = op, .n = n, .across = across};
 
 	if (n <= 1)
 		return FUSE_POSSIBLE;

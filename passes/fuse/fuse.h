@@ -67,9 +67,10 @@ const struct fuse_role *fuse_table_role(const struct fuse_table *t, uint32_t op)
 
 /*
  * Can these n >= 1 ops, all different and in ascending order, be one kernel? A single op always
- * can. O(ops and their operands), no allocation.
+ * can. `across`: barriers may stand between them. O(ops and their operands), no allocation.
  */
-enum fuse_verdict fuse_check(const struct fuse_table *t, const uint32_t *op, uint32_t n);
+enum fuse_verdict fuse_check(
+	const struct fuse_table *t, const uint32_t *op, uint32_t n, bool across);
 
 /* Which of these n ops is a product, the first of several; n: none. */
 uint32_t fuse_product(const struct fuse_table *t, const uint32_t *op, uint32_t n);

@@ -116,9 +116,9 @@ enum fuse_verdict opfuse_check_join(struct opfuse *u, uint32_t a, uint32_t b);
 /* Joins kernel a into b, which then stands at `place`. */
 void opfuse_join(struct opfuse *u, uint32_t a, uint32_t b, uint32_t place);
 
-/* Can these n ops of one kernel, in ascending order, be copied into kernel k, with no marked op
- * between them? */
-bool opfuse_may_copy(struct opfuse *u, const uint32_t *op, uint32_t n, uint32_t k);
+/* Can these n ops of one kernel, in ascending order, be copied into kernel k, with no marked op and,
+ * but for `across`, no barrier between them? */
+bool opfuse_may_copy(struct opfuse *u, const uint32_t *op, uint32_t n, uint32_t k, bool across);
 
 /* Copies op into kernel k. */
 void opfuse_copy(struct opfuse *u, uint32_t op, uint32_t k);

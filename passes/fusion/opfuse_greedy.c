@@ -278,7 +278,7 @@ gain(struct copier *c, uint32_t op, uint32_t k)
 {
 	struct opfuse *u = c->u;
 
-	if (!opfuse_may_copy(u, &op, 1, k))
+	if (!opfuse_may_copy(u, &op, 1, k, false))
 		return -1;
 	return u->bytes[op] - more_to_read(u, op, k) - flops_of(c, op) * c->bytes_a_flop;
 }
@@ -312,7 +312,7 @@ place_copies(struct copier *c, uint32_t op)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		each[i] = gain(c, op, in[i]);
-		all &= each[i] >= 0 || opfuse_may_copy(u, &op, 1, in[i]);
+		all &= each[i] >= 0 || opfuse_may_copy(u, &op, 1, in[i], false);
 		sum += each[i];
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -469,14 +469,15 @@ grow(struct chain *x, uint32_t op, int depth)
  * Finds the chain of which op is the end, for one reader, and what it costs. False: none is worth
  * it. Functions such as exp are computed twice only for values that are much larger than what they
  * are computed from, or of a product that is kept in place of them: with the bytes written, three
- * eighths or five eighths of two times the value's.
+ * eighths or five eighths of two times the value's. A barrier between them does not matter, as what
+ * is kept instead of the value is smaller.
  */
 static bool
 find_chain(struct chain *x, uint32_t op, double *cost)
 {
 	*cost = grow(x, op, CHAIN_DEPTH);
 	return x->whole && 8 * x->bytes < (x->product ? 5 : 3) * 2 * x->c->u->bytes[op] &&
-	       opfuse_may_copy(x->c->u, x->op, x->n, x->reader);
+	       opfuse_may_copy(x->c->u, x->op, x->n, x->reader, true);
 }
 
 /* Lets all readers of op compute it from the start of its chain, if that moves fewer bytes. */

@@ -220,29 +220,30 @@ merge(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb, uint32_t *
 }
 
 static enum fuse_verdict
-check_merged(const struct opfuse *u, uint32_t k, const uint32_t *op, uint32_t n)
+check_merged(const struct opfuse *u, uint32_t k, const uint32_t *op, uint32_t n, bool across)
 {
 	const struct opfuse_kernel *own = &u->kernel[k];
 	uint32_t both[2 * FUSE_MAX_OPS];
 
 	if (own->n > FUSE_MAX_OPS || n > FUSE_MAX_OPS)
 		return FUSE_OPS;
-	return fuse_check(u->table, both, merge(op, n, own->op, own->n, both));
+	return fuse_check(u->table, both, merge(op, n, own->op, own->n, both), across);
 }
 
 enum fuse_verdict
 opfuse_check_join(struct opfuse *u, uint32_t a, uint32_t b)
 {
-	return check_merged(u, b, u->kernel[a].op, u->kernel[a].n);
+	return check_merged(u, b, u->kernel[a].op, u->kernel[a].n, false);
 }
 
 /* The copies read the operands of the ops at the place of k. */
 bool
-opfuse_may_copy(struct opfuse *u, const uint32_t *op, uint32_t n, uint32_t k)
+opfuse_may_copy(struct opfuse *u, const uint32_t *op, uint32_t n, uint32_t k, bool across)
 {
 	const uint32_t from = u->kernel[u->home[op[0]]].place, to = u->kernel[k].place;
 
-	return !opfuse_marked(u, from + 1, to + 1) && check_merged(u, k, op, n) == FUSE_POSSIBLE;
+	return !opfuse_marked(u, from + 1, to + 1) &&
+	       check_merged(u, k, op, n, across) == FUSE_POSSIBLE;
 }
 
 static void

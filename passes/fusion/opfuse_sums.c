@@ -137,7 +137,7 @@ split_seconds(struct splitter *s)
 	bool out[MOST_OPS];
 	const uint32_t n = list_sums(s, op, out);
 
-	if (n == s->u->kernel[s->k].n || fuse_check(s->u->table, op, n) != FUSE_POSSIBLE)
+	if (n == s->u->kernel[s->k].n || fuse_check(s->u->table, op, n, true) != FUSE_POSSIBLE)
 		return INFINITY;
 	return rest_seconds(s, true) + estimator_seconds(s->e, op, n, out);
 }

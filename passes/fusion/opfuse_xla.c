@@ -184,7 +184,7 @@ take_up(struct opfuse *u, uint32_t op, uint32_t kernel, bool may_duplicate)
 	const bool alone = opfuse_readers(u, op, in, 1) == 1;
 	if (!alone && !is_always_copied(u, op) && (opfuse_heavy(u, op) || !may_duplicate))
 		return false;
-	if (!opfuse_may_copy(u, &op, 1, kernel))
+	if (!opfuse_may_copy(u, &op, 1, kernel, false))
 		return false;
 	if (alone)
 		opfuse_join(u, op, kernel, u->kernel[kernel].place);

@@ -169,7 +169,7 @@ try_one(struct sampler *s)
 		return;
 	struct group *g = both_of(s, a, b);
 	const bool a_first = a->op[0] < b->op[0];
-	if (fuse_check(s->table, g->op, g->n) != FUSE_POSSIBLE ||
+	if (fuse_check(s->table, g->op, g->n, false) != FUSE_POSSIBLE ||
 		!apart_join(s->order, (a_first ? b : a)->op[0], (a_first ? a : b)->op[0])) {
 		talloc_free(g);
 		return;

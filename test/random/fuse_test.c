@@ -109,7 +109,7 @@ draw_set(struct draw *d)
 		if (!fuse_may(d->table, op) || has(d, op))
 			continue;
 		insert(d, op);
-		if (fuse_check(d->table, d->set, d->n) == FUSE_POSSIBLE && mark_behind(d))
+		if (fuse_check(d->table, d->set, d->n, false) == FUSE_POSSIBLE && mark_behind(d))
 			continue;
 		memcpy(d->set, before.set, sizeof d->set);
 		d->n = before.n;

@@ -144,7 +144,7 @@ fused_ops(
 		n = keep_needed(p, b, member, n);
 	for (uint32_t i = 0; i < n; i++)
 		op[i] = member[i] & PLAN_OP;
-	return fuse_check(p->base->fuse, op, n) == FUSE_POSSIBLE ? n : 0;
+	return fuse_check(p->base->fuse, op, n, false) == FUSE_POSSIBLE ? n : 0;
 }
 
 static void

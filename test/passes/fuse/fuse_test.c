@@ -141,7 +141,7 @@ verdicts(void **state)
 		}
 		const struct fuse_table *t =
 			fuse_table_create(scratch, m, b, alike_create(scratch, m, b));
-		const enum fuse_verdict v = fuse_check(t, op, n);
+		const enum fuse_verdict v = fuse_check(t, op, n, false);
 		if (v != cases[i].verdict)
 			fail_msg("%s: %s, not: %s", cases[i].what, fuse_verdict_text(v),
 				fuse_verdict_text(cases[i].verdict));
@@ -169,7 +169,7 @@ many(int n, const char *before, const char *own)
 		number++;
 	}
 	assert_int_equal(nops, n);
-	const enum fuse_verdict v = fuse_check(t, op, nops);
+	const enum fuse_verdict v = fuse_check(t, op, nops, false);
 	talloc_free(scratch);
 	return v;
 }

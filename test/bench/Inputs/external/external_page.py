@@ -35,7 +35,7 @@ NOTES = """What differs from what was run:
 
 - Kernels are fused by `opfuse`, where most of these frameworks ran an op at a time; what that costs is in the numbers of
   the framework. Flash attention (MPT, Megatron-Core, llm.c) is `opfuse{online}`. A step marked ! does not fit as dopt would
-  run it, and did as it was run.
+  run it, and did as it was run; there is none now.
 - Params are in 16 bits where they compute, and so is the residual stream (`amp{params=low}`), as in these frameworks. Where
   they are f16, gradients are summed over micro-batches in f16, too (`grad{accumulate=own}`), as the gradients of such params are.
 - MPT reduced gradients in f32 where dopt scatters bf16. Megatron-Core's table does not tie the embedding to the output,
@@ -71,7 +71,7 @@ What misses most:
   all four rows were 16 to 18 % too fast, at tp = 1 as at tp = 8. So it has a row of its own in the table of
   frameworks, of which one number is fitted to two rows.
 - As long as sums of gradients were f32, the fitted rows of vTrain were off by 4.1 % in the mean, and 5.0 % with their model left out;
-  with sums in f16, 2.5 and 2.6 %. As long as the residual stream was f32, 18 steps were predicted not to fit; now 4.
+  with sums in f16, 2.5 and 2.6 %. As long as the residual stream was f32, 18 steps were predicted not to fit.
 - A link of 240 GB/s instead of 300 for NVLink of an A100, what NCCL reaches of it, makes the one-node rows worse (vTrain 4.1 to 4.3 %, Megatron-LM
   2021 1.2 to 2.0 %, fitted again), so the data sheet's is kept. A higher power in the rule for hosts (4 or 5 for 3) makes
   the fitted rows of vTrain better, 4.1 to 3.4 %, and those with tensor parallelism worse.
@@ -102,15 +102,14 @@ What misses most:
   The latter took 10 % longer than with 2,048 for the same number of tokens, where 350M and 1B took 15 and 11 % less.
 - Steps of MPT were predicted to need up to 87 GB as long as each slice of a param was kept in 16 bits twice, for the forward and for the
   backward pass: `cse` at the end leaves one.
-- The two steps of Megatron-Core that are predicted not to fit needed 105 and 119 GB as long as the tables of tokens and outputs were one and
-  gradients that scatter by token were whole on each device; now 90 and 102 of 85. 54 GB of the former are activations, 376 MB for each block and
-  micro-batch in flight, where Korthikanti et al. (section 4.2) count 285: of each norm two values are kept in f32, 134 MB in all, and fused norms
-  keep their input in 16 bits. More stages on a device (4 and 12 for 2) change neither.
+- Two steps of Megatron-Core, 314B and 462B, were predicted not to fit. They needed 105 and 119 GB of 85 as long as the tables of tokens and outputs
+  were one and gradients that scatter by token were whole on each device; then 90 and 102 as long as each norm kept two values in
+  f32 behind the barriers of `recompute`, where fused norms keep their input in 16 bits; now 76 and 82.
 - Megatron-Core with stages of a pipeline was predicted 9 to 22 % too slow as long as a kernel added each gradient to the sum over
   micro-batches: of GPT 70B, that and the conversion to f32 before it were 0.27 s of 2.65. There the product adds as it writes
   (fused gradient accumulation, on by default), which `-framework=megatron_core` has. What a block gathers along the text is
   gathered again in its backward pass, as there (`recompute{policy=gathers}`): of GPT 70B 134 MB a block and micro-batch, of 270 in
-  all. What is left, up to 13 %, is that messages of tensor parallelism overlap with chunks of products there, of which dopt has only what is
+  all. What is left, up to 10 %, is that messages of tensor parallelism overlap with chunks of products there, of which dopt has only what is
   independent anyway. Megatron-LM of 2021, which sends them between products, is predicted within 9.1 % with 2 to 64 stages on 512 to 3,072
   GPUs, though no row with stages was fitted.
 """
