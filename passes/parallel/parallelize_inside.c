@@ -6,6 +6,7 @@
 #include "ir/ops/form.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/reach.h"
+#include "passes/fusion/online.h"
 #include "passes/parallel/parallelize.h"
 
 #include <math.h>
@@ -30,60 +31,98 @@ is_batched(const struct ir_op *op)
 	return batched;
 }
 
-static uint32_t
-root_of(uint32_t *group, uint32_t i)
+/* Does it sum few enough products of elements for a kernel to compute it again (fusion/online.h)? */
+static bool
+is_short(const struct ir_op *op)
 {
-	while (group[i] != i)
-		i = group[i] = group[group[i]];
-	return i;
+	struct form f;
+	double summed = 1;
+
+	if (!cost_is_product(op))
+		return false;
+	if (op->nresults != 1 || !form_exists((enum op_code)op->code) ||
+		!form_shape(op->block->func->module, op, op->result[0].type, &f, NULL))
+		return true;
+	for (int i = 0; i < f.nindices; i++)
+		summed *= form_access_has(&f.out, i) || f.size[i] < 1 ? 1 : (double)f.size[i];
+	return summed <= ONLINE_MAX_REDUCED;
+}
+
+/* Sets s->inside for the ops on paths without a product from those that start to any product. */
+static void
+find_between(struct parallel_step *s, const struct ir_block *main, const bool *starts)
+{
+	bool *leads = ARRAY_ZERO(s, bool, s->m->op_ids);
+
+	IR_FOR_OPS (op, main) {
+		s->inside[op->id] = false;
+		for (int k = 0; k < op->noperands && !cost_is_product(op); k++) {
+			const uint32_t from = parallel_made(ir_operand(op, k))->op->id;
+			s->inside[op->id] |= starts[from] || s->inside[from];
+		}
+	}
+	for (const struct ir_op *op = main->last; op; op = op->prev) {
+		for (int k = 0; k < op->noperands && (cost_is_product(op) || leads[op->id]); k++)
+			leads[parallel_made(ir_operand(op, k))->op->id] = true;
+		s->inside[op->id] = s->inside[op->id] && leads[op->id];
+	}
+	array_free(leads);
+}
+
+static bool
+makes_smaller(const struct ir_op *op)
+{
+	for (int k = 0; k < op->noperands; k++)
+		if (op->nresults == 1 && ir_type_elements(ir_operand_type(op, k)) >
+						 ir_type_elements(op->result[0].type))
+			return true;
+	return false;
+}
+
+/* Is a reduction of what is made of the product's result inside? Otherwise no kernel goes on. */
+static bool
+is_reduced(const struct parallel_step *s, const struct ir_op *product, uint32_t *seen)
+{
+	struct VEC(const struct ir_op *) list = {0};
+	void *scratch = alloc_scratch(NULL);
+	bool reduced = false;
+
+	VEC_PUSH(scratch, &list, product);
+	for (int64_t i = 0; i < list.n && !reduced; i++)
+		for (int r = 0; r < list.at[i]->nresults; r++)
+			IR_FOR_USES (u, &list.at[i]->result[r]) {
+				if (!s->inside[u->op->id] || seen[u->op->id] == product->id)
+					continue;
+				seen[u->op->id] = product->id;
+				reduced = reduced || makes_smaller(u->op);
+				VEC_PUSH(scratch, &list, u->op);
+			}
+	talloc_free(scratch);
+	return reduced;
 }
 
 /*
- * What one kernel of several batched products may have between them: ops on paths from one to
- * another, if an exponential is among all that are connected (estimate/reach.h). Such a kernel takes
- * no time for what it keeps, nor for what it reads beside its arithmetic.
+ * What one kernel of several products may have between them: ops on paths from a product that is cheap
+ * to compute again, and whose values are reduced on the way, to another product. Such a kernel takes no
+ * time for what it keeps, nor for what it reads beside its arithmetic.
  */
 void
 parallel_find_inside(struct parallel_step *s)
 {
 	const struct ir_block *main = &ir_func_find(s->m, "main")->body;
-	const uint32_t n = s->m->op_ids;
-	bool *batched = ARRAY_ZERO(s, bool, n), *leads = ARRAY_ZERO(s, bool, n),
-	     *exponential = ARRAY_ZERO(s, bool, n);
-	uint32_t *group = ARRAY_NEW(s, uint32_t, n);
+	bool *starts = ARRAY_ZERO(s, bool, s->m->op_ids);
+	uint32_t *seen = ARRAY_NEW(s, uint32_t, s->m->op_ids);
 
-	IR_FOR_OPS (op, main) {
-		batched[op->id] = is_batched(op);
-		for (int k = 0; k < op->noperands && !cost_is_product(op); k++) {
-			const uint32_t from = parallel_made(ir_operand(op, k))->op->id;
-			s->inside[op->id] |= batched[from] || s->inside[from];
-		}
-	}
-	for (const struct ir_op *op = main->last; op; op = op->prev) {
-		const bool part = batched[op->id] || (leads[op->id] && !cost_is_product(op));
-		for (int k = 0; k < op->noperands && part; k++)
-			leads[parallel_made(ir_operand(op, k))->op->id] = true;
-	}
-	for (uint32_t i = 0; i < n; i++) {
-		s->inside[i] = s->inside[i] && leads[i];
-		group[i] = i;
-	}
+	for (uint32_t i = 0; i < s->m->op_ids; i++)
+		seen[i] = UINT32_MAX;
 	IR_FOR_OPS (op, main)
-		for (int k = 0; k < op->noperands; k++) {
-			const uint32_t from = parallel_made(ir_operand(op, k))->op->id;
-			if ((s->inside[op->id] || batched[op->id]) &&
-				(s->inside[from] || batched[from]))
-				group[root_of(group, op->id)] = root_of(group, from);
-		}
+		starts[op->id] = is_short(op);
+	find_between(s, main, starts);
 	IR_FOR_OPS (op, main)
-		if (s->inside[op->id] && op->code == OP_exp)
-			exponential[root_of(group, op->id)] = true;
-	for (uint32_t i = 0; i < n; i++)
-		s->inside[i] = s->inside[i] && exponential[root_of(group, i)];
-	array_free(batched);
-	array_free(leads);
-	array_free(exponential);
-	array_free(group);
+		starts[op->id] = starts[op->id] && is_reduced(s, op, seen);
+	find_between(s, main, starts);
+	array_free(starts);
+	array_free(seen);
 }
 
 /* --- products that are computed again ----------------------------------------------------------- */
