@@ -200,7 +200,7 @@ condition_list:
 
 condition:
   size COMPARE size		{ rule_condition(p, $1, @1, $2, $3, @3); }
-| NAME				{ GIVE_UP(rule_assumption(p, WORD($1, @1))); }
+| NAME				{ rule_assumption(p, WORD($1, @1)); }
 ;
 
 func_body:

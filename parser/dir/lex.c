@@ -157,7 +157,7 @@ resync_here(void *data, size_t at, bool fresh, bool tried)
 		return true;
 	if (!fresh || r->depth)
 		return false;
-	return r->in_func ? looks_like_statement(s) : looks_like_declaration(s);
+	return r->in_func ? looks_like_statement(s) : !r->rules && looks_like_declaration(s);
 }
 
 static void

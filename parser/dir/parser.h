@@ -211,7 +211,7 @@ void rule_right(struct parser *p);
 void rule_condition(struct parser *p, struct size_value x, struct ir_loc xloc,
 	enum ir_rule_compare compare, struct size_value y, struct ir_loc yloc);
 /* If `word` is not an assumption, reports and returns false. */
-bool rule_assumption(struct parser *p, struct named word);
+void rule_assumption(struct parser *p, struct named word);
 void rule_side_end(struct parser *p, struct ir_loc brace);
 void rule_end(struct parser *p, struct ir_loc brace);
 void rule_give_up(struct parser *p);

@@ -92,6 +92,13 @@ rule_right(struct parser *p)
 	side_begin(p, RULE_RIGHT);
 }
 
+static bool
+asks_for_dim(const struct ir_size *s)
+{
+	return s->kind == SIZE_DIM || (s->arg[0] && asks_for_dim(s->arg[0])) ||
+	       (s->arg[1] && asks_for_dim(s->arg[1]));
+}
+
 void
 rule_condition(struct parser *p, struct size_value x, struct ir_loc xloc,
 	enum ir_rule_compare compare, struct size_value y, struct ir_loc yloc)
@@ -99,20 +106,25 @@ rule_condition(struct parser *p, struct size_value x, struct ir_loc xloc,
 	const struct ir_rule_condition c = {
 		compare, {size_tree(p, x, xloc), size_tree(p, y, yloc)}, loc_join(xloc, yloc)};
 
+	for (int i = 0; i < 2; i++)
+		if (asks_for_dim(c.arg[i]))
+			PARSE_ERROR(p, i ? yloc : xloc,
+				"a condition cannot contain dim(...): name the size in the type of the parameter"),
+				p->func_bad = true;
 	VEC_PUSH(p, &p->where, c);
 }
 
-bool
+void
 rule_assumption(struct parser *p, struct named word)
 {
 	for (int i = 0; i < RULE_NASSUMES; i++)
 		if (strcmp(word.name, ir_rule_assumption[i]) == 0) {
 			p->rule->assumes |= 1u << i;
-			return true;
+			return;
 		}
 	PARSE_ERROR(p, word.loc,
 		"expected a comparison, or what is assumed of elements: finite, positive or nonzero");
-	return false;
+	p->func_bad = true;
 }
 
 void

@@ -16,6 +16,20 @@ case_stop(struct rule_case *c, enum stop stop, const char *why)
 	return -1;
 }
 
+int
+case_each_dim(struct rule_case *c, term_id e, int rank)
+{
+	int64_t k;
+
+	if (rank == 0)
+		return case_stop(c, STOP_ILL, "a dim that does not exist");
+	if (rank < 0 || linear_nvars(c->t, e) != 1 ||
+		e != linear_var(c->t, linear_var_at(c->t, e, 0, &k)))
+		return case_stop(c, STOP_UNKNOWN, "a dim that is not known");
+	c->cut = (struct cut){CUT_EACH, 0, linear_var_at(c->t, e, 0, &k), rank, 0};
+	return case_stop(c, STOP_CUT, NULL);
+}
+
 bool
 case_expands(struct rule_case *c, int64_t n)
 {
@@ -707,8 +721,10 @@ case_size(struct rule_case *c, const struct ir_size *s)
 		int64_t d;
 		const struct sym_value *v = NULL;
 		term_id at = case_size(c, s->arg[0]);
-		if (!at || !linear_is_constant(t, at, &d))
-			return case_stop(c, STOP_UNKNOWN, "dim of a dim that is not known"), 0;
+		if (!at)
+			return 0;
+		if (!c->value)
+			return case_stop(c, STOP_UNKNOWN, "dim of a tensor in a condition"), 0;
 		const struct ir_block *body = &c->rule->side[RULE_LEFT]->body;
 		for (uint32_t i = 0; i < body->nargs; i++)
 			if (body->arg[i].name == s->name && c->value[i].rank)
@@ -716,6 +732,8 @@ case_size(struct rule_case *c, const struct ir_size *s)
 		IR_FOR_OPS (op, &c->rule->side[c->side]->body)
 			if (!v && op->nresults == 1 && op->result[0].name == s->name)
 				v = &c->value[op->result[0].id - c->first];
+		if (!linear_is_constant(t, at, &d))
+			return case_each_dim(c, at, v && !v->grouped ? v->rank : -1), 0;
 		if (v && v->grouped && (d >= 0 || d == -v->rank))
 			return case_stop(c, STOP_UNKNOWN, "dim of '..'"), 0;
 		d += v && d < 0 ? v->rank : 0;

@@ -243,11 +243,79 @@ match_attr(struct matcher *x, const struct row_attr *r, const struct ir_op *want
 	return w.n == h.n;
 }
 
+/* --- slices and pads of all dims -------------------------------------------------------------- */
+
+/* An op that names the dims that it changes, in place of one with lists for all dims. */
+struct few_dims {
+	struct ir_op op;
+	struct ir_attr attr[ROW_MAX_ATTRS + 1], item[ROW_MAX_ATTRS + 1][IR_MAX_RANK];
+};
+
+/* Would the dim be the same if the op had no such entry of a list? */
+static bool
+is_whole(const struct ir_type *t, const char *key, int dim, const struct ir_attr *entry)
+{
+	return entry->kind == ATTR_INT && entry->i == (strcmp(key, "limit") == 0 ? t->dim[dim]
+							      : strcmp(key, "step") == 0 ? 1
+											 : 0);
+}
+
+/* The dims that lists of a slice or pad change; returns how many, -1: it has no lists for all dims. */
+static int
+changed_dims(const struct ir_op *op, int dim[IR_MAX_RANK])
+{
+	const struct ir_type *t = ir_operand_type(op, 0);
+	int n = 0;
+
+	for (int i = 0; i < op->nattrs; i++)
+		if (op->attr[i].kind == ATTR_LIST && op->attr[i].n != t->rank)
+			return -1;
+	for (int d = 0; d < t->rank; d++) {
+		bool whole = true;
+		for (int i = 0; i < op->nattrs; i++)
+			if (op->attr[i].kind == ATTR_LIST)
+				whole = whole &&
+					is_whole(t, op->attr[i].key, d, &op->attr[i].list[d]);
+		if (!whole)
+			dim[n++] = d;
+	}
+	return n;
+}
+
+/* The op as one that names dims, if the rule's does so. */
+static const struct ir_op *
+name_dims(const struct ir_op *want, const struct ir_op *have, struct few_dims *few)
+{
+	const struct ir_attr *dims =
+		have->code == OP_slice || have->code == OP_pad ? ir_attr_find(want, "dims") : NULL;
+	int dim[IR_MAX_RANK];
+
+	if (!dims || dims->kind != ATTR_LIST || ir_attr_find(have, "dims") ||
+		changed_dims(have, dim) != dims->n)
+		return have;
+	few->op = *have;
+	few->op.attr = few->attr;
+	few->op.nattrs = (uint16_t)(have->nattrs + 1);
+	for (int i = 0; i <= have->nattrs; i++) {
+		struct ir_attr *a = &few->attr[i];
+		*a = i < have->nattrs ? have->attr[i] : *dims;
+		if (a->kind != ATTR_LIST)
+			continue;
+		for (int k = 0; k < dims->n; k++)
+			few->item[i][k] = i < have->nattrs ? a->list[dim[k]] : entry(dim[k]);
+		a->list = few->item[i];
+		a->n = dims->n;
+	}
+	return &few->op;
+}
+
 bool
 matcher_attrs(struct matcher *x, const struct ir_op *want, const struct ir_op *have)
 {
 	const struct ir_row *row = op_row(x->m->ctx, have);
+	struct few_dims few;
 
+	have = name_dims(want, have, &few);
 	for (int i = 0; i < row->nattrs; i++)
 		if (!match_attr(x, &row->attr[i], want, have))
 			return false;

@@ -34,7 +34,7 @@ enum cut_kind {
 	CUT_AT,      /* index `v` below `e`, or not */
 	CUT_RADIX,   /* index `v` modulo `m` */
 	CUT_PARITY,  /* size `v` modulo `m` */
-	CUT_EACH,    /* index `v` one by one, below `m` */
+	CUT_EACH,    /* index `v`, or a name of a dim, one by one, below `m` */
 	CUT_DIVIDES, /* is size `v` a multiple of `e`? */
 	CUT_TRUTH,   /* is factor `e`, 0 or 1, true? */
 };
@@ -167,6 +167,9 @@ int case_condition(struct rule_case *c, const struct ir_rule_condition *w);
 /* e / d, exact or rounded down; 0: none, with c->stop set. */
 term_id case_quotient(struct rule_case *c, term_id e, term_id d, bool exact);
 int case_stop(struct rule_case *c, enum stop stop, const char *why);
+/* Stops where a dim of a tensor is not a constant: if it is a name, each dim is a case of its own, counted
+ * from the front, as the matcher does. rank: -1: not known, as some dims are `..`. */
+int case_each_dim(struct rule_case *c, term_id dim, int rank);
 /*
  * Goes on as if the question c->cut, whether the left side has a type, were answered by yes. If it
  * is whether e, which has products of sizes or many sizes, is at least 0, that is assumed from here

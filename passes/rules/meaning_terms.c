@@ -84,7 +84,7 @@ sym_dims_of(struct rule_case *c, const struct sym_op *s, const char *key, int ra
 		if (!e)
 			return -2;
 		if (!linear_is_constant(c->t, e, &d))
-			return case_stop(c, STOP_UNKNOWN, "a dim that is not known"), -2;
+			return case_each_dim(c, e, s->grouped ? -1 : rank), -2;
 		if (s->grouped && d >= 0)
 			return case_stop(c, STOP_UNKNOWN,
 				       "dims of a tensor with '..' are counted from the end"),
@@ -112,7 +112,7 @@ sym_dim_of(struct rule_case *c, const struct sym_op *s, const char *key, int ran
 	if (!e)
 		return -1;
 	if (!linear_is_constant(c->t, e, &d))
-		return case_stop(c, STOP_UNKNOWN, "a dim that is not known");
+		return case_each_dim(c, e, s->grouped ? -1 : rank);
 	if (s->grouped && d >= 0)
 		return case_stop(
 			c, STOP_UNKNOWN, "dims of a tensor with '..' are counted from the end");
