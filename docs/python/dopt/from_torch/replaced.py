@@ -166,6 +166,20 @@ def averaged(many):
     return pool
 
 
+def resized(x, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+    """By a product along each dim: what becomes of the columns of a unit matrix."""
+    many = x.dim() - 2
+    for d in range(many):
+        alone = lambda v: None if v is None else [spread(v, many)[d] if e == d else 1 for e in range(many)]
+        n = x.shape[d + 2]
+        unit = torch.eye(n, dtype=x.dtype).reshape(1, n, *alone(n))
+        with torch._C.DisableTorchFunction():
+            matrix = torch.nn.functional.interpolate(unit, alone(size), alone(scale_factor), mode, align_corners,
+                                                     recompute_scale_factor, antialias).reshape(n, -1)
+        x = (x.transpose(d + 2, -1) @ matrix).transpose(d + 2, -1)
+    return x
+
+
 def pool_with_indices(many):
     """The first maximum of each window, and its place in the last `many` dims."""
     def pool(x, window, stride=None, padding=0, dilation=1, ceil_mode=False, return_indices=True):
@@ -307,5 +321,6 @@ REPLACED = {**{f: made for f, made in EACH.items() if made},
             **{f: distinct for f in (torch.unique, torch.Tensor.unique, torch.unique_consecutive, torch.Tensor.unique_consecutive)}}
 
 # In a step that has gradients inside: what torch differentiates by a function that it does not differentiate again.
-TWICE = {**{getattr(torch.nn.functional, f"max_pool{n}d"): pooled(n) for n in (1, 2, 3)},
+TWICE = {torch.nn.functional.interpolate: resized,
+         **{getattr(torch.nn.functional, f"max_pool{n}d"): pooled(n) for n in (1, 2, 3)},
          **{getattr(torch.nn.functional, f"avg_pool{n}d"): averaged(n) for n in (1, 2, 3)}}
