@@ -8,6 +8,8 @@
  *             moves fewer bytes (duplicate fusion): first chains of elementwise ops, such as
  *             exp(f32(z) - top) from z in bf16, then single ops that are cheap
  *
+ * At last sums over leading dims may leave their kernels: opfuse_sums.c.
+ *
  * Two kernels a and b, a before b, become one at the place of b if no other kernel before b reads
  * from a: then no reader, and no collective, is delayed. Or at the place of a, if all that b reads
  * stands before a: then the results of b are available earlier, but those of a only when b is done,

@@ -130,6 +130,9 @@ parallel_find_inside(struct parallel_step *s)
 /* At most that many ops are between a product and those that read what is made of its result. */
 enum { MOST_WIDE = 256 };
 
+/* Scaled, converted, transposed, reshaped: what attention leaves reaches the next product in fewer ops. */
+enum { PARTING_STEPS = 8 };
+
 /* Readers of one kind can share a kernel. */
 struct readers {
 	const struct ir_op *op[MOST_WIDE];
@@ -217,13 +220,14 @@ find_readers(const struct parallel_step *s, const struct device *d, const struct
 }
 
 /* Does a product that is not one of many stand between the forward and the backward pass, so that no
- * kernel has parts of both? */
+ * kernel has parts of both? It is searched for among the next `steps` ops of each path. */
 static bool
-is_parted(const struct parallel_step *s, const struct ir_op *from)
+is_parted(const struct parallel_step *s, const struct ir_op *from, int steps)
 {
 	IR_FOR_USES (u, &from->result[0])
 		if (!s->inside[u->op->id] && s->forward[u->op->id] &&
-			(cost_is_product(u->op) ? !is_batched(u->op) : is_parted(s, u->op)))
+			(cost_is_product(u->op) ? !is_batched(u->op)
+						: steps && is_parted(s, u->op, steps - 1)))
 			return true;
 	return false;
 }
@@ -253,7 +257,7 @@ parallel_repeated_products(const struct parallel_step *s, const struct device *d
 		const double pass = (double)ir_type_local_bytes(s->m, r.wide) / d->bandwidth;
 		const bool again = r.kinds > 1 && r.n > 1 && r.least >= r.inside &&
 				   5 * r.least + 2 * pass >= 7 * r.inside &&
-				   (!r.forward || is_parted(s, r.forward));
+				   (!r.forward || is_parted(s, r.forward, PARTING_STEPS));
 		const struct reach_op x =
 			reach_op_of(d, s->m, op, cost_kernel_work(s->m, op), REACH_ALIGNED);
 		sum += again ? (r.kinds - 1) * x.inside : 0;
