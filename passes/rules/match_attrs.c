@@ -247,8 +247,8 @@ match_attr(struct matcher *x, const struct row_attr *r, const struct ir_op *want
 
 /* An op that names the dims that it changes, in place of one with lists for all dims. */
 struct few_dims {
-	struct ir_op op;
 	struct ir_attr attr[ROW_MAX_ATTRS + 1], item[ROW_MAX_ATTRS + 1][IR_MAX_RANK];
+	struct ir_op op; /* without results */
 };
 
 /* Would the dim be the same if the op had no such entry of a list? */
@@ -291,7 +291,7 @@ name_dims(const struct ir_op *want, const struct ir_op *have, struct few_dims *f
 	int dim[IR_MAX_RANK];
 
 	if (!dims || dims->kind != ATTR_LIST || ir_attr_find(have, "dims") ||
-		changed_dims(have, dim) != dims->n)
+		have->nattrs > ROW_MAX_ATTRS || changed_dims(have, dim) != dims->n)
 		return have;
 	few->op = *have;
 	few->op.attr = few->attr;
