@@ -2,7 +2,7 @@
 import torch
 
 from .shapes import joined
-from .table import CONTROL, handles, name_of
+from .table import CONTROL, Pair, handles, name_of
 
 
 def operand(b, x):
@@ -48,3 +48,25 @@ def scan(b, body, init, xs, more=()):
 def map_(b, body, xs, more=()):
     found = [b.inline(b.value[body], rows_of(b, xs, i) + [operand(b, x) for x in more]) for i in range(b.shape(xs[0])[0])]
     return stacked(b, [([f[k] for f in found], list(v.shape)[1:]) for k, v in enumerate(b.node.meta["val"])])
+
+
+@handles("while_loop", table=CONTROL)
+def while_loop(b, test, body, carried, more=()):
+    """A loop of dopt; what it reads and does not change is carried, too."""
+    outside = [operand(b, x) for x in (*carried, *more)]
+    if any(isinstance(v, Pair) for v in outside):
+        b.refuse("a loop over complex numbers")
+    go, = b.inline(b.value[test], list(outside))
+    around, b.looping = b.looping, True
+    names, first = [b.fresh("again"), *(b.fresh("carried") for _ in outside)], len(b.lines)
+    new = b.inline(b.value[body], names[1:])
+    new += names[1 + len(new):]
+    more_of_it, = b.inline(b.value[test], list(new))
+    b.looping, inside = around, b.lines[first:]
+    if any(word in line for line in inside for word in (" = state(", " = call @")):
+        b.refuse("a loop with draws, dropout or batch norm inside")
+    results = [b.fresh("loop") for _ in names]
+    given = ", ".join(f"{name} = {value}" for name, value in zip(names, [go, *outside]))
+    b.lines[first:] = [f"  {', '.join(results)} = while({given}) {{", *("  " + line for line in inside),
+                       f"    yield({', '.join([more_of_it, *new])})", "  }"]
+    return results[1:1 + len(carried)]

@@ -155,7 +155,14 @@ def attention(b, q, k, v, mask=None, dropout_p=0.0, is_causal=False, scale=None,
 def softmax_last(b, value, dtype, log=False):
     """Computed in f32 at least, as torch does."""
     wide = torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
-    y = b.op("call @log_softmax" if log else "call @softmax", b.convert(value, dtype, wide))
+    x = b.convert(value, dtype, wide)
+    if b.looping:  # a loop has no calls
+        x = b.op("sub", x, b.op("max", x, dims=[-1], keep=True))
+        e = b.op("exp", x)
+        total = b.op("sum", e, dims=[-1], keep=True)
+        y = b.op("sub", x, b.op("log", total)) if log else b.op("div", e, total)
+    else:
+        y = b.op("call @log_softmax" if log else "call @softmax", x)
     return b.convert(y, wide, dtype)
 
 

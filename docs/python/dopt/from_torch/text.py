@@ -32,6 +32,7 @@ class Text:
         self.inputs = []
         self.trained = set()
         self.learns = None
+        self.looping = False  # inside of a while
 
     # -- what handlers call: each returns the name of a value
 
@@ -93,7 +94,7 @@ class Text:
 
     def learning(self):
         """bool[]: true in training, false while a program evaluates."""
-        if not self.learns:
+        if not self.learns or self.looping:
             state = self.op("state", symbol="training", type="f32[]", init="ones", test=0)
             self.learns = self.op("gt", state, self.number(0.0, torch.float32))
         return self.learns
@@ -222,8 +223,7 @@ class Text:
             self.value[node] = CONTROL[node.target.name()](self, *node.args)
             return
         if not isinstance(node.target, torch._ops.OpOverload):
-            self.refuse("how long a loop runs must not depend on data: use a for loop, or torch.cond" if "while" in str(node.target)
-                        else "not an operation on tensors")
+            self.refuse("not an operation on tensors")
         known = [a.name for a in node.target._schema.arguments]
         named = {k: v for k, v in node.kwargs.items() if k in known}
         if any(is_complex(n) for n in (node, *node.all_input_nodes)):
@@ -251,7 +251,8 @@ class Text:
                 self.call(node)
             elif node.op == "output":
                 self.node = outer
-                return [self.value[n] for n in node.args[0]]
+                found = node.args[0]
+                return [self.value[n] for n in ([found] if isinstance(found, torch.fx.Node) else found)]
 
     def result(self, spec, node):
         kind = spec.kind.name

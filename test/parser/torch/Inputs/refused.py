@@ -229,7 +229,9 @@ class Sloped(Layer):
 
 class Looping(Layer):
     def forward(self, x):
-        return while_loop(lambda i, x: x.sum() < i, lambda i, x: (i + 1, self.linear(x)), (torch.tensor(1), x))[1].sum()
+        dropped = torch.nn.functional.dropout
+        x = while_loop(lambda i, x: x.sum() < i, lambda i, x: (i + 1, dropped(x)), (torch.tensor(1), x))[1]
+        return self.linear(x).sum()
 
 
 class Lowest(Layer):
