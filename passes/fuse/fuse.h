@@ -25,6 +25,10 @@ struct fuse_table;
 struct fuse_role;
 
 enum fuse_limit {
+	/* Kernels of several products (passes/fusion/online.h): summands of the first product, and
+	 * of others of that shape. A tile of a value inside the kernel is made of rows that are held
+	 * whole in registers, as all kernels for attention do. */
+	FUSE_MAX_REDUCED = 256,
 	FUSE_MAX_OPS = 64,      /* longer bodies gain nothing and compile slowly */
 	FUSE_MAX_OPERANDS = 24, /* pointers that a kernel holds in registers, roughly */
 	FUSE_MAX_SUMS = 8,      /* sums that a kernel adds to in turn, in first-level cache */

@@ -120,7 +120,7 @@ is_small_sum(const struct form *f)
 	for (int i = 0; i < f->nindices; i++)
 		if (f->reduced >> i & 1)
 			n *= f->size[i];
-	return n <= ONLINE_MAX_REDUCED;
+	return n <= FUSE_MAX_REDUCED;
 }
 
 static bool add_made_by(struct online *o, uint32_t maker, const int8_t *cls, int depth);

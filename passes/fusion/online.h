@@ -22,9 +22,6 @@
 #include "passes/fusion/opfuse.h"
 
 enum online_limit {
-	/* Summands of the first product, and of others of that shape: a tile of a wide value is
-	 * made of rows that are held whole in registers, as all kernels for attention do. */
-	ONLINE_MAX_REDUCED = 256,
 	ONLINE_MAX_ENDS = 16,  /* of one chain; attention has 8 */
 	ONLINE_MAX_WIDE = 512, /* wide values of one chain: larger ones are given up */
 	ONLINE_MAX_PATH = 512, /* ops visited in search of a path before one is assumed to exist */

@@ -6,7 +6,7 @@
 #include "ir/ops/form.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/reach.h"
-#include "passes/fusion/online.h"
+#include "passes/fuse/fuse.h"
 #include "passes/parallel/parallelize.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ is_batched(const struct ir_op *op)
 	return batched;
 }
 
-/* Does it sum few enough products of elements for a kernel to compute it again (fusion/online.h)? */
+/* Does it sum few enough products of elements for a kernel to compute it again (FUSE_MAX_REDUCED)? */
 static bool
 is_short(const struct ir_op *op)
 {
@@ -45,7 +45,7 @@ is_short(const struct ir_op *op)
 		return true;
 	for (int i = 0; i < f.nindices; i++)
 		summed *= form_access_has(&f.out, i) || f.size[i] < 1 ? 1 : (double)f.size[i];
-	return summed <= ONLINE_MAX_REDUCED;
+	return summed <= FUSE_MAX_REDUCED;
 }
 
 /* Sets s->inside for the ops on paths without a product from those that start to any product. */
