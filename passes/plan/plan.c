@@ -19,7 +19,7 @@
 #include "ir/cluster/cluster.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/manager/facts.h"
-#include "passes/parallel/parallelize.h"
+#include "passes/parallel/parallelize/parallelize.h"
 
 #include <inttypes.h>
 #include <limits.h>

@@ -7,7 +7,7 @@
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/cost/memory.h"
-#include "passes/parallel/parallelize.h"
+#include "passes/parallel/parallelize/parallelize.h"
 #include "passes/plan/plan.h"
 
 #include <inttypes.h>

@@ -13,7 +13,7 @@
 #include "ir/base/number.h"
 #include "passes/analysis/cost/trial.h"
 #include "passes/manager/pipeline.h"
-#include "passes/parallel/parallelize.h"
+#include "passes/parallel/parallelize/parallelize.h"
 #include "passes/rules/search.h"
 
 #include <math.h>

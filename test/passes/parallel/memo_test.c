@@ -1,5 +1,5 @@
 /* What trials of parallelize share: the mesh of a number of devices. */
-#include "passes/parallel/parallelize.h"
+#include "passes/parallel/parallelize/parallelize.h"
 #include "test/unit.h"
 
 static void

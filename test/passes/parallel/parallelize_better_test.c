@@ -1,6 +1,6 @@
 /* Which of two replayed plans parallelize prefers. */
 #include "passes/manager/pipeline.h"
-#include "passes/parallel/parallelize.h"
+#include "passes/parallel/parallelize/parallelize.h"
 #include "test/unit.h"
 
 static struct parallel_search

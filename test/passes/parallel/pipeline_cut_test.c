@@ -1,7 +1,7 @@
 /* Cuts of random lines into stages on devices of different kinds, against all cuts. */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
-#include "passes/parallel/pipeline_cut.h"
+#include "passes/parallel/pipeline/cut.h"
 #include "test/unit.h"
 
 #include <math.h>
