@@ -491,6 +491,17 @@ op_text(const void *owner, const struct ir_module *m, const struct ir_op *op)
 	return copy;
 }
 
+/* An integer is exact, and ops that truncate or compare would make much of its move. */
+static void
+keep_integers(struct tensor *t, const struct tensor *was)
+{
+	static const double exact = 0x1p31;
+
+	for (int64_t i = tensor_elements(t) - 1; i >= 0; i--)
+		if (was->data[i].f == rint(was->data[i].f) && fabs(was->data[i].f) < exact)
+			t->data[i] = was->data[i];
+}
+
 /* Moves the numbers of all operands, or takes that back. */
 static void
 move_operands(struct interp *it, const struct ir_op *op, struct tensor **kept, uint64_t seed)
@@ -507,6 +518,8 @@ move_operands(struct interp *it, const struct ir_op *op, struct tensor **kept, u
 			if (seed) {
 				*was = tensor_copy(kept, t);
 				tensor_add_noise(t, seed);
+				if (ir_dtype_class(t->dtype) == IR_FLOAT)
+					keep_integers(t, *was);
 			} else {
 				memcpy(t->data, (*was)->data,
 					sizeof *t->data * (size_t)tensor_elements(t));
@@ -518,7 +531,8 @@ move_operands(struct interp *it, const struct ir_op *op, struct tensor **kept, u
  * Is the difference of result i of an op, by meaning and by layout, only rounding? Gradients of
  * biases before a softmax are 0 but for what is left of terms that cancel, which no tolerance
  * relative to the result allows for: so it may be NOISE_FACTOR times the change of the result by
- * the layout if all operands are moved by a unit in the last place. Runs the op again.
+ * the layout if all operands are moved by a unit in the last place, integers excepted. Runs the op
+ * again.
  */
 static bool
 is_op_rounding(struct interp *layout, struct ir_op *op, int i, double off)
@@ -529,7 +543,8 @@ is_op_rounding(struct interp *layout, struct ir_op *op, int i, double off)
 		ZERO_ARRAY(scratch, struct tensor *, (size_t)(op->noperands * layout->nplaces));
 	const struct tensor *have =
 		interp_assemble(layout, scratch, v->type, interp_places(layout, v));
-	bool rounding = false, ok = layout->o.f64 && !op_is(op, TRAIT_EFFECT | TRAIT_NAMED);
+	bool rounding = false, ok = layout->o.f64 && !op_is(op, TRAIT_EFFECT | TRAIT_NAMED) &&
+				    ir_dtype_class(have->dtype) == IR_FLOAT;
 
 	for (int run = 0; run < NOISE_RUNS && ok && !rounding; run++) {
 		move_operands(layout, op, kept, (uint64_t)run + 1);

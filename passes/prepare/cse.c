@@ -51,10 +51,18 @@ struct entry {
 	uint32_t last; /* number of its last reader; its own number if it has none */
 };
 
+/* How much care is taken that merging needs no more memory. */
+enum care {
+	CARE_NONE,
+	CARE_BUT_LOOPS, /* none of what is done once before a loop over micro-batches */
+	CARE_ALWAYS,
+	CARES,
+};
+
 /* The ops of a block seen so far: among equal ones the last that was not merged. */
 struct table {
 	const struct ir_module *m;
-	bool careful;
+	enum care care;
 	struct map map;
 	struct VEC(struct entry) entry;
 	uint32_t here;          /* number of the current op */
@@ -161,9 +169,9 @@ static bool
 may_merge(const struct table *t, const struct entry *e, const struct ir_op *op)
 {
 	if (e->last >= t->here || is_scalar(op) ||
-		(precedes_loop(t->m, e->op) && precedes_loop(t->m, op)))
+		(t->care < CARE_ALWAYS && precedes_loop(t->m, e->op) && precedes_loop(t->m, op)))
 		return true;
-	return e->last >= t->section && (!t->careful || takes_no_room(t, e, op));
+	return e->last >= t->section && (t->care == CARE_NONE || takes_no_room(t, e, op));
 }
 
 /* The op in the table that this one can be merged with; else NULL, and this one is added. */
@@ -188,10 +196,10 @@ table_find(const void *owner, struct table *t, struct ir_op *op)
 
 /* Merges equal ops of a block; returns how many are removed. */
 static int64_t
-number_values(void *scratch, const struct ir_module *m, struct ir_block *b, bool careful,
+number_values(void *scratch, const struct ir_module *m, struct ir_block *b, enum care care,
 	uint32_t *number)
 {
-	struct table t = {.m = m, .careful = careful, .number = number};
+	struct table t = {.m = m, .care = care, .number = number};
 	int64_t merged = 0;
 	uint32_t n = 0;
 
@@ -202,7 +210,7 @@ number_values(void *scratch, const struct ir_module *m, struct ir_block *b, bool
 		if (op->code == OP_barrier)
 			t.section = t.here + 1;
 		if (op->body)
-			merged += number_values(scratch, m, op->body, careful, number);
+			merged += number_values(scratch, m, op->body, care, number);
 		if (!op_is(op, TRAIT_PURE) || is_released(op) || ir_attr_find(op, "each"))
 			continue;
 		if (precedes_loop(m, op))
@@ -221,11 +229,11 @@ number_values(void *scratch, const struct ir_module *m, struct ir_block *b, bool
 }
 
 static int64_t
-merge(const struct pass_run *run, struct ir_module *m, bool careful)
+merge(const struct pass_run *run, struct ir_module *m, enum care care)
 {
 	uint32_t *number = ZERO_ARRAY(run->scratch, uint32_t, m->op_ids);
 
-	return number_values(run->scratch, m, &ir_func_find(m, "main")->body, careful, number);
+	return number_values(run->scratch, m, &ir_func_find(m, "main")->body, care, number);
 }
 
 static uint64_t
@@ -239,7 +247,7 @@ most_live(const struct pass_run *run, const struct ir_module *m, struct storage_
  * of live bytes.
  */
 static bool
-fits(const struct pass_run *run, struct ir_module *m, bool careful)
+fits(const struct pass_run *run, struct ir_module *m, enum care care)
 {
 	const struct ir_block *main = &ir_func_find(m, "main")->body;
 
@@ -249,7 +257,7 @@ fits(const struct pass_run *run, struct ir_module *m, bool careful)
 	ir_module_renumber(m); /* the copy has the same ids, so that kernels are classed once */
 	struct ir_module *copy = ir_module_clone(NULL, m);
 	bool fits = true;
-	if (merge(run, copy, careful)) {
+	if (merge(run, copy, care)) {
 		struct storage_known *known = storage_known_create(copy,
 			storage_alike(copy, m, main, cost_model_storage(run->cost), NULL), NULL,
 			NULL);
@@ -264,11 +272,13 @@ cse_run(struct pass_run *run, struct ir_module *m)
 {
 	if (!ir_func_find(m, "main"))
 		return true;
-	const bool careful = !fits(run, m, false);
-	const int64_t merged = careful && !fits(run, m, true) ? 0 : merge(run, m, careful);
+	enum care care = CARE_NONE;
+	while (care < CARES && !fits(run, m, care))
+		care++;
+	const int64_t merged = care < CARES ? merge(run, m, care) : 0;
 	if (merged)
 		pass_count(run, "op(s) merged", merged);
-	if (careful)
+	if (care)
 		pass_remark(run, NULL, PASS_MISSED,
 			"some equal ops are computed twice: merged, their values would need more memory where most is needed");
 	return true;

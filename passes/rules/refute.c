@@ -246,7 +246,7 @@ draw_name(struct refuter *r, struct ir_module *m, const struct draw *d, struct i
 		*a = ir_make_ints(m, d->name, item, (int)below(r, MAX_DOTS + 1));
 		break;
 	case DRAW_AXIS: /* two names may stand for one axis */
-		if (!m->naxes || below(r, 4))
+		if (!m->naxes || (m->naxes < IR_MAX_AXES && below(r, 4)))
 			m->axis[m->naxes++] = (struct ir_axis){.name = d->name, .size = AXIS_SIZE};
 		*a = ir_make_axis(r->ctx, d->name, (int)below(r, m->naxes));
 		break;
@@ -1007,8 +1007,8 @@ rule_refute_layouts(
 		for (int i = 0; i < draws && !fits; i++) {
 			struct same_axes axes = {0};
 			for (int64_t k = 0; k < f.draw.n; k++)
-				axes.n += f.draw.at[k].kind == DRAW_AXIS && axes.n < IR_MAX_AXES;
-			bool more = draw_fitting(&f, m, i == 0);
+				axes.n += f.draw.at[k].kind == DRAW_AXIS;
+			bool more = axes.n <= IR_MAX_AXES && draw_fitting(&f, m, i == 0);
 			for (; more && !fits; more = next_axes(&axes)) {
 				put_axes(&f, m, &axes);
 				fits = try_layouts(&f, owner, m, &left, text);

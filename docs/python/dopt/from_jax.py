@@ -74,8 +74,9 @@ def load(path, carry, argument="carry"):
             raw = np.frombuffer(found[name][2], data.dtype).reshape(data.shape)
             return jax.random.wrap_key_data(raw, impl=jax.random.key_impl(old))
         if np.iscomplexobj(old):
-            re_im = [np.frombuffer(found[f"{name}.{part}"][2], np.asarray(old).real.dtype) for part in ("re", "im")]
-            return (re_im[0] + 1j * re_im[1]).reshape(np.shape(old))
+            new = np.empty(np.shape(old), np.asarray(old).dtype)
+            new.real, new.imag = (np.frombuffer(found[f"{name}.{part}"][2], new.real.dtype).reshape(new.shape) for part in ("re", "im"))
+            return new
         return np.frombuffer(found[name][2], np.asarray(old).dtype).reshape(np.shape(old))
 
     return jax.tree_util.tree_map_with_path(value, carry)

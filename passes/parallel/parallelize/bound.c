@@ -291,7 +291,7 @@ find_more(struct bounder *b, struct parallel_memory memory)
 	}
 	if (isfinite(memory.bytes))
 		again += parallel_forced_products(
-			b->s, b->after, b->last, memory.host, memory.bytes);
+			b->s, b->before, b->after, memory.host, memory.bytes);
 	b->loops.all += again;
 	b->loops.second += again;
 }

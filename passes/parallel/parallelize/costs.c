@@ -39,7 +39,7 @@ struct kept {
 	char digest[IR_DIGEST_DIGITS + 1]; /* of the module */
 	const char *text;
 	struct parallel_plan plan[PARALLEL_NPOLICIES];
-	double least[PARALLEL_NPOLICIES];
+	double least[PARALLEL_NPOLICIES], need, least_need;
 	const char *passes;
 	int meshes;
 };
@@ -108,14 +108,17 @@ parallel_memo_first(struct parallel_memo *memo, int64_t devices, bool replayed)
 }
 
 void
-parallel_memo_keep(struct parallel_memo *memo, const char *text, const struct parallel_search *f)
+parallel_memo_keep(struct parallel_memo *memo, const char *digest, const char *text,
+	const struct parallel_search *f)
 {
 	struct parallel_plan *plan;
 	struct kept kept = {.text = text_copy(memo, text),
 		.passes = f->passes ? text_copy(memo, f->passes) : NULL,
-		.meshes = f->meshes};
+		.meshes = f->meshes,
+		.need = f->need,
+		.least_need = f->least_need};
 
-	ir_digest(f->m, kept.digest);
+	memcpy(kept.digest, digest, sizeof kept.digest);
 	memcpy(kept.plan, f->plan, sizeof kept.plan);
 	memcpy(kept.least, f->least, sizeof kept.least);
 	plan = &kept.plan[f->policy];
@@ -126,19 +129,17 @@ parallel_memo_keep(struct parallel_memo *memo, const char *text, const struct pa
 }
 
 bool
-parallel_memo_recall(struct parallel_memo *memo, const char *text, struct parallel_search *f)
+parallel_memo_recall(
+	struct parallel_memo *memo, const char *digest, const char *text, struct parallel_search *f)
 {
-	char digest[IR_DIGEST_DIGITS + 1];
-
-	if (!memo->kept.n)
-		return false;
-	ir_digest(f->m, digest);
 	for (int64_t i = 0; i < memo->kept.n; i++) {
 		const struct kept *kept = &memo->kept.at[i];
 		if (strcmp(kept->digest, digest) != 0 || strcmp(kept->text, text) != 0)
 			continue;
 		memcpy(f->plan, kept->plan, sizeof f->plan);
 		memcpy(f->least, kept->least, sizeof f->least);
+		f->need = kept->need;
+		f->least_need = kept->least_need;
 		f->passes = kept->passes;
 		f->meshes = kept->meshes;
 		return true;

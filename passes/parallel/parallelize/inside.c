@@ -224,6 +224,8 @@ find_readers(const struct parallel_step *s, const struct device *d, const struct
 static bool
 is_parted(const struct parallel_step *s, const struct ir_op *from, int steps)
 {
+	if (!from->nresults)
+		return false;
 	IR_FOR_USES (u, &from->result[0])
 		if (!s->inside[u->op->id] && s->forward[u->op->id] &&
 			(cost_is_product(u->op) ? !is_batched(u->op)

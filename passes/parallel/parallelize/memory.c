@@ -32,8 +32,9 @@ struct result {
 
 struct search {
 	const struct parallel_step *s;
-	const bool *after; /* by node: it depends on the last product of the forward pass */
-	bool *used;        /* by op->id: on a path */
+	const bool *before, *after; /* by node: the last product of the forward pass depends on it,
+				       or it on that */
+	bool *used;                 /* by op->id: on a path */
 };
 
 static double
@@ -50,6 +51,15 @@ is_after(const struct search *f, const struct ir_op *op)
 	const uint32_t node = f->s->node[op->id];
 
 	return node != PARALLEL_NONE && f->after[node];
+}
+
+/* A product that is neither before nor after the last one may be computed later, where it is read. */
+static bool
+is_before(const struct search *f, const struct ir_op *op)
+{
+	const uint32_t node = f->s->node[op->id];
+
+	return node != PARALLEL_NONE && f->before[node];
 }
 
 /* The bytes of a path from op to what is after the last product; 0: none is found. */
@@ -96,10 +106,10 @@ cheapest_first(const void *a, const void *b)
 }
 
 double
-parallel_forced_products(
-	const struct parallel_step *s, const bool *after, uint32_t last, bool host, double limit)
+parallel_forced_products(const struct parallel_step *s, const bool *before, const bool *after,
+	bool host, double limit)
 {
-	struct search f = {.s = s, .after = after};
+	struct search f = {.s = s, .before = before, .after = after};
 	const struct ir_block *main = &ir_func_find(s->m, "main")->body;
 	struct VEC(struct result) list = {0};
 	double need = 0, seconds = 0;
@@ -110,7 +120,7 @@ parallel_forced_products(
 		if (op_is(op, TRAIT_NAMED) && op->nresults &&
 			(op->code == OP_param || (op->code == OP_state && !host)))
 			need += bytes_of(&f, op);
-		if (!cost_is_product(op) || s->node[op->id] == last || is_after(&f, op))
+		if (!cost_is_product(op) || !is_before(&f, op) || is_after(&f, op))
 			continue;
 		const double bytes = take_path(&f, op, MOST_STEPS);
 		if (bytes > 0)

@@ -23,6 +23,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "ir/cluster/cluster.h"
+#include "ir/digest.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/manager/pipeline.h"
 #include "passes/parallel/parallelize/parallelize.h"
@@ -459,12 +460,15 @@ find_or_recall(struct parallel_search *f, const struct space *space)
 	const bool shared = f->run->manager->memo && is_replayed(f);
 	const char *text = shared ? dependence(f->run) : "";
 	struct parallel_axes axes = space->axes;
+	char digest[IR_DIGEST_DIGITS + 1];
 
-	if (!shared || !parallel_memo_recall(f->memo, text, f)) {
+	if (shared)
+		ir_digest(f->m, digest);
+	if (!shared || !parallel_memo_recall(f->memo, digest, text, f)) {
 		if (!find_plan(f, space))
 			return false;
 		if (shared)
-			parallel_memo_keep(f->memo, text, f);
+			parallel_memo_keep(f->memo, digest, text, f);
 		if (f->first->cuts < 0) {
 			f->first->cuts = plan->cuts;
 			f->first->kind = plan->kind;

@@ -30,12 +30,14 @@ struct parallel_first *parallel_memo_first(
 
 struct parallel_search;
 
-/* Keeps the plan that a search has found for a module. `text` says what else it depends on. */
-void parallel_memo_keep(
-	struct parallel_memo *memo, const char *text, const struct parallel_search *f);
+/* Keeps the plan that a search has found for a module, of which `digest` is that before the search:
+ * it may set the mesh. `text` says what else the plan depends on. */
+void parallel_memo_keep(struct parallel_memo *memo, const char *digest, const char *text,
+	const struct parallel_search *f);
 
 /* Takes over the plan that was kept for the module, without its step. False: there is none. */
-bool parallel_memo_recall(struct parallel_memo *memo, const char *text, struct parallel_search *f);
+bool parallel_memo_recall(struct parallel_memo *memo, const char *digest, const char *text,
+	struct parallel_search *f);
 
 /* Costs for a module on the model's devices; owned by `owner`. memo: NULL: of their own. NULL:
  * reported. */
@@ -359,10 +361,10 @@ void parallel_find_inside(struct parallel_step *s);
 /* Seconds of a device for products that kernels of several products compute again. */
 double parallel_repeated_products(const struct parallel_step *s, const struct device *d);
 
-/* Seconds of a device for products before `last` that have to be computed again with so many bytes on a
- * device; `host`: states may be in host memory. memory.c. */
-double parallel_forced_products(
-	const struct parallel_step *s, const bool *after, uint32_t last, bool host, double limit);
+/* Seconds of a device for products before v that have to be computed again with so many bytes on a
+ * device; before, after: by node, as above; `host`: states may be in host memory. memory.c. */
+double parallel_forced_products(const struct parallel_step *s, const bool *before,
+	const bool *after, bool host, double limit);
 
 struct parallel_traffic parallel_traffic(const struct parallel_step *s, const struct device *d,
 	const bool *before, const bool *after);

@@ -154,8 +154,8 @@ def pooled(many):
 
 def averaged(many):
     """Of sums in windows, as products with a filter of ones."""
-    def pool(x, window, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-        window, low = spread(window, many), spread(padding, many)
+    def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        x, window, low = input, spread(kernel_size, many), spread(padding, many)
         if ceil_mode:
             raise Unsupported("a mean in windows with ceil_mode, in a step that has gradients inside")
         channels = x.shape[-many - 1]
