@@ -130,7 +130,8 @@ parallel_forced_products(const struct parallel_step *s, const bool *before, cons
 					bytes}));
 		need += bytes;
 	}
-	qsort(list.at, (size_t)list.n, sizeof *list.at, cheapest_first);
+	if (list.n)
+		qsort(list.at, (size_t)list.n, sizeof *list.at, cheapest_first);
 	for (int64_t i = 0; i < list.n && need > limit; i++) {
 		const double share = fmin(1, (need - limit) / list.at[i].bytes);
 		seconds += share * list.at[i].seconds;
