@@ -142,7 +142,11 @@ takes_no_room(const struct table *t, const struct entry *e, const struct ir_op *
 static bool
 precedes_loop(const struct ir_module *m, const struct ir_op *op)
 {
-	if (op->nresults != 1 || !op->result[0].uses || op_is(op, TRAIT_PARALLEL) ||
+	bool loops = false;
+
+	for (int a = 0; a < m->naxes; a++)
+		loops = loops || m->axis[a].time;
+	if (!loops || op->nresults != 1 || !op->result[0].uses || op_is(op, TRAIT_PARALLEL) ||
 		issue_op_axes(m, op))
 		return false;
 	IR_FOR_USES (u, &op->result[0])
