@@ -116,10 +116,15 @@ ir_type_same_devices(const struct ir_module *m, const struct ir_type *a, const s
 }
 
 bool
+ir_type_same_dims(const struct ir_type *a, const struct ir_type *b)
+{
+	return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim[0] * a->rank) == 0;
+}
+
+bool
 ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b)
 {
-	return a->dtype == b->dtype && a->rank == b->rank &&
-	       memcmp(a->dim, b->dim, sizeof a->dim[0] * a->rank) == 0;
+	return a->dtype == b->dtype && ir_type_same_dims(a, b);
 }
 
 int

@@ -134,6 +134,9 @@ const struct ir_type *ir_type_in(
 /* The same tensor, copied on every axis, on the device: its meaning. */
 const struct ir_type *ir_type_meaning(struct ir_context *ctx, const struct ir_type *t);
 
+/* Same whole shape. */
+bool ir_type_same_dims(const struct ir_type *a, const struct ir_type *b);
+
 /* Same element type and whole shape. */
 bool ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
 

@@ -22,8 +22,6 @@
 /* Two kernels have to be faster by this share of the one: estimates are no better. */
 static const double worth = 0.02;
 
-enum { MOST_OPS = FUSE_MAX_OPS };
-
 /* What happens to an op of the kernel. */
 enum part {
 	PART_STAYS,
@@ -35,8 +33,8 @@ struct splitter {
 	struct opfuse *u;
 	struct estimator *e;
 	uint32_t k; /* the kernel */
-	uint8_t part[MOST_OPS];
-	bool out[MOST_OPS]; /* of each op: read by other kernels */
+	uint8_t part[FUSE_MAX_OPS];
+	bool out[FUSE_MAX_OPS]; /* of each op: read by other kernels */
 };
 
 static bool
@@ -95,28 +93,27 @@ static double
 rest_seconds(struct splitter *s, bool split)
 {
 	const struct opfuse_kernel *k = &s->u->kernel[s->k];
-	uint32_t op[MOST_OPS], n = 0;
-	bool live[MOST_OPS] = {false}, out[MOST_OPS];
+	uint32_t op[FUSE_MAX_OPS], n = 0;
+	bool live[FUSE_MAX_OPS], out[FUSE_MAX_OPS], stored[FUSE_MAX_OPS];
 
 	for (uint32_t i = k->n; i-- > 0;) {
 		const bool sum = split && s->part[i] == PART_SUM;
-		live[i] = !sum && (s->out[i] || (split && s->part[i] == PART_STAYS &&
-							is_read_by(s, i, leaves)));
+		stored[i] = s->out[i] || (split && stays(s, i) && is_read_by(s, i, leaves));
+		live[i] = !sum && stored[i];
 		for (uint32_t r = i + 1; r < k->n && !live[i] && !sum; r++)
 			live[i] = live[r] && opfuse_reads(s->u, k->op[r], k->op[i]);
 	}
 	for (uint32_t i = 0; i < k->n; i++)
 		if (live[i]) {
 			op[n] = k->op[i];
-			out[n++] = s->out[i] ||
-				   (split && s->part[i] == PART_STAYS && is_read_by(s, i, leaves));
+			out[n++] = stored[i];
 		}
 	return n ? estimator_seconds(s->e, op, n, out) : INFINITY;
 }
 
 /* The ops of the kernel of the sums, ascending; how many. */
 static uint32_t
-list_sums(const struct splitter *s, uint32_t op[MOST_OPS], bool out[MOST_OPS])
+list_sums(const struct splitter *s, uint32_t op[FUSE_MAX_OPS], bool out[FUSE_MAX_OPS])
 {
 	const struct opfuse_kernel *k = &s->u->kernel[s->k];
 	uint32_t n = 0;
@@ -133,8 +130,8 @@ list_sums(const struct splitter *s, uint32_t op[MOST_OPS], bool out[MOST_OPS])
 static double
 split_seconds(struct splitter *s)
 {
-	uint32_t op[MOST_OPS];
-	bool out[MOST_OPS];
+	uint32_t op[FUSE_MAX_OPS];
+	bool out[FUSE_MAX_OPS];
 	const uint32_t n = list_sums(s, op, out);
 
 	if (n == s->u->kernel[s->k].n || fuse_check(s->u->table, op, n, true) != FUSE_POSSIBLE)
@@ -167,8 +164,8 @@ split(struct splitter *s)
 {
 	struct opfuse *u = s->u;
 	struct opfuse_kernel *k = &u->kernel[s->k];
-	uint32_t op[MOST_OPS], n = 0, sum = OPFUSE_NONE, other = OPFUSE_NONE;
-	bool leave[MOST_OPS];
+	uint32_t op[FUSE_MAX_OPS], n = 0, sum = OPFUSE_NONE, other = OPFUSE_NONE;
+	bool leave[FUSE_MAX_OPS];
 
 	for (uint32_t i = 0; i < k->n; i++)
 		if (k->op[i] != s->k && u->home[k->op[i]] == s->k)
@@ -182,7 +179,7 @@ split(struct splitter *s)
 		return;
 	}
 	/* What is copied into this kernel stays in its list, and is dropped where nothing reads it. */
-	uint32_t again[MOST_OPS], nagain = 0;
+	uint32_t again[FUSE_MAX_OPS], nagain = 0;
 	for (uint32_t i = 0; i < k->n; i++)
 		if (s->part[i] != PART_SUM) {
 			leave[n] = true;
@@ -233,7 +230,7 @@ opfuse_split_sums(struct opfuse *u)
 		return;
 	struct splitter s = {.u = u, .e = estimator_create(u, model, 0, u->m, u->block, u->alike)};
 	for (s.k = 0; s.k < u->nops; s.k++)
-		if (u->kernel[s.k].n > 1 && u->kernel[s.k].n <= MOST_OPS)
+		if (u->kernel[s.k].n > 1 && u->kernel[s.k].n <= FUSE_MAX_OPS)
 			consider(&s);
 	talloc_free(s.e);
 }

@@ -12,19 +12,11 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "ir/memory/issue.h"
 #include "ir/memory/storage.h"
 #include "passes/parallel/microbatch.h"
 
 #include <inttypes.h>
-
-static bool
-has_time(const struct ir_module *m)
-{
-	for (int a = 0; a < m->naxes; a++)
-		if (m->axis[a].time)
-			return true;
-	return false;
-}
 
 static const char *
 name_of(const void *owner, const struct ir_value *v)
@@ -144,7 +136,7 @@ advice(struct pass_run *run, const struct ir_module *m)
 void
 kept_remark(struct pass_run *run, struct ir_module *m)
 {
-	if (!pass_remarks_wanted(run) || !has_time(m))
+	if (!pass_remarks_wanted(run) || !issue_has_loops(m))
 		return;
 	const struct storage *s = storage_create_unplaced(
 		run->scratch, m, ir_func_find(m, "main"), &storage_host, NULL);

@@ -51,18 +51,25 @@ struct entry {
 	uint32_t last; /* number of its last reader; its own number if it has none */
 };
 
-/* How much care is taken that merging needs no more memory. */
+/* Which merges are left out if they may need more memory. */
 enum care {
 	CARE_NONE,
-	CARE_BUT_LOOPS, /* none of what is done once before a loop over micro-batches */
-	CARE_ALWAYS,
+	CARE_BUT_LOOPS, /* all but those of what is done once before a loop over micro-batches */
+	CARE_ALL,
 	CARES,
+};
+
+/* The step as it was: known once something can be merged. */
+struct before {
+	struct storage_known *known; /* NULL: not yet */
+	uint64_t live;               /* bytes at the peak */
 };
 
 /* The ops of a block seen so far: among equal ones the last that was not merged. */
 struct table {
 	const struct ir_module *m;
 	enum care care;
+	bool loops; /* over micro-batches */
 	struct map map;
 	struct VEC(struct entry) entry;
 	uint32_t here;          /* number of the current op */
@@ -140,17 +147,13 @@ takes_no_room(const struct table *t, const struct entry *e, const struct ir_op *
 
 /* Is op done once, before the loop over micro-batches that alone reads it? */
 static bool
-precedes_loop(const struct ir_module *m, const struct ir_op *op)
+precedes_loop(const struct table *t, const struct ir_op *op)
 {
-	bool loops = false;
-
-	for (int a = 0; a < m->naxes; a++)
-		loops = loops || m->axis[a].time;
-	if (!loops || op->nresults != 1 || !op->result[0].uses || op_is(op, TRAIT_PARALLEL) ||
-		issue_op_axes(m, op))
+	if (!t->loops || op->nresults != 1 || !op->result[0].uses || op_is(op, TRAIT_PARALLEL) ||
+		issue_op_axes(t->m, op))
 		return false;
 	IR_FOR_USES (u, &op->result[0])
-		if (!issue_op_axes(m, u->op))
+		if (!issue_op_axes(t->m, u->op))
 			return false;
 	return true;
 }
@@ -173,7 +176,7 @@ static bool
 may_merge(const struct table *t, const struct entry *e, const struct ir_op *op)
 {
 	if (e->last >= t->here || is_scalar(op) ||
-		(t->care < CARE_ALWAYS && precedes_loop(t->m, e->op) && precedes_loop(t->m, op)))
+		(t->care < CARE_ALL && precedes_loop(t, e->op) && precedes_loop(t, op)))
 		return true;
 	return e->last >= t->section && (t->care == CARE_NONE || takes_no_room(t, e, op));
 }
@@ -203,7 +206,7 @@ static int64_t
 number_values(void *scratch, const struct ir_module *m, struct ir_block *b, enum care care,
 	uint32_t *number)
 {
-	struct table t = {.m = m, .care = care, .number = number};
+	struct table t = {.m = m, .care = care, .loops = issue_has_loops(m), .number = number};
 	int64_t merged = 0;
 	uint32_t n = 0;
 
@@ -217,7 +220,7 @@ number_values(void *scratch, const struct ir_module *m, struct ir_block *b, enum
 			merged += number_values(scratch, m, op->body, care, number);
 		if (!op_is(op, TRAIT_PURE) || is_released(op) || ir_attr_find(op, "each"))
 			continue;
-		if (precedes_loop(m, op))
+		if (precedes_loop(&t, op))
 			read_before_barriers(op);
 		struct ir_op *first = table_find(scratch, &t, op);
 		if (!first)
@@ -251,7 +254,7 @@ most_live(const struct pass_run *run, const struct ir_module *m, struct storage_
  * of live bytes.
  */
 static bool
-fits(const struct pass_run *run, struct ir_module *m, enum care care)
+fits(const struct pass_run *run, struct ir_module *m, struct before *before, enum care care)
 {
 	const struct ir_block *main = &ir_func_find(m, "main")->body;
 
@@ -262,10 +265,14 @@ fits(const struct pass_run *run, struct ir_module *m, enum care care)
 	struct ir_module *copy = ir_module_clone(NULL, m);
 	bool fits = true;
 	if (merge(run, copy, care)) {
-		struct storage_known *known = storage_known_create(copy,
-			storage_alike(copy, m, main, cost_model_storage(run->cost), NULL), NULL,
-			NULL);
-		fits = most_live(run, copy, known) <= most_live(run, m, known);
+		if (!before->known) {
+			before->known = storage_known_create(run->scratch,
+				storage_alike(
+					run->scratch, m, main, cost_model_storage(run->cost), NULL),
+				NULL, NULL);
+			before->live = most_live(run, m, before->known);
+		}
+		fits = most_live(run, copy, before->known) <= before->live;
 	}
 	talloc_free(copy);
 	return fits;
@@ -276,9 +283,10 @@ cse_run(struct pass_run *run, struct ir_module *m)
 {
 	if (!ir_func_find(m, "main"))
 		return true;
+	struct before before = {0};
 	enum care care = CARE_NONE;
-	while (care < CARES && !fits(run, m, care))
-		care++;
+	while (care < CARES && !fits(run, m, &before, care))
+		care += care == CARE_NONE && !issue_has_loops(m) ? 2 : 1;
 	const int64_t merged = care < CARES ? merge(run, m, care) : 0;
 	if (merged)
 		pass_count(run, "op(s) merged", merged);

@@ -973,7 +973,7 @@ only_sizes(const struct refuter *r)
 /* --- the search --------------------------------------------------------------------------------
  */
 
-/* Prepares the search; messages are muted until refuter_end. */
+/* Prepares the search and mutes messages; returns who gets them, for the context when it is over. */
 static struct diag *
 refuter_begin(struct refuter *f, const void *scratch)
 {

@@ -69,15 +69,6 @@ is_fixed(const struct recompute_ops *a, const struct ir_op *op)
 	return true;
 }
 
-static bool
-has_loops(const struct ir_module *m)
-{
-	for (int i = 0; i < m->naxes; i++)
-		if (m->axis[i].time)
-			return true;
-	return false;
-}
-
 /* Is it a statistic of the rows of a batch, of the same width and much smaller, or computed from
  * one? Keeping it takes negligible memory, and if devices share the rows, recomputing it takes a
  * message. */
@@ -154,7 +145,7 @@ recompute_read(
 	const struct ir_func *main = ir_func_find(m, "main");
 	struct recompute_ops *a = NEW(owner, struct recompute_ops);
 	struct ir_numbering *ops = ir_numbering_create(a, m, &main->body);
-	const bool loops = has_loops(m);
+	const bool loops = issue_has_loops(m);
 
 	a->ops = ops;
 	a->op = ARRAY_ZERO(a, struct recompute_op, ops->n + 1u);

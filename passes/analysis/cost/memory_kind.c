@@ -38,12 +38,6 @@ in_chain(const struct chain *c, const struct ir_value *v)
 	return &c->in[v->id];
 }
 
-static bool
-same_shape(const struct ir_type *a, const struct ir_type *b)
-{
-	return a->rank == b->rank && memcmp(a->dim, b->dim, sizeof *a->dim * a->rank) == 0;
-}
-
 /* Is the op done element by element? */
 static bool
 is_pointwise(const struct ir_module *m, const struct ir_op *op)
@@ -71,10 +65,10 @@ chain_through(struct chain *c, const struct ir_op *op)
 		if (!*in_chain(c, &op->result[r]))
 			continue;
 		for (int i = 0; i < op->noperands; i++)
-			if (parallel || view
-					? i == r
-					: same_shape(ir_operand_type(op, i), op->result[r].type) &&
-						  is_pointwise(c->m, op))
+			if (parallel || view ? i == r
+					     : ir_type_same_dims(ir_operand_type(op, i),
+						       op->result[r].type) &&
+						       is_pointwise(c->m, op))
 				*in_chain(c, ir_operand(op, i)) = true;
 	}
 }

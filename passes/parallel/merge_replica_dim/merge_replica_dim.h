@@ -12,8 +12,8 @@
 bool replica_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b);
 
 /*
- * linear.c. replica_dim_of: the dim of replicas that op sums over, -1 if op is
- * not such a sum. replica_sum_of_linear: the sum op of the result of `inner`, as `inner` of sums of
+ * linear.c. replica_dim_of: the dim of replicas that op sums over, -1 if op is not such a
+ * sum. replica_sum_of_linear: the sum op of the result of `inner`, as `inner` of sums of
  * its operands. replica_sum_beside: an allreduce of such a sum of x + y or x - y, one of which
  * lacks the dim; *sum is the sum of the other one. Both return NULL if the op has another form.
  */

@@ -104,7 +104,7 @@ is_reduced(const struct parallel_step *s, const struct ir_op *product, uint32_t 
 /*
  * What one kernel of several products may have between them: ops on paths from a product that is cheap
  * to compute again, and whose values are reduced on the way, to another product. Such a kernel takes no
- * time for what it keeps, nor for what it reads beside its arithmetic.
+ * time for what it keeps, nor for what it reads while it computes.
  */
 void
 parallel_find_inside(struct parallel_step *s)
@@ -143,16 +143,6 @@ struct readers {
 	double least;  /* seconds: the least of the products if no kernel has several of them */
 	double inside; /* the most of one of them in such a kernel */
 };
-
-static bool
-same_dims(const struct ir_type *a, const struct ir_type *b)
-{
-	bool same = a->rank == b->rank;
-
-	for (int d = 0; d < a->rank && same; d++)
-		same = a->dim[d] == b->dim[d];
-	return same;
-}
 
 /* A kernel goes over rows or over columns, as its result has the indices of one of both: bit d of the
  * result: the reader sums over dim d of the wide value. */
@@ -211,7 +201,7 @@ find_readers(const struct parallel_step *s, const struct device *d, const struct
 				r->backward |= !forward;
 				add_product(s, d, op, r);
 			} else if (s->inside[op->id] && op->nresults == 1 && r->n < MOST_WIDE &&
-				   same_dims(op->result[0].type, r->wide)) {
+				   ir_type_same_dims(op->result[0].type, r->wide)) {
 				r->op[r->n++] = op;
 			}
 		}

@@ -37,29 +37,12 @@ struct search {
 	bool *used;                 /* by op->id: on a path */
 };
 
-static double
-bytes_of(const struct search *f, const struct ir_op *op)
-{
-	return (double)ir_type_elements(op->result[0].type) *
-	       ir_dtype_bytes((enum ir_dtype)op->result[0].type->dtype) /
-	       (double)ir_devices(f->s->m);
-}
-
 static bool
-is_after(const struct search *f, const struct ir_op *op)
+is_in(const struct search *f, const bool *set, const struct ir_op *op)
 {
 	const uint32_t node = f->s->node[op->id];
 
-	return node != PARALLEL_NONE && f->after[node];
-}
-
-/* A product that is neither before nor after the last one may be computed later, where it is read. */
-static bool
-is_before(const struct search *f, const struct ir_op *op)
-{
-	const uint32_t node = f->s->node[op->id];
-
-	return node != PARALLEL_NONE && f->before[node];
+	return node != PARALLEL_NONE && set[node];
 }
 
 /* The bytes of a path from op to what is after the last product; 0: none is found. */
@@ -70,9 +53,9 @@ take_path(struct search *f, const struct ir_op *op, int steps)
 		op->result[0].type->memory != IR_DEVICE)
 		return 0;
 	IR_FOR_USES (u, &op->result[0])
-		if (is_after(f, u->op)) {
+		if (is_in(f, f->after, u->op)) {
 			f->used[op->id] = true;
-			return bytes_of(f, op);
+			return parallel_share_bytes(f->s, op->result[0].type);
 		}
 	IR_FOR_USES (u, &op->result[0]) {
 		if (!steps || cost_is_product(u->op))
@@ -80,7 +63,7 @@ take_path(struct search *f, const struct ir_op *op, int steps)
 		const double rest = take_path(f, u->op, steps - 1);
 		if (rest > 0) {
 			f->used[op->id] = true;
-			return fmin(rest, bytes_of(f, op));
+			return fmin(rest, parallel_share_bytes(f->s, op->result[0].type));
 		}
 	}
 	return 0;
@@ -119,8 +102,9 @@ parallel_forced_products(const struct parallel_step *s, const bool *before, cons
 	IR_FOR_OPS (op, main) {
 		if (op_is(op, TRAIT_NAMED) && op->nresults &&
 			(op->code == OP_param || (op->code == OP_state && !host)))
-			need += bytes_of(&f, op);
-		if (!cost_is_product(op) || !is_before(&f, op) || is_after(&f, op))
+			need += parallel_share_bytes(s, op->result[0].type);
+		/* One that is neither before nor after may be computed later, where it is read. */
+		if (!cost_is_product(op) || !is_in(&f, before, op) || is_in(&f, after, op))
 			continue;
 		const double bytes = take_path(&f, op, MOST_STEPS);
 		if (bytes > 0)

@@ -452,29 +452,13 @@ dependence(struct pass_run *run)
 	return TEXT(run->scratch, "%s,%s", pass, pass_rest(run, "opfuse"));
 }
 
-/* As find_plan, or recalls what was found for the same module when steps were compared. */
+/* Makes the step of a plan that was recalled. */
 static bool
-find_or_recall(struct parallel_search *f, const struct space *space)
+make_step(struct parallel_search *f, const struct space *space)
 {
 	struct parallel_plan *plan = &f->plan[f->policy];
-	const bool shared = f->run->manager->memo && is_replayed(f);
-	const char *text = shared ? dependence(f->run) : "";
 	struct parallel_axes axes = space->axes;
-	char digest[IR_DIGEST_DIGITS + 1];
 
-	if (shared)
-		ir_digest(f->m, digest);
-	if (!shared || !parallel_memo_recall(f->memo, digest, text, f)) {
-		if (!find_plan(f, space))
-			return false;
-		if (shared)
-			parallel_memo_keep(f->memo, digest, text, f);
-		if (f->first->cuts < 0) {
-			f->first->cuts = plan->cuts;
-			f->first->kind = plan->kind;
-		}
-		return true;
-	}
 	if (space->meshes)
 		parallel_meshes_set(space->meshes, plan->cuts, f->m, &axes);
 	struct parallel_costs *costs =
@@ -482,6 +466,30 @@ find_or_recall(struct parallel_search *f, const struct space *space)
 	plan->s = costs ? parallel_step_create(f->run->scratch, costs, f->m, &axes, f->indices)
 			: NULL;
 	return costs;
+}
+
+/* As find_plan, or recalls what was found for the same module when steps were compared. */
+static bool
+find_or_recall(struct parallel_search *f, const struct space *space)
+{
+	const struct parallel_plan *plan = &f->plan[f->policy];
+	const bool shared = f->run->manager->memo && is_replayed(f);
+	const char *text = shared ? dependence(f->run) : "";
+	char digest[IR_DIGEST_DIGITS + 1];
+
+	if (shared)
+		ir_digest(f->m, digest);
+	if (shared && parallel_memo_recall(f->memo, digest, text, f))
+		return make_step(f, space);
+	if (!find_plan(f, space))
+		return false;
+	if (shared)
+		parallel_memo_keep(f->memo, digest, text, f);
+	if (f->first->cuts < 0) {
+		f->first->cuts = plan->cuts;
+		f->first->kind = plan->kind;
+	}
+	return true;
 }
 
 /* Splits over the axes of the module, as many at once as possible. */

@@ -8,7 +8,7 @@
 #include "passes/parallel/split/solve.h"
 #include "passes/pass.h"
 
-/* --- costs: costs.c --------------------------------------------------------------- */
+/* --- costs: costs.c --------------------------------------------------------------------------- */
 
 /* Seconds of ops in other layouts than the ones they have in the step. */
 struct parallel_costs;
@@ -83,7 +83,7 @@ double parallel_costs_reshard(
 double parallel_costs_least_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
 
-/* --- axes: axes.c --------------------------------------------------------------- */
+/* --- axes: axes.c ----------------------------------------------------------------------------- */
 
 /* With more axes at once there are too many layouts: 625 of a tensor of three dims on four axes. */
 enum { PARALLEL_MOST_AXES = 3 };
@@ -127,7 +127,7 @@ void parallel_meshes_near(
 void parallel_meshes_set(const struct parallel_meshes *s, uint32_t cuts, struct ir_module *m,
 	struct parallel_axes *axes);
 
-/* --- choices of ops that are alike: choices.c ----------------------------------- */
+/* --- choices of ops that are alike: choices.c ------------------------------------------------- */
 
 /* The layouts of one operand or result: the distinct ones, and the one of each choice. */
 struct parallel_lines {
@@ -150,7 +150,7 @@ struct parallel_choices {
 struct parallel_choices *parallel_choices_create(const void *owner, struct parallel_costs *c,
 	const struct ir_op *op, struct parallel_part part, const struct parallel_axes *axes);
 
-/* --- the step as a problem: step.c ---------------------------------------------- */
+/* --- the step as a problem: step.c ------------------------------------------------------------ */
 
 /* Which indices of products may be split, to see what each kind of parallelism adds. no-heads
  * excludes the indices for which all operands and the result have only the first dim, the batch;
@@ -203,7 +203,15 @@ const struct ir_value *parallel_made(const struct ir_value *v);
  * Such ops are not nodes. */
 bool parallel_is_free(const struct ir_op *op);
 
-/* --- policies: policy.c --------------------------------------------------------- */
+/* Bytes of a type on a device, if all devices of the mesh share it. */
+static inline double
+parallel_share_bytes(const struct parallel_step *s, const struct ir_type *t)
+{
+	return (double)ir_type_elements(t) * ir_dtype_bytes((enum ir_dtype)t->dtype) /
+	       (double)ir_devices(s->m);
+}
+
+/* --- policies: policy.c ----------------------------------------------------------------------- */
 
 #define PARALLEL_POLICIES(ROW)                                                                     \
 	ROW(PARALLEL_BEST, "best")                                                                 \
@@ -221,7 +229,7 @@ const char *parallel_policy_name(enum parallel_policy policy);
 struct split_problem parallel_policy_problem(
 	const void *owner, const struct parallel_step *s, enum parallel_policy policy);
 
-/* --- plans: plans.c ------------------------------------------------------------- */
+/* --- plans: plans.c --------------------------------------------------------------------------- */
 
 #define PARALLEL_ENGINES(ROW)                                                                      \
 	ROW(PARALLEL_DOPT, "dopt")                                                                 \
@@ -314,7 +322,7 @@ void parallel_search_again(struct parallel_search *f);
 struct split_solution parallel_published(struct parallel_search *f, const struct parallel_step *s,
 	enum parallel_engine engine, uint64_t candidates);
 
-/* --- replays: replay.c ---------------------------------------------------------- */
+/* --- replays: replay.c ------------------------------------------------------------------------ */
 
 /* Replays the plans of the requested policy, or of all policies, and plans for other weights of
  * kernels and messages; the plan with the fastest step becomes that of the policy. `meshes`: NULL:
@@ -331,7 +339,7 @@ bool parallel_is_better(const struct parallel_search *f, const struct parallel_p
 /* Axes over which some value is laid out already, a bit each: axes.c. */
 uint32_t parallel_axes_in_use(const struct ir_module *m);
 
-/* --- the bound: bound.c --------------------------------------------------------- */
+/* --- the bound: bound.c ----------------------------------------------------------------------- */
 
 /* The memory of a device, and whether states may be in that of the host; bytes: INFINITY: any. */
 struct parallel_memory {
@@ -355,7 +363,11 @@ struct parallel_traffic {
 	double all, first, second;
 };
 
+/* d has reached rates. */
 struct device;
+struct parallel_traffic parallel_traffic(const struct parallel_step *s, const struct device *d,
+	const bool *before, const bool *after);
+
 /* Sets s->inside: inside.c. */
 void parallel_find_inside(struct parallel_step *s);
 /* Seconds of a device for products that kernels of several products compute again. */
@@ -366,10 +378,7 @@ double parallel_repeated_products(const struct parallel_step *s, const struct de
 double parallel_forced_products(const struct parallel_step *s, const bool *before,
 	const bool *after, bool host, double limit);
 
-struct parallel_traffic parallel_traffic(const struct parallel_step *s, const struct device *d,
-	const bool *before, const bool *after);
-
-/* --- layouts into the module: apply.c ------------------------------------------- */
+/* --- layouts into the module: apply.c --------------------------------------------------------- */
 
 /* Gives the ops of the step's module, or of a copy of it, the layouts of the plan, with
  * parallelization ops between them. *kept: unless NULL, whether a gathered value is kept from the

@@ -20,8 +20,8 @@
  * reads; on a path to what is summed it reads one value, whose bytes take longer by the difference
  * of the rates.
  *
- * Left out, as it may cost nothing: what may be inside of a kernel of several products, whose
- * memory is beside its arithmetic; what the product reads that starts the kernel; an add or relu
+ * Left out, as it may cost nothing: what may be inside of a kernel of several products, which
+ * reads while it computes; what the product reads that starts the kernel; an add or relu
  * that the library does at the end of a product. Rows that are read or written by number have rates
  * of their own, which their kernels may have for all that they read: as many of the largest
  * sections as there are such ops count at these rates.
@@ -48,7 +48,6 @@ struct traffic {
 	bool *first_part, *second_part; /* by section: it ends before v starts, starts after it */
 	const struct ir_block *main;
 	double rate[NRATES][REACH_TYPES]; /* bytes a second, at best */
-	double devices;
 	int *after, *needed; /* by op->id: the last product of the chain that it depends on, and
 				the first one that depends on it; 0 and `length` + 1: none */
 	int length;
@@ -91,10 +90,8 @@ find_rates(struct traffic *t, const struct device *d)
 static double
 seconds_of(const struct traffic *t, const struct ir_value *v, enum rate r)
 {
-	const double bytes =
-		(double)ir_type_elements(v->type) * ir_dtype_bytes((enum ir_dtype)v->type->dtype);
-
-	return bytes / t->devices / t->rate[r][reach_memory_type((enum ir_dtype)v->type->dtype)];
+	return parallel_share_bytes(t->s, v->type) /
+	       t->rate[r][reach_memory_type((enum ir_dtype)v->type->dtype)];
 }
 
 /* --- the chain -------------------------------------------------------------------------------- */
@@ -106,7 +103,7 @@ maker_of(const struct ir_op *op, int j)
 }
 
 static int
-at_least(int a, int b)
+larger(int a, int b)
 {
 	return a > b ? a : b;
 }
@@ -121,15 +118,15 @@ find_chain(struct traffic *t)
 
 	IR_FOR_OPS (op, t->main) {
 		for (int j = 0; j < op->noperands; j++)
-			up[op->id] = at_least(up[op->id], up[maker_of(op, j)->id]);
+			up[op->id] = larger(up[op->id], up[maker_of(op, j)->id]);
 		up[op->id] += t->multiplies[op->id];
-		t->length = at_least(t->length, up[op->id]);
+		t->length = larger(t->length, up[op->id]);
 	}
 	for (const struct ir_op *op = t->main->last; op; op = op->prev) {
 		down[op->id] += t->multiplies[op->id];
 		for (int j = 0; j < op->noperands; j++) {
 			int *of = &down[maker_of(op, j)->id];
-			*of = at_least(*of, down[op->id]);
+			*of = larger(*of, down[op->id]);
 		}
 	}
 	/* The first one of each number that depends on the one before, and leads to the last. */
@@ -137,7 +134,7 @@ find_chain(struct traffic *t)
 	IR_FOR_OPS (op, t->main) {
 		int *of = &depends[op->id];
 		for (int j = 0; j < op->noperands; j++)
-			*of = at_least(*of, depends[maker_of(op, j)->id]);
+			*of = larger(*of, depends[maker_of(op, j)->id]);
 		if (t->multiplies[op->id] && up[op->id] + down[op->id] == t->length + 1 &&
 			up[op->id] == last + 1 && *of == last)
 			*of = number[op->id] = ++last;
@@ -451,14 +448,10 @@ parallel_traffic(const struct parallel_step *s, const struct device *d, const bo
 {
 	struct parallel_traffic sum = {0};
 	const uint32_t n = s->m->op_ids;
-
-	if (!d->reached)
-		return sum;
 	struct traffic *t = NEW(NULL, struct traffic);
 	struct arena *a = arena_create(t);
 	t->s = s;
 	t->main = &ir_func_find(s->m, "main")->body;
-	t->devices = (double)ir_devices(s->m);
 	t->multiplies = ARRAY_ZERO(t, bool, n);
 	t->counted = ARRAY_ZERO(t, bool, n);
 	t->used = ARRAY_ZERO(t, uint32_t, n);

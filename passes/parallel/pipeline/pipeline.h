@@ -32,7 +32,7 @@ struct pipeline {
 	struct VEC(struct ir_op *) line;
 };
 
-/* --- stages of ops: stages.c ------------------------------------------------------- */
+/* --- stages of ops: stages.c ------------------------------------------------------------------ */
 
 /* Finds the line, the ops to be divided into stages, and the positions of all other ops. */
 void pipeline_make_line(struct pipeline *p);
@@ -64,7 +64,7 @@ double *pipeline_fixed_bytes(
 void pipeline_tell_stages(
 	const struct pipeline *p, const struct pipeline_line *l, const uint32_t *first);
 
-/* --- into the module: sends.c ------------------------------------------------------ */
+/* --- into the module: sends.c ----------------------------------------------------------------- */
 
 /* Moves ops to their stages and inserts sends. False: reported. */
 bool pipeline_apply_stages(struct pipeline *p);
