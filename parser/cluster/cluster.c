@@ -148,21 +148,39 @@ read_file(const void *owner, struct ir_context *ctx, const char *path, FILE *f,
 	return c;
 }
 
+/* Is the name that of a cluster of any size, and a number of devices: "h100x8", "a100-16"? */
+static bool
+is_sized(const char *name, const struct shipped_cluster *s)
+{
+	const size_t n = strlen(s->name);
+
+	if (strncmp(name, s->name, n) || !strstr(s->text, "let nodes"))
+		return false;
+	name += n;
+	name += strspn(name, "_-");
+	name += *name == 'x';
+	return *name && strspn(name, "0123456789") == strlen(name);
+}
+
 /* Reports that there is neither a file nor a cluster of that name. */
 static void
 report_missing(struct ir_context *ctx, const char *name)
 {
 	int error = errno;
 	struct suggestion near = suggestion_for(name);
+	void *scratch = talloc_new(NULL);
+	const char *sized = "";
 
-	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++)
+	for (const struct shipped_cluster *s = shipped_clusters; s->name; s++) {
 		suggestion_add(&near, s->name);
+		if (is_sized(name, s))
+			sized = TEXT(scratch, "; -cluster=%s -D nodes=N has N machines", s->name);
+	}
 	suggestion_add(&near, THIS_MACHINE);
-	char *text = suggestion_text(NULL, &near);
 	diag_error(ctx->diag, LOC_NONE,
-		"'%s' is neither a shipped cluster (see -list-clusters) nor a readable file: %s%s",
-		name, strerror(error), text);
-	talloc_free(text);
+		"'%s' is neither a shipped cluster (see -list-clusters) nor a readable file: %s%s%s",
+		name, strerror(error), sized, suggestion_text(scratch, &near));
+	talloc_free(scratch);
 }
 
 /* The text of the shipped cluster of that name, owned by `owner`, or NULL. */

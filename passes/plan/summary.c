@@ -17,13 +17,13 @@
 /* A smaller share of repeated arithmetic is not reported. */
 static const double told_share = 1e-3;
 
-/* Lines of params and of costs. */
+/* Lines of inputs, of params and of costs. */
 enum { MOST_CLASSES = 8, MOST_COSTS = 3 };
 
-/* Params whose names differ only in digits, of the same type. */
+/* Inputs or params whose names differ only in digits, of the same type. */
 struct class
 {
-	const char *name;
+	const char *name, *first; /* with * for digits; the first op's */
 	const struct ir_type *type;
 	int64_t n, gathers;
 	double bytes; /* on a device */
@@ -43,7 +43,7 @@ struct writer {
 	struct VEC(struct cost) cost;
 };
 
-/* --- params ----------------------------------------------------------------------------------- */
+/* --- inputs and params ------------------------------------------------------------------------- */
 
 /* "block12.query.w" -> "block*.query.w" */
 static char *
@@ -92,7 +92,7 @@ count_gathers(const struct ir_value *v)
 }
 
 static void
-add_param(struct writer *w, const struct ir_op *op)
+add_to_class(struct writer *w, const struct ir_op *op)
 {
 	const struct ir_value *v = &op->result[0];
 	const char *name = pattern_of(w->scratch, op->symbol);
@@ -102,7 +102,7 @@ add_param(struct writer *w, const struct ir_op *op)
 		(strcmp(w->class.at[i].name, name) || w->class.at[i].type != v->type))
 		i++;
 	if (i == w->class.n)
-		VEC_PUSH(w->scratch, &w->class, (struct class){name, v->type, 0, 0, 0});
+		VEC_PUSH(w->scratch, &w->class, (struct class){name, op->symbol, v->type, 0, 0, 0});
 	struct class *c = &w->class.at[i];
 	c->n++;
 	c->gathers += count_gathers(v);
@@ -117,31 +117,56 @@ by_bytes(const void *a, const void *b)
 	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->name, y->name);
 }
 
+/* "w: f32[8]", or "w* (12): f32[8]" for several. */
+static char *
+class_text(const struct writer *w, const struct class *c)
+{
+	return TEXT(w->scratch, "%s%s: %s", c->n > 1 ? c->name : c->first,
+		c->n > 1 ? TEXT(w->scratch, " (%" PRId64 ")", c->n) : "",
+		ir_type_text(w->scratch, w->m, c->type));
+}
+
+/* Fills w->class with the ops of that code, in their order. */
+static void
+find_classes(struct writer *w, enum op_code code)
+{
+	w->class.n = 0;
+	IR_FOR_OPS (op, &ir_func_find(w->m, "main")->body)
+		if (op->code == code)
+			add_to_class(w, op);
+}
+
+static void
+tell_rest(const struct writer *w, const char *what)
+{
+	if (w->class.n > MOST_CLASSES)
+		diag_note(w->d, LOC_NONE, "plan: and %s",
+			number_count(w->scratch, (uint64_t)(w->class.n - MOST_CLASSES), what));
+}
+
+static void
+tell_inputs(struct writer *w)
+{
+	find_classes(w, OP_input);
+	for (int64_t i = 0; i < w->class.n && i < MOST_CLASSES; i++)
+		diag_note(w->d, LOC_NONE, "plan: input %s", class_text(w, &w->class.at[i]));
+	tell_rest(w, "more kind(s) of inputs");
+}
+
 static void
 tell_params(struct writer *w)
 {
 	char bytes[NUMBER_TEXT];
 
-	IR_FOR_OPS (op, &ir_func_find(w->m, "main")->body) {
-		if (op->code == OP_param)
-			add_param(w, op);
-		else if (op->code == OP_input)
-			diag_note(w->d, LOC_NONE, "plan: input %s: %s", op->symbol,
-				ir_type_text(w->scratch, w->m, op->result[0].type));
-	}
+	find_classes(w, OP_param);
 	qsort(w->class.at, (size_t)w->class.n, sizeof *w->class.at, by_bytes);
 	for (int64_t i = 0; i < w->class.n && i < MOST_CLASSES; i++) {
 		const struct class *c = &w->class.at[i];
-		diag_note(w->d, LOC_NONE,
-			"plan: param %s%s: %s, %s on each device, %.3g gather%s a step", c->name,
-			c->n > 1 ? TEXT(w->scratch, " (%" PRId64 ")", c->n) : "",
-			ir_type_text(w->scratch, w->m, c->type), number_bytes(bytes, c->bytes),
+		diag_note(w->d, LOC_NONE, "plan: param %s, %s on each device, %.3g gather%s a step",
+			class_text(w, c), number_bytes(bytes, c->bytes),
 			(double)c->gathers / (double)c->n, c->gathers == c->n ? "" : "s");
 	}
-	if (w->class.n > MOST_CLASSES)
-		diag_note(w->d, LOC_NONE, "plan: and %s that take less",
-			number_count(w->scratch, (uint64_t)(w->class.n - MOST_CLASSES),
-				"kind(s) of params"));
+	tell_rest(w, "kind(s) of params that take less");
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
@@ -286,6 +311,7 @@ plan_summary(struct planner *p, const struct plan_candidate *best, const struct 
 		isfinite(p->limit) ? number_bytes(limit, p->limit) : "",
 		number_count(w.scratch, (uint64_t)p->tried, "pipeline(s)"), best->from);
 	diag_note(w.d, LOC_NONE, "plan: %s", plan_command(p, best));
+	tell_inputs(&w);
 	tell_params(&w);
 	tell_memory(&w, best);
 	tell_time(&w);
