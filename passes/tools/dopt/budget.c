@@ -105,6 +105,8 @@ read_time(struct driver *t, const char *option, const char *text, const char *ex
 bool
 driver_search_read(struct driver *t)
 {
+	double trial; /* trial.c reads it again: trials are made by no single driver */
+
 	t->manager->progress = NULL;
 	if (t->o->progress == DRIVER_PROGRESS_ALWAYS ||
 		(t->o->progress <= DRIVER_PROGRESS_AUTO && isatty(STDERR_FILENO)))
@@ -112,7 +114,8 @@ driver_search_read(struct driver *t)
 	return read_time(t, "time-limit", t->o->time_limit, "a time such as 10s",
 		       &t->manager->time_limit) &&
 	       read_time(t, "measure-limit", t->o->measure_limit, "a time such as 100ms",
-		       &t->measure_limit);
+		       &t->measure_limit) &&
+	       read_time(t, "trial-limit", t->o->trial_limit, "a time such as 400ms", &trial);
 }
 
 /* "activations 1.2GB, params 300MB": kinds that live at a point, the largest first. */

@@ -126,7 +126,7 @@ struct driver_options {
 	const char *estimator_weights;
 	const char *measure_mpi, *measure_limit;
 	struct driver_list trial; /* pipelines, and files of modules */
-	const char *trial_run;
+	const char *trial_run, *trial_limit;
 	bool verify_each, split, verify_diagnostics, run, check, time, f64, subnormals, no_shuffle,
 		layout, version, tf32;
 	bool list_facts;

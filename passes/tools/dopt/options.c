@@ -171,6 +171,9 @@ static const struct flag flags[] = {
 		"measures and is compared with, {} being the program: 'mpirun -n 2 {}' "
 		"or '{} -bind -link 1GB/s,20us' (default: {})",
 		FLAG_TEXT, AT(trial_run), .rule = {.needs = "trial,emit=program"}},
+	{"trial-limit", "TIME",
+		"how long each run of a plan lasts; each has 7 to 15 of them (default: 400ms)",
+		FLAG_TEXT, AT(trial_limit), .rule = {.needs = "trial,emit=program"}},
 	{"Statistics and remarks", .kind = FLAG_GROUP},
 	{"stats", NULL,
 		"print step time, communication and memory after each pass, and no module unless "

@@ -12,6 +12,7 @@
 
 #include "ir/base/alloc.h"
 #include "ir/base/clock.h"
+#include "ir/base/unit.h"
 #include "parser/dir/parse.h"
 #include "passes/tools/dopt/trial_impl.h"
 
@@ -199,11 +200,15 @@ static void
 warm_up(struct trial *t, struct candidate *c)
 {
 	struct trial_run run = {0};
+	double limit = TRIAL_RUN_SECONDS;
+
+	if (t->o->trial_limit)
+		ir_quantity_read(t->o->trial_limit, UNIT_SECONDS, &limit);
 
 	run_once(t, c, TRIAL_STEPS, &run);
 	if (!c->program)
 		return;
-	const double steps = TRIAL_RUN_SECONDS / run.seconds;
+	const double steps = limit / run.seconds;
 	c->steps = steps > TRIAL_STEPS ? (int64_t)steps : TRIAL_STEPS;
 	c->predicted = run.predicted;
 }

@@ -12,7 +12,7 @@ enum {
 	 * more rounds, until one is fastest or the maximum is reached. */
 	TRIAL_ROUNDS = 7,
 	TRIAL_ROUNDS_MOST = 15,
-	/* Steps of the first run, which determines how many steps fill the time. */
+	/* Steps of the first run, which determines how many steps fill the time; the minimum. */
 	TRIAL_STEPS = 10,
 	/* A run that takes longer is considered hung. */
 	TRIAL_SECONDS = 120,
@@ -20,7 +20,7 @@ enum {
 
 /* Maximum seconds for all rounds if -trial was not given; one round is always run. */
 #define TRIAL_FIRST_SECONDS 20
-/* Seconds of a run: a few hundred steps of most programs. */
+/* Seconds of a run without -trial-limit: a few hundred steps of most programs. */
 #define TRIAL_RUN_SECONDS 0.4
 /* A plan slower than the fastest by this factor after one run each, or after half of the rounds, is
  * not run any more: runs of one program differed less, even on a shared machine. */

@@ -1,6 +1,6 @@
 """replay.py DOPT MODELS: the step that parallelize leads to, kernels fused by opfuse, is predicted to take at most what the
 steps of its policies and of its cheapest plan take, and as long as it says; and the bound that it prints is below
-every one of them. And with a budget, the steps of large models after prefetch, overlap and unshard are faster than those
+every one of them (bounds.py compares it with more). And with a budget, the steps of large models after prefetch, overlap and unshard are faster than those
 of the passes dp and shard, and fit. A pipeline without opfuse is replayed without it, and fits. Prints a line for each step."""
 import json
 import pathlib
@@ -36,26 +36,6 @@ for step in STEPS:
     if float(said[3]) * UNIT[said[4]] > min(best, *others.values()) * ROUNDED:
         wrong.append(f"bound {said[3]}{said[4]}")
     print(f"{step[0]} {step[2]}:", "as it should be" if not wrong else f"{best}, but {', '.join(wrong)}")
-
-# The bound is below all plans and ways to fuse kernels and messages.
-PLANS = ("policy=data", "policy=sharded", "policy=megatron", "replay=false", "engine=random,seed=1", "engine=random,seed=2")
-FUSIONS = ("opfuse", "opfuse{policy=xla}", "opfuse{online=true}", "joint{evaluations=100}", "opfuse,tensorfuse",
-           "opfuse,prefetch,tensorfuse,overlap,unshard")
-for name, defines in (("gpt2.dir", ["L=2", "B=16", "T=512"]), ("mlp_unity.dir", ["B=2048", "H=512"]), ("digits_cnn.dir", ["B=8192", "N=1"])):
-    command = [dopt, "-cluster=h100", "-mesh=node=2,card=4", "-remarks", "-stats=json", "-emit=none", *(f"-D={d}" for d in defines)]
-    lowest = None
-    for options in ("replay", *PLANS):
-        for fusion in FUSIONS:
-            done = subprocess.run([*command, f"-pass=inline,amp,grad,adam,parallelize{{{options}}},{fusion}", models / name], capture_output=True, text=True)
-            if done.returncode:
-                sys.exit(f"{name} {options} {fusion}: exit {done.returncode}\n{done.stderr}")
-            step = json.loads(done.stdout)[-1]["cost"]["iteration"]
-            said = re.search(r"none of this mesh takes less than ([0-9.]+)(\w+),", done.stderr)
-            bound = float(said[1]) * UNIT[said[2]] if said and options == "replay" else bound
-            lowest = min(lowest or step, step)
-    print(f"{name} {defines}:", "as it should be" if bound <= lowest * ROUNDED else f"bound {bound}, but {lowest}")
-    if "-v" in sys.argv:
-        print(bound, lowest)
 
 # A step that fits with its kernels fused need not fit without.
 over = []
