@@ -66,7 +66,7 @@ rule_begin(struct parser *p, struct named name, struct ir_loc begin)
 
 /* --- families --------------------------------------------------------------------------------- */
 
-/* The elementwise ops of so many operands. */
+/* The elementwise ops of so many operands; what a bitcast does to a number depends on its type. */
 static struct ir_attr
 ops_of(struct parser *p, int noperands)
 {
@@ -74,14 +74,15 @@ ops_of(struct parser *p, int noperands)
 	int n = 0;
 
 	for (int c = 0; c < OP_NCODES; c++)
-		if (row_is_pointwise(&p->ctx->row[c]) && p->ctx->row[c].noperands == noperands &&
+		if (c != OP_bitcast && row_is_pointwise(&p->ctx->row[c]) &&
+			p->ctx->row[c].noperands == noperands &&
 			!(op_traits((enum op_code)c) & (TRAIT_KEYED | TRAIT_PARALLEL)))
 			list[n++] = (struct ir_attr){
 				.kind = ATTR_NAME, .s = ir_name(p->ctx, op_name((enum op_code)c))};
 	return (struct ir_attr){.kind = ATTR_LIST, .n = (uint16_t)n, .list = list};
 }
 
-static bool
+static void
 add_letter(struct parser *p, const struct ir_attr *a)
 {
 	static const char *const set[] = {"unary", "binary"};
@@ -99,12 +100,12 @@ add_letter(struct parser *p, const struct ir_attr *a)
 		PARSE_ERROR(p, a->loc,
 			"'%s' must be a list of names, or unary or binary for all elementwise ops of one or two operands",
 			a->key);
-		return false;
+		words = ops_of(p, 1); /* so that no error follows from this one */
+		p->func_bad = true;
 	}
 	const struct family_letter letter = {
 		.name = a->key, .word = words.list, .n = words.n, .of_ops = of_ops};
 	VEC_PUSH(p, &p->family.letter, letter);
-	return true;
 }
 
 void
@@ -113,11 +114,10 @@ rule_family(struct parser *p, struct ir_loc head)
 	struct family *f = &p->family;
 
 	for (int i = 0; i < p->attr.n && !f->again; i++)
-		if (!add_letter(p, &p->attr.at[i]))
-			p->func_bad = true;
+		add_letter(p, &p->attr.at[i]);
 	stmt_reset(p);
-	f->reading = !p->func_bad;
-	for (int i = 0; i < f->letter.n && f->reading; i++) {
+	f->reading = true;
+	for (int i = 0; i < f->letter.n; i++) {
 		char *name = TEXT(
 			NULL, "%s.%s", p->rule->name, f->letter.at[i].word[f->letter.at[i].at].s);
 		p->rule->name = ir_name(p->ctx, name);
