@@ -77,6 +77,25 @@ row_side_group(const struct pattern_side *s, char name)
 	return NULL;
 }
 
+static bool
+is_all_dims(const struct pattern_side *s)
+{
+	const struct pattern_item *item = s->item;
+
+	return s->nitems == 1 && item->name == '.' && !item->how && !item->size && !item->at;
+}
+
+bool
+row_is_pointwise(const struct ir_row *row)
+{
+	const struct pattern *p = row->pattern;
+	bool all = p && is_all_dims(&p->out) && !p->over.nitems;
+
+	for (int i = 0; all && i < p->ninputs; i++)
+		all = is_all_dims(&p->in[i]);
+	return all;
+}
+
 const struct row_attr *
 row_attr_find(const struct ir_row *row, const char *key)
 {

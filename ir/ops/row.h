@@ -133,6 +133,9 @@ op_row(const struct ir_context *ctx, const struct ir_op *op)
 int row_side_letters(const struct pattern_side *s);
 const struct pattern_item *row_side_group(const struct pattern_side *s, char name);
 
+/* Is each element computed from the elements of its operands at the same position, in `..`? */
+bool row_is_pointwise(const struct ir_row *row);
+
 /* The row's attribute of that name, or NULL. `key` is interned or not. */
 const struct row_attr *row_attr_find(const struct ir_row *row, const char *key);
 

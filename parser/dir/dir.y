@@ -166,7 +166,12 @@ rule_left:
 ;
 
 rule_name:
-  RULE FUNCNAME			{ rule_begin(p, WORD($2, @2)); }
+  rule_word
+| rule_word '{' attrs '}'	{ rule_family(p, @$); }
+;
+
+rule_word:
+  RULE FUNCNAME			{ rule_begin(p, WORD($2, @2), @1); }
 ;
 
 rule_open:

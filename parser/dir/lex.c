@@ -78,6 +78,12 @@ starts_with_word(const char *s, const char *word)
 	return strncmp(s, word, n) == 0 && !word_char(s[n]);
 }
 
+void
+lexer_return(struct parser *p, uint32_t loc)
+{
+	move_to(&p->lex->scan, loc - p->lex->scan.base);
+}
+
 /* "%a, %b = ", "op(", "call @f(" */
 static bool
 looks_like_statement(const char *s)
@@ -217,6 +223,8 @@ dir_lex(DIR_STYPE *value, struct ir_loc *loc, struct parser *p)
 	}
 	int token = dir_scan(value, loc, p, lx->scan.scanner);
 	dir_release(lx->scan.scanner);
+	if (token == NAME)
+		value->name = rule_family_word(p, value->name);
 	lx->open += (token == '{') - (token == '}');
 	scan_token(&lx->scan, loc, token == END);
 	if (token == DIR_error)

@@ -91,6 +91,24 @@ struct meanings {
 	struct VEC(struct meaning_before) undo; /* of bodies */
 };
 
+/*
+ * Rules that differ in words: their text is read once for each choice of what its letters stand
+ * for, as a rule of its own.
+ */
+struct family_letter {
+	const char *name;
+	const struct ir_attr *word; /* names */
+	int n, at;                  /* number of them, and the one that is being read */
+	bool of_ops;                /* the attributes of the op have names, too */
+};
+
+struct family {
+	struct VEC(struct family_letter) letter;
+	uint32_t begin; /* location of the rule */
+	bool reading;   /* its letters were read: words are replaced */
+	bool again;     /* its text was read before */
+};
+
 struct parser {
 	struct ir_context *ctx;
 	struct ir_module *m;
@@ -126,6 +144,7 @@ struct parser {
 	bool dots, is_param;    /* of the type being read */
 	struct ir_rules *rules; /* NULL: a module is read */
 	struct ir_rule *rule;   /* being read, or NULL */
+	struct family family;   /* of that rule */
 	struct VEC(struct ir_rule_condition) where;
 	struct ir_value poison;       /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */
@@ -153,6 +172,8 @@ lexer_done(struct parser *p, struct ir_loc loc)
 {
 	scan_done(&p->lex->scan, loc);
 }
+/* The next token is the one at this location, which was read before. */
+void lexer_return(struct parser *p, uint32_t loc);
 /* Is the last token the first on its line? */
 static inline bool
 lexer_at_line_start(const struct parser *p)
@@ -205,7 +226,14 @@ bool type_letter(const char *name);
 bool type_dots(struct parser *p, struct ir_loc loc);
 
 /* rule.c. A rule: its name, its parameters, its sides; wrong parts are dropped. */
-void rule_begin(struct parser *p, struct named name);
+void rule_begin(struct parser *p, struct named name, struct ir_loc begin);
+/* The attributes read so far are the letters of a family of rules; `head` is its name and they. */
+void rule_family(struct parser *p, struct ir_loc head);
+/* An op for which a letter of all ops stands gets names for its attributes: those of both sides are
+ * equal. */
+void rule_family_attrs(struct parser *p, struct named op);
+/* What a word stands for in the member of a family that is being read. */
+const char *rule_family_word(const struct parser *p, const char *word);
 void rule_left(struct parser *p);
 void rule_right(struct parser *p);
 void rule_condition(struct parser *p, struct size_value x, struct ir_loc xloc,

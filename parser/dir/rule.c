@@ -1,9 +1,12 @@
 /* Rules: two templates over the same parameters, which have types: ir/rule.h. */
 #include "parser/dir/parser.h"
 
+#include "ir/base/alloc.h"
 #include "ir/base/number.h"
+#include "ir/ops/row.h"
 
 #include <string.h>
+#include <talloc.h>
 
 static struct ir_func *
 side_create(struct parser *p, const struct ir_rule *r, int nparams)
@@ -49,7 +52,7 @@ side_close(struct parser *p)
 }
 
 void
-rule_begin(struct parser *p, struct named name)
+rule_begin(struct parser *p, struct named name, struct ir_loc begin)
 {
 	struct ir_rule *r = ARENA_NEW(p->m->arena, struct ir_rule);
 
@@ -58,12 +61,120 @@ rule_begin(struct parser *p, struct named name)
 	p->rule = r;
 	p->func_bad = false;
 	p->template = true;
-	IR_FOR_RULES (before, p->rules)
-		if (before->name == r->name) {
-			PARSE_ERROR(p, name.loc, "@%s is already defined", r->name);
-			diag_note(p->ctx->diag, before->loc, "here");
-			p->func_bad = true;
+	p->family.begin = begin.begin;
+}
+
+/* --- families --------------------------------------------------------------------------------- */
+
+/* The elementwise ops of so many operands; what a bitcast does to a number depends on its type. */
+static struct ir_attr
+ops_of(struct parser *p, int noperands)
+{
+	struct ir_attr *list = ARENA_ARRAY(p->scratch, struct ir_attr, OP_NCODES);
+	int n = 0;
+
+	for (int c = 0; c < OP_NCODES; c++)
+		if (c != OP_bitcast && row_is_pointwise(&p->ctx->row[c]) &&
+			p->ctx->row[c].noperands == noperands &&
+			!(op_traits((enum op_code)c) & (TRAIT_KEYED | TRAIT_PARALLEL)))
+			list[n++] = (struct ir_attr){
+				.kind = ATTR_NAME, .s = ir_name(p->ctx, op_name((enum op_code)c))};
+	return (struct ir_attr){.kind = ATTR_LIST, .n = (uint16_t)n, .list = list};
+}
+
+static void
+add_letter(struct parser *p, const struct ir_attr *a)
+{
+	static const char *const set[] = {"unary", "binary"};
+	struct ir_attr words = *a;
+	bool of_ops = false, ok = true;
+
+	for (int i = 0; i < 2 && a->kind == ATTR_NAME; i++)
+		if (strcmp(a->s, set[i]) == 0) {
+			words = ops_of(p, i + 1);
+			of_ops = true;
 		}
+	for (int i = 0; i < words.n && words.kind == ATTR_LIST; i++)
+		ok = ok && words.list[i].kind == ATTR_NAME;
+	if (words.kind != ATTR_LIST || !words.n || !ok) {
+		PARSE_ERROR(p, a->loc,
+			"'%s' must be a list of names, or unary or binary for all elementwise ops of one or two operands",
+			a->key);
+		words = ops_of(p, 1); /* so that no error follows from this one */
+		p->func_bad = true;
+	}
+	const struct family_letter letter = {
+		.name = a->key, .word = words.list, .n = words.n, .of_ops = of_ops};
+	VEC_PUSH(p, &p->family.letter, letter);
+}
+
+void
+rule_family(struct parser *p, struct ir_loc head)
+{
+	struct family *f = &p->family;
+
+	for (int i = 0; i < p->attr.n && !f->again; i++)
+		add_letter(p, &p->attr.at[i]);
+	stmt_reset(p);
+	f->reading = true;
+	for (int i = 0; i < f->letter.n; i++) {
+		char *name = TEXT(
+			NULL, "%s.%s", p->rule->name, f->letter.at[i].word[f->letter.at[i].at].s);
+		p->rule->name = ir_name(p->ctx, name);
+		talloc_free(name);
+	}
+	p->rule->loc = head;
+}
+
+const char *
+rule_family_word(const struct parser *p, const char *word)
+{
+	const struct family *f = &p->family;
+
+	for (int i = 0; i < f->letter.n && f->reading; i++)
+		if (word == f->letter.at[i].name)
+			return f->letter.at[i].word[f->letter.at[i].at].s;
+	return word;
+}
+
+void
+rule_family_attrs(struct parser *p, struct named op)
+{
+	const struct family *f = &p->family;
+	const struct family_letter *letter = NULL;
+	const struct ir_row *row = &p->ctx->row[name_number(op.name)];
+
+	for (int i = 0; i < f->letter.n && f->reading; i++)
+		if (f->letter.at[i].of_ops && op.name == f->letter.at[i].word[f->letter.at[i].at].s)
+			letter = &f->letter.at[i];
+	for (int i = 0; letter && i < row->nattrs; i++) {
+		const bool type = row->attr[i].type == ROW_DTYPE;
+		char *name = type ? text_copy(NULL, "T0")
+				  : TEXT(NULL, "%s_%s", letter->name, row->attr[i].key);
+		attr_push(p, (struct named){ir_name(p->ctx, row->attr[i].key), op.loc},
+			(struct ir_attr){
+				.kind = ATTR_NAME, .loc = op.loc, .s = ir_name(p->ctx, name)});
+		talloc_free(name);
+	}
+	if (letter && row->nattrs)
+		stmt_attrs(p);
+}
+
+/* The next member is read, unless this was the last one, or one was wrong. */
+static void
+family_next(struct parser *p, bool ok)
+{
+	struct family *f = &p->family;
+	int64_t i = f->letter.n - 1;
+
+	f->reading = false;
+	while (ok && i >= 0 && ++f->letter.at[i].at == f->letter.at[i].n)
+		f->letter.at[i--].at = 0;
+	f->again = ok && i >= 0;
+	if (f->again)
+		lexer_return(p, f->begin);
+	else
+		f->letter.n = 0;
 }
 
 void
@@ -72,6 +183,12 @@ rule_left(struct parser *p)
 	struct ir_rule *r = p->rule;
 	const int n = p->result.n;
 
+	IR_FOR_RULES (before, p->rules)
+		if (before->name == r->name) {
+			PARSE_ERROR(p, r->loc, "@%s is already defined", r->name);
+			diag_note(p->ctx->diag, before->loc, "here");
+			p->func_bad = true;
+		}
 	r->param = ARENA_ARRAY(p->m->arena, const struct ir_type_text *, n);
 	for (int i = 0; i < n; i++) {
 		r->param[i] = p->type.at[i].text;
@@ -168,6 +285,7 @@ rule_end(struct parser *p, struct ir_loc brace)
 	p->where.n = 0;
 	p->rule = NULL;
 	p->template = false;
+	family_next(p, !p->func_bad);
 }
 
 void
@@ -178,4 +296,5 @@ rule_give_up(struct parser *p)
 	p->where.n = 0;
 	p->rule = NULL;
 	p->template = false;
+	family_next(p, false);
 }

@@ -282,6 +282,7 @@ stmt_head(struct parser *p, struct named op, struct named callee, struct ir_loc 
 		s->poisoned = true;
 		return depth;
 	}
+	rule_family_attrs(p, op);
 	check_symbol(p, callee);
 	check_place(p);
 	if (!s->poisoned)

@@ -179,25 +179,6 @@ number_values(const struct ir_block *b, uint32_t *base)
 }
 
 static bool
-is_all_dims(const struct pattern_side *s)
-{
-	const struct pattern_item *item = s->item;
-
-	return s->nitems == 1 && item->name == '.' && !item->how && !item->size && !item->at;
-}
-
-static bool
-is_pointwise_op(const struct ir_row *row)
-{
-	const struct pattern *p = row->pattern;
-	bool all = p && is_all_dims(&p->out) && !p->over.nitems;
-
-	for (int i = 0; all && i < p->ninputs; i++)
-		all = is_all_dims(&p->in[i]);
-	return all;
-}
-
-static bool
 has_any_dims(const struct ir_type_text *t)
 {
 	return !t || (t->dots && !t->rank);
@@ -216,7 +197,7 @@ is_pointwise(const struct ir_rule *r)
 			if (op->code != OP_return)
 				all = all && !op_is(op, TRAIT_PARALLEL) &&
 				      has_any_dims(op->written) &&
-				      is_pointwise_op(op_row(r->side[side]->module->ctx, op));
+				      row_is_pointwise(op_row(r->side[side]->module->ctx, op));
 	return all;
 }
 

@@ -2,6 +2,7 @@
  * Index notation over affine forms: the counterpart of ir/ops/form.c for unknown sizes. Elements
  * are polynomials; reductions are split at positions where the body changes.
  */
+#include "ir/base/intern.h"
 #include "passes/rules/meaning_impl.h"
 
 #include <string.h>
@@ -848,6 +849,50 @@ reshape_element(struct rule_case *c, const struct sym_op *s, const struct sym_va
 	return case_element(c, x, at);
 }
 
+/*
+ * An op that moves elements by lists that are names: an element comes from a position that is a
+ * function of the op, its attributes, the operand's sizes, and the position.
+ */
+static term_id
+moved_element(struct rule_case *c, const struct sym_op *s, const term_id *position)
+{
+	struct terms *t = c->t;
+	const struct sym_value *x = s->in[0];
+	term_id at[IR_MAX_RANK], arg[3 + ROW_MAX_ATTRS * (IR_MAX_RANK + 1) + IR_MAX_RANK];
+	int n = 2;
+
+	arg[0] = poly_affine(t, case_affine(c, position[0]));
+	arg[n++] = poly_constant(t, s->op->code, 1);
+	for (int i = 0; i < s->op->nattrs; i++) {
+		const struct ir_attr *a = &s->op->attr[i];
+		const bool list = a->kind == ATTR_LIST;
+		if (a->n > IR_MAX_RANK)
+			return unknown(c, "a shape that is not known");
+		arg[n++] = poly_constant(t, list ? a->n : -1, 1);
+		for (int k = 0; k < (list ? a->n : 1); k++) {
+			const struct ir_attr *one = list ? &a->list[k] : a;
+			const term_id e = one->kind == ATTR_NAME
+						  ? linear_constant(t, name_number(one->s))
+						  : sym_attr_affine(c, one);
+			if (!e)
+				return 0;
+			arg[n++] = poly_affine(t, e);
+		}
+	}
+	for (int d = 0; d < x->rank; d++)
+		arg[n++] = poly_affine(t, x->dim[d]);
+	for (int d = 0; d < x->rank; d++) {
+		arg[1] = poly_constant(t, d, 1);
+		const int32_t key = poly_apply_plain(t, APPLY_MOVED, arg, n);
+		const int32_t v = key ? var_of(t, VAR_DATA, &key, 1) : CASE_VARS;
+		if (v >= CASE_VARS)
+			return unknown(c, "too many positions that elements give");
+		c->high[v] = x->dim[d];
+		at[d] = linear_var(t, v);
+	}
+	return case_element(c, x, at);
+}
+
 term_id
 case_element(struct rule_case *c, const struct sym_value *v, const term_id *position)
 {
@@ -861,6 +906,8 @@ case_element(struct rule_case *c, const struct sym_value *v, const term_id *posi
 		return poly_access(
 			c->t, v->input, at, v->rank, !v->type.letter && v->type.dtype == IR_bool);
 	}
+	if (v->op->moves)
+		return moved_element(c, v->op, position);
 	switch (v->op->op->code) {
 	case OP_concat: return concat_element(c, v->op, position);
 	case OP_reshape: return reshape_element(c, v->op, v, position);

@@ -70,7 +70,10 @@ struct sym_op;
 /* A value of a side. */
 struct sym_value {
 	int rank;
-	bool grouped; /* dim 0 stands for the rule's `..` */
+	bool grouped; /* dim 0 stands for the rule's `..`, or for the shape of `moved` */
+	/* The op that moves elements as lists say that are names, `shape = s`: dim 0 stands for all
+	 * dims that they give; NULL: none. */
+	const struct sym_op *moved;
 	term_id dim[IR_MAX_RANK];
 	struct value_type type;
 	int input; /* number of a parameter; -1 */
@@ -186,6 +189,9 @@ bool case_types(struct rule_case *c, int side);
 /* Makes a side, whose types have been computed, the current one. */
 void case_side(struct rule_case *c, int side);
 const struct sym_value *case_value(const struct rule_case *c, const struct ir_value *v);
+/* Have results of both ops, or of ops that read them element by element, the same shape? NULL: of
+ * none that moves elements by names. */
+bool sym_same_moved(const struct sym_op *a, const struct sym_op *b);
 /* The element of a value at a position; 0: none, with c->stop set. */
 term_id case_element(struct rule_case *c, const struct sym_value *v, const term_id *position);
 

@@ -30,7 +30,8 @@ struct sym_op {
 	uint32_t reduced;
 	enum form_reduce reduce;
 	bool grouped;
-	int dim; /* for concat */
+	bool moves; /* see moved of struct sym_value */
+	int dim;    /* for concat */
 };
 
 /* What a term refers to: a position of an evaluation, or a dim of a group. */

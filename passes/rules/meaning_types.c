@@ -597,12 +597,78 @@ type_written(struct rule_case *c, const struct ir_type_text *text, struct sym_va
 	return true;
 }
 
+/* --- shapes that are names -------------------------------------------------------------------- */
+
+enum { MOVED_SIZE = 1 << 20 }; /* in place of the size: too many positions to be expanded */
+
+/* Does the op only move elements, by a list that is a name? */
+static bool
+moves_by_name(const struct ir_op *op)
+{
+	bool name = false;
+
+	for (int i = 0; i < op->nattrs; i++)
+		name = name || op->attr[i].kind == ATTR_NAME;
+	return name &&
+	       (op->code == OP_broadcast || op->code == OP_reshape || op->code == OP_transpose ||
+		       op->code == OP_slice || op->code == OP_reverse);
+}
+
+static bool
+same_attr(const struct ir_attr *a, const struct ir_attr *b)
+{
+	return a->key == b->key &&
+	       (a->kind == ATTR_NAME ? b->kind == ATTR_NAME && a->s == b->s : ir_attr_equal(a, b));
+}
+
+bool
+sym_same_moved(const struct sym_op *a, const struct sym_op *b)
+{
+	bool same =
+		a == b ||
+		(a && b && a->op->code == b->op->code && a->op->nattrs == b->op->nattrs &&
+			a->in[0]->rank == b->in[0]->rank && a->in[0]->grouped == b->in[0]->grouped);
+
+	for (int i = 0; same && a && i < a->op->nattrs; i++)
+		same = same_attr(&a->op->attr[i], &b->op->attr[i]);
+	for (int d = 0; same && a && d < a->in[0]->rank; d++)
+		same = a->in[0]->dim[d] == b->in[0]->dim[d];
+	return same;
+}
+
+/* Such a result has one dim, of a size that nothing depends on: see type_of_moved. */
+static bool
+type_moved(struct rule_case *c, struct sym_op *s, struct sym_value *v)
+{
+	if (s->in[0]->moved)
+		return unknown(c, "a shape that is not known");
+	v->moved = s;
+	v->grouped = s->moves = true;
+	v->rank = 1;
+	v->dim[0] = linear_constant(c->t, MOVED_SIZE);
+	return true;
+}
+
+/* Nothing is known of such dims but that they are equal: they are read by elementwise ops. */
+static bool
+type_of_moved(struct rule_case *c, struct sym_op *s, struct sym_value *v)
+{
+	bool fits = row_is_pointwise(s->row);
+
+	for (int j = 0; j < s->nin; j++) {
+		if (s->in[j]->moved && !v->moved)
+			v->moved = s->in[j]->moved;
+		fits = fits && (!s->in[j]->rank || sym_same_moved(v->moved, s->in[j]->moved));
+	}
+	return fits || unknown(c, "a shape that is not known");
+}
+
 static bool
 type_op(struct rule_case *c, const struct ir_op *op)
 {
 	struct sym_op *s = ARENA_NEW(c->arena, struct sym_op);
 	struct sym_value *v;
-	bool ok;
+	bool ok, moved = false;
 
 	if (op->nresults != 1 || op->body)
 		return unknown(c, "an op with a body, or with several results");
@@ -617,6 +683,7 @@ type_op(struct rule_case *c, const struct ir_op *op)
 	for (int j = 0; j < op->noperands; j++) {
 		s->in[j] = case_value(c, ir_operand(op, j));
 		v->grouped = v->grouped || s->in[j]->grouped;
+		moved = moved || s->in[j]->moved;
 	}
 	s->nin = op->noperands;
 	s->grouped = v->grouped;
@@ -632,6 +699,10 @@ type_op(struct rule_case *c, const struct ir_op *op)
 			!accept_number(c, &v->type, a->kind == ATTR_INT ? (double)a->i : a->f))
 			return false;
 	}
+	if (moves_by_name(op))
+		return type_moved(c, s, v) && type_elements(c, s, v);
+	if (moved && !type_of_moved(c, s, v))
+		return false;
 	switch (op->code) {
 	case OP_concat: ok = type_concat(c, s, v); break;
 	case OP_contract: ok = type_contract(c, s, v); break;

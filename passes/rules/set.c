@@ -40,16 +40,21 @@ read_rules(struct pass_run *run)
 		       : NULL;
 }
 
+/* Is it the name of the rule, or of the text whose words it has, which ends at a dot? */
+static bool
+is_name_of(const char *word, size_t n, const char *name)
+{
+	return strncmp(word, name, n) == 0 && (!name[n] || name[n] == '.');
+}
+
 /* Is the rule in a list of names, separated by commas? An empty list has all rules. */
 static bool
 is_named(const char *list, const char *name)
 {
-	const size_t n = strlen(name);
-
 	for (const char *at = list; *at;) {
 		at += strspn(at, ", ");
 		const size_t length = strcspn(at, ", ");
-		if (length == n && strncmp(at, name, n) == 0)
+		if (length && is_name_of(at, length, name))
 			return true;
 		at += length;
 	}
@@ -66,7 +71,7 @@ check_names(struct pass_run *run, const struct ir_rules *rules, const char *list
 		struct suggestion near = suggestion_for(name);
 		bool found = !*name;
 		IR_FOR_RULES (r, rules) {
-			found = found || strcmp(r->name, name) == 0;
+			found = found || is_name_of(name, strlen(name), r->name);
 			suggestion_add(&near, r->name);
 		}
 		if (!found) {

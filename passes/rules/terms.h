@@ -72,6 +72,7 @@ enum {
 	APPLY_RECIPROCAL = FN_COUNT,
 	APPLY_IN_RANGE, /* 0 <= position < size */
 	APPLY_OPAQUE,   /* a constant that is not a fraction of 64-bit integers */
+	APPLY_MOVED,    /* the position from which an op moves an element, by names of lists */
 	APPLY_CONVERT,  /* + 32 from + to, element types; from may be IR_NDTYPES, unknown */
 };
 

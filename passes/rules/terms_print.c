@@ -77,6 +77,7 @@ print_factor(FILE *out, const struct terms *t, term_id f)
 			: w[0] == APPLY_RECIPROCAL ? "1/"
 			: w[0] == APPLY_IN_RANGE   ? "in_range"
 			: w[0] == APPLY_OPAQUE     ? "constant"
+			: w[0] == APPLY_MOVED      ? "moved"
 						   : "convert",
 			out);
 		fputc('(', out);

@@ -42,6 +42,8 @@ note(struct decision *d, const struct rule_case *c, bool holds, bool typed)
 static int
 compare_types(struct rule_case *c, const struct sym_value *x, const struct sym_value *y)
 {
+	if (!sym_same_moved(x->moved, y->moved))
+		return case_stop(c, STOP_UNKNOWN, "a shape that is not known"), -1;
 	if (x->rank != y->rank || x->type.letter != y->type.letter ||
 		(!x->type.letter && x->type.dtype != y->type.dtype) || x->grouped != y->grouped)
 		return 0;

@@ -110,17 +110,18 @@ draw_type(struct drawing *d, const struct ir_type_text *t)
 	d->sizes = false;
 }
 
-/* A list of dims: all of a tensor of some rank, in any order. */
+/* A list of dims: all of a tensor of some rank, in any order; or of any positions, or sizes. */
 static struct ir_attr
-draw_list(struct drawing *d)
+draw_list(struct drawing *d, bool sizes)
 {
 	const int n = 1 + draw(d, 3);
+	const bool any = sizes || !draw(d, 3);
 	struct ir_attr *list = &d->match->item[d->match->nitems];
 
 	for (int i = 0; i < n; i++) {
-		const int at = draw(d, i + 1);
+		const int at = any ? i : draw(d, i + 1);
 		list[i] = list[at];
-		list[at] = (struct ir_attr){.kind = ATTR_INT, .i = i};
+		list[at] = (struct ir_attr){.kind = ATTR_INT, .i = any ? sizes + draw(d, 3) : i};
 	}
 	d->match->nitems += n;
 	return (struct ir_attr){.kind = ATTR_LIST, .n = (uint16_t)n, .list = list};
@@ -144,7 +145,7 @@ draw_attr(struct drawing *d, const struct row_attr *r, const struct ir_attr *a)
 		bind(d, a->s, false,
 			(struct ir_attr){.kind = ATTR_AXIS, .i = draw(d, d->m->naxes)});
 	else
-		bind(d, a->s, false, draw_list(d));
+		bind(d, a->s, false, draw_list(d, r->type == ROW_SIZES));
 }
 
 /* Sizes, types and attributes of the rule. */

@@ -226,10 +226,14 @@ def within(rule, conditions):
 
 def main(seed, count, *files):
     rng = random.Random(int(seed))
-    rules = [r for f in files for r in re.findall(RULE, open(f).read(), re.S | re.M)]
+    families = {}  # rules whose words are those of one text count as one
+    for f in files:
+        for r in re.findall(RULE, tool("show", f).stdout, re.S | re.M):
+            families.setdefault(name(r), []).append(re.sub(r"(?<=^rule @)[\w.]+", name(r), r))
+    rules = list(families.values())
     made = {}
     while len(made) < int(count):
-        had = rng.choice(rules)
+        had = rng.choice(rng.choice(rules))
         new = mutant(rng, had)
         while rng.random() < 0.5:
             new = mutant(rng, new)
