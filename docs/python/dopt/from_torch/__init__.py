@@ -24,11 +24,13 @@ from .trace import Step, cut_gradients, exported
 
 
 def save(path, values):
-    """A safetensors file of named tensors."""
+    """A safetensors file of named tensors; complex ones are two, NAME.re and NAME.im, as they are to dopt."""
     def raw(value):
         value = value.detach().cpu().contiguous().reshape(-1)
         return value.view(torch.uint8).numpy().tobytes() if value.numel() else b""
-    tensors.write(path, [(name, str(v.dtype).removeprefix("torch."), v.shape, raw(v)) for name, v in values.items()])
+    split = [(name + end, part) for name, v in values.items()
+             for end, part in ((("", v),) if not v.is_complex() else ((".re", v.detach().real), (".im", v.detach().imag)))]
+    tensors.write(path, [(name, str(v.dtype).removeprefix("torch."), v.shape, raw(v)) for name, v in split])
 
 
 def save_rows(path, **parts):

@@ -21,23 +21,25 @@ def complex_call(b, node, named):
         parts = [b_part(b, made, node, named, i) for i in (0, 1)]
         return [Pair(*p) for p in zip(*parts)] if isinstance(parts[0], list) else Pair(*parts)
     if name in BILINEAR and made:
-        operands = [n for n in node.all_input_nodes]
+        bias = node.args[2] if name == "linear" and len(node.args) > 2 else None
+        operands = [n for n in node.all_input_nodes if n is not bias]
         if len(operands) > 2:
             b.refuse("a product of more than two complex values")
 
         def product(i, j):
-            return b_part(b, made, node, named, {operands[0]: i, operands[-1]: j})
+            return b_part(b, made, node, named, {operands[0]: i, operands[-1]: j}, node.args[:2] if bias else node.args)
         if len(operands) == 2 and all(map(is_complex, operands)):
-            return Pair(b.op("sub", product(0, 0), product(1, 1)), b.op("add", product(0, 1), product(1, 0)))
-        if len(operands) == 1 and all(not isinstance(a, complex) for a in node.args) and \
-                [a for a in node.args].count(operands[0]) < 2:
-            return Pair(product(0, 0), product(1, 1))
+            whole = Pair(b.op("sub", product(0, 0), product(1, 1)), b.op("add", product(0, 1), product(1, 0)))
+            return whole if bias is None else Pair(*[b.op("add", v, w) for v, w in zip(whole, pair(b, bias))])
+        if len(operands) == 1 and name == "mul":
+            (c, d), (e, f) = pair(b, node.args[0]), pair(b, node.args[1])
+            return Pair(b.op("sub", b.op("mul", c, e), b.op("mul", d, f)), b.op("add", b.op("mul", c, f), b.op("mul", d, e)))
         if len(operands) == 2:
             return Pair(product(0, 0), product(1, 1))
     b.refuse("this operation is not translated for complex numbers")
 
 
-def b_part(b, made, node, named, part):
+def b_part(b, made, node, named, part, args=None):
     """A handler applied to the real (0) or the imaginary parts (1) of what is complex; the imaginary part of a number that is
     added is 0."""
     linear = isinstance(part, int)
@@ -55,7 +57,7 @@ def b_part(b, made, node, named, part):
         if isinstance(arg, complex):
             return arg.imag if linear and part else arg.real
         return arg
-    args = torch.fx.node.map_arg(node.args, chosen)
+    args = torch.fx.node.map_arg(node.args if args is None else args, chosen)
     numbers = {"add": (1,), "sub": (1,), "rsub": (1,), "where": (1, 2), "masked_fill": (2,), "full": (1,), "full_like": (1,)}
     if linear:
         args = tuple((a.imag if part else a.real) if i in numbers.get(b.which(), ()) and isinstance(a, (int, float, complex))

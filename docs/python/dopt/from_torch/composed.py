@@ -390,3 +390,8 @@ def convolution_backward(g, x, w, bias, stride, padding, dilation, transposed, e
     a, b = (x, g) if transposed else (g, x)
     return (inputs, filter_gradient(a, b, w.shape, stride, padding, dilation, groups) if wanted[1] else None,
             g.sum([0, *range(2, n + 2)]) if wanted[2] else None)
+
+
+@decomposes("softshrink_backward", "hardshrink_backward")
+def shrink_backward(g, x, width):
+    return torch.where(x.abs() > width, g, 0)

@@ -89,6 +89,17 @@ def softplus(b, x, beta=1.0, threshold=20.0):
     return soft if threshold >= 20 else b.op("select", b.op("gt", wide, b.number(float(threshold), b.dtype())), y, soft)
 
 
+@handles("silu_backward", "mish_backward")
+def gate_backward(b, g, x):
+    """Of x times a gate: the gate and x times its slope. No table of decompositions reaches these two."""
+    y, one, s = b.read(x), b.number(1.0, b.dtype()), b.op("sigmoid", b.read(x))
+    gate, slope = s, b.op("mul", s, b.op("sub", one, s))
+    if b.which() == "mish_backward":
+        gate = b.op("tanh", b.op("softplus", y))
+        slope = b.op("mul", s, b.op("sub", one, b.op("square", gate)))
+    return b.op("mul", b.read(g), b.op("add", gate, b.op("mul", y, slope)))
+
+
 def arithmetic(op):
     def make(b, x, y, alpha=1):
         right = b.read(y)

@@ -161,7 +161,9 @@ class Text:
             val = node.meta["val"]
             if not isinstance(val, torch.Tensor):
                 raise Unsupported(f"the input '{symbol}' is not a tensor")
-            self.value[node] = self.define(val, "input", symbol)
+            parts = [symbol] if val.dtype not in PARTS else [symbol + ".re", symbol + ".im"]
+            found = [self.define(val, "input", part) for part in parts]
+            self.value[node] = Pair(*found) if len(found) > 1 else found[0]
             return
         signature = self.program.graph_signature
         updated = spec.target in (*signature.buffers_to_mutate.values(), *signature.parameters_to_mutate.values())
@@ -203,12 +205,13 @@ class Text:
         return {"init": "normal", "scale": float(f"{numbers.std():.3g}")} if tensor.is_floating_point() else {}
 
     def define(self, val, op, symbol, how={}):
-        if val.dtype not in TYPES:
+        dtype = PARTS.get(val.dtype, val.dtype)
+        if dtype not in TYPES:
             raise Unsupported(f"'{symbol}' has elements of {val.dtype}, which dopt does not have")
         name = self.fresh(symbol)
         said = ", ".join(f"{k} = {self.attribute(v)}" for k, v in how.items())
         self.lines.append(f"  {name} = {op}({json.dumps(symbol)})" + (f" {{{said}}}" if said else "") +
-                          f" : {TYPES[val.dtype]}[{','.join(map(str, val.shape))}]")
+                          f" : {TYPES[dtype]}[{','.join(map(str, val.shape))}]")
         return name
 
     def call(self, node):

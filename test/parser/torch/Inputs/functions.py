@@ -155,6 +155,18 @@ def filters(w, *shape):
     return w[:math.prod(shape)].reshape(shape)
 
 
+def stopped_slopes(z, y):
+    """Gradients inside a step that are constants to its own."""
+    x = y.detach().requires_grad_()
+    total = sum(f(x * 2).sum() for f in (F.silu, F.mish, F.softshrink, F.hardshrink))
+    return (z - torch.autograd.grad(total, x)[0]).square().mean()
+
+
+def complex_input(z, y):
+    x = torch.exp(1j * z) * (0.5 - 2j) * y + y * y
+    return F.linear(x, y[:3], y[3, :3]).abs().square().mean() + (2j * F.linear(x.conj(), y[:3])).imag.square().mean()
+
+
 def checkpointed(z, y):
     """Checkpoints, of both kinds, and inside each other."""
     again = lambda f, x, reentrant=False: checkpoint(f, x, use_reentrant=reentrant)
@@ -505,6 +517,8 @@ FUNCTIONS = {
                                          lambda x, w: F.interpolate(x.square(), scale_factor=1.5, mode="bilinear"),
                                          lambda x, w: F.interpolate(x.cos(), 5, mode="bicubic", align_corners=True),
                                          lambda x, w: F.interpolate(x.exp().flatten(2), 9, mode="linear"))),
+    "stopped_slopes": (NUMBERS, stopped_slopes),
+    "complex_input": (lambda g: torch.randn(18, 4, generator=g, dtype=torch.complex128), complex_input),
     "penalty_norm": (NUMBERS, penalty(lambda x, w: F.instance_norm(x, None, None, w[:2], w[2:4]))),
     "chosen": (NUMBERS, chosen),
     "chosen_labels": (below(4), chosen_labels),
