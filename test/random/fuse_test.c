@@ -27,6 +27,7 @@ options(uint64_t seed, struct random_options *o)
 	o->parallel = seed % 3 != 0;
 	o->program = true;
 	o->wide = seed % 5 != 0;
+	o->padded = seed % 6 == 5;
 }
 
 static const struct trial_test programs = {

@@ -24,6 +24,7 @@ struct random_options {
 	bool fuse;     /* puts some ops into fuses */
 	bool wide;     /* only floats of 32 and 64 bits */
 	bool program;  /* small numbers, no jumps of computed values: roundings differ */
+	bool padded;   /* contains gen_padded */
 	bool loss;     /* output("loss"): a sum of means of some values; no updates */
 };
 
@@ -114,6 +115,9 @@ struct pooled gen_indices(struct gen *g, int rank, const int64_t *dim, int range
 struct pooled gen_in_range(struct gen *g, struct pooled p, enum gen_range range);
 /* A pooled value whose type fits the letter of a row (N, F, I, b, T); a new source if none fits. */
 struct pooled gen_operand(struct gen *g, char letter);
+/* A product whose rows are of 256 bytes or more and no multiple of 16, ops on them and a product that reads
+ * them, all in between without a name outside: rows that ir/loops/pitch.h pads. */
+void gen_padded(struct gen *g);
 bool gen_is_partial(const struct gen *g, const struct ir_value *v);
 /* Appends an op and returns it; NULL if inference refuses it. */
 struct ir_value *gen_build(struct gen *g, enum op_code code, int n, struct ir_value *const *v,

@@ -35,6 +35,7 @@ options(uint64_t seed, struct random_options *o)
 	o->wide = seed % 5 != 0;
 	o->fuse = seed % 4 == 0;
 	o->loss = trains(seed);
+	o->padded = seed % 6 == 5;
 }
 
 /* A program and its test results. */

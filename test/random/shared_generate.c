@@ -485,6 +485,8 @@ random_module(
 			gen_parallel(&g);
 		else
 			gen_op(&g);
+	if (o->padded)
+		gen_padded(&g);
 	const int n = g.npool;
 	if (o->loss)
 		add_loss(&g, n);

@@ -58,7 +58,8 @@ shim_build(const void *owner, const char *folder, int n)
 	for (int i = 0; i < SHIM_FILES; i++) {
 		write_list(talloc_asprintf(owner, "%s/all%d.cc", folder, i), i, SHIM_FILES, n);
 		command = talloc_asprintf_append(command,
-			" c++ -std=c++17 -O0 -fwrapv -ffp-contract=off -fPIC -Wall "
+			" c++ -std=c++17 -O0 -fsanitize=thread --param "
+			"tsan-instrument-func-entry-exit=0 -fwrapv -ffp-contract=off -fPIC -Wall "
 			"-Wno-unused -Wno-unknown-pragmas -Wno-tautological-compare -include "
 			"%s/test/lower/cuda/shim/kernels.h -I%s -c all%d.cc & c%d=$!;",
 			DOPT_BUILD_INCLUDE, DOPT_BUILD_INCLUDE, i, i);

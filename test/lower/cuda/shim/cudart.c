@@ -66,6 +66,7 @@ cudaMalloc(void **memory, size_t bytes)
 	*memory = aligned_alloc(256, (bytes + 256) / 256 * 256);
 	if (*memory)
 		memset(*memory, 0xFF, bytes < FILLED_BYTES ? bytes : FILLED_BYTES);
+	shim_has_memory(*memory, bytes);
 	return *memory ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
@@ -78,6 +79,7 @@ cudaHostAlloc(void **memory, size_t bytes, unsigned flags)
 cudaError_t
 cudaFreeHost(void *memory)
 {
+	shim_had_memory(memory);
 	free(memory);
 	return cudaSuccess;
 }
@@ -86,6 +88,7 @@ cudaError_t
 cudaFree(void *memory)
 {
 	shim_finish_device();
+	shim_had_memory(memory);
 	free(memory);
 	return cudaSuccess;
 }

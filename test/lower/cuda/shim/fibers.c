@@ -35,6 +35,7 @@ struct thread {
 	struct fiber *on;
 	bool done;
 	unsigned warp_phase, block_phase;
+	unsigned warp_barriers;
 	unsigned long added;
 };
 
@@ -49,6 +50,7 @@ struct block {
 	unsigned begun, left; /* threads that were begun; begun threads that have not ended */
 	unsigned long added;  /* most additions of a thread of this kernel */
 	bool reverse;
+	uint64_t launch;
 	struct fiber *now;
 	shim_kernel *kernel;
 	const void *args;
@@ -128,6 +130,28 @@ shim_warp_exchange(uint64_t mine)
 	while (w->phase != t->warp_phase)
 		give_way();
 	return w->slot[phase & 1];
+}
+
+void
+shim_warp_barrier(void)
+{
+	shim_warp_exchange(0);
+	at_work->now->thread->warp_barriers++;
+}
+
+bool
+shim_now(const void *p, struct shim_moment *now, uint64_t *launch)
+{
+	const struct block *b = at_work;
+
+	if (!b || !b->now)
+		return false;
+	const struct thread *t = b->now->thread;
+	const uintptr_t stack = (uintptr_t)b->now->stack, at = (uintptr_t)p;
+	*now = (struct shim_moment){
+		t->self.block.x, (uint16_t)t->self.thread.x, t->block_phase, t->warp_barriers};
+	*launch = b->launch;
+	return at < stack || at >= stack + STACK_BYTES;
 }
 
 /* Assigns the next thread in the block's order to a fiber; false: all have begun. */
@@ -229,16 +253,24 @@ count_added(struct block *b)
 		b->added = b->thread[i].added > b->added ? b->thread[i].added : b->added;
 }
 
+const char *
+shim_kernel_name(void)
+{
+	const char *name = "?";
+
+	for (unsigned i = 0; i < nkernels; i++)
+		name = kernels[i].run == at_work->kernel ? kernels[i].name : name;
+	return name;
+}
+
 static void
 write_added(const struct block *b)
 {
-	const char *path = getenv("SHIM_ADDED"), *name = "?";
+	const char *path = getenv("SHIM_ADDED");
 	FILE *f = path && b->added ? fopen(path, "a") : NULL;
 
-	for (unsigned i = 0; i < nkernels; i++)
-		name = kernels[i].run == b->kernel ? kernels[i].name : name;
 	if (f) {
-		fprintf(f, "%s %lu\n", name, b->added);
+		fprintf(f, "%s %lu\n", shim_kernel_name(), b->added);
 		fclose(f);
 	}
 }
@@ -256,10 +288,12 @@ shim_run(shim_kernel *kernel, const void *args, unsigned grid, unsigned block)
 	b->kernel = kernel;
 	b->args = args;
 	b->added = 0;
+	b->launch++;
 	for (unsigned i = 0; i < grid; i++) {
 		begin_block(b, i, grid);
 		run_block(b);
 		count_added(b);
 	}
+	b->now = NULL;
 	write_added(b);
 }

@@ -42,7 +42,7 @@ __syncthreads()
 }
 
 /* Is it true of any thread of the block? */
-static inline int
+__attribute__((no_sanitize("thread"))) static inline int
 __syncthreads_or(int x)
 {
 	static thread_local int any;
@@ -58,7 +58,7 @@ __syncthreads_or(int x)
 static inline void
 __syncwarp()
 {
-	shim_warp_exchange(0);
+	shim_warp_barrier();
 }
 
 template <typename T>
