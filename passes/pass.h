@@ -191,6 +191,9 @@ const char *pass_explain(const struct pass_run *run);
 
 /* This pass and its options as in the pipeline, but for an option: "adam{lr=3e-4}". Of run->scratch. */
 char *pass_without(const struct pass_run *run, const char *option);
+/* The same without option `less` and with another one, of that value, whether it was given or not. */
+char *pass_with(
+	const struct pass_run *run, const char *less, const char *option, const char *value);
 
 /* The passes that follow in the pipeline, as text, with `instead` for those that search for kernels and without further runs
  * of the same pass: to try a plan as the step will be in the end. "": none follow. Of run->scratch. */

@@ -86,10 +86,11 @@ value_end(const char *value)
 	return value + strcspn(value, ",} \t\r\n");
 }
 
-char *
-pass_without(const struct pass_run *run, const char *option)
+/* The text of a pass without an option. */
+static char *
+without(const void *owner, const char *text, const char *option)
 {
-	const char *text = run->pipeline->entry[run->at].text, *at = text + strcspn(text, "{");
+	const char *at = text + strcspn(text, "{");
 	const size_t n = strlen(option);
 
 	while (*at && *at != '}') {
@@ -99,15 +100,31 @@ pass_without(const struct pass_run *run, const char *option)
 		if (*end == '=')
 			end = skip_blanks(value_end(skip_blanks(end + 1)));
 		if (found && *at == '{' && *end == '}') /* the only one */
-			return TEXT(run->scratch, "%.*s", (int)(at - text), text);
+			return TEXT(owner, "%.*s", (int)(at - text), text);
 		if (found) /* with one of the adjacent commas */
 			return *at == '{'
-				       ? TEXT(run->scratch, "%.*s%s", (int)(at + 1 - text), text,
-						 end + 1)
-				       : TEXT(run->scratch, "%.*s%s", (int)(at - text), text, end);
+				       ? TEXT(owner, "%.*s%s", (int)(at + 1 - text), text, end + 1)
+				       : TEXT(owner, "%.*s%s", (int)(at - text), text, end);
 		at = end;
 	}
-	return text_copy(run->scratch, text);
+	return text_copy(owner, text);
+}
+
+char *
+pass_without(const struct pass_run *run, const char *option)
+{
+	return without(run->scratch, run->pipeline->entry[run->at].text, option);
+}
+
+char *
+pass_with(const struct pass_run *run, const char *less, const char *option, const char *value)
+{
+	const char *text = without(run->scratch, pass_without(run, less), option);
+	const size_t length = strlen(text);
+	const bool others = text[length - 1] == '}';
+
+	return TEXT(run->scratch, "%.*s%s%s=%s}", (int)(length - others), text, others ? "," : "{",
+		option, value);
 }
 
 char *

@@ -580,12 +580,8 @@ apply_rules(struct pass_run *run, struct ir_module *m)
 	text = text_append(
 		text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
 	pass_changes_rounding(run);
-	const char *rest = pass_rest(run, "opfuse"), *again = pass_without(run, "rules");
-	const size_t length = strlen(again);
-	const bool options = again[length - 1] == '}';
-	if (!pass_given(run, "known"))
-		again = TEXT(run->scratch, "%.*s%sknown=true}", (int)(length - options), again,
-			options ? "," : "{");
+	const char *rest = pass_rest(run, "opfuse"),
+		   *again = pass_with(run, "rules", "known", "true");
 	return pass_apply_before(
 		run, m, text, TEXT(run->scratch, "%s%s%s", again, *rest ? "," : "", rest));
 }
