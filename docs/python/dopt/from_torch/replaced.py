@@ -198,7 +198,8 @@ def adaptive_maxima(many):
             n = input.shape[d + 1]
             ranges = [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
             wide = range(max(b - a for a, b in ranges))
-            x, place = (torch.stack([torch.stack([v.select(d, min(a + k, b - 1)) for a, b in ranges], d) for k in wide], -1).flatten(-2)
+            x, place = (torch.stack([torch.stack([v.select(d, min(a + k, b - 1)) for a, b in ranges], d)
+                                         for k in wide], -1).flatten(-2)
                         for v in (x, place))
         best = x.detach().argmax(-1, keepdim=True)
         values = x.gather(-1, best).squeeze(-1)
