@@ -8,6 +8,7 @@
  *
  *     a        one element type for all that have the letter
  *     .        anything
+ *     k        integers if those of a are, and else none: XLA's rule for what products are summed in
  *     i w u    integers; i32; ui32
  *     s        a shape: a vector of integers, one for each dim of the result
  *     +        after a letter: any number more of them
@@ -45,10 +46,10 @@ static const struct constraint table[] = {
 	{"stablehlo.collective_broadcast", NULL, REDUCER_NONE, {"replica_groups"}},
 	{"stablehlo.collective_permute", NULL, REDUCER_NONE, {"source_target_pairs"}},
 	{"stablehlo.concatenate", "a+->a", REDUCER_NONE, {NULL}},
-	{"stablehlo.convolution", "aa->.", REDUCER_NONE,
+	{"stablehlo.convolution", "aa->k", REDUCER_NONE,
 		{"batch_group_count", "feature_group_count"}},
 	{"stablehlo.dynamic_broadcast_in_dim", "as->a", REDUCER_NONE, {NULL}},
-	{"stablehlo.dynamic_conv", "aai->.", REDUCER_NONE,
+	{"stablehlo.dynamic_conv", "aai->k", REDUCER_NONE,
 		{"batch_group_count", "feature_group_count"}},
 	{"stablehlo.dynamic_gather", "aii->a", REDUCER_NONE, {NULL}},
 	{"stablehlo.dynamic_iota", "s->.", REDUCER_NONE, {NULL}},
@@ -90,7 +91,7 @@ is_integer(const struct mlir_type *t)
 	return e.kind == ELEMENT_INT || e.kind == ELEMENT_UINT || !strcmp(t->element, "index");
 }
 
-/* Operand or result `i` against a letter other than a and `.`. */
+/* Operand or result `i` against a letter other than a, k and `.`. */
 static bool
 check_letter(struct import *im, const struct mlir_op *op, char letter, const char *what, uint32_t i,
 	const struct mlir_type *t)
@@ -118,6 +119,7 @@ struct named {
 	const char *what;
 	uint32_t i;
 	const char *element;
+	bool integer;
 };
 
 static bool
@@ -126,10 +128,15 @@ check_value(struct import *im, const struct mlir_op *op, char letter, const char
 {
 	if (t->kind != MLIR_TENSOR || letter == '.')
 		return true;
+	if (letter == 'k')
+		return first->integer == is_integer(t) ||
+		       import_error(im, op,
+			       "%s %u has elements of %s, but %s %u of %s; both must be integers or neither",
+			       first->what, first->i + 1, first->element, what, i + 1, t->element);
 	if (letter != 'a')
 		return check_letter(im, op, letter, what, i, t);
 	if (!first->element)
-		*first = (struct named){what, i, t->element};
+		*first = (struct named){what, i, t->element, is_integer(t)};
 	return first->element == t->element ||
 	       import_error(im, op, "%s %u has elements of %s, but %s %u of %s; they must be equal",
 		       first->what, first->i + 1, first->element, what, i + 1, t->element);

@@ -143,9 +143,36 @@ driver_read_options(const void *owner, const struct driver_options *o, struct pa
 	return true;
 }
 
+/* Other forms of a step, by how they begin, and what makes StableHLO text of them. */
+static bool
+refuse_other_form(const struct driver_input *in)
+{
+	static const struct {
+		const char *begins, *what, *text;
+	} forms[] = {
+		{"ML\xefR", "MLIR bytecode",
+			"python3 -c 'from jaxlib.mlir import ir; from jaxlib.mlir.dialects import stablehlo as s; "
+			"print(s.deserialize_portable_artifact(ir.Context(), open(\"FILE\", \"rb\").read()))', or "
+			"mlir_module() of a jax.export.Exported"},
+		{"HloModule", "HLO text, which XLA writes after its own passes",
+			"jax.jit(step).lower(...).as_text()"},
+	};
+
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+		if (in->length >= strlen(forms[i].begins) &&
+			!strncmp(in->text, forms[i].begins, strlen(forms[i].begins))) {
+			driver_error("'%s' is %s; StableHLO text, which is read, comes from %s",
+				in->name, forms[i].what, forms[i].text);
+			return true;
+		}
+	return false;
+}
+
 struct ir_module *
 driver_read_module(struct driver *t, const struct driver_input *in)
 {
+	if (refuse_other_form(in))
+		return NULL;
 	crash_doing(t->o->note, "while reading %s", in->name);
 	struct ir_module *m = is_mlir(in) ? import_module(t, in)
 					  : parse_module(t->manager, t->ctx, in->name, in->text,

@@ -19,7 +19,7 @@ from .complexes import OF_REALS
 from .composed import DECOMPOSED, roi_align
 from .custom import check_linear
 from .table import Unsupported, handler, name_of
-from .text import Text
+from .text import NOT_THE_STEP, Text
 from .trace import Step, cut_gradients, exported
 
 
@@ -117,6 +117,18 @@ def with_batch(text, twice, far, odd=None, *, rows, name):
     return text.replace("\n\n", f"\n\nlet {name} = {rows}\n\n", 1)
 
 
+def decomposed(program, table):
+    try:
+        return program.run_decompositions(table)
+    except RuntimeError as failed:
+        if "%while_loop" not in str(failed):
+            raise
+        at = [line for line in re.findall(r'File "[^"]*", line \d+, in \S+', str(failed)) if not any(f in line for f in NOT_THE_STEP)]
+        why = "a tensor is made of numbers inside; make it before the loop, which then reads it" \
+            if "FunctionalTensor" in str(failed) else str(failed).split("\n", 1)[0] + " (carry tensors, as torch.tensor(0))"
+        raise Unsupported(f"{at[-1] if at else 'in the step'}: while_loop: {why}") from failed
+
+
 def translate(name, step, model, inputs, ignored=True, again=False):
     table = torch.export.default_decompositions()
     for op, function in torch._decomp.decomposition_table.items():
@@ -133,7 +145,7 @@ def translate(name, step, model, inputs, ignored=True, again=False):
         if module.found.functions and not again:
             check_linear(step, model, inputs)
         cut_gradients(program.graph_module)
-        program = program.run_decompositions(table)
+        program = decomposed(program, table)
         made = Text(program, list(inspect.signature(step).parameters)[1:], ignored).module(name)
         if module.found.changed and not again:  # such as counters: does the next step depend on them?
             before.restore()

@@ -386,7 +386,7 @@ def convolution_backward(g, x, w, bias, stride, padding, dilation, transposed, e
     inputs = torch.ops.aten.convolution(g, w, None, stride, padding, dilation, not transposed, [0] * n if transposed else rest,
                                         groups) if wanted[0] else None
     for d in range(n if wanted[0] else 0):  # a transposed one may leave more at the end than a step of it
-        inputs = inputs.narrow(d + 2, 0, x.shape[d + 2])
+        inputs = inputs.narrow(d + 2, 0, x.shape[d + 2]).contiguous()
     a, b = (x, g) if transposed else (g, x)
     return (inputs, filter_gradient(a, b, w.shape, stride, padding, dilation, groups) if wanted[1] else None,
             g.sum([0, *range(2, n + 2)]) if wanted[2] else None)

@@ -53,6 +53,8 @@ def map_(b, body, xs, more=()):
 @handles("while_loop", table=CONTROL)
 def while_loop(b, test, body, carried, more=()):
     """A loop of dopt; what it reads and does not change is carried, too."""
+    if not all(isinstance(x, torch.fx.Node) for x in carried):
+        b.refuse("a loop that carries a number: carry a tensor, torch.tensor(0)")
     outside = [operand(b, x) for x in (*carried, *more)]
     if any(isinstance(v, Pair) for v in outside):
         b.refuse("a loop over complex numbers")

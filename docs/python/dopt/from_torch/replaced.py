@@ -6,7 +6,7 @@ import math
 import torch
 
 from .masks import Rows
-from .pools import spread
+from .pools import averages, spread
 from .table import Unsupported
 
 
@@ -166,6 +166,47 @@ def averaged(many):
     return pool
 
 
+def power_means(many):
+    def pool(input, norm_type, kernel_size, stride=None, ceil_mode=False):
+        if math.isinf(norm_type):
+            sign = math.copysign(1, norm_type)
+            return sign * pooled(many)(sign * input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+        total = averaged(many)(input.pow(norm_type), kernel_size, stride, 0, ceil_mode, divisor_override=1)
+        return (total.sign() * total.abs().relu()).pow(1 / norm_type)
+    return pool
+
+
+def new_sizes(x, size, many):
+    return [n if m is None else m for n, m in zip(x.shape[-many:], spread(size, many))]
+
+
+def adaptive_means(many):
+    def pool(input, output_size):
+        x = input
+        for d, m in enumerate(new_sizes(x, output_size, many), -many):
+            x = (x.transpose(d, -1) @ averages(x.shape[d], m).T.to(x.dtype)).transpose(d, -1)
+        return x
+    return pool
+
+
+def adaptive_maxima(many):
+    """The last element of a narrow window again, behind itself: the first of equal ones is the maximum."""
+    def pool(input, output_size, return_indices=False):
+        x, new = input.unflatten(-1, (input.shape[-1], 1)), new_sizes(input, output_size, many)
+        place = torch.arange(math.prod(input.shape[-many:])).reshape(*input.shape[-many:], 1)
+        for d, m in zip(range(-many - 1, -1), new):
+            n = input.shape[d + 1]
+            ranges = [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
+            wide = range(max(b - a for a, b in ranges))
+            x, place = (torch.stack([torch.stack([v.select(d, min(a + k, b - 1)) for a, b in ranges], d)
+                                         for k in wide], -1).flatten(-2)
+                        for v in (x, place))
+        best = x.detach().argmax(-1, keepdim=True)
+        values = x.gather(-1, best).squeeze(-1)
+        return (values, place.expand(x.shape).gather(-1, best).squeeze(-1)) if return_indices else values
+    return pool
+
+
 def resized(x, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
     """By a product along each dim: what becomes of the columns of a unit matrix."""
     many = x.dim() - 2
@@ -322,5 +363,6 @@ REPLACED = {**{f: made for f, made in EACH.items() if made},
 
 # In a step that has gradients inside: what torch differentiates by a function that it does not differentiate again.
 TWICE = {torch.nn.functional.interpolate: resized,
-         **{getattr(torch.nn.functional, f"max_pool{n}d"): pooled(n) for n in (1, 2, 3)},
-         **{getattr(torch.nn.functional, f"avg_pool{n}d"): averaged(n) for n in (1, 2, 3)}}
+         **{getattr(torch.nn.functional, f"{name}_pool{n}d"): made(n) for n in (1, 2, 3) for name, made in (
+             ("max", pooled), ("avg", averaged), ("lp", power_means), ("adaptive_avg", adaptive_means),
+             ("adaptive_max", adaptive_maxima))}}

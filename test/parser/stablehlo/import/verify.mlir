@@ -662,6 +662,14 @@ func.func @main(%a: tensor<1x4x1xf32>, %f: tensor<2x1x1xf64>) {
 }
 
 // -----
+// convolution: of floats, summed as integers
+func.func @main(%a: tensor<1x4x1xf32>, %f: tensor<2x1x1xf32>) {
+  // expected-error@+1 {{operand 1 has elements of f32, but result 1 of i32; both must be integers or neither}}
+  %0 = stablehlo.convolution(%a, %f) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x4x1xf32>, tensor<2x1x1xf32>) -> tensor<1x3x1xi32>
+  func.return
+}
+
+// -----
 // concatenate: complex numbers of another precision
 func.func @main(%a: tensor<2xcomplex<f32>>, %b: tensor<2xcomplex<f64>>) {
   // expected-error@+1 {{operand 1 has elements of complex<f32>, but operand 2 of complex<f64>}}
