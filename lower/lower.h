@@ -15,7 +15,6 @@
 
 struct cluster;
 struct diag;
-struct rt_cuda_gemm;
 
 enum lower_target { LOWER_HOST, LOWER_CUDA };
 
@@ -24,9 +23,9 @@ struct lower_options {
 	const struct storage_target *storage; /* NULL: lower_storage_target(target) */
 	const char
 		*without; /* the forms that `storage` lacks, for the program's traces; NULL: none */
-	/* cuda: which of the library's candidates computes a product (runtime/cuda/gemm_key.h); NULL:
-	 * the first one. */
-	int (*candidate)(void *data, const struct rt_cuda_gemm *product);
+	/* cuda: which of the library's candidates computes the product or convolution of that key
+	 * (runtime/cuda/candidate.h); NULL: the first one. */
+	int (*candidate)(void *data, const char *key);
 	void *candidate_data;
 	const char *output; /* the executable, e.g. "train"; its sources go to "train.src/".
 				   * Both get these names when they are complete */

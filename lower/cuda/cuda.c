@@ -316,7 +316,8 @@ cuda_write_program(FILE *out, const struct cuda_sources *src, const char *prefix
 		src->nlaunches, prefix, src->ngemms, prefix);
 	if (src->nconvs)
 		fprintf(out,
-			"\t\t.nconvs = %d, .convs = %sconvs, .close_convs = rt_cuda_close_convs,\n",
+			"\t\t.nconvs = %d, .convs = %sconvs, .conv_again = rt_cuda_conv_again,\n"
+			"\t\t.close_convs = rt_cuda_close_convs,\n",
 			src->nconvs, prefix);
 }
 

@@ -8,6 +8,7 @@
 #include "lower/cuda/text.h"
 
 #include "ir/base/vec.h"
+#include "runtime/cuda/candidate.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -163,7 +164,14 @@ cut_sum(struct scheme_gemm *g, int64_t elements, int64_t bytes)
 	return parts;
 }
 
-/* Which of the library's candidates was measured to be the fastest. */
+int
+cuda_candidate(const struct cuda_sources *src, const char *key)
+{
+	return src->options && src->options->candidate
+		       ? src->options->candidate(src->options->candidate_data, key)
+		       : 0;
+}
+
 static int
 candidate_of(const struct cuda_sources *src, const struct scheme_gemm *g, enum rt_dtype dtype,
 	bool relu, bool wide, bool addresses)
@@ -175,9 +183,9 @@ candidate_of(const struct cuda_sources *src, const struct scheme_gemm *g, enum r
 	for (int i = 0; i < g->nloops; i++)
 		loop[i] = (struct rt_cuda_gemm_loop){
 			g->loop[i].size, g->loop[i].a, g->loop[i].b, g->loop[i].c};
-	return src->options && src->options->candidate
-		       ? src->options->candidate(src->options->candidate_data, &product)
-		       : 0;
+	char key[RT_CUDA_KEY];
+	rt_cuda_gemm_key(key, &product);
+	return cuda_candidate(src, key);
 }
 
 int

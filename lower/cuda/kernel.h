@@ -74,4 +74,8 @@ struct storage_code cuda_kernel_code(const struct storage_target *t, const struc
  */
 uint64_t cuda_conv_workspace(const struct rt_cuda_conv *c, const struct storage_workspace *limits);
 
+/* Which of the library's candidates was measured to be the fastest for the call of that key
+ * (runtime/cuda/candidate.h). */
+int cuda_candidate(const struct cuda_sources *src, const char *key);
+
 #endif

@@ -2,6 +2,7 @@
  * Only deterministic algorithms are used, and only those that need no more workspace than the row
  * has. With TF32 or 16-bit floats those for tensor cores come first and those without (which need
  * less) are used if none of these fits. */
+#include "runtime/cuda/candidate.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/rank.h"
 
@@ -14,12 +15,17 @@
 #define MOST_ALGORITHMS 16
 
 struct prepared {
-	bool ready;
+	bool ready, tf32;
 	cudnnTensorDescriptor_t x, y;
 	cudnnFilterDescriptor_t f;
 	cudnnConvolutionDescriptor_t conv;
 	int algorithm; /* of the enumeration that belongs to the kind */
 	size_t workspace;
+	int candidate,
+		found; /* of the algorithms that fit: the one to choose; how many there are */
+	/* the last call */
+	const void *a, *b;
+	void *out, *room;
 };
 
 struct rt_cuda_convs {
@@ -153,7 +159,7 @@ refuse(const struct rt_cuda *d, const struct rt_cuda_conv *c, size_t least)
 	rt_cuda_fatal(d, what, why);
 }
 
-/* Stores the first algorithm that fits in `p`. */
+/* Stores the candidate of those algorithms that fit in `p`; the first if there are fewer. */
 static void
 choose(const struct rt_cuda *d, const struct rt_cuda_conv *c, cudnnHandle_t l, struct prepared *p,
 	bool tf32)
@@ -168,20 +174,23 @@ choose(const struct rt_cuda *d, const struct rt_cuda_conv *c, cudnnHandle_t l, s
 		struct algorithm list[MOST_ALGORITHMS];
 		check(d, cudnnSetConvolutionMathType(p->conv, math[m]), "a convolution");
 		const int n = ask(d, c->shape.kind, l, p, list);
+		p->found = 0;
 		for (int i = 0; i < n; i++) {
-			if (list[i].workspace <= c->workspace) {
-				/* FMA_MATH stays whatever the row says: DEFAULT_MATH allows TF32 */
-				if (math[m] != CUDNN_FMA_MATH)
-					check(d, cudnnSetConvolutionMathType(p->conv, list[i].math),
-						"a convolution");
-				p->algorithm = list[i].algorithm;
-				p->workspace = list[i].workspace;
-				p->ready = true;
-				return;
-			}
-			if (!least || list[i].workspace < least)
+			if (list[i].workspace <= c->workspace)
+				list[p->found++] = list[i];
+			else if (!least || list[i].workspace < least)
 				least = list[i].workspace;
 		}
+		if (!p->found)
+			continue;
+		const struct algorithm *best = &list[p->candidate < p->found ? p->candidate : 0];
+		/* FMA_MATH stays whatever the row says: DEFAULT_MATH allows TF32 */
+		if (math[m] != CUDNN_FMA_MATH)
+			check(d, cudnnSetConvolutionMathType(p->conv, best->math), "a convolution");
+		p->algorithm = best->algorithm;
+		p->workspace = best->workspace;
+		p->ready = true;
+		return;
 	}
 	refuse(d, c, least);
 }
@@ -200,47 +209,74 @@ open_library(const struct rt_cuda *d)
 	return l;
 }
 
+static void
+run(const struct rt_cuda_conv *c, const struct rt_cuda *d, const struct prepared *p)
+{
+	const cudnnHandle_t l = d->convs->library;
+	const float one = 1, zero = 0;
+
+	switch (c->shape.kind) {
+	case RT_CONV_FORWARD:
+		check(d,
+			cudnnConvolutionForward(l, &one, p->x, p->a, p->f, p->b, p->conv,
+				(cudnnConvolutionFwdAlgo_t)p->algorithm, p->room, p->workspace,
+				&zero, p->y, p->out),
+			"a convolution");
+		break;
+	case RT_CONV_DATA:
+		check(d,
+			cudnnConvolutionBackwardData(l, &one, p->f, p->b, p->y, p->a, p->conv,
+				(cudnnConvolutionBwdDataAlgo_t)p->algorithm, p->room, p->workspace,
+				&zero, p->x, p->out),
+			"the gradient of a convolution with respect to its images");
+		break;
+	case RT_CONV_FILTER:
+		check(d,
+			cudnnConvolutionBackwardFilter(l, &one, p->x, p->a, p->y, p->b, p->conv,
+				(cudnnConvolutionBwdFilterAlgo_t)p->algorithm, p->room,
+				p->workspace, &zero, p->f, p->out),
+			"the gradient of a convolution with respect to its filters");
+		break;
+	}
+}
+
 void
 rt_cuda_conv(
 	struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out, void *workspace)
 {
 	struct rt_cuda *d = rt_cuda_of(ctx);
 	const struct rt_cuda_conv *c = &d->target->cuda->convs[conv];
-	const float one = 1, zero = 0;
 
 	if (!d->convs)
 		d->convs = open_library(d);
-	const cudnnHandle_t l = d->convs->library;
 	struct prepared *p = &d->convs->prepared[conv];
+	p->a = a;
+	p->b = b;
+	p->out = out;
+	p->room = workspace ? workspace : d->workspace;
 	if (!p->ready) {
 		describe(d, c, p);
-		choose(d, c, l, p, ctx->rank->options->tf32);
+		p->candidate = c->candidate;
+		choose(d, c, d->convs->library, p, ctx->rank->options->tf32);
+		p->tf32 = ctx->rank->options->tf32;
 	}
-	if (!workspace)
-		workspace = d->workspace;
-	switch (c->shape.kind) {
-	case RT_CONV_FORWARD:
-		check(d,
-			cudnnConvolutionForward(l, &one, p->x, a, p->f, b, p->conv,
-				(cudnnConvolutionFwdAlgo_t)p->algorithm, workspace, p->workspace,
-				&zero, p->y, out),
-			"a convolution");
-		break;
-	case RT_CONV_DATA:
-		check(d,
-			cudnnConvolutionBackwardData(l, &one, p->f, b, p->y, a, p->conv,
-				(cudnnConvolutionBwdDataAlgo_t)p->algorithm, workspace,
-				p->workspace, &zero, p->x, out),
-			"the gradient of a convolution with respect to its images");
-		break;
-	case RT_CONV_FILTER:
-		check(d,
-			cudnnConvolutionBackwardFilter(l, &one, p->x, a, p->y, b, p->conv,
-				(cudnnConvolutionBwdFilterAlgo_t)p->algorithm, workspace,
-				p->workspace, &zero, p->f, out),
-			"the gradient of a convolution with respect to its filters");
-		break;
+	run(c, d, p);
+}
+
+bool
+rt_cuda_conv_again(struct rt_cuda *d, int32_t conv, int32_t candidate)
+{
+	struct prepared *p = d->convs ? &d->convs->prepared[conv] : NULL;
+	const struct rt_cuda_conv *c = &d->target->cuda->convs[conv];
+
+	if (!p || !p->ready)
+		return false;
+	if (candidate != p->candidate) {
+		p->candidate = candidate;
+		choose(d, c, d->convs->library, p, p->tf32);
 	}
+	run(c, d, p);
+	return candidate < p->found;
 }
 
 void

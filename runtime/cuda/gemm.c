@@ -5,7 +5,7 @@
  * those of the heads of all texts, are one call with the addresses of their matrices, which stay in
  * the device's memory for as long as the program runs: operands have the same ones in each step. */
 #include "runtime/cuda/cuda.h"
-#include "runtime/cuda/gemm_key.h"
+#include "runtime/cuda/candidate.h"
 #include "runtime/rank.h"
 
 #include <stdio.h>

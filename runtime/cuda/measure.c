@@ -4,13 +4,13 @@
 #include "runtime/cuda/measure.h"
 
 #include "runtime/cuda/cuda.h"
-#include "runtime/cuda/gemm_key.h"
+#include "runtime/cuda/candidate.h"
 #include "runtime/measure/impl.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Runs of a candidate: products take the same time in each run, but for the clock of the device. */
+/* Runs of a candidate: they take the same time in each run, but for the clock of the device. */
 enum { CANDIDATE_RUNS = 15 };
 
 /* The program that is run, and the events of its calls; each rank of a process has its own. */
@@ -110,17 +110,21 @@ cuda_main(const struct rt_program *prog, int argc, char **argv)
 	return rt_cuda_main(prog, s->target, argc, argv);
 }
 
-/* The times of a product by one of the library's candidates. False: there are fewer. */
+/* Repeats a call of a library, by a candidate. */
+typedef bool call_again(struct rt_cuda *d, int32_t call, int32_t candidate);
+
+/* The times of a call by one of the library's candidates. False: there are fewer. */
 static bool
-time_candidate(struct measurer *w, int gemm, int candidate, struct measure_result *result)
+time_candidate(struct measurer *w, call_again *again, int call, int candidate,
+	struct measure_result *result)
 {
 	struct rt_cuda *d = rt_cuda_of(w->ctx);
 	int64_t ns[CANDIDATE_RUNS];
-	if (!rt_cuda_gemm_again(d, gemm, candidate)) /* the first call chooses the algorithm */
+	if (!again(d, call, candidate)) /* the first call chooses the algorithm */
 		return false;
 	for (int i = 0; i < CANDIDATE_RUNS; i++) {
 		cuda_begin(w->ctx, ns, i);
-		rt_cuda_gemm_again(d, gemm, candidate);
+		again(d, call, candidate);
 		cuda_end(w->ctx, ns, i);
 	}
 	cuda_read(w->ctx, ns, CANDIDATE_RUNS);
@@ -130,22 +134,36 @@ time_candidate(struct measurer *w, int gemm, int candidate, struct measure_resul
 	return true;
 }
 
-/* Candidates of the library for each product of the step, from the last, which is no first choice, to
- * the first, with which the product is left. */
+/* Candidates of the library for a call, from the last, which is no first choice, to the first, with
+ * which the call is left. */
+static void
+time_candidates(struct measurer *w, call_again *again, int call, const char *key)
+{
+	for (int i = RT_CUDA_CANDIDATES - 1; i >= 0; i--) {
+		struct measure_result r;
+		char of_candidate[RT_CUDA_KEY];
+		if (!time_candidate(w, again, call, i, &r))
+			continue;
+		rt_cuda_candidate_key(of_candidate, key, i);
+		const struct rt_measure_kernel line = {.key = of_candidate};
+		measure_write_op(w, &line, w->world->nranks, &r);
+	}
+}
+
 static void
 cuda_alternatives(struct measurer *w)
 {
 	const struct rt_cuda_program *cuda = rt_cuda_of(w->ctx)->target->cuda;
-	for (int g = 0; g < cuda->ngemms; g++)
-		for (int i = RT_CUDA_CANDIDATES - 1; i >= 0; i--) {
-			struct measure_result r;
-			char key[RT_CUDA_GEMM_KEY];
-			if (!time_candidate(w, g, i, &r))
-				continue;
-			rt_cuda_gemm_key(key, &cuda->gemms[g], i);
-			const struct rt_measure_kernel line = {.key = key};
-			measure_write_op(w, &line, w->world->nranks, &r);
-		}
+	char key[RT_CUDA_KEY];
+
+	for (int g = 0; g < cuda->ngemms; g++) {
+		rt_cuda_gemm_key(key, &cuda->gemms[g]);
+		time_candidates(w, rt_cuda_gemm_again, g, key);
+	}
+	for (int c = 0; c < cuda->nconvs; c++) {
+		rt_cuda_conv_key(key, &cuda->convs[c]);
+		time_candidates(w, cuda->conv_again, c, key);
+	}
 }
 
 static void cuda_step(struct rt_ctx *ctx);

@@ -61,6 +61,7 @@ struct rt_cuda_conv {
 	struct rt_conv_shape shape;
 	size_t workspace; /* bytes that it is given */
 	size_t most;      /* the limit that determined `workspace`: -workspace of dopt */
+	int candidate;    /* of cuDNN: the fastest (candidate.h) */
 };
 
 struct rt_cuda;
@@ -73,8 +74,9 @@ struct rt_cuda_program {
 	const struct rt_cuda_gemm *gemms;
 	int32_t nconvs;
 	const struct rt_cuda_conv *convs;
-	/* rt_cuda_close_convs if there are any: programs without convolutions are linked without
+	/* rt_cuda_conv_again and rt_cuda_close_convs if there are any: programs without convolutions are linked without
 	 * cuDNN. */
+	bool (*conv_again)(struct rt_cuda *d, int32_t conv, int32_t candidate);
 	void (*close_convs)(struct rt_cuda *d);
 };
 
@@ -94,6 +96,9 @@ void rt_cuda_gemm(
  * frees what the convolutions hold. */
 void rt_cuda_conv(
 	struct rt_ctx *ctx, int32_t conv, const void *a, const void *b, void *out, void *workspace);
+/* Repeats the last call of a convolution, by another candidate; false: there is none of that number,
+ * or there was no call. */
+bool rt_cuda_conv_again(struct rt_cuda *d, int32_t conv, int32_t candidate);
 void rt_cuda_close_convs(struct rt_cuda *d);
 
 void rt_cuda_zero(struct rt_ctx *ctx, void *to, size_t bytes);

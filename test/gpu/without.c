@@ -70,6 +70,13 @@ rt_cuda_conv(
 	rt_cuda_fatal(rt_cuda_of(ctx), "a convolution", "built without cuDNN");
 }
 
+bool
+rt_cuda_conv_again(struct rt_cuda *d, int32_t conv, int32_t candidate)
+{
+	(void)d, (void)conv, (void)candidate;
+	return false;
+}
+
 void
 rt_cuda_close_convs(struct rt_cuda *d)
 {

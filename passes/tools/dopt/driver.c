@@ -16,7 +16,7 @@
 #include "passes/tools/dopt/trial.h"
 #include "passes/tools/tools.h"
 #include "passes/analysis/profile/profile.h"
-#include "runtime/cuda/gemm_key.h"
+#include "runtime/cuda/candidate.h"
 #include "runtime/data/write_file.h"
 
 #include <inttypes.h>
@@ -59,15 +59,15 @@ static enum driver_exit transform_parts(
 /* The candidate with the least measured time; that which the library recommends where it has not been
  * measured, or is not slower than by chance. */
 static int
-fastest_candidate(void *data, const struct rt_cuda_gemm *product)
+fastest_candidate(void *data, const char *call)
 {
 	const struct driver *t = data;
-	char key[RT_CUDA_GEMM_KEY];
+	char key[RT_CUDA_KEY];
 	double least = 0;
 	int best = 0;
 
 	for (int i = 0; i < RT_CUDA_CANDIDATES; i++) {
-		rt_cuda_gemm_key(key, product, i);
+		rt_cuda_candidate_key(key, call, i);
 		const double s = cost_model_measured(t->cost, key);
 		if (i == 0 && s <= 0)
 			return 0;
