@@ -418,7 +418,7 @@ check_each(struct ir_module *m, const struct ir_op *op)
 			m->axis[a->i].name);
 	else if (a->i == ir_attr_int(op, "axis", -1))
 		diag_error(m->ctx->diag, a->loc.begin ? a->loc : op->loc,
-			"%s: 'each' names the axis that is gathered", op_name(op->code));
+			"%s: 'each' names the axis of the op itself", op_name(op->code));
 	else
 		return true;
 	return false;

@@ -9,7 +9,8 @@
  * By that, more budget does not make a plan slower than that for a budget of the series. Another
  * search takes as long as the first, so plan(next(B)) is left out
  *
- *  - if nothing that search(B) has seen fits into it and is nearly as fast: memory is short;
+ *  - if nothing that search(B) has seen fits into it and is nearly as fast, or steps fit into B with more
+ *    micro-batches alone: memory is short;
  *  - if all that fits into B fits into it, too: the search would be the same;
  *  - if the searches so far have taken what one search may;
  *  - where steps are not estimated: DLRM's search would take five times as long.
@@ -47,8 +48,8 @@ has_effort(const struct planner *p)
 double
 plan_smaller_budget(const struct planner *p, const struct plan_candidate *best)
 {
-	if (!p->blocks || p->objective != PLAN_TIME || isinf(p->limit) || !plan_fits(p, best) ||
-		!has_effort(p))
+	if (!p->blocks || p->divided || p->objective != PLAN_TIME || isinf(p->limit) ||
+		!plan_fits(p, best) || !has_effort(p))
 		return 0;
 	const double next = floor(next_below(p->limit));
 	bool near = false, differs = false;

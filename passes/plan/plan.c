@@ -448,19 +448,65 @@ unfinished(const struct planner *p)
 	return best;
 }
 
-/* Tries the last move on the candidate; the result is the last candidate. */
-static void
-try_to_finish(struct planner *p, int64_t i)
+/* Runs the whole step of the candidate with that entry, too; the result is the last candidate. */
+static struct plan_candidate *
+run_with(struct planner *p, struct plan_candidate c, const char *entry)
 {
-	struct plan_candidate c = p->candidate.at[i];
-
-	c.list = pass_list_put(p->run->scratch, &c.list, p->run->manager->registry, finish);
+	c.list = pass_list_put(p->run->scratch, &c.list, p->run->manager->registry, entry);
 	c.text = pass_list_text(p->run->scratch, &c.list);
-	c.from = TEXT(p->run->scratch, "%s; %s", c.from, finish);
+	c.from = TEXT(p->run->scratch, "%s; %s", c.from, entry);
 	c.recipe = false;
-	c.finished = c.expanded = true;
+	c.expanded = true;
 	VEC_PUSH(p->run->scratch, &p->candidate, c);
 	run_whole(p, &VEC_LAST(&p->candidate));
+	return &VEC_LAST(&p->candidate);
+}
+
+/* Where no whole step fits: the best ones of so many families get micro-batches, more of them until the
+ * step fits, or as long as they save such a share of its bytes. */
+enum { MOST_DIVIDED = 3 };
+static const double saved = 0.05;
+
+static void
+divide(struct planner *p, struct plan_candidate c)
+{
+	int64_t number[PLAN_MOST_MICROBATCHES];
+	const int n = plan_microbatches(p, number);
+
+	for (int k = 0; k < n && !plan_fits(p, &c) && clock_seconds() < p->ends; k++) {
+		const double before = (double)c.r.peak;
+		if (number[k] == 1)
+			continue;
+		c = *run_with(
+			p, c, TEXT(p->run->scratch, "accumulate{steps=%" PRId64 "}", number[k]));
+		if (!plan_ran(&c) || (double)c.r.peak > (1 - saved) * before)
+			return;
+	}
+}
+
+static void
+divide_best(struct planner *p)
+{
+	const int64_t n = p->candidate.n;
+	bool *done = ARRAY_ZERO(p->run->scratch, bool, n);
+
+	for (int i = 0; i < MOST_DIVIDED; i++) {
+		int64_t best = -1;
+		for (int64_t k = 0; k < n; k++) {
+			const struct plan_candidate *c = &p->candidate.at[k];
+			if (plan_fits(p, c) && !c->estimated)
+				return;
+			if (!c->estimated && plan_ran(c) && !done[c->family] &&
+				pass_list_find(&c->list, "accumulate") < 0 &&
+				pass_list_find(&c->list, "pipeline") < 0 &&
+				(best < 0 || plan_is_better(p, c, &p->candidate.at[best])))
+				best = k;
+		}
+		if (best < 0)
+			return;
+		done[p->candidate.at[best].family] = p->divided = true;
+		divide(p, p->candidate.at[best]);
+	}
 }
 
 static void
@@ -480,8 +526,8 @@ finish_best(struct planner *p)
 			seconds * (1 - gain - more_gain) >= best_of(p, false)->r.seconds)
 			return;
 		const uint64_t effort = p->candidate.at[i].r.effort;
-		try_to_finish(p, i);
-		const struct plan_candidate *made = &VEC_LAST(&p->candidate);
+		struct plan_candidate *made = run_with(p, p->candidate.at[i], finish);
+		made->finished = true;
 		ops += made->r.effort > effort ? made->r.effort - effort : MOST_FINISHED;
 		if (plan_fits(p, made))
 			gain = fmax(gain, 1 - made->r.seconds / seconds);
@@ -545,6 +591,8 @@ search(struct planner *p)
 	confirm(p);
 	for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
 		confirm_doubtful(p, &doubts[i]);
+	if (!p->has_gradients)
+		divide_best(p);
 	finish_best(p);
 	p->tried += p->candidate.n;
 	p->spent += p->effort;
@@ -558,6 +606,7 @@ set_limit(struct planner *p, double limit)
 	p->limit = limit;
 	p->budget = (uint64_t)limit;
 	p->effort = 0;
+	p->divided = false;
 	p->candidate.n = 0;
 	/* That search finds a mesh of its own. */
 	p->nbases = p->nbases < PLAN_FOUND ? p->nbases : PLAN_FOUND;

@@ -108,6 +108,7 @@ struct planner {
 	uint64_t spent;  /* within the limits before */
 	int64_t blocks;  /* how often a block of the step is repeated; 0: too few to estimate */
 	int64_t repeats; /* blocks of all kinds that are repeated */
+	bool divided;    /* no whole step fits within this limit without more micro-batches */
 	struct VEC(struct plan_constant) constant;
 	struct plan_base base[PLAN_NMESHES];
 	int nbases;

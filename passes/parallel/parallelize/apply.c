@@ -11,11 +11,15 @@
  *     %b = barrier(%w)                      backward
  *     %1 = allgather(%b) {axis = x}
  *
+ * and for ops in a loop over micro-batches in each iteration, {each = mb}, not once before the loop. So
+ * is in any case what becomes known in the loop alone: what `shard` gathers in each iteration.
+ *
  * Right because parallelization ops do not change the value of a tensor, and the verifier infers
  * every layout again.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "ir/memory/issue.h"
 #include "passes/parallel/parallelize/parallelize.h"
 #include "passes/parallel/reshard.h"
 
@@ -77,6 +81,32 @@ move_up(const struct ir_value *v, struct ir_op *first, const struct ir_op *end)
 	}
 }
 
+/* The time axis in whose iterations v is laid out for the reader, which is in a loop over it, although
+ * v is the same in all of them; -1: v is laid out before the loop, and kept during the whole loop. */
+static int
+repeating_axis(struct apply *a, const struct ir_value *v, const struct ir_type *want,
+	const struct ir_op *reader)
+{
+	const uint32_t over = issue_op_axes(a->m, reader);
+
+	if (!over || (over & (over - 1)) || issue_axes(a->m, v->type))
+		return -1;
+	const bool made_inside = issue_op_axes(a->m, v->op) == over,
+		   grows = ir_type_local_bytes(a->m, want) > ir_type_local_bytes(a->m, v->type);
+	a->kept |= grows && !made_inside;
+	return made_inside || (grows && a->again) ? __builtin_ctz(over) : -1;
+}
+
+static void
+repeat(struct apply *a, struct ir_op *first, const struct ir_op *end, int axis)
+{
+	const struct ir_attr each = ir_make_axis(a->m->ctx, "each", axis);
+
+	for (struct ir_op *op = first; op != end && axis >= 0; op = op->next)
+		if (op_is(op, TRAIT_PARALLEL))
+			ir_attr_set(a->m, op, &each);
+}
+
 static struct ir_value *
 change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct ir_op *reader,
 	bool again)
@@ -93,6 +123,7 @@ change(struct apply *a, struct ir_value *v, const struct ir_type *want, struct i
 	struct ir_op *first = before ? before->next : reader->block->first;
 	for (const struct ir_op *op = first; op != reader && a->m == a->s->m; op = op->next)
 		pass_count(a->run, op_name((enum op_code)op->code), 1);
+	repeat(a, first, reader, repeating_axis(a, v, want, reader));
 	if (!again)
 		move_up(v, first, reader);
 	return r;
