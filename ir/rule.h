@@ -61,6 +61,7 @@ struct ir_rule {
 	const struct ir_rule_condition *where;
 	int nwhere;
 	unsigned assumes; /* set of enum rule_assumes */
+	bool any_op;      /* a letter of its text stands for all ops of a kind, not for a list */
 };
 
 /* The rules of a text, in its order. The module owns them. */

@@ -277,6 +277,8 @@ rule_end(struct parser *p, struct ir_loc brace)
 		for (int i = 0; i < p->where.n; i++)
 			where[i] = p->where.at[i];
 		r->where = where;
+		for (int i = 0; i < p->family.letter.n && p->family.reading; i++)
+			r->any_op = r->any_op || p->family.letter.at[i].of_ops;
 		r->nwhere = (int)p->where.n;
 		*p->rules->last = r;
 		p->rules->last = &r->next;

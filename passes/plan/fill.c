@@ -23,15 +23,13 @@ enum { MOST_FILLED = 2 };
 /* Steps that follow from one that was run: each differs from it by fewer blocks. */
 enum { MOST_REFILLS = 2 };
 
-static const char all_blocks[] = "recompute";
-
 /* The position of the pass that computes all blocks again; -1: there is none. */
 static int
 again_at(const struct pass_list *list)
 {
-	const int at = pass_list_find(list, all_blocks);
+	const int at = pass_list_find(list, PLAN_ALL_BLOCKS);
 
-	return at >= 0 && !strcmp(list->pass[at], all_blocks) ? at : -1;
+	return at >= 0 && !strcmp(list->pass[at], PLAN_ALL_BLOCKS) ? at : -1;
 }
 
 static struct pass_list
@@ -40,7 +38,7 @@ with_first(const struct planner *p, const struct pass_list *list, int64_t first)
 	struct pass_list other = {
 		COPY_ARRAY(p->run->scratch, const char *, list->pass, list->n), list->n};
 
-	other.pass[pass_list_find(list, all_blocks)] =
+	other.pass[pass_list_find(list, PLAN_ALL_BLOCKS)] =
 		TEXT(p->run->scratch, "recompute{first=%" PRId64 "}", first);
 	return other;
 }

@@ -467,6 +467,15 @@ run_with(struct planner *p, struct plan_candidate c, const char *entry)
 enum { MOST_DIVIDED = 3 };
 static const double saved = 0.05;
 
+/* Does it keep what the blocks of its family compute again? */
+static bool
+keeps_more(const struct plan_candidate *c)
+{
+	const int at = pass_list_find(&c->list, PLAN_ALL_BLOCKS);
+
+	return at >= 0 && strcmp(c->list.pass[at], PLAN_ALL_BLOCKS);
+}
+
 static void
 divide(struct planner *p, struct plan_candidate c)
 {
@@ -479,6 +488,8 @@ divide(struct planner *p, struct plan_candidate c)
 			continue;
 		c = *run_with(
 			p, c, TEXT(p->run->scratch, "accumulate{steps=%" PRId64 "}", number[k]));
+		if (plan_ran(&c) && !plan_fits(p, &c) && keeps_more(&c))
+			c = *run_with(p, c, PLAN_ALL_BLOCKS);
 		if (!plan_ran(&c) || (double)c.r.peak > (1 - saved) * before)
 			return;
 	}

@@ -158,6 +158,9 @@ void plan_improve_first(struct planner *p, int64_t family);
  * one; 0: none. */
 double plan_smaller_budget(const struct planner *p, const struct plan_candidate *best);
 
+/* The pass that computes all blocks again. Other options of it keep more. */
+#define PLAN_ALL_BLOCKS "recompute"
+
 /* moves.c: improves the best ones as long as evaluations are left. */
 void plan_improve(struct planner *p);
 /* Fills in the allowed numbers of micro-batches, ascending, including 1; returns their count. */

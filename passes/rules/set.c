@@ -86,7 +86,8 @@ check_names(struct pass_run *run, const struct ir_rules *rules, const char *list
 }
 
 /* Proves the rule, unless it should be trusted or is a shipped rule. Shipped rules are proven by
- * the tests, with the stated assumptions and no further conditions. False: reported. */
+ * the tests, with the stated assumptions and no further conditions. False: reported. p->rule is NULL where
+ * one of all ops that a letter stands for applies nowhere. */
 static bool
 prove(struct pass_run *run, struct rule_prover *prover, const struct ir_rules *rules,
 	const struct ir_rule *r, struct rule_pattern *p)
@@ -106,6 +107,10 @@ prove(struct pass_run *run, struct rule_prover *prover, const struct ir_rules *r
 	p->assumes = proof.assumes;
 	if (proof.verdict == RULE_PROVEN)
 		return true;
+	if (proof.verdict == RULE_UNUSABLE && r->any_op) {
+		p->rule = NULL; /* not all ops have a type here */
+		return true;
+	}
 	diag_error(run->ctx->diag, r->loc, "rule @%s %s: %s", r->name,
 		proof.verdict == RULE_REFUTED    ? "does not hold"
 		: proof.verdict == RULE_UNUSABLE ? "applies nowhere"
@@ -132,6 +137,8 @@ rule_set_create(struct pass_run *run)
 		if (!is_named(only, r->name))
 			continue;
 		proven = prove(run, prover, s->rules, r, &p[s->n]) && proven;
+		if (!p[s->n].rule)
+			continue;
 		if (!p[s->n].assumes || pass_bool(run, "assume"))
 			s->n++;
 		else if (all)

@@ -204,7 +204,7 @@ verify(struct tool *t)
 	struct ir_rules *rules = read_rules(t, t->file.item[0]);
 	struct rule_prover *prover = rule_prover_create(t);
 	struct driver_output out;
-	int n[RULE_NVERDICTS] = {0};
+	int n[RULE_NVERDICTS] = {0}, no_rule = 0; /* of all ops, those that have no type there */
 
 	if (!rules || !driver_output_open(&out, t->output))
 		return DRIVER_INPUT;
@@ -213,6 +213,7 @@ verify(struct tool *t)
 		struct rule_proof p;
 		rule_verify(scratch, prover, rules, r, &p);
 		n[p.verdict]++;
+		no_rule += p.verdict == RULE_UNUSABLE && r->any_op;
 		fprintf(out.file, "%s: ", r->name);
 		if (p.verdict == RULE_PROVEN) {
 			fputs("proven, ", out.file);
@@ -233,7 +234,7 @@ verify(struct tool *t)
 	fputc('\n', out.file);
 	if (!driver_output_close(&out))
 		return DRIVER_INPUT;
-	return n[RULE_PROVEN] == rules->n ? DRIVER_OK : DRIVER_INPUT;
+	return n[RULE_PROVEN] + no_rule == rules->n ? DRIVER_OK : DRIVER_INPUT;
 }
 
 static enum driver_exit

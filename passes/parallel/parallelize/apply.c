@@ -20,6 +20,7 @@
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
 #include "ir/memory/issue.h"
+#include "ir/ops/row.h"
 #include "passes/parallel/parallelize/parallelize.h"
 #include "passes/parallel/reshard.h"
 
@@ -103,7 +104,7 @@ repeat(struct apply *a, struct ir_op *first, const struct ir_op *end, int axis)
 	const struct ir_attr each = ir_make_axis(a->m->ctx, "each", axis);
 
 	for (struct ir_op *op = first; op != end && axis >= 0; op = op->next)
-		if (op_is(op, TRAIT_PARALLEL))
+		if (row_attr_find(&a->m->ctx->row[op->code], "each"))
 			ir_attr_set(a->m, op, &each);
 }
 

@@ -16,6 +16,7 @@
 #include "parser/dir/parse.h"
 #include "passes/tools/dopt/trial_impl.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
@@ -37,6 +38,7 @@ struct trial {
 	struct job *job; /* its folder has the programs */
 	struct candidate *c;
 	int n;
+	double limit; /* seconds of a run */
 	double until; /* of clock_seconds: no round begins after it; 0: never */
 	int rounds;   /* complete rounds */
 };
@@ -52,6 +54,19 @@ driver_trial_rest(const struct driver_options *o)
 	if (rest.estimator == DRIVER_ESTIMATE_MEASURE)
 		rest.estimator = 0; /* its measurements are in the profile */
 	return rest;
+}
+
+static struct trial *
+start(const struct driver_options *o, driver_transform *transform)
+{
+	struct trial *t = NEW(NULL, struct trial);
+
+	t->o = o;
+	t->transform = transform;
+	t->limit = TRIAL_RUN_SECONDS;
+	if (o->trial_limit) /* the passes' driver reports what is wrong with it */
+		ir_quantity_read(o->trial_limit, UNIT_SECONDS, &t->limit);
+	return t;
 }
 
 static const char *
@@ -182,6 +197,13 @@ make_candidates(struct trial *t, const struct driver_input *in)
 
 /* --- runs --- */
 
+/* After which a run is considered hung. */
+static int
+most_seconds(const struct trial *t)
+{
+	return (int)fmin(fmax(TRIAL_SECONDS, TRIAL_TIMES * t->limit), TRIAL_SECONDS_MOST);
+}
+
 /* One run; a program that fails is not run again. */
 static void
 run_once(struct trial *t, struct candidate *c, int64_t steps, struct trial_run *run)
@@ -189,7 +211,7 @@ run_once(struct trial *t, struct candidate *c, int64_t steps, struct trial_run *
 	char *why = NULL;
 	char *command = trial_command(t, t->o->trial_run, c->program, steps);
 
-	if (trial_start(t, t->job, command, run, &why))
+	if (trial_start(t, t->job, command, most_seconds(t), run, &why))
 		return;
 	fprintf(stderr, "trial: '%s' failed: %s\n", name_of(c), why);
 	c->program = NULL;
@@ -200,15 +222,11 @@ static void
 warm_up(struct trial *t, struct candidate *c)
 {
 	struct trial_run run = {0};
-	double limit = TRIAL_RUN_SECONDS;
-
-	if (t->o->trial_limit)
-		ir_quantity_read(t->o->trial_limit, UNIT_SECONDS, &limit);
 
 	run_once(t, c, TRIAL_STEPS, &run);
 	if (!c->program)
 		return;
-	const double steps = limit / run.seconds;
+	const double steps = t->limit / run.seconds;
 	c->steps = steps > TRIAL_STEPS ? (int64_t)steps : TRIAL_STEPS;
 	c->predicted = run.predicted;
 }
@@ -329,11 +347,9 @@ enum driver_exit
 driver_trial(const void *owner, const struct driver_options *o, const struct driver_input *in,
 	driver_transform *transform, struct driver_input *best)
 {
-	struct trial *t = NEW(NULL, struct trial);
+	struct trial *t = start(o, transform);
 	enum driver_exit exit = DRIVER_INPUT;
 
-	t->o = o;
-	t->transform = transform;
 	t->job = job_create_temporary(t, diag_create(t), "dopt-trial");
 	if (t->job) {
 		exit = make_candidates(t, in);
@@ -451,11 +467,9 @@ struct ir_module *
 driver_try_policies(struct driver *d, struct ir_module *m, driver_transform *transform)
 {
 	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	struct trial *t = NEW(NULL, struct trial);
+	struct trial *t = start(d->o, transform);
 	const struct candidate *best = NULL;
 
-	t->o = d->o;
-	t->transform = transform;
 	if (d->o->first->failed || ir_devices(m) > cores)
 		fprintf(stderr, "dopt: note: programs are not compared: %s\n",
 			d->o->first->failed

@@ -14,8 +14,11 @@ enum {
 	TRIAL_ROUNDS_MOST = 15,
 	/* Steps of the first run, which determines how many steps fill the time; the minimum. */
 	TRIAL_STEPS = 10,
-	/* A run that takes longer is considered hung. */
+	/* A run that takes longer than this, or than so many times -trial-limit, is considered hung:
+	 * programs also start, and slow down where others run. */
 	TRIAL_SECONDS = 120,
+	TRIAL_TIMES = 4,
+	TRIAL_SECONDS_MOST = 1000000, /* in milliseconds an int */
 };
 
 /* Maximum seconds for all rounds if -trial was not given; one round is always run. */
@@ -36,11 +39,11 @@ struct trial_run {
 };
 
 /*
- * Runs a shell command that starts a program, and reads the step times that it reports. False: it
- * failed, hung, or reported nothing; *why is then the explanation, owned by `owner`.
+ * Runs a shell command that starts a program, for `most` seconds at most, and reads the step times
+ * that it reports. False: it failed, hung, or reported nothing; *why is then the explanation, owned by `owner`.
  */
-bool trial_start(
-	const void *owner, struct job *j, const char *command, struct trial_run *run, char **why);
+bool trial_start(const void *owner, struct job *j, const char *command, int most,
+	struct trial_run *run, char **why);
 
 /* The command: `how` with the program in place of {}, or the program after it. */
 char *trial_command(const void *owner, const char *how, const char *program, int64_t steps);

@@ -59,11 +59,11 @@ start(struct job *j, const char *command, int *output)
 	return pid;
 }
 
-/* Reads the end of the output until the time is up; true: it ended by itself. */
+/* Reads the end of the output for `most` seconds at most; true: it ended by itself. */
 static bool
-read_all(int output, char *text)
+read_all(int output, int most, char *text)
 {
-	const time_t end = time(NULL) + TRIAL_SECONDS;
+	const time_t end = time(NULL) + most;
 	size_t n = 0;
 
 	for (;;) {
@@ -112,8 +112,8 @@ last_line(const void *owner, char *text)
 }
 
 bool
-trial_start(
-	const void *owner, struct job *j, const char *command, struct trial_run *run, char **why)
+trial_start(const void *owner, struct job *j, const char *command, int most, struct trial_run *run,
+	char **why)
 {
 	char *text = NEW_ARRAY(NULL, char, TEXT_BYTES + 1);
 	int output;
@@ -126,11 +126,11 @@ trial_start(
 		talloc_free(text);
 		return false;
 	}
-	const bool ended = read_all(output, text);
+	const bool ended = read_all(output, most, text);
 	const int status = job_wait(j, pid, !ended);
 	close(output);
 	if (!ended)
-		*why = TEXT(owner, "it did not finish within %d s", TRIAL_SECONDS);
+		*why = TEXT(owner, "it did not finish within %d s", most);
 	else if (status)
 		*why = TEXT(owner, "it exited with %s %d: %s",
 			WIFSIGNALED(status) ? "signal" : "status",

@@ -23,7 +23,7 @@ def complex_call(b, node, named):
     if name in BILINEAR and made:
         bias = node.args[2] if name == "linear" and len(node.args) > 2 else None
         operands = [n for n in node.all_input_nodes if n is not bias]
-        if len(operands) > 2:
+        if name == "einsum" and len(node.args[1]) > 2:
             b.refuse("a product of more than two complex values")
 
         def product(i, j):

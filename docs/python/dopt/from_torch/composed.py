@@ -394,4 +394,4 @@ def convolution_backward(g, x, w, bias, stride, padding, dilation, transposed, e
 
 @decomposes("softshrink_backward", "hardshrink_backward")
 def shrink_backward(g, x, width):
-    return torch.where(x.abs() > width, g, 0)
+    return torch.where(x.abs() <= width, 0, g)  # of NaN: g, as of torch
