@@ -3,12 +3,9 @@
     python3 -m dopt.kineto --device h100 rank0.json rank1.json ... > h100.profile
     dopt-profile load h100.profile times.db
 
-NCCL's kernels have name, sizes and process group of their collective in their args, in older versions in those of the
-event record_param_comms that launched them. With a file of each rank, the nth collectives of a group are one; its time
-is that from the last begin to the last end on one node, the shortest of its kernels on several, whose clocks differ.
-Otherwise a time is the shortest of all equal kernels, as others include waiting. A comment above each line says which
-it is. Notes say what is left out. Assumed: no kernel is several calls; of a long list of ranks, of which PyTorch writes
-the first, the rest is as far apart.
+Give a file of each rank. docs/profiles.md says which times are taken, what is left out and what is assumed; comments in
+the profile say which time it is. Depending on the version of PyTorch, NCCL's kernels have the args of their collective,
+or only the event record_param_comms that launched them.
 """
 import argparse
 import collections
@@ -27,6 +24,7 @@ KINDS = {name: kind for kind, names in {
     "allgather": ["all_gather", "_allgather_base"], "reducescatter": ["reduce_scatter", "_reduce_scatter_base"],
     "alltoall": ["all_to_all", "all_to_allv"]}.items() for name in names}
 SIZES = {**nccl_tests.SIZES, "byte": 1, "bool": 1, "short": 2, "long": 8, "float8_e4m3fn": 1, "float8_e5m2": 1}
+FIELDS = {"traceEvents": list, "deviceProperties": list, "distributedInfo": dict, "baseTimeNanoseconds": int}
 MOST_RANKS, MOST = 1 << 20, 1 << 60  # larger numbers are not plausible
 
 
@@ -35,21 +33,18 @@ class Trace:
 
     def __init__(self, name, text, per_node=0):
         self.name, self.text = name, text
-        try:
-            trace = json.loads(text)
-        except json.JSONDecodeError as e:
-            raise ValueError(f"{name}:{e.lineno}:{e.colno}: error: not JSON, or cut off: {e.msg}") from None
-        events = trace.get("traceEvents") if isinstance(trace, dict) else None
-        if not isinstance(events, list) or not all(isinstance(e, dict) for e in events):
-            raise ValueError(f"{name}:1:1: error: not a trace of torch.profiler: no list of objects 'traceEvents'")
-        info, devices = trace.get("distributedInfo") or {}, len(trace.get("deviceProperties") or [])
-        self.rank, self.world = info.get("rank"), info.get("world_size")
-        self.base_ns, self.per_node = trace.get("baseTimeNanoseconds", 0), per_node or (devices if devices > 1 else 0)
-        self.kernels, last = sorted(self.read(events), key=lambda k: (k.device, k.begin)), None
+        trace = json.loads(text)
+        fields = [isinstance(trace, dict) and trace.get(f, kind()) for f, kind in FIELDS.items()]
+        if not all(map(isinstance, fields, FIELDS.values())) or not all(isinstance(e, dict) for e in fields[0]):
+            raise ValueError(f"{name}:1:1: error: not a trace of torch.profiler, an object with {', '.join(FIELDS)}")
+        events, devices, info, self.base_ns = fields
+        self.rank, self.world = str(info.get("rank", "")), info.get("world_size")
+        self.per_node = per_node or (len(devices) if len(devices) > 1 else 0)
+        self.kernels, last = sorted(self.read(events), key=lambda k: k.begin), None
         for k in self.kernels:
-            if last and k.device == last.device and k.begin < last.end:
+            if last and k.begin < last.end:
                 k.why = last.why = "that overlap others"
-            last = k if not last or k.device != last.device or k.end > last.end else last
+            last = k if not last or k.end > last.end else last
 
     def fault(self, number, text):
         """At the event of this number; json tells only where its own errors are."""
@@ -61,22 +56,21 @@ class Trace:
 
     def read(self, events):
         all_args = [e["args"] if isinstance(e.get("args"), dict) else {} for e in events]
-        records = {a.get("External id"): a for e, a in zip(events, all_args) if e.get("name") == "record_param_comms"}
-        launches = {a.get("correlation"): a.get("External id") for e, a in zip(events, all_args)
-                    if str(e.get("cat")).startswith("cuda_")}
+        call, launch = ([str(a.get(name, "")) for a in all_args] for name in ("External id", "correlation"))
+        records = {c: a for e, c, a in zip(events, call, all_args) if e.get("name") == "record_param_comms"}
+        launches = {k: c for e, c, k in zip(events, call, launch) if str(e.get("cat")).startswith("cuda_")}
         kernels = [i for i, e in enumerate(events) if e.get("cat") == "kernel"]
         nccl = [i for i in kernels if re.match("nccl(Dev)?Kernel", str(events[i].get("name")))]
         self.others = len(kernels) - len(nccl)
-        calls = [all_args[i].get("External id", launches.get(all_args[i].get("correlation"))) for i in nccl]
-        of_call = collections.Counter(calls)
+        calls = [call[i] if call[i] in records else launches.get(launch[i], call[i]) for i in nccl]
+        times = collections.Counter(calls)
         for i, call in zip(nccl, calls):
             begin, us = events[i].get("ts"), events[i].get("dur")
             if not all(isinstance(v, (int, float)) and abs(v) < MOST for v in (begin, us)):
                 self.fault(i, "the kernel has no numbers 'ts' and 'dur'")
-            device = str(events[i].get("pid"))
-            k = types.SimpleNamespace(device=device, begin=begin, end=begin + us, key=None, group=None)
+            k = types.SimpleNamespace(begin=begin, end=begin + us, key=None, group=None, seq=None)
             k.why = self.see(i, k, {**records.get(call, {}), **all_args[i]})
-            k.why = "of several kernels" if call and of_call[call] > 1 else k.why if us > 0 else "that take no time"
+            k.why = "of several kernels" if call and times[call] > 1 else k.why if us > 0 else "that take no time"
             yield k
 
     def see(self, i, k, args):
@@ -90,18 +84,14 @@ class Trace:
         listed = [int(r) for r in re.findall(r"\d+", ranks)] or list(range(n if n == self.world else 0))
         if "..." in ranks and len(listed) > 1:
             listed = [listed[0] + rank * (listed[1] - listed[0]) for rank in range(n)]
-        k.group, kind = (str(args.get("Process Group Name")), tuple(listed)), KINDS.get(name)
+        k.group, k.seq, kind = (str(args.get("Process Group Name")), tuple(listed)), args.get("Seq"), KINDS.get(name)
         if not kind or dtype.lower() not in SIZES:
             return f"'{name}' of type '{dtype}'"
         parts = {"allgather": (1, n), "reducescatter": (n, 1)}.get(kind, (1, 1))
         splits = [re.findall(r"\d+", str(args.get(f"{way} split size"))) for way in ("In", "Out")]
-        if (n < 2 or not sent or sent * parts[1] != received * parts[0] or any(len({*s}) > 1 for s in splits) or
-                kind == "alltoall" and sent % n):
-            return "that are uneven, without data or of one rank"
-        if not listed:
-            return "without the ranks of their group"
-        if len(listed) != n:
-            self.fault(i, f"{name}: 'Process Group Ranks' lists {len(listed)}, 'Group size' is {n}")
+        uneven = sent * parts[1] != received * parts[0] or any(len({*s}) > 1 for s in splits)
+        if not sent or uneven or n < 2 or kind == "alltoall" and sent % n or len(listed) != n:
+            return "without data, uneven, of one rank or of ranks that are not listed"
         if not self.per_node:
             self.fault(i, "the trace does not list the devices of a node; give their number with --per-node")
         k.key = (list(nccl_tests.KINDS).index(kind), n, len({rank // self.per_node for rank in listed}),
@@ -118,11 +108,12 @@ def merge(traces):
             k.begin, k.end = (t + (trace.base_ns - traces[0].base_ns) * 1e-3 for t in (k.begin, k.end))
             groups[k.group].setdefault(trace.rank, []).append(k)
     for group, lists in groups.items():
-        together = group and {*group[1]} == {*lists} and len({tuple(k.key for k in ks) for ks in lists.values()}) == 1
+        equal = len({tuple((k.key, str(k.seq)) for k in ks) for ks in lists.values()}) == 1
+        together = group and {*map(str, group[1])} == {*lists} and equal
         for ks in zip(*lists.values()) if together else ([k] for ks in lists.values() for k in ks):
             key, why = ks[0].key, next((k.why for k in ks if k.why), "")
             us, begin = min(k.end - k.begin for k in ks), max(k.begin for k in ks)
-            if together and not why and key[2] == 1:
+            if together and not why and key[2] == 1:  # one clock
                 us = max(k.end for k in ks) - begin
                 why = "whose ranks do not overlap in time" if begin > min(k.end for k in ks) else ""
             if why:
@@ -145,14 +136,18 @@ def main():
     parser.add_argument("--device", type=nccl_tests.device_name, required=True, help="whose collectives they are")
     parser.add_argument("--per-node", type=int, default=0, help="devices of a node, if not those that the trace lists")
     o = parser.parse_args()
+    if o.per_node < 0:
+        parser.error("--per-node: a node has at least 1")
     traces, faults = {}, []
     for name in o.trace:
         try:
             with (gzip.open if name.endswith(".gz") else open)(name, "rt", encoding="utf-8", errors="replace") as file:
                 trace = Trace(name, file.read(), o.per_node)
-            if trace.rank in traces or len(o.trace) > 1 and trace.rank is None:
+            if trace.rank in traces or len(o.trace) > 1 and not trace.rank:
                 raise ValueError(f"{name}:1:1: error: expected a rank in 'distributedInfo' that no other file has")
             traces[trace.rank] = trace
+        except json.JSONDecodeError as e:
+            faults.append(f"{name}:{e.lineno}:{e.colno}: error: not JSON, or cut off: {e.msg}")
         except (ValueError, OSError, EOFError, zlib.error) as e:
             faults.append(str(e) if isinstance(e, ValueError) else f"{name}: {getattr(e, 'strerror', 0) or e}")
     if faults:
