@@ -24,27 +24,28 @@ KINDS = {name: kind for kind, names in {
     "allgather": ["all_gather", "_allgather_base"], "reducescatter": ["reduce_scatter", "_reduce_scatter_base"],
     "alltoall": ["all_to_all", "all_to_allv"]}.items() for name in names}
 SIZES = {**nccl_tests.SIZES, "byte": 1, "bool": 1, "short": 2, "long": 8, "float8_e4m3fn": 1, "float8_e5m2": 1}
-FIELDS = {"traceEvents": list, "deviceProperties": list, "distributedInfo": dict, "baseTimeNanoseconds": int}
+FIELDS = {"traceEvents": list, "deviceProperties": list, "distributedInfo": dict, "baseTimeNanoseconds": int,
+          "host_name": str}
 MOST_RANKS, MOST = 1 << 20, 1 << 60  # larger numbers are not plausible
 
 
 class Trace:
     """NCCL's kernels of a rank, in order; times are in us, since base_ns."""
 
-    def __init__(self, name, text, per_node=0):
+    def __init__(self, name, text):
         self.name, self.text = name, text
         trace = json.loads(text)
         fields = [isinstance(trace, dict) and trace.get(f, kind()) for f, kind in FIELDS.items()]
         if not all(map(isinstance, fields, FIELDS.values())) or not all(isinstance(e, dict) for e in fields[0]):
             raise ValueError(f"{name}:1:1: error: not a trace of torch.profiler, an object with {', '.join(FIELDS)}")
-        events, devices, info, self.base_ns = fields
+        events, self.devices, info, self.base_ns, self.host = fields
         self.rank, self.world = str(info.get("rank", "")), info.get("world_size")
-        self.per_node = per_node or (len(devices) if len(devices) > 1 else 0)
         self.kernels, last = sorted(self.read(events), key=lambda k: k.begin), None
         for k in self.kernels:
             if last and k.begin < last.end:
                 k.why = last.why = "that overlap others"
             last = k if not last or k.end > last.end else last
+        del self.text
 
     def fault(self, number, text):
         """At the event of this number; json tells only where its own errors are."""
@@ -92,14 +93,21 @@ class Trace:
         uneven = sent * parts[1] != received * parts[0] or any(len({*s}) > 1 for s in splits)
         if not sent or uneven or n < 2 or kind == "alltoall" and sent % n or len(listed) != n:
             return "without data, uneven, of one rank or of ranks that are not listed"
-        if not self.per_node:
-            self.fault(i, "the trace does not list the devices of a node; give their number with --per-node")
-        k.key = (list(nccl_tests.KINDS).index(kind), n, len({rank // self.per_node for rank in listed}),
-                 max(sent, received) * SIZES[dtype.lower()])
+        k.key = (list(nccl_tests.KINDS).index(kind), max(sent, received) * SIZES[dtype.lower()])
         return ""
 
 
-def merge(traces):
+def count_nodes(traces, ranks, per_node):
+    """Hosts that all ranks name, or else of so many ranks each; 0: as many as a trace lists devices."""
+    hosts, devices = {t.rank: t.host for t in traces}, max(len(t.devices) for t in traces)
+    if not per_node and all(hosts.get(str(r)) for r in ranks):
+        return len({hosts[str(r)] for r in ranks})
+    if not per_node and devices < 2:
+        raise ValueError(f"{traces[0].name}:1:1: error: unknown nodes; give the devices of one with --per-node")
+    return len({r // (per_node or devices) for r in ranks})
+
+
+def merge(traces, per_node):
     """The rows of a profile, comments on them by key, and how many are left out for which reason."""
     groups, left = collections.defaultdict(dict), collections.Counter()
     known, alone = collections.defaultdict(list), collections.defaultdict(list)
@@ -110,16 +118,17 @@ def merge(traces):
     for group, lists in groups.items():
         equal = len({tuple((k.key, str(k.seq)) for k in ks) for ks in lists.values()}) == 1
         together = group and {*map(str, group[1])} == {*lists} and equal
+        nodes = count_nodes(traces, group[1], per_node) if any(k.key for ks in lists.values() for k in ks) else 0
         for ks in zip(*lists.values()) if together else ([k] for ks in lists.values() for k in ks):
-            key, why = ks[0].key, next((k.why for k in ks if k.why), "")
+            why = next((k.why for k in ks if k.why), "")
             us, begin = min(k.end - k.begin for k in ks), max(k.begin for k in ks)
-            if together and not why and key[2] == 1:  # one clock
+            if together and not why and nodes == 1:  # one clock
                 us = max(k.end for k in ks) - begin
                 why = "whose ranks do not overlap in time" if begin > min(k.end for k in ks) else ""
             if why:
                 left[why] += len(ks)
             else:
-                (known if together else alone)[key].append(us)
+                (known if together else alone)[ks[0].key[0], len(group[1]), nodes, ks[0].key[1]].append(us)
     rows, notes = [], {}
     for key, times in {**alone, **known}.items():
         us = statistics.median(times) if key in known else min(times)
@@ -134,7 +143,7 @@ def main():
     parser = argparse.ArgumentParser(prog="dopt.kineto", description=__doc__.split("\n", 1)[0])
     parser.add_argument("trace", nargs="+", help="what torch.profiler has written, a file of each rank")
     parser.add_argument("--device", type=nccl_tests.device_name, required=True, help="whose collectives they are")
-    parser.add_argument("--per-node", type=int, default=0, help="devices of a node, if not those that the trace lists")
+    parser.add_argument("--per-node", type=int, default=0, help="devices of a node; by default as traces name hosts")
     o = parser.parse_args()
     if o.per_node < 0:
         parser.error("--per-node: a node has at least 1")
@@ -142,7 +151,7 @@ def main():
     for name in o.trace:
         try:
             with (gzip.open if name.endswith(".gz") else open)(name, "rt", encoding="utf-8", errors="replace") as file:
-                trace = Trace(name, file.read(), o.per_node)
+                trace = Trace(name, file.read())
             if trace.rank in traces or len(o.trace) > 1 and not trace.rank:
                 raise ValueError(f"{name}:1:1: error: expected a rank in 'distributedInfo' that no other file has")
             traces[trace.rank] = trace
@@ -152,7 +161,10 @@ def main():
             faults.append(str(e) if isinstance(e, ValueError) else f"{name}: {getattr(e, 'strerror', 0) or e}")
     if faults:
         sys.exit("\n".join(faults))
-    rows, notes, left = merge(list(traces.values()))
+    try:
+        rows, notes, left = merge(list(traces.values()), o.per_node)
+    except ValueError as e:
+        sys.exit(str(e))
     for why, n in sorted(left.items()):
         print(f"note: left out: {n} kernels {why}", file=sys.stderr)
     print(f"note: left out: {sum(t.others for t in traces.values())} kernels that are not NCCL's", file=sys.stderr)

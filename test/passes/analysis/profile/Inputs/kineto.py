@@ -18,14 +18,15 @@ def kernel(begin, us, name="allreduce", sent=256, received=256, ranks="[0, 1]", 
     return {"ph": "X", "cat": "kernel", "name": symbol, "pid": 0, "tid": 20, "ts": begin, "dur": us, "args": args}
 
 
-def trace(events, rank=0, devices=8, base=None):
+def trace(events, rank=0, devices=8, base=None, host=None):
     tree = {"schemaVersion": 1, "deviceProperties": [{"id": i, "name": "NVIDIA H100"} for i in range(devices)],
             "distributedInfo": {"backend": "nccl", "rank": rank, "world_size": 2}, "traceEvents": events}
-    return json.dumps({**tree, **({} if base is None else {"baseTimeNanoseconds": base})}, indent=1)
+    known = {"host_name": host, "baseTimeNanoseconds": base}
+    return json.dumps({**tree, **{name: value for name, value in known.items() if value is not None}}, indent=1)
 
 
 def rows(*texts, per_node=0):
-    rows, notes, left = merge([Trace("t", text, per_node) for text in texts])
+    rows, notes, left = merge([Trace("t", text) for text in texts], per_node)
     return {key: (round(us * 1e6, 6), notes[key].split(",")[0].split()[0]) for key, us, *_ in rows}, left
 
 
@@ -96,12 +97,21 @@ class Kineto(unittest.TestCase):
         self.assertEqual([*rows(trace([kernel(1, 2, ranks="")]))[0]], [(0, 2, 1, 1024)])  # all there are
         self.assertEqual(rows(trace([kernel(1, 2, ranks="", of=4), kernel(5, 2, of=4)]))[1], {UNEVEN: 2})
 
+    def test_hosts_are_nodes(self):
+        def at(rank, host):
+            return trace([kernel(1, 2)], rank, 1, host=host)
+
+        self.assertEqual([*rows(at(0, "x"), at(1, "y"))[0]], [(0, 2, 2, 1024)])
+        self.assertEqual([*rows(at(0, "x"), at(1, "x"))[0]], [(0, 2, 1, 1024)])
+        self.assertEqual([*rows(at(0, "x"), at(1, "x"), per_node=1)[0]], [(0, 2, 2, 1024)])
+        with self.assertRaisesRegex(ValueError, "t:1:1: error: .*--per-node"):
+            rows(at(0, "x"))
+
     def test_faults_have_their_place(self):
         text = trace([{"ph": "M", "name": "process_name"}, kernel(1, 2)])
         at = text[:text.index('"cat": "kernel"')].count("\n") - 1  # of {, two lines above
         self.refused(text.replace('"Group size": 2', '"Group size": "two"'), at, 3, "expected numbers")
         self.refused(text.replace('"dur": 2', '"dur": null'), at, 3, "no numbers")
-        self.refused(text.replace('"deviceProperties"', '"devices"'), at, 3, "--per-node")
         self.refused("[]", 1, 1, "not a trace of torch.profiler")
         for text in ('{"traceEvents": [7]}', '{"traceEvents": [], "deviceProperties": 8}', "7"):
             self.refused(text, 1, 1, "not a trace of torch.profiler")
