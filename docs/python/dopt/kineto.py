@@ -71,7 +71,7 @@ class Trace:
                 self.fault(i, "the kernel has no numbers 'ts' and 'dur'")
             k = types.SimpleNamespace(begin=begin, end=begin + us, key=None, group=None, seq=None)
             k.why = self.see(i, k, {**records.get(call, {}), **all_args[i]})
-            k.why = "of several kernels" if call and times[call] > 1 else k.why if us > 0 else "that take no time"
+            k.why = "of several kernels" if call and times[call] > 1 else k.why
             yield k
 
     def see(self, i, k, args):
@@ -125,8 +125,8 @@ def merge(traces, per_node):
             if together and not why and nodes == 1:  # one clock
                 us = max(k.end for k in ks) - begin
                 why = "whose ranks do not overlap in time" if begin > min(k.end for k in ks) else ""
-            if why:
-                left[why] += len(ks)
+            if why or us <= 0:
+                left[why or "that take no time"] += len(ks)
             else:
                 (known if together else alone)[ks[0].key[0], len(group[1]), nodes, ks[0].key[1]].append(us)
     rows, notes = [], {}
