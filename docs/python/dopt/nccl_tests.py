@@ -177,29 +177,37 @@ class Reader:
                    f"{'a multiple of ' if parts else ''}{words[1][0]} elements of {size} bytes")
         return False
 
-    def write(self, device, out):
-        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        print(f'dopt-profile 2\n\ndevice "{device}" backend "nccl-tests"', file=out)
-        for key, rows in itertools.groupby(sorted(self.rows), lambda row: row[0]):
-            _, seconds, spreads, runs = zip(*rows)
-            median = statistics.median(seconds)
-            spread = max(*spreads, (max(seconds) - min(seconds)) / median)
-            kind, places, nodes, size = key
-            print(f"collective transport=nccl kind={list(KINDS)[kind]} places={places} nodes={nodes} bytes={size} "
-                  f"median={median!r} spread={spread!r} runs={min(sum(runs), MOST_RUNS)} time={now}", file=out)
+
+def write(rows, device, backend, out, notes={}):
+    """Rows are key, seconds, spread and runs; notes are comments by key."""
+    now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    print(f'dopt-profile 2\n\ndevice "{device}" backend "{backend}"', file=out)
+    for key, equal in itertools.groupby(sorted(rows), lambda row: row[0]):
+        _, seconds, spreads, runs = zip(*equal)
+        median = statistics.median(seconds)
+        spread = max(*spreads, (max(seconds) - min(seconds)) / median)
+        kind, places, nodes, size = key
+        if key in notes:
+            print(f"# {notes[key]}", file=out)
+        print(f"collective transport=nccl kind={list(KINDS)[kind]} places={places} nodes={nodes} bytes={size} "
+              f"median={median!r} spread={spread!r} runs={min(sum(runs), MOST_RUNS)} time={now}", file=out)
+
+
+def device_name(text):
+    if '"' in text or "\n" in text:
+        raise argparse.ArgumentTypeError("a name in a profile has no quotes and no line breaks")
+    return text
 
 
 def main():
     parser = argparse.ArgumentParser(prog="dopt.nccl_tests", description=__doc__.split("\n", 1)[0])
     parser.add_argument("text", help="what a test printed")
-    parser.add_argument("--device", required=True, help="whose collectives they are, as a profile names it")
+    parser.add_argument("--device", type=device_name, required=True, help="whose collectives they are")
     parser.add_argument("--kind", choices=list(KINDS), help="the collective, if the text does not name the test")
     parser.add_argument("--ranks", type=int, default=0, help="their number, if the text does not list them")
     o = parser.parse_args()
     if o.ranks < 0 or o.ranks == 1:
         parser.error("--ranks: a collective has at least 2")
-    if '"' in o.device or "\n" in o.device:
-        parser.error("--device: a name in a profile has no quotes and no line breaks")
     reader = Reader(o.text, o.kind, o.ranks)
     try:
         with open(o.text, encoding="utf-8", errors="replace") as file:
@@ -208,7 +216,7 @@ def main():
         sys.exit(f"{o.text}: {error.strerror}")
     if reader.faults:
         sys.exit("\n".join(reader.faults))
-    reader.write(o.device, sys.stdout)
+    write(reader.rows, o.device, "nccl-tests", sys.stdout)
 
 
 if __name__ == "__main__":

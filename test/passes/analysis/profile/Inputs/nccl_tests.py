@@ -7,7 +7,7 @@
 """
 import unittest
 
-from dopt.nccl_tests import Reader
+from dopt.nccl_tests import Reader, write
 
 CONFIG = ("# nThread 1 nGpus 1 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 "
           "validation: 1 graph: 0\n#\n# Using devices\n")
@@ -87,7 +87,7 @@ class NcclTests(unittest.TestCase):
         self.assertEqual(r.faults, [])
         import io
         out = io.StringIO()
-        r.write("a40", out)
+        write(r.rows, "a40", "nccl-tests", out)
         first, second = out.getvalue().splitlines()[3:]
         self.assertRegex(first, "kind=reducescatter places=2 nodes=2 bytes=128 .* runs=80 ")
         self.assertAlmostEqual(float(first.split("median=")[1].split()[0]), (32.31 + 25.35 + 34.31 + 27.35) / 4e6, delta=1e-12)
