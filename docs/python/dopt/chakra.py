@@ -42,6 +42,10 @@ def attributes(number, rows):
     return b"".join(field(number, field(1, name) + field(VALUES[kind], value)) for name, kind, value in rows)
 
 
+def ended(event, other):
+    return event["ts"] + event["dur"] < other["ts"] + 5e-7  # half a picosecond
+
+
 class Module:
     """The text of a module: its device axes and the ops of @main, each with its name, line, operands, from and to."""
     def __init__(self, name, text):
@@ -58,27 +62,22 @@ class Module:
                 inside = line.startswith("func @main")
                 continue
             self.single.update(axis for axis in re.findall(r"@(\w+)=\d", line) if axis not in times)
-            op = re.match(r"\s+(?:(%.*?) = )?(\w+)", line)
-            if depth == 0 and op:
+            if op := depth == 0 and re.match(r"\s+(?:(%.*?) = )?(\w+)", line):
                 self.ops.append((op[2], number, set(), {k: int(n) for k, n in re.findall(r"\b(from|to) = (\d+)", line)}))
-            self.ops[-1][2].update(made[v] for v in re.findall(r"%[\w.]+", line) if v in made)
-            if depth == 0 and op:
+            if self.ops:
+                self.ops[-1][2].update(made[value] for value in re.findall(r"%[\w.]+", line) if value in made)
+            if op:
                 made.update((value, len(self.ops) - 1) for value in re.findall(r"%[\w.]+", op[1] or ""))
             depth += line.count("{") - line.count("}")
+        self.places = [dict(zip(self.axes, place)) for place in itertools.product(*map(range, self.axes.values()))]
         if not self.ops:
             self.fault(1, "the module has no ops in @main")
 
     def fault(self, line, text):
         sys.exit(f"{self.name}:{line}:1: error: {text}")
 
-    def place(self, rank):
-        """Its coordinates: ranks are row-major over the axes."""
-        place = {}
-        for axis, size in reversed(self.axes.items()):
-            rank, place[axis] = divmod(rank, size)
-        return place
-
     def rank(self, place, axes=None, **changed):
+        """Row-major over the axes."""
         number = 0
         for axis in self.axes if axes is None else axes:
             number = number * self.axes[axis] + changed.get(axis, place[axis])
@@ -97,38 +96,45 @@ class Module:
 class Step:
     def __init__(self, module, trace):
         self.module, self.other = module, trace["otherData"]
-        events = sorted((e for e in trace["traceEvents"] if e["ph"] == "X"), key=lambda e: (e["ts"], e["ts"] + e["dur"]))
+        events = [e for e in trace["traceEvents"] if e["ph"] == "X"]
         for e in events:
             op = e["args"]["op"]
             if op >= len(module.ops) or module.ops[op][0] != e["name"].split(" ")[0]:
                 module.fault(module.ops[min(op, len(module.ops) - 1)][1], f"op {op} of @main is not '{e['name']}', as in the "
                              "timeline; give the module as dopt prints it, with -pass=inline if it has calls")
         self.axes = module.distinguished(self.other["devices"])
-        first = min(e["pid"] for e in trace["traceEvents"])
-        self.devices = [self.device([e for e in events if e["pid"] == first + d]) for d in range(self.other["devices"])]
         messages = [e["args"] for e in events if e["cat"] == "collective"]
         sends = sorted({(m["op"], m["turn"]) for m in messages if m["kind"] == "send"})
         self.tags, self.groups, self.group = {send: tag for tag, send in enumerate(sends)}, {}, {}
         for axis in sorted({m["axis"] for m in messages if m["kind"] != "send"}):
-            for rank in range(math.prod(module.axes.values())):
-                # ASTRA-sim reads names as numbers; 0 is the group of all.
-                name = self.group.setdefault((axis, module.rank(module.place(rank), **{axis: 0})), str(len(self.groups) + 1))
+            for rank, place in enumerate(module.places):  # names are numbers, for ASTRA-sim; its group 0 has all ranks
+                name = self.group.setdefault((axis, module.rank(place, **{axis: 0})), str(len(self.groups) + 1))
                 self.groups.setdefault(name, []).append(rank)
+        first = min(e["pid"] for e in trace["traceEvents"])
+        stands = {module.rank(place, self.axes): place for place in module.places}
+        self.devices = [self.device([e for e in events if e["pid"] == first + d], stands[d]) for d in sorted(stands)]
 
-    def device(self, events):
-        """Each event with the events that it depends on: those of its stream, and those of its operands."""
-        runs, sources, last, out = collections.defaultdict(list), [], {}, []
+    def device(self, events, place):
+        """Each event with the events that it depends on: those issued before it, and those of its operands."""
+        runs, sources, last, out, kernel, issued = collections.defaultdict(list), [], {}, [], None, {}
+        for e in events:  # as issued: what communicates, other than a receive, is posted after the kernels before it
+            kernel = e if e["tid"] == 0 else kernel
+            receive = e["cat"] == "collective" and self.message(e["args"], place)[0] == RECEIVE
+            issued[id(e)] = receive, [kernel] if e["cat"] == "collective" and kernel and not receive else []
+        events = sorted(events, key=lambda e: (e["ts"], e["ts"] + e["dur"]))
         for i, e in enumerate(events):
             runs[e["args"]["op"]].append(i)
         for op in self.module.ops:  # views and other ops that take no time: what their operands depend on
             sources.append(set().union(*({o} if o in runs else sources[o] for o in op[2])))
+        number = {id(e): i for i, e in enumerate(events)}
         for i, e in enumerate(events):
-            data, turn, turns = set(), e["args"]["turn"], len(runs[e["args"]["op"]])
-            for made in (runs[source] for source in sources[e["args"]["op"]]):
-                # The same iteration, or the last of it; in any case one that had ended, to half a picosecond.
+            data, turn, turns, (receive, before) = set(), e["args"]["turn"], len(runs[e["args"]["op"]]), issued[id(e)]
+            for made in (runs[source] for source in sources[e["args"]["op"]] if not receive):
+                # The same iteration, or the last of it; in any case one that had ended.
                 n = max((turn + 1) * len(made) // turns, turn * len(made) // turns + 1)
-                data.update([j for j in made[:n] if events[j]["ts"] + events[j]["dur"] < e["ts"] + 5e-7][-1:])
-            out.append((e, [last[e["tid"]]] if e["tid"] in last else [], sorted(data)))
+                data.update(next(([j] for j in reversed(made[:n]) if j < i and ended(events[j], e)), []))
+            control = {number[id(k)] for k in before} | {last.get(e["tid"], i)}
+            out.append((e, sorted(j for j in control if j < i and ended(events[j], e)), sorted(data)))
             last[e["tid"]] = i
         return out
 
@@ -150,23 +156,22 @@ class Step:
     def node(self, number, rank, e, control, data):
         args, code = e["args"], COPIES.get(e["name"].split(" ")[0], COMPUTE)
         if e["cat"] == "collective":
-            code, rows = self.message(args, self.module.place(rank))
+            code, rows = self.message(args, self.module.places[rank])
         else:
             rows = [("tensor_size", "uint64", int(args["bytes"])), ("num_ops", "int64", int(args.get("flops", 0)))]
-        deps = [(4, control), (5, data if code != RECEIVE else [])]
         rows += [("is_cpu_op", "bool", 0), ("dopt_op", "int64", args["op"]), ("dopt_turn", "int64", args["turn"]),
                  ("dopt_start_us", "double", float(e["ts"])), ("dopt_duration_us", "double", float(e["dur"])),
                  ("dopt_measured", "bool", int(args.get("measured", False)))]
         return field(1, number + 1) + field(2, e["name"]) + field(3, code) + b"".join(
-            field(n, b"".join(varint(i + 1) for i in ids)) for n, ids in deps if ids) + field(
+            field(n, b"".join(varint(i + 1) for i in ids)) for n, ids in ((4, control), (5, data)) if ids) + field(
                 6, round(e["ts"])) + field(7, round(e["dur"])) + attributes(10, rows)
 
     def write(self, prefix):
         said = [("times", "predicted by dopt; of nodes with dopt_measured from measurements of their kernels")] + [
             (key, str(self.other[key])) for key in ("program", "build", "device", "predicted_us")]
         head = field(1, "0.0.4") + attributes(2, [("dopt_" + key, "string", value) for key, value in said])
-        for rank in range(math.prod(self.module.axes.values())):
-            device = self.devices[self.module.rank(self.module.place(rank), self.axes)]
+        for rank, place in enumerate(self.module.places):
+            device = self.devices[self.module.rank(place, self.axes)]
             with open(f"{prefix}.{rank}.et", "wb") as out:
                 for message in itertools.chain([head], (self.node(i, rank, *event) for i, event in enumerate(device))):
                     out.write(varint(len(message)) + message)

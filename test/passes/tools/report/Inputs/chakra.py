@@ -1,11 +1,13 @@
 """Reads PREFIX.N.et by a reader of its own, and compares the nodes with the events of the timeline they were made from.
 
-    chakra.py TIMELINE PREFIX STATS
+    chakra.py TIMELINE PREFIX STATS [RANK ...]
 
-STATS is what -stats=json printed. Prints a line for each node, and the groups.
+STATS is what -stats=json printed. Prints a line for each node of the ranks, then sums, and how long the step
+takes if every node starts once those that it depends on have ended, and a message once all of its ranks can start it.
 """
 import collections
 import glob
+import graphlib
 import json
 import struct
 import sys
@@ -80,6 +82,7 @@ events = collections.defaultdict(list)
 for event in trace["traceEvents"]:
     if event["ph"] == "X":
         events[event["pid"]].append(event)
+unit, before, takes = {}, collections.defaultdict(set), {}
 represented, sent, received, collectives = set(), [], [], collections.defaultdict(list)
 ranks = len(glob.glob(glob.escape(sys.argv[2]) + ".*.et"))
 for rank in range(ranks):
@@ -104,6 +107,10 @@ for rank in range(ranks):
             assert rank == a["comm_src" if kind == "send" else "comm_dst"]
             (sent if kind == "send" else received).append((a["comm_src"], a["comm_dst"], a["comm_tag"], size))
         found[node[2][0].decode(), start, duration, a["dopt_op"], a["dopt_turn"], size] += 1
+        unit[rank, n] = (a["pg_name"], a["dopt_op"], a["dopt_turn"]) if "pg_name" in a else (
+            "send", a["comm_src"], a["comm_dst"], a["comm_tag"]) if "comm_tag" in a else (rank, n)
+        before[unit[rank, n]].update(unit[rank, dep] for dep in ids(node, 4) + ids(node, 5))
+        takes[unit[rank, n]] = duration
         if rank in map(int, sys.argv[4:]):
             print(rank, n, kind, node[2][0].decode(), *(f"{k}={a[k]}" for k in a if k.startswith(("comm_s", "comm_d", "pg"))),
                   "after", ids(node, 4), "reads", ids(node, 5))
@@ -118,4 +125,9 @@ assert abs(last - cost["iteration"] * 1e6) < 1e-4, (last, cost["iteration"])
 assert sorted(sent) == sorted(received) and len(set(sent)) == len(sent)
 for (group, rank), done in collectives.items():
     assert all(collectives[group, other] == done for other in groups[group])
-print(f"{ranks} ranks, {len(events)} devices, {len(sent)} sends, {len(groups)} groups, {last:.3f} us")
+replay = {}
+for one in graphlib.TopologicalSorter(before).static_order():
+    replay[one] = max((replay[dep] for dep in before[one]), default=0) + takes[one]
+assert max(replay.values()) <= last + 1e-4
+print(f"{ranks} ranks, {len(events)} devices, {len(sent)} sends, {len(groups)} groups, {last:.3f} us, "
+      f"{max(replay.values()):.3f} us replayed")
