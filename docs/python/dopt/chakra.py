@@ -87,7 +87,7 @@ class Module:
         """The axes of the timeline's devices: those of single values, and those on which the cluster's devices differ."""
         more = [axis for axis, size in self.axes.items() if axis not in self.single and size > 1]
         sets = [self.single.union(extra) for n in range(len(more) + 1) for extra in itertools.combinations(more, n)]
-        fits = [s for s in sets if math.prod(self.axes[axis] for axis in s) == devices]
+        fits = [s for s in sets if math.prod(self.axes.get(axis, 0) for axis in s) == devices]
         if len(fits) != 1:
             self.fault(1, f"{devices} devices of the timeline match {len(fits)} sets of axes of the mesh; expected one")
         return [axis for axis in self.axes if axis in fits[0]]
@@ -99,7 +99,8 @@ class Step:
         events = [e for e in trace["traceEvents"] if e["ph"] == "X"]
         for e in events:
             op = e["args"]["op"]
-            if op >= len(module.ops) or module.ops[op][0] != e["name"].split(" ")[0]:
+            if op >= len(module.ops) or module.ops[op][0] != e["name"].split(" ")[0] or (
+                    e["cat"] == "collective" and e["args"]["axis"] not in module.axes):
                 module.fault(module.ops[min(op, len(module.ops) - 1)][1], f"op {op} of @main is not '{e['name']}', as in the "
                              "timeline; give the module as dopt prints it, with -pass=inline if it has calls")
         self.axes = module.distinguished(self.other["devices"])
@@ -190,11 +191,13 @@ def main():
             trace = json.load(file)
         if not isinstance(trace, dict) or trace.get("otherData", {}).get("format") != "dopt-timeline":
             sys.exit(f"{o.timeline}:1:1: error: not a timeline; make one with dopt -emit=timeline")
-        with open(o.module, encoding="utf-8") as file:
+        with open(o.module, encoding="utf-8", errors="replace") as file:
             module = Module(o.module, file.read())
         Step(module, trace).write(o.prefix)
     except json.JSONDecodeError as error:
         sys.exit(f"{o.timeline}:{error.lineno}:{error.colno}: error: {error.msg}")
+    except (KeyError, TypeError, UnicodeDecodeError) as error:
+        sys.exit(f"{o.timeline}:1:1: error: not a timeline as dopt writes it: {type(error).__name__}: {error}")
     except OSError as error:
         sys.exit(f"{error.filename}: {error.strerror}")
 
