@@ -1,15 +1,16 @@
-"""What `nvidia-smi topo -m` or `lstopo --of xml` prints, as a cluster for dopt.
+"""What nvidia-smi topo -m or lstopo --of xml prints, as a cluster for dopt.
 
     nvidia-smi topo -m > topo.txt
     python3 -m dopt.topology --device h100 --network 400Gbit/s topo.txt > my.cluster
     dopt -list-clusters=my.cluster
 
-The device and the latencies of its links are those of an installed cluster, which `dopt` prints. Parts below a common PCIe
-switch (PIX, PXB) are connected to it, switches and single parts to the host of their NUMA node (PHB, NODE or the same CPU
-affinity), hosts to each other. NV# is a number of NVLinks: direct ones, or to an NVSwitch where a GPU does not have as many as
-its row adds up to. Texts `source` say what is assumed. Faults are reported at their line and column.
+The device and the latencies of its links are those of an installed cluster, which dopt prints. Parts below a common
+PCIe switch (PIX, PXB) are connected to it, switches and single parts to the host of their NUMA node (PHB, NODE or the
+same CPU affinity), hosts to each other. NV# is a number of NVLinks: direct ones, or to an NVSwitch where a GPU does not
+have as many as its row adds up to. Texts after source say what is assumed. Faults are reported at line and column.
 """
 import argparse
+import itertools
 import re
 import subprocess
 import sys
@@ -20,7 +21,7 @@ NVLINKS = {"v100": (6, 25), "a100": (12, 25), "h100": (18, 25), "h200": (18, 25)
 SMP = "64GB/s"  # between processors: that of Summit's X-Bus
 INSTALLED = "that of the installed cluster"
 SWITCH, HOST = {"PIX", "PXB"}, {"PIX", "PXB", "PHB", "NODE"}  # ways below a common PCIe switch, a common processor
-NIC = re.compile(r"NIC\d+|mlx\d_\d+|bnxt_re\d+|irdma\d+|rdmap\d+s\d+|efa_\d+|hfi\d_\d+")
+OPENFABRICS = "3"  # osdev_type of hwloc 1 and 2
 
 
 class Reader:
@@ -43,8 +44,8 @@ class Reader:
         for self.line, line in enumerate(text.split("\n"), 1):
             line = re.sub(r"\x1b\[\d*m", lambda m: " " * len(m[0]), line)  # the header is underlined
             words = [(m[0], m.start()) for m in re.finditer(r"\S+", line)]
-            if not names and words and words[0][0] == "GPU0":
-                names = [word for word, _ in words if NIC.fullmatch(word) or re.fullmatch(r"GPU\d+", word)]
+            if not names and words and words[0][0] == "GPU0" and words[1:] and words[1][0] != "X":
+                names = [word for word, _ in itertools.takewhile(lambda word: word[0] != "CPU", words)]
                 self.gpus, self.nics = ([n for n in names if n.startswith("GPU") == gpu] for gpu in (True, False))
             elif words and words[0][0] in names and not words[0][0] in seen:
                 seen.add(words[0][0])
@@ -78,19 +79,20 @@ class Reader:
 
         def visit(o, path):
             if o.get("type") == "PCIDev":
-                names = [c.get("name") or "" for c in o.iter("object") if c.get("type") == "OSDev"]
+                names = {c.get("name") or "": c.get("osdev_type") for c in o.iter("object") if c.get("type") == "OSDev"}
                 gpu = next((n for n in names if re.fullmatch(r"(cuda|nvml)\d+", n)), None)
                 if re.match(r"03\d\d \[10de:", o.get("pci_type") or ""):  # lstopo without CUDA, class and vendor
                     gpu = gpu or o.get("pci_busid")
-                nic = next((n for n in names if NIC.fullmatch(n)), None)
+                nic = next((n for n, kind in names.items() if kind == OPENFABRICS or n.startswith("mlx")), None)
                 if gpu or nic:
                     paths[gpu or nic] = path
                     (self.gpus if gpu else self.nics).append(gpu or nic)
-                    self.speed = max(self.speed, float(o.get("pci_link_speed") or 0) if gpu else 0)
+                    speed = re.fullmatch(r"\d+([.]\d+)?", o.get("pci_link_speed") or "") if gpu else None
+                    self.speed = max(self.speed, float(speed[0]) if speed else 0)
             for child in o.findall("object"):
                 visit(child, path + [o])
 
-        visit(root, [])
+        visit(root, [root])
         self.gpus.sort(key=lambda n: int(n[4:]) if n.startswith(("cuda", "nvml")) else 0)
         for a, ours in paths.items():
             for b, theirs in paths.items():
@@ -108,7 +110,7 @@ class Reader:
         return sorted(groups, key=lambda g: min((self.gpus + self.nics).index(part) for part in g))
 
     def nvlinks(self, device, per_pair):
-        """NVLinks as (cards, NVLinks between them); per_pair, if given, is through an NVSwitch."""
+        """By number of NVLinks, the pairs of GPUs that have as many; (GPU, None) is a GPU and an NVSwitch."""
         pairs = {(a, b): int(way[2:]) for i, a in enumerate(self.gpus) for b in self.gpus[i + 1:]
                  if (way := f"NV{per_pair}" if per_pair else self.ways.get((a, b), "")).startswith("NV")}
         if pairs and device not in NVLINKS:
@@ -132,23 +134,24 @@ class Reader:
         latency = {name: re.search(r"latency = (\w+)", item)[1] for name, item in links.items()}
         nvlinks, named = self.nvlinks(device, per_pair), "nvidia-smi topo -m" if not self.xml else "lstopo"
         through = any(b is None for pairs in nvlinks.values() for _, b in pairs)
-        say(f'cluster @topology {{\n  source "GPUs of one node: {len(self.gpus)}, network cards: {len(self.nics)}: read from {named}"')
+        say(f'cluster @topology {{\n  source "{len(self.gpus)} GPUs, {len(self.nics)} network cards a node: {named}"')
         say("  let nodes = 1" if self.nics else "  // no network card: one node")
         say("\n".join(item for item in items if item.startswith(("  let gbits", "  device", f"  reach {device} "))))
         for n in nvlinks:
             say(f"  link nvlink{n}\n    {{bandwidth = {n} * {NVLINKS[device][1]}GB/s, source = \"{n} NVLinks, each of "
-                f'{NVLINKS[device][1]} GB/s each way"}}\n    {{latency = {"" if through else "2 * "}{latency["nvlink"]}, '
-                f'source = "{INSTALLED}"}}')
+                f'{NVLINKS[device][1]} GB/s each way"}}\n    {{latency = {"" if through else "2 * "}'
+                f'{latency["nvlink"]}, source = "{INSTALLED}"}}')
         pcie = re.search(r"bandwidth = (\S+?)[,}]", links["pcie"])[1]
         if self.speed:
             pcie = f"{self.speed:g}GB/s"
-        origin = "lstopo: pci_link_speed of the fastest GPU; too low if all were idle" if self.speed else INSTALLED
-        say(f'  link pcie\n    {{bandwidth = {pcie}, source = "{origin}"}}\n    {{latency = {latency["pcie"]}, source = "'
-            f'{INSTALLED}"}}\n  link uplink {{bandwidth = {pcie}, source = "assumed: as pcie, which has all latency of PCIe"}}')
+        origin = "lstopo: pci_link_speed of a GPU; too low if all were idle" if self.speed else INSTALLED
+        say(f'  link pcie\n    {{bandwidth = {pcie}, source = "{origin}"}}\n    {{latency = {latency["pcie"]}, '
+            f'source = "{INSTALLED}"}}')
+        say(f'  link uplink {{bandwidth = {pcie}, source = "assumed: as pcie, which has all latency of PCIe"}}')
         say(f'  link smp {{bandwidth = {SMP}, source = "assumed: between processors, as the X-Bus of Summit"}}')
         if self.nics:
-            say(f'  link network\n    {{bandwidth = {network}, source = "given as --network, for every network card"}}\n    {{latency '
-                f'= {latency["network"]}, source = "{INSTALLED}"}}' if network else links["network"])
+            say(f'  link network\n    {{bandwidth = {network}, source = "--network, for each card"}}\n    {{latency = '
+                f'{latency["network"]}, source = "{INSTALLED}"}}' if network else links["network"])
             say('  switch fabric {source = "assumed: never the limit"}')
         say(f"  node server{'[nodes]' if self.nics else ''} {{\n    {device} g[{len(self.gpus)}]")
         if through:
@@ -179,8 +182,10 @@ def main():
     parser.add_argument("text", help="what nvidia-smi topo -m or lstopo --of xml printed")
     parser.add_argument("--device", required=True, help="an installed cluster with the device, such as h100")
     parser.add_argument("--network", help="bandwidth of each network card, such as 400Gbit/s")
-    parser.add_argument("--nvlinks", type=int, default=0, help="NVLinks between any two GPUs, which lstopo does not tell")
+    parser.add_argument("--nvlinks", type=int, default=0, help="NVLinks between any two GPUs, not told by lstopo")
     o = parser.parse_args()
+    if o.nvlinks < 0:
+        parser.error("--nvlinks: expected a number of NVLinks")
     if o.network and not re.fullmatch(r"[0-9.]+([KMGT]B|B|[MG]bit)/s", o.network):
         parser.error(f"--network: expected a bandwidth such as 400Gbit/s, found '{o.network}'")
     reader = Reader(o.text)
@@ -194,9 +199,9 @@ def main():
         sys.exit("\n".join(reader.faults))
     if shipped.returncode:
         sys.exit(shipped.stderr.rstrip())
-    absent = [link for link in ("nvlink", "pcie", "network") if f"\n  link {link}" not in shipped.stdout]
-    if absent and absent != ["nvlink"]:
-        parser.error(f"--device: cluster {o.device} has no link {absent[-1]}")
+    for link in ("pcie", "network") if reader.nics else ("pcie",):
+        if f"\n  link {link}" not in shipped.stdout:
+            parser.error(f"--device: cluster {o.device} has no link {link}")
     reader.write(shipped.stdout, o.network, o.nvlinks, sys.stdout)
 
 
