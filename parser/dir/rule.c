@@ -118,6 +118,7 @@ rule_family(struct parser *p, struct ir_loc head)
 	stmt_reset(p);
 	f->reading = true;
 	for (int i = 0; i < f->letter.n; i++) {
+		p->rule->any_op |= f->letter.at[i].of_ops;
 		char *name = TEXT(
 			NULL, "%s.%s", p->rule->name, f->letter.at[i].word[f->letter.at[i].at].s);
 		p->rule->name = ir_name(p->ctx, name);
@@ -277,8 +278,6 @@ rule_end(struct parser *p, struct ir_loc brace)
 		for (int i = 0; i < p->where.n; i++)
 			where[i] = p->where.at[i];
 		r->where = where;
-		for (int i = 0; i < p->family.letter.n && p->family.reading; i++)
-			r->any_op = r->any_op || p->family.letter.at[i].of_ops;
 		r->nwhere = (int)p->where.n;
 		*p->rules->last = r;
 		p->rules->last = &r->next;

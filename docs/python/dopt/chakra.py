@@ -112,8 +112,8 @@ class Step:
                 name = self.group.setdefault((axis, module.rank(place, **{axis: 0})), str(len(self.groups) + 1))
                 self.groups.setdefault(name, []).append(rank)
         first = min(e["pid"] for e in trace["traceEvents"])
-        stands = {module.rank(place, self.axes): place for place in module.places}
-        self.devices = [self.device([e for e in events if e["pid"] == first + d], stands[d]) for d in sorted(stands)]
+        place_of = {module.rank(place, self.axes): place for place in module.places}
+        self.devices = [self.device([e for e in events if e["pid"] == first + d], place_of[d]) for d in sorted(place_of)]
 
     def device(self, events, place):
         """Each event with the events that it depends on: those issued before it, and those of its operands."""

@@ -98,7 +98,7 @@ class Trace:
 
 
 def count_nodes(traces, ranks, per_node):
-    """Hosts that all ranks name, or else of so many ranks each; 0: as many as a trace lists devices."""
+    """Hosts: those that the traces name, or else ranks / per_node; where per_node is 0, a trace's devices are those of its host."""
     hosts, devices = {t.rank: t.host for t in traces}, max(len(t.devices) for t in traces)
     if not per_node and all(hosts.get(str(r)) for r in ranks):
         return len({hosts[str(r)] for r in ranks})

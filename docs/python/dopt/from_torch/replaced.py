@@ -190,7 +190,7 @@ def adaptive_means(many):
 
 
 def adaptive_maxima(many):
-    """The last element of a narrow window again, behind itself: the first of equal ones is the maximum."""
+    """Narrow windows repeat their last element; of equal elements the first is the maximum."""
     def pool(input, output_size, return_indices=False):
         x, new = input.unflatten(-1, (input.shape[-1], 1)), new_sizes(input, output_size, many)
         place = torch.arange(math.prod(input.shape[-many:])).reshape(*input.shape[-many:], 1)
