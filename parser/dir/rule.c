@@ -193,12 +193,12 @@ rule_left(struct parser *p)
 	struct ir_rule *r = p->rule;
 	const int n = p->result.n;
 
-	IR_FOR_RULES (before, p->rules)
-		if (before->name == r->name) {
-			PARSE_ERROR(p, r->loc, "@%s is already defined", r->name);
-			diag_note(p->ctx->diag, before->loc, "here");
-			p->func_bad = true;
-		}
+	const struct ir_rule *before = symbol_of(&p->rule_named, r->name)->value;
+	if (before) {
+		PARSE_ERROR(p, r->loc, "@%s is already defined", r->name);
+		diag_note(p->ctx->diag, before->loc, "here");
+		p->func_bad = true;
+	}
 	r->param = ARENA_ARRAY(p->m->arena, const struct ir_type_text *, n);
 	for (int i = 0; i < n; i++) {
 		r->param[i] = p->type.at[i].text;
@@ -288,6 +288,7 @@ rule_end(struct parser *p, struct ir_loc brace)
 			where[i] = p->where.at[i];
 		r->where = where;
 		r->nwhere = (int)p->where.n;
+		symbol_of(&p->rule_named, r->name)->value = r;
 		*p->rules->last = r;
 		p->rules->last = &r->next;
 		p->rules->n++;
