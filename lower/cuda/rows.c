@@ -217,7 +217,8 @@ rows_open_vectors(struct cuda_text *t, struct rows *x, struct cuda_vectors *v)
 			kernel_line(&t->w, "\tcontinue;");
 		}
 	} else {
-		cuda_block(t, "for (uint32_t at = lane; at < %s; at += %d)", end, x->lanes);
+		cuda_block(t, "for (%s at = lane; at < %s; at += %d)", rows_index_type(x, n), end,
+			x->lanes);
 	}
 	kernel_line(&t->w, "const int64_t first = (int64_t)at * %d%s, i%d = first;", v->width,
 		x->odd ? " - shift" : "", v->cls);
@@ -235,10 +236,11 @@ write_pointwise(struct cuda_text *t, struct rows *x, const struct pass *p)
 	if (x->width) {
 		rows_open_vectors(t, x, &v);
 	} else {
-		cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += %d)",
+		const char *type = rows_index_type(x, p->all.size);
+		cuda_block(t, "for (%s q = lane; q < %" PRId64 "; q += %d)", type,
 			p->all.size / (vectors ? v.width : 1), x->lanes);
 		if (vectors)
-			kernel_line(&t->w, "const uint32_t element = q * %d;", v.width);
+			kernel_line(&t->w, "const %s element = q * %d;", type, v.width);
 		cuda_unflatten(t, &p->all, vectors ? "element" : "q");
 	}
 	if (vectors) {
@@ -291,7 +293,7 @@ write_sum(struct cuda_text *t, struct rows *x, const struct pass *p)
 	struct cuda_vectors v;
 	const bool vectors = count <= SCHEME_SUM_BLOCK && find_vectors(t, x, p, need, &v);
 	struct cuda_sum sum = {.op = op,
-		.type = "uint32_t",
+		.type = rows_index_type(x, p->over.size),
 		.first = p->serial ? "0" : "lane",
 		.end = cuda_printf(t, "%" PRId64, p->over.size / (vectors ? v.width : 1)),
 		.step = p->serial ? 1 : x->lanes,
@@ -307,7 +309,7 @@ write_sum(struct cuda_text *t, struct rows *x, const struct pass *p)
 	} else {
 		cuda_open_sum(t, &sum);
 		if (vectors)
-			kernel_line(&t->w, "const uint32_t element = at * %d;", v.width);
+			kernel_line(&t->w, "const %s element = at * %d;", sum.type, v.width);
 		cuda_unflatten(t, &p->over, vectors ? "element" : "at");
 		if (vectors)
 			cuda_vectors_open(t, &v);
@@ -337,8 +339,9 @@ write_sums(struct cuda_text *t, struct rows *x, const struct pass *p)
 	bool any = false;
 
 	if (p->kept.n) {
-		cuda_block(t, "for (uint32_t q = %s; q < %" PRId64 "; q += %d)",
-			p->serial ? "lane" : "0", p->kept.size, p->serial ? x->lanes : 1);
+		cuda_block(t, "for (%s q = %s; q < %" PRId64 "; q += %d)",
+			rows_index_type(x, p->kept.size), p->serial ? "lane" : "0", p->kept.size,
+			p->serial ? x->lanes : 1);
 		cuda_unflatten(t, &p->kept, "q");
 	}
 	write_sum(t, x, p);

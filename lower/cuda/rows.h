@@ -63,6 +63,13 @@ rows_is_near(const struct rows *x, const struct scheme_op *o)
 	return x->part && x->part[o->out] >= 0;
 }
 
+/* The type of indices of inner loops over n elements: lanes step beyond them. */
+static inline const char *
+rows_index_type(const struct rows *x, int64_t n)
+{
+	return cuda_index_type(n + (int64_t)SCHEME_SUM_BLOCK * x->lanes);
+}
+
 static inline int64_t
 rows_blocks(const struct rows *x)
 {
