@@ -76,8 +76,10 @@ place_rows(struct cuda_text *t, struct rows *x)
 		if (row->where != SCHEME_ROW || rows_is_kept(x, o->out))
 			continue;
 		row->scratch = x->row_bytes;
-		x->row_bytes +=
-			rows_padded(cuda_space_of(t->g, o->out_set & ~x->outer).size, row->dtype);
+		int64_t n = cuda_space_of(t->g, o->out_set & ~x->outer).size;
+		if (x->tail) /* its last vector is stored whole */
+			n = cuda_divide_up(n, x->width) * x->width;
+		x->row_bytes += rows_padded(n, row->dtype);
 	}
 	/* fewer warps a block rather than rows in main memory */
 	while (x->per_block > WARPS_LEAST && x->row_bytes * x->per_block > CUDA_SHARED)
@@ -181,6 +183,7 @@ find_vectors(const struct cuda_text *t, const struct rows *x, const struct pass 
 	if (x->width) {
 		v->width = x->width;
 		v->odd = x->odd;
+		v->tail = x->tail;
 		return true;
 	}
 	return (!p->set || !p->serial) && cuda_vectors_fit(t, v);
@@ -192,7 +195,7 @@ rows_open_vectors(struct cuda_text *t, struct rows *x, struct cuda_vectors *v)
 	const int64_t n = t->g->size[v->cls];
 	const char *end =
 		x->odd ? cuda_printf(t, "(%" PRId64 " + shift) / %d", n + v->width - 1, v->width)
-		       : cuda_printf(t, "%" PRId64, n / v->width);
+		       : cuda_printf(t, "%" PRId64, cuda_divide_up(n, v->width));
 
 	cuda_vectors_list(t, v);
 	for (int i = 0; i < v->n; i++)

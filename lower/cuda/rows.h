@@ -16,6 +16,7 @@ struct rows {
 	/* Where all passes over inner loops go over one, `cls`, in vectors of the same width: */
 	int cls, width;   /* 0: they do not */
 	bool odd;         /* rows do not start at multiples of it */
+	bool tail;        /* they do, but are padded to one */
 	int rounds;       /* vectors of a row that a lane has; 0: more than it can keep */
 	const char *lead; /* the first element of a row that vectors are aligned by */
 	struct kept *kept;

@@ -87,8 +87,11 @@ open_chunks(struct cuda_text *t, struct rows *x, const struct pass *tops, const 
 
 	for (int i = 0; i < t->s->nops; i++)
 		need[i] = first[i] || then[i];
-	struct cuda_vectors v = {
-		.cls = sums->all.cls[0], .need = need, .width = x->width, .odd = x->odd};
+	struct cuda_vectors v = {.cls = sums->all.cls[0],
+		.need = need,
+		.width = x->width,
+		.odd = x->odd,
+		.tail = x->tail};
 	if (x->width) {
 		rows_open_vectors(t, x, &v);
 		return v;
