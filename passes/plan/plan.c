@@ -582,8 +582,7 @@ report_over(const struct planner *p, const struct plan_candidate *least)
 
 	diag_error(p->run->ctx->diag, p->run->loc,
 		"plan: none of %" PRId64
-		" pipelines fits into %s of %s: the least found needs %s, %s more, with "
-		"%s",
+		" pipelines fits into %s of %s: the smallest found needs %s, %s more, with %s",
 		p->tried, number_bytes(limit, room), device ? "each device" : "host memory",
 		number_bytes(need, bytes), number_bytes(more, bytes - room),
 		plan_command(p, least));
@@ -686,25 +685,25 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"decide", PASS_STRING, "all",
-		"what may be decided: all, or some, such as \"layouts,memory\", of layouts, stages, shards, memory, "
-		"fusion, order, offload",
+		"what plan may decide: all, or a list such as \"layouts,memory\" of layouts, "
+		"stages, shards, memory, fusion, order, offload",
 		NULL, 0, 0},
 	{"objective", PASS_ENUM, "time",
-		"time: the fastest step that fits; memory: the one that needs least on a device",
+		"time: the fastest step that fits; memory: the one that needs the least memory on a device",
 		CHOICE_LIST(PLAN_OBJECTIVES), 0, 0},
 	{"optimizer", PASS_STRING, "adam",
-		"pass that updates the params of a step without updates, with its options in quotes; none: no updates",
+		"optimizer pass for a step without updates, in quotes if it has options; none: no updates",
 		NULL, 0, 0},
 	{"amp", PASS_BOOL, "false", "mixed precision, by pass amp", NULL, 0, 0},
 	{"microbatches", PASS_STRING, "auto",
-		"numbers of micro-batches that may be used: auto (powers of two) or some, \"1,2,4\"",
-		NULL, 0, 0},
+		"allowed numbers of micro-batches: auto (powers of two) or a list, \"1,2,4\"", NULL,
+		0, 0},
 	{"devices", PASS_INT, "0",
 		"devices of the cluster, for a module without device axes; 0: all of the cluster",
 		NULL, 0, CLUSTER_DEVICES_MAX},
 	{"evaluations", PASS_INT, "100",
-		"limit on pipelines that are tried; a large step has fewer, see docs/plan.md", NULL,
-		1, 100000},
+		"maximum number of pipelines to try; fewer for a large step, see docs/plan.md",
+		NULL, 1, 100000},
 	{"summary", PASS_BOOL, "true", "print what was chosen, and what takes most time, as notes",
 		NULL, 0, 0},
 	{0},

@@ -391,8 +391,8 @@ static void
 write_error(FILE *out, const char *what, struct reach_error e)
 {
 	fprintf(out,
-		"  // %s: %" PRIu32 " kernels, off by %.1f %% in the mean, %.0f %% at worst; "
-		"all together %+.1f %%\n",
+		"  // %s: %" PRIu32
+		" kernels, mean error %.1f %%, worst %.0f %%; sum of their times %+.1f %%\n",
 		what, e.n, 100 * e.mean, 100 * e.worst, 100 * e.sum);
 }
 

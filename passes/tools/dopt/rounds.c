@@ -180,7 +180,7 @@ measure_searched(struct rounds *r)
 static void
 tell_estimates(const char *search)
 {
-	fprintf(stderr, "dopt: note: %s goes on with estimates for what could not be measured\n",
+	fprintf(stderr, "dopt: note: %s continues with estimates for what could not be measured\n",
 		search);
 }
 
@@ -297,8 +297,8 @@ driver_measure_first(struct driver_options *o, void *scratch)
 	else if (search)
 		fprintf(stderr,
 			"dopt: note: %s has no profile and no cluster, so it searches with estimates "
-			"for the device 'generic', by which its programs may be slower than those of "
-			"opfuse; -cluster=NAME describes the machine, -profile=FILE "
-			"-estimator=measure measures this one\n",
+			"for the device 'generic', and its programs may be slower than those of "
+			"opfuse; -cluster=NAME describes the machine, -profile=FILE -estimator=measure "
+			"measures this one\n",
 			search);
 }

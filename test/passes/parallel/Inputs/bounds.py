@@ -55,7 +55,7 @@ for case in range(cases):
     mesh = draw.choice(("d=2", "d=4", "d=8", "n=2,d=4", "n=2,d=8"))
     base = ["-cluster=h100x32", f"-mesh={mesh}", *lets, "-emit=none"]
     told = run([*base, "-remarks", f"-pass={MADE.format(amp=amp)}parallelize{{policy=data}}", path])
-    found = re.search(r"none of this mesh takes less than (\w[\w.]*)", told.stderr)
+    found = re.search(r"lower bound for this mesh: (\w[\w.]*)", told.stderr)
     if not found:
         sys.exit(f"no bound: {base} {path}\n{told.stderr[-1000:]}")
     bound = seconds(found[1])
