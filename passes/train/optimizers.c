@@ -199,12 +199,13 @@ OPTIMIZER(rprop, "0.01", "Rprop: steps by the signs of gradients, longer while t
 	{"least", PASS_FLOAT, "1e-6", "shortest step", NULL, 0, 1e9}, {"most", PASS_FLOAT, "50", "longest step", NULL, 0, 1e9})
 
 /* Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", with the rate of Bottou's SGD: the mean of a
- * param since step t0 is the state asgd.mean.w. */
+ * param since step t0 is the state asgd.mean.w. PyTorch's ASGD computes the rate of a step at the end of the one before, so
+ * under a schedule it is that step's; the first step has its own. */
 OPTIMIZER(asgd, "0.01", "Averaged SGD: the mean of each param over the steps is a state",
 	"once past = t - 1;"
-	"once fall = cast(pow(past * (lambd * lr) + 1, -alpha)); once part = cast(1 / maximum(past - t0, 1));"
-	"g = decay(g); d = (g + w * lambd) * fall;"
-	"mean := mean + (w - d * rate - mean) * part; d",
+	"once fall = cast(pow(past * (lambd * before) + 1, -alpha)); once part = cast(1 / maximum(past - t0, 1));"
+	"g = decay(g); d = (g + w * lambd) * fall * before;"
+	"mean := mean + (w - d - mean) * part; unscaled(d)",
 	NULL, {"lambd", PASS_FLOAT, "0.0001", "decay term", NULL, 0, 1e9},
 	{"alpha", PASS_FLOAT, "0.75", "exponent of the fall of the learning rate", NULL, 0, 1e9},
 	{"t0", PASS_FLOAT, "1e6", "step at which the averaging starts", NULL, 0, 1e15}, L2)
