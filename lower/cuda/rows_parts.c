@@ -77,7 +77,7 @@ rows_part_type(const struct rows *x, const struct scheme_op *o)
 }
 
 /* Declares the parts of all reductions over outer loops, and initializes those that several outer
- * iterations add to with the identity. Are there any of these? */
+ * iterations add to with the identity. Do other lanes add to them? */
 bool
 rows_fill_parts(struct cuda_text *t, const struct rows *x)
 {
@@ -101,7 +101,8 @@ rows_fill_parts(struct cuda_text *t, const struct rows *x)
 					  o->out, kept.size),
 			kernel_identity(&t->w, o));
 		cuda_end(t);
-		any = true;
+		/* the first lane alone adds to a single one, each to its own if it has no neighbours */
+		any |= kept.size > 1 && x->width != 1;
 	}
 	return any;
 }
