@@ -1,7 +1,7 @@
 /*
  * Segments of several stages: one group of lanes (a warp, or a block) per outer iteration. The
- * lanes spread over the inner loops of each stage, followed by a barrier; values that a later stage
- * reads are in row buffers in shared memory, or in scratch if they do not fit.
+ * lanes spread over the inner loops of each stage; values that a later stage reads are in row buffers in
+ * shared memory, or in scratch if they do not fit, with a barrier in between if other lanes read them.
  *
  *     softmax, a warp per row    for its row: lanes over c, m = warp_max(m)
  *                                             lanes over c, e[c] -> row buffer, s = warp_sum(s)
@@ -93,15 +93,15 @@ exchanges(const struct cuda_text *t, const struct rows *x, int first, int last)
 	return false;
 }
 
-/* Does a stage store anything in memory or in rows? */
+/* Do stages `first` to `last` store anything in memory or in rows? */
 static bool
-stage_writes(const struct cuda_text *t, int stage)
+stages_write(const struct cuda_text *t, int first, int last)
 {
 	bool any = false;
 
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
-		any |= o->stage == stage && cuda_is_stored(t, o);
+		any |= o->stage >= first && o->stage <= last && cuda_is_stored(t, o);
 	}
 	return any;
 }
@@ -111,7 +111,7 @@ stage_writes(const struct cuda_text *t, int stage)
 static int
 order(struct cuda_text *t, const struct rows *x, int first, int last)
 {
-	const bool in_place = t->in_place && stage_writes(t, last);
+	const bool in_place = t->in_place && stages_write(t, first, last);
 
 	if (!in_place && !exchanges(t, x, first, last))
 		return first;
@@ -200,7 +200,7 @@ write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 	}
-	if (!stage_writes(t, p->stage))
+	if (!stages_write(t, p->stage, p->stage))
 		return;
 	if (t->in_place) /* after the other lanes have read the operands */
 		barrier(t, x);
