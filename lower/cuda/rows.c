@@ -1,7 +1,7 @@
 /*
  * Segments of several stages: one group of lanes (a warp, or a block) per outer iteration. The
- * lanes spread over the inner loops of each stage, followed by a barrier; values that a later stage
- * reads are in row buffers in shared memory, or in scratch if they do not fit.
+ * lanes spread over the inner loops of each stage; values that a later stage reads are in row buffers in
+ * shared memory, or in scratch if they do not fit, with a barrier in between if other lanes read them.
  *
  *     softmax, a warp per row    for its row: lanes over c, m = warp_max(m)
  *                                             lanes over c, e[c] -> row buffer, s = warp_sum(s)
@@ -64,6 +64,59 @@ static void
 barrier(struct cuda_text *t, const struct rows *x)
 {
 	kernel_line(&t->w, x->lanes == CUDA_LANES ? "__syncwarp();" : "__syncthreads();");
+}
+
+/*
+ * Does a later stage read values that lanes have stored in stages `first` to `last`, and other lanes than
+ * that which has them? Values of an outer iteration are in all lanes' registers; where all passes go over
+ * rows alike, each lane has its elements.
+ */
+static bool
+exchanges(const struct cuda_text *t, const struct rows *x, int first, int last)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		for (int j = 0; j < o->f.ninputs && o->stage > last; j++) {
+			const struct scheme_tensor *in = &t->s->tensor[o->in[j]];
+			if (!(scheme_reads(o) >> j & 1) ||
+				!scheme_made_in(t->s, o->in[j], o->segment) ||
+				in->where == SCHEME_LOCAL)
+				continue;
+			const struct scheme_op *maker = &t->s->op[in->op];
+			if (maker->stage >= first && maker->stage <= last &&
+				maker->out_set & ~x->outer &&
+				(!x->width || o->computed ||
+					scheme_stride(t->s, o, j, x->cls) != 1))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Do stages `first` to `last` store anything in memory or in rows? */
+static bool
+stages_write(const struct cuda_text *t, int first, int last)
+{
+	bool any = false;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		any |= o->stage >= first && o->stage <= last && cuda_is_stored(t, o);
+	}
+	return any;
+}
+
+/* The barrier after stage `last`, if one is needed since stage `first`; returns the first stage after
+ * the last barrier. Where results may lie on operands, other lanes may still read these. */
+static int
+order(struct cuda_text *t, const struct rows *x, int first, int last)
+{
+	const bool in_place = t->in_place && stages_write(t, first, last);
+
+	if (!in_place && !exchanges(t, x, first, last))
+		return first;
+	barrier(t, x);
+	return last + 1;
 }
 
 /* Computes the offsets of the row buffers in a group's room. */
@@ -137,19 +190,6 @@ rows_needed(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	return need;
 }
 
-/* Does a stage store anything in memory or in rows? */
-static bool
-stage_writes(const struct cuda_text *t, int stage)
-{
-	bool any = false;
-
-	for (int k = 0; k < t->g->nops; k++) {
-		const struct scheme_op *o = &t->s->op[t->g->op[k]];
-		any |= o->stage == stage && cuda_is_stored(t, o);
-	}
-	return any;
-}
-
 /* An outer iteration without inner loops: every lane computes it, the first one stores. */
 static void
 write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
@@ -160,7 +200,7 @@ write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 	}
-	if (!stage_writes(t, p->stage))
+	if (!stages_write(t, p->stage, p->stage))
 		return;
 	if (t->in_place) /* after the other lanes have read the operands */
 		barrier(t, x);
@@ -439,7 +479,7 @@ cuda_rows(struct cuda_text *t)
 	kernel_line(&t->w, "const uint32_t group = blockIdx.x%s;",
 		x.per_block == 1 ? "" : cuda_printf(t, " * %d + threadIdx.x / 32", x.per_block));
 	if (x.lanes > CUDA_LANES)
-		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
+		cuda_open_lanes(t);
 	declare_rows(t, &x);
 	cuda_prologue(t);
 	cuda_block(t, "if (group < %" PRId64 ")", x.groups);
@@ -455,9 +495,11 @@ cuda_rows(struct cuda_text *t)
 		kernel_line(&t->w, "shift = vec_shift<%d>(&%s);", x.width, x.lead);
 		cuda_end(t);
 	}
+	t->w.sums_local = true;
+	int since = 0;
 	if (runs) {
 		rows_write_run(t, &x, &run);
-		barrier(t, &x);
+		since = order(t, &x, since, run.sums.stage);
 	}
 	for (int stage = runs; stage < t->g->nstages; stage++) {
 		if (runs && stage == run.sums.stage)
@@ -465,11 +507,12 @@ cuda_rows(struct cuda_text *t)
 		const int n = rows_list_passes(t, &x, stage, pass);
 		for (int i = 0; i < n; i++)
 			write_pass(t, &x, &pass[i]);
-		/* The last pass also prevents the next iteration from overwriting rows that are
-		 * still read. */
-		if (stage_writes(t, stage) || stage + 1 == t->g->nstages)
-			barrier(t, &x);
+		since = order(t, &x, since, stage);
 	}
+	t->w.sums_local = false;
+	/* the next iteration overwrites rows that are still read */
+	if (since || t->in_place)
+		barrier(t, &x);
 	cuda_end(t);
 	cuda_end(t);
 	rows_write_near_parts(t, &x);

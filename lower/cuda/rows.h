@@ -106,9 +106,8 @@ void rows_write_summands(struct cuda_text *t, const struct rows *x, const struct
 /* rows_parts.c: bytes of n values as they are computed, in shared memory. */
 int64_t rows_padded(int64_t n, enum ir_dtype dtype);
 
-/* Of op o, a sum over outer loops: the address in its parts of the current value; their type. */
+/* Of op o, a sum over outer loops: the address in its parts of the current value. */
 char *rows_part_text(struct cuda_text *t, const struct rows *x, const struct scheme_op *o);
-const char *rows_part_type(const struct rows *x, const struct scheme_op *o);
 
 /* Are the parts of the ops that sum over outer loops alone neighbours along the inner loop, too? */
 bool rows_have_vectors(

@@ -105,6 +105,7 @@ is_over(const struct rounds *r)
 static bool
 measure_round(struct rounds *r, const char *instead, bool again, int *stored)
 {
+	const bool remote = r->o->emit == DRIVER_EMIT_MEASURE;
 	void *scratch = alloc_scratch(NULL);
 	struct driver_options o = *r->o;
 	struct ir_module *m;
@@ -120,10 +121,12 @@ measure_round(struct rounds *r, const char *instead, bool again, int *stored)
 	mo.again = again;
 	mo.stored = stored;
 	mo.until = ends(r);
+	mo.program = remote ? o.output : NULL;
+	mo.lacking = remote;
 	mo.quality = &r->quality;
 	if (o.first)
 		measure_as_run(&mo, o.trial_run, scratch);
-	if (good && !driver_measure(m, &mo, stderr)) {
+	if (good && !driver_measure(m, &mo, remote ? stdout : stderr)) {
 		good = false;
 		if (o.first)
 			o.first->failed = true;
@@ -174,6 +177,26 @@ measure_searched(struct rounds *r)
 		if (!measure_round(r, NULL, true, &stored))
 			return false;
 	}
+	return true;
+}
+
+/* -emit=measure: one round of those above, whose program runs on another machine: the first that lacks
+ * something. What it measured is in the profile when dopt is called again. */
+bool
+driver_write_round(const struct driver_options *o, const struct driver_input *in)
+{
+	struct rounds r = {.o = o, .in = in};
+	const char *policy = "";
+	int lacks = 0;
+
+	for (unsigned i = 0; policy && !lacks; i++) {
+		policy = joint_kernel_policy(i);
+		if (!measure_round(&r, policy, false, &lacks))
+			return false;
+	}
+	if (!lacks)
+		printf("%s has all that the best plan needs: nothing is left to measure\n",
+			o->profile);
 	return true;
 }
 
