@@ -33,6 +33,8 @@ struct attempts {
 	const struct ir_module *base;
 	struct VEC(struct kept) kept;
 	uint64_t ops, tries;
+	attempts_watcher *watch;
+	void *data; /* of watch */
 };
 
 /* A copy of the manager that reports nothing. */
@@ -76,11 +78,16 @@ measure_time(const struct cost_model *model, const struct ir_module *m, struct a
 }
 
 static void
-measure_memory(const struct cost_model *model, const struct ir_module *m, struct attempt_result *r)
+measure_memory(const struct attempts *a, const struct ir_module *m, struct attempt_result *r)
 {
+	struct storage *s = storage_create(
+		NULL, m, ir_func_find(m, "main"), cost_model_storage(a->manager->cost), NULL);
 	struct memory_report memory;
 
-	memory_evaluate(m, ir_func_find(m, "main"), cost_model_storage(model), &memory);
+	memory_report_of(s, &memory);
+	if (a->watch)
+		a->watch(a->data, s);
+	talloc_free(s);
 	r->peak = memory.peak;
 	r->host = memory.host;
 	for (int i = 0; i < m->naxes; i++)
@@ -277,6 +284,13 @@ make(struct attempts *a, const char *passes, struct attempt_result *r)
 }
 
 void
+attempts_watch(struct attempts *a, attempts_watcher *watch, void *data)
+{
+	a->watch = watch;
+	a->data = data;
+}
+
+void
 attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
 {
 	struct diag *d = a->manager->ctx->diag;
@@ -286,7 +300,7 @@ attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
 	if (m && ir_func_find(m, "main"))
 		measure_time(a->manager->cost, m, r);
 	if (isfinite(r->seconds))
-		measure_memory(a->manager->cost, m, r);
+		measure_memory(a, m, r);
 	talloc_free(m);
 	diag_mute(d, muted);
 }

@@ -23,13 +23,18 @@ enum { MOST_FILLED = 2 };
 /* Steps that follow from one that was run: each differs from it by fewer blocks. */
 enum { MOST_REFILLS = 2 };
 
-/* The position of the pass that computes all blocks again; -1: there is none. */
-static int
-again_at(const struct pass_list *list)
+int
+plan_all_again(const struct pass_list *list)
+{
+	return plan_keeps_some(list) ? -1 : pass_list_find(list, PLAN_ALL_BLOCKS);
+}
+
+bool
+plan_keeps_some(const struct pass_list *list)
 {
 	const int at = pass_list_find(list, PLAN_ALL_BLOCKS);
 
-	return at >= 0 && !strcmp(list->pass[at], PLAN_ALL_BLOCKS) ? at : -1;
+	return at >= 0 && strcmp(list->pass[at], PLAN_ALL_BLOCKS);
 }
 
 static struct pass_list
@@ -102,7 +107,7 @@ fill_once(struct planner *p)
 
 	for (int64_t i = 0, n = p->candidate.n; i < n; i++) {
 		const struct plan_candidate *a = &p->candidate.at[i];
-		const int at = again_at(&a->list);
+		const int at = plan_all_again(&a->list);
 		if (at < 0 || !plan_fits(p, a) || is_filled(p, a->family))
 			continue;
 		const struct pass_list less = pass_list_without(p->run->scratch, &a->list, at);

@@ -467,13 +467,22 @@ run_with(struct planner *p, struct plan_candidate c, const char *entry)
 enum { MOST_DIVIDED = 3 };
 static const double saved = 0.05;
 
-/* Does it keep what the blocks of its family compute again? */
-static bool
-keeps_more(const struct plan_candidate *c)
-{
-	const int at = pass_list_find(&c->list, PLAN_ALL_BLOCKS);
+/* Passes that the moves may have left out of the whole batch, as they take memory: micro-batches take less. */
+static const struct {
+	enum plan_decision needs;
+	const char *entry;
+} again[] = {{PLAN_SHARDS, "prefetch"}, {PLAN_ORDER, "overlap"}, {PLAN_SHARDS, "unshard"}};
 
-	return at >= 0 && strcmp(c->list.pass[at], PLAN_ALL_BLOCKS);
+static void
+retry(struct planner *p, struct plan_candidate c)
+{
+	for (size_t i = 0; i < sizeof again / sizeof *again && clock_seconds() < p->ends; i++) {
+		if (!plan_decides(p, again[i].needs) ||
+			pass_list_find(&c.list, again[i].entry) >= 0)
+			continue;
+		const struct plan_candidate made = *run_with(p, c, again[i].entry);
+		c = plan_is_better(p, &made, &c) ? made : c;
+	}
 }
 
 static void
@@ -488,11 +497,13 @@ divide(struct planner *p, struct plan_candidate c)
 			continue;
 		c = *run_with(
 			p, c, TEXT(p->run->scratch, "accumulate{steps=%" PRId64 "}", number[k]));
-		if (plan_ran(&c) && !plan_fits(p, &c) && keeps_more(&c))
+		if (plan_ran(&c) && !plan_fits(p, &c) && plan_keeps_some(&c.list))
 			c = *run_with(p, c, PLAN_ALL_BLOCKS);
 		if (!plan_ran(&c) || (double)c.r.peak > (1 - saved) * before)
 			return;
 	}
+	if (plan_fits(p, &c))
+		retry(p, c);
 }
 
 static void
