@@ -11,8 +11,9 @@
 #include <string.h>
 #include <talloc.h>
 
-/* A step is kept if computing it took this many times as long as copying it (0.5 us per op). */
-static const double worth = 4, seconds_of_copy = 5e-7;
+/* A step is kept if computing it took this many times as long as copying it (0.5 us per op); after the
+ * last pass, where few pipelines go on, or the best one is made again, if it took much longer. */
+static const double worth = 4, worth_at_end = 40, seconds_of_copy = 5e-7;
 
 /* Maximum ops of all kept steps: some hundreds of megabytes. */
 enum { MOST_OPS = 1 << 20 };
@@ -250,7 +251,7 @@ run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_resul
 			break;
 		}
 		since += clock_seconds() - start;
-		if (i + 1 < p->n && since > worth * seconds_of_copy * (double)ops) {
+		if (since > (i + 1 < p->n ? worth : worth_at_end) * seconds_of_copy * (double)ops) {
 			keep(a, p, i + 1, on, r->effort, m);
 			since = 0;
 		}
