@@ -179,12 +179,14 @@ is_hopeless(const struct planner *p, double seconds)
 static const double gaps = 0.03;
 
 /* They keep less for a block of the whole step than of a few, where the peak is elsewhere. A choice of values
- * that are computed again is made before the passes that save most memory, and need not. */
+ * that are computed again is made before the passes that save most memory, and need not; after shard, all
+ * blocks need more than before it. */
 static bool
 is_adapted(const struct planner *p, const struct pass_list *list, const struct plan_constant *c,
 	double share_of_limit)
 {
-	return share_of_limit <= 1 + gaps && c->whole <= p->limit && !plan_keeps_some(list);
+	return share_of_limit <= 1 + gaps && c->whole <= p->limit &&
+	       (pass_list_find(list, PLAN_ALL_BLOCKS) < 0 || plan_all_again(list) >= 0);
 }
 
 /* The pipeline at two depths, from `first` on. */

@@ -18,7 +18,7 @@
 #include <string.h>
 
 /* Families that get such a step, those with the fastest. */
-enum { MOST_FILLED = 2 };
+enum { MOST_FILLED = 3 };
 
 /* Steps that follow from one that was run: each differs from it by fewer blocks. */
 enum { MOST_REFILLS = 2 };
@@ -26,7 +26,9 @@ enum { MOST_REFILLS = 2 };
 int
 plan_all_again(const struct pass_list *list)
 {
-	return plan_keeps_some(list) ? -1 : pass_list_find(list, PLAN_ALL_BLOCKS);
+	const int at = pass_list_find(list, PLAN_ALL_BLOCKS), shard = pass_list_find(list, "shard");
+
+	return plan_keeps_some(list) || (shard >= 0 && at > shard) ? -1 : at;
 }
 
 bool
@@ -148,7 +150,12 @@ plan_refill(struct planner *p, int64_t i)
 	if (!fill.first || fill.refills == MOST_REFILLS || !plan_ran(&c))
 		return;
 	const double over = ((double)c.r.peak - p->limit) / fill.bytes;
-	const int64_t more = (int64_t)ceil(over);
+	int64_t more = (int64_t)ceil(over);
+	/* parallelize may use the memory of another block better. */
+	if (!more && pass_list_find(&c.list, "parallelize") >= 0) {
+		more = 1;
+		fill.seconds = 0;
+	}
 	fill.first += more;
 	fill.refills++;
 	if (more && fill.first > 0 && fill.first < p->repeats)

@@ -176,7 +176,7 @@ double plan_smaller_budget(const struct planner *p, const struct plan_candidate 
 
 /* The pass that computes all blocks again. Other options of it keep more. */
 #define PLAN_ALL_BLOCKS "recompute"
-/* Its position; -1: it is not in the list. */
+/* Its position; -1: it is not in the list, or after shard, where it saves less. */
 int plan_all_again(const struct pass_list *list);
 /* Does the list have that pass with other options? */
 bool plan_keeps_some(const struct pass_list *list);
