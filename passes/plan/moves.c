@@ -103,6 +103,19 @@ try_list(struct planner *p, const struct plan_candidate *c, struct pass_list lis
 			c->family);
 }
 
+/* Messages may be made one before kernels are fused, too: this order alone gains where kernels would read
+ * what two messages have brought. */
+static void
+try_earlier(struct planner *p, const struct plan_candidate *c, const struct pass_list *list)
+{
+	const int at = pass_list_find(list, "tensorfuse");
+
+	if (list->n > c->list.n && at > 0 && pass_list_find(&c->list, "tensorfuse") < 0 &&
+		pass_list_is(list->pass[at - 1], "opfuse"))
+		try_list(p, c, pass_list_swapped(p->run->scratch, list, at - 1),
+			"tensorfuse before opfuse");
+}
+
 /* Tries the candidate with `entry` applied. */
 static void
 try_entry(struct planner *p, struct plan_candidate c, const char *entry)
@@ -120,7 +133,10 @@ try_entry(struct planner *p, struct plan_candidate c, const char *entry)
 		const char *text = hole ? TEXT(s, "%.*s%s%s", (int)(hole - entry), entry,
 						  p->base[c.base].axis[i], hole + 1)
 					: entry;
-		try_list(p, &c, pass_list_put(s, &c.list, p->run->manager->registry, text), text);
+		const struct pass_list list =
+			pass_list_put(s, &c.list, p->run->manager->registry, text);
+		try_list(p, &c, list, text);
+		try_earlier(p, &c, &list);
 	}
 }
 
