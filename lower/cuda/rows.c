@@ -76,8 +76,10 @@ place_rows(struct cuda_text *t, struct rows *x)
 		if (row->where != SCHEME_ROW || rows_is_kept(x, o->out))
 			continue;
 		row->scratch = x->row_bytes;
-		x->row_bytes +=
-			rows_padded(cuda_space_of(t->g, o->out_set & ~x->outer).size, row->dtype);
+		int64_t n = cuda_space_of(t->g, o->out_set & ~x->outer).size;
+		if (x->tail) /* its last vector is stored whole */
+			n = cuda_divide_up(n, x->width) * x->width;
+		x->row_bytes += rows_padded(n, row->dtype);
 	}
 	/* fewer warps a block rather than rows in main memory */
 	while (x->per_block > WARPS_LEAST && x->row_bytes * x->per_block > CUDA_SHARED)
@@ -181,6 +183,7 @@ find_vectors(const struct cuda_text *t, const struct rows *x, const struct pass 
 	if (x->width) {
 		v->width = x->width;
 		v->odd = x->odd;
+		v->tail = x->tail;
 		return true;
 	}
 	return (!p->set || !p->serial) && cuda_vectors_fit(t, v);
@@ -192,7 +195,7 @@ rows_open_vectors(struct cuda_text *t, struct rows *x, struct cuda_vectors *v)
 	const int64_t n = t->g->size[v->cls];
 	const char *end =
 		x->odd ? cuda_printf(t, "(%" PRId64 " + shift) / %d", n + v->width - 1, v->width)
-		       : cuda_printf(t, "%" PRId64, n / v->width);
+		       : cuda_printf(t, "%" PRId64, cuda_divide_up(n, v->width));
 
 	cuda_vectors_list(t, v);
 	for (int i = 0; i < v->n; i++)
@@ -217,7 +220,8 @@ rows_open_vectors(struct cuda_text *t, struct rows *x, struct cuda_vectors *v)
 			kernel_line(&t->w, "\tcontinue;");
 		}
 	} else {
-		cuda_block(t, "for (uint32_t at = lane; at < %s; at += %d)", end, x->lanes);
+		cuda_block(t, "for (%s at = lane; at < %s; at += %d)", rows_index_type(x, n), end,
+			x->lanes);
 	}
 	kernel_line(&t->w, "const int64_t first = (int64_t)at * %d%s, i%d = first;", v->width,
 		x->odd ? " - shift" : "", v->cls);
@@ -235,10 +239,11 @@ write_pointwise(struct cuda_text *t, struct rows *x, const struct pass *p)
 	if (x->width) {
 		rows_open_vectors(t, x, &v);
 	} else {
-		cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += %d)",
+		const char *type = rows_index_type(x, p->all.size);
+		cuda_block(t, "for (%s q = lane; q < %" PRId64 "; q += %d)", type,
 			p->all.size / (vectors ? v.width : 1), x->lanes);
 		if (vectors)
-			kernel_line(&t->w, "const uint32_t element = q * %d;", v.width);
+			kernel_line(&t->w, "const %s element = q * %d;", type, v.width);
 		cuda_unflatten(t, &p->all, vectors ? "element" : "q");
 	}
 	if (vectors) {
@@ -291,7 +296,7 @@ write_sum(struct cuda_text *t, struct rows *x, const struct pass *p)
 	struct cuda_vectors v;
 	const bool vectors = count <= SCHEME_SUM_BLOCK && find_vectors(t, x, p, need, &v);
 	struct cuda_sum sum = {.op = op,
-		.type = "uint32_t",
+		.type = rows_index_type(x, p->over.size),
 		.first = p->serial ? "0" : "lane",
 		.end = cuda_printf(t, "%" PRId64, p->over.size / (vectors ? v.width : 1)),
 		.step = p->serial ? 1 : x->lanes,
@@ -307,7 +312,7 @@ write_sum(struct cuda_text *t, struct rows *x, const struct pass *p)
 	} else {
 		cuda_open_sum(t, &sum);
 		if (vectors)
-			kernel_line(&t->w, "const uint32_t element = at * %d;", v.width);
+			kernel_line(&t->w, "const %s element = at * %d;", sum.type, v.width);
 		cuda_unflatten(t, &p->over, vectors ? "element" : "at");
 		if (vectors)
 			cuda_vectors_open(t, &v);
@@ -337,8 +342,9 @@ write_sums(struct cuda_text *t, struct rows *x, const struct pass *p)
 	bool any = false;
 
 	if (p->kept.n) {
-		cuda_block(t, "for (uint32_t q = %s; q < %" PRId64 "; q += %d)",
-			p->serial ? "lane" : "0", p->kept.size, p->serial ? x->lanes : 1);
+		cuda_block(t, "for (%s q = %s; q < %" PRId64 "; q += %d)",
+			rows_index_type(x, p->kept.size), p->serial ? "lane" : "0", p->kept.size,
+			p->serial ? x->lanes : 1);
 		cuda_unflatten(t, &p->kept, "q");
 	}
 	write_sum(t, x, p);

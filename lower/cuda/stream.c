@@ -426,13 +426,15 @@ unflatten(const struct stream *m)
 	struct cuda_text *t = m->t;
 	int64_t below = tiles_of(m, m->x->rows);
 
-	kernel_line(&t->w, "const int64_t row0 = unit %% %" PRId64 " * %d;", below, STREAM_TILE);
+	kernel_line(&t->w, "const int64_t row0 = (int64_t)(unit %% %" PRId64 ") * %d;", below,
+		STREAM_TILE);
 	declare_extent(m, "rows", "row0", m->x->rows);
 	if (m->x->sums) {
 		const int64_t n = tiles_of(m, m->x->columns);
 		kernel_line(&t->w,
-			"const int64_t column0 = unit / %" PRId64 " %% %" PRId64 " * %d;", below, n,
-			STREAM_TILE);
+			"const int64_t column0 = (int64_t)(unit / %" PRId64 " %% %" PRId64
+			") * %d;",
+			below, n, STREAM_TILE);
 		declare_extent(m, "columns", "column0", m->x->columns);
 		below *= n;
 	}

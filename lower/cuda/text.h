@@ -237,7 +237,8 @@ struct cuda_vectors {
 	const bool *need; /* ops */
 	bool store;       /* elementwise results are stored, too */
 	int width, n, nread;
-	bool odd; /* the first and last vector of a row may have fewer elements */
+	bool odd;  /* the first and last vector of a row may have fewer elements */
+	bool tail; /* the last one has, and padding behind them */
 	struct cuda_vector at[CUDA_VECTORS];
 };
 bool cuda_vectors_fit(const struct cuda_text *t, struct cuda_vectors *v);

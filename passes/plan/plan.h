@@ -129,6 +129,13 @@ void plan_start(struct planner *p);
 bool plan_read_recipe(
 	struct planner *p, const struct plan_base *b, const char *recipe, struct pass_list *list);
 
+/*
+ * Tells parallelize, if it is in the list, the passes after which it compares plans: at first those that
+ * follow it. Later only opfuse is told again, as attention in one kernel changes what fits, and other
+ * passes little: parallelize need not run again when these change.
+ */
+void plan_set_finish(struct planner *p, struct pass_list *list);
+
 /* depth.c: sets p->blocks and p->repeats. */
 void plan_count_blocks(struct planner *p);
 /* Fills b->depth. */

@@ -443,13 +443,13 @@ find_plan(struct parallel_search *f, const struct space *space)
 }
 
 /* What a plan depends on, besides the module: the options of the pass, without those for comparisons of
- * steps, and the passes that follow. */
+ * steps, the passes after which it is compared, and the budget. */
 static const char *
 dependence(struct pass_run *run)
 {
 	const char *pass = pass_without(run, pass_given(run, "rules") ? "rules" : "known");
 
-	return TEXT(run->scratch, "%s,%s", pass, pass_rest(run, "opfuse"));
+	return TEXT(run->scratch, "%s,%s,%" PRIu64, pass, parallel_finish(run), pass_budget(run));
 }
 
 /* Makes the step of a plan that was recalled. */
