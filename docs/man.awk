@@ -2,7 +2,7 @@
 function plain(text) {
 	gsub(/\\/, "\\e", text)
 	gsub(/-/, "\\-", text)
-	if (text ~ /^[.']/) text = "\\\&" text
+	if (text ~ /^[.']/) text = "\\&" text
 	return text
 }
 # A row of a table: "  -o FILE   text", "  align TRACES   text", or only the first, before lines of text.

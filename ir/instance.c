@@ -17,6 +17,8 @@ struct instance {
 	struct ir_value **value; /* by id of the template's values minus first_id; NULL: none yet */
 	uint32_t first_id;
 	const struct ir_block *from; /* block of the template at work */
+	struct ir_loc text;          /* of the template's ops */
+	uint32_t shift;              /* of their locations: diag_add_call */
 	struct ir_size_scope scope;
 	struct arena *scratch;
 };
@@ -227,6 +229,17 @@ instance_written(struct instance *inst, const struct ir_op *op, const struct ir_
 	return true;
 }
 
+/* What is at a location of the template is, in the instance, also at the call. */
+static struct ir_loc
+loc_in(const struct instance *inst, struct ir_loc loc)
+{
+	if (loc.begin >= inst->text.begin && loc.end <= inst->text.end) {
+		loc.begin += inst->shift;
+		loc.end += inst->shift;
+	}
+	return loc;
+}
+
 /* An op of the instance, typed, outside any block; NULL after an error. */
 static struct ir_op *
 instance_op(struct instance *inst, const struct ir_op *from)
@@ -242,8 +255,8 @@ instance_op(struct instance *inst, const struct ir_op *from)
 		return NULL;
 	for (int i = 0; i < from->noperands; i++)
 		operands[i] = *instead_of(inst, ir_operand(from, i));
-	struct ir_op *op = ir_op_create(inst->m, (enum op_code)from->code, from->loc, operands,
-		from->noperands, attr, nattrs, from->nresults);
+	struct ir_op *op = ir_op_create(inst->m, (enum op_code)from->code, loc_in(inst, from->loc),
+		operands, from->noperands, attr, nattrs, from->nresults);
 	op->symbol = op_is(op, TRAIT_PERSISTENT | TRAIT_KEYED) ? prefixed(inst, from->symbol)
 							       : from->symbol;
 	for (int i = 0; i < op->nresults; i++) {
@@ -283,6 +296,11 @@ instance_make(struct ir_module *m, const struct instance_place *place, const str
 	struct instance inst = {
 		.m = m, .prefix = place->prefix, .from = &f->body, .scratch = scratch};
 
+	/* An instance that only types the call has a note about it instead. */
+	if (f->body.first && place->before) {
+		inst.text = loc_join(f->body.first->loc, template_return(f)->loc);
+		inst.shift = diag_add_call(m->ctx->diag, inst.text, f->name, call->loc);
+	}
 	create_table(&inst);
 	inst.scope = (struct ir_size_scope){m, call, instance_type_of, &inst};
 	for (uint32_t i = 0; i < f->body.nargs; i++)

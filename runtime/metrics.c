@@ -36,10 +36,12 @@ rt_metrics_close(struct rt_metrics *m, struct rt_status *st)
 }
 
 void
-rt_metrics_time(struct rt_metrics *m, int64_t ns)
+rt_metrics_time(struct rt_metrics *m, int64_t ns, int64_t waited_ns)
 {
 	m->steps++;
 	m->ns += ns;
+	m->timed += waited_ns >= 0;
+	m->waited_ns += waited_ns >= 0 ? waited_ns : 0;
 }
 
 void
@@ -51,8 +53,11 @@ rt_metrics_step(struct rt_metrics *m, int64_t step, int64_t batch, size_t memory
 	fprintf(m->out, "{\"step\": %" PRId64 ", \"seconds\": %.6g, ", step, seconds);
 	if (batch && seconds > 0)
 		fprintf(m->out, "\"examples_per_second\": %.6g, ", (double)batch / seconds);
+	if (m->timed)
+		fprintf(m->out, "\"exposed_seconds\": %.6g, ",
+			(double)m->waited_ns / 1e9 / (double)m->timed);
 	fprintf(m->out, "\"memory_bytes\": %zu, \"outputs\": {", memory);
-	m->steps = m->ns = m->nvalues = 0;
+	m->steps = m->ns = m->timed = m->waited_ns = m->nvalues = 0;
 }
 
 void

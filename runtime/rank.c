@@ -272,6 +272,7 @@ end_wait(struct rt_probe *p, int64_t begin, int32_t index, enum rt_event_kind ki
 		return;
 	const int64_t now = rt_now_ns();
 	p->busy_ns += now - begin;
+	p->waited_ns += now - begin;
 	if (p->trace)
 		rt_trace_add(p->trace, RT_TRACK_COMPUTE,
 			&(struct rt_trace_event){

@@ -10,8 +10,9 @@
 
 /* Measures the time in kernels and in waits over the steps whose kernels are timed. */
 struct rt_probe {
-	int64_t begin;   /* of the current kernel, ns */
-	int64_t busy_ns; /* in kernels and waits */
+	int64_t begin;     /* of the current kernel, ns */
+	int64_t busy_ns;   /* in kernels and waits */
+	int64_t waited_ns; /* for collectives and copies: what computation does not hide */
 	struct rt_trace *trace;
 };
 

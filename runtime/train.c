@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 /* Without a trace, one step in this many has its kernels timed, for the line on overhead. */
 #define WATCH_EVERY 16
@@ -20,7 +21,42 @@ struct times {
 	double *durations; /* [DURATIONS], us, a ring */
 	int64_t count;
 	double watched_ns, busy_ns;
+	bool terminal;        /* rank 0, and standard error is one */
+	bool drawn;           /* it shows a line of progress */
+	int64_t begin, shown; /* when the steps began, and when that line was written last */
 };
+
+/* Nanoseconds between two lines of progress: often enough to read, too seldom to cost time. */
+#define PROGRESS_EVERY 500000000
+
+/* On a terminal, rank 0 says where it is, in a line that the next one replaces. */
+static void
+show_progress(const struct rt_rank *r, struct times *t, int64_t step, int64_t end)
+{
+	const int64_t now = t->terminal ? rt_now_ns() : 0;
+
+	if (!t->terminal || now - t->shown < PROGRESS_EVERY)
+		return;
+	t->shown = now;
+	t->drawn = true;
+	const int64_t done = step + 1 - r->start.step;
+	const double seconds = (double)(now - t->begin) / 1e9, each = seconds / (double)done;
+	const int64_t left = (int64_t)(each * (double)(end - step - 1) + 0.5);
+	fprintf(stderr, "\033[Kstep %" PRId64 " of %" PRId64 ", ", step + 1, end);
+	if (r->prog->batch)
+		fprintf(stderr, "%.4g examples/s, ", (double)r->prog->batch / each);
+	fprintf(stderr, "%" PRId64 ":%02d:%02d left\r", left / 3600, (int)(left / 60 % 60),
+		(int)(left % 60));
+}
+
+/* What is printed next replaces the line. */
+static void
+end_progress(struct times *t)
+{
+	if (t->drawn)
+		fputs("\033[K", stderr);
+	t->drawn = false;
+}
 
 /* A scalar output, on rank 0. */
 static double
@@ -158,7 +194,7 @@ timed_step(struct rt_rank *r, const struct rt_data *d, struct times *t, int64_t 
 {
 	r->ctx.step = step;
 	r->ctx.probe = watched(r, step) ? &r->probe : NULL;
-	r->probe.busy_ns = 0;
+	r->probe.busy_ns = r->probe.waited_ns = 0;
 	rt_trace_step(r->trace, step);
 	const int64_t begin = rt_now_ns();
 	rt_activity_step(r->world->activity, RT_STAGE_BATCH, step);
@@ -168,7 +204,7 @@ timed_step(struct rt_rank *r, const struct rt_data *d, struct times *t, int64_t 
 	const int64_t end = rt_now_ns();
 	rt_trace_step_end(r->trace, begin, end);
 	t->durations[t->count++ % DURATIONS] = (double)(end - begin) / 1e3;
-	rt_metrics_time(&r->metrics, end - begin);
+	rt_metrics_time(&r->metrics, end - begin, r->ctx.probe ? r->probe.waited_ns : -1);
 	if (r->ctx.probe) {
 		t->watched_ns += (double)(end - begin);
 		t->busy_ns += (double)r->probe.busy_ns;
@@ -186,8 +222,11 @@ run_steps(struct rt_rank *r, const struct rt_data *d, struct times *t, struct rt
 	for (int64_t step = r->start.step; step < end; step++) {
 		rt_control_before(c, r);
 		timed_step(r, d, t, step);
-		if ((step + 1) % every == 0 || step + 1 == end)
+		show_progress(r, t, step, end);
+		if ((step + 1) % every == 0 || step + 1 == end) {
+			end_progress(t);
 			report(r, step);
+		}
 		if (evaluates && (step + 1) % evaluates == 0 && step + 1 < end &&
 			!rt_evaluate(r, d, step + 1))
 			return false;
@@ -201,7 +240,10 @@ bool
 rt_train(struct rt_rank *r, const struct rt_data *d)
 {
 	struct rt_control control;
-	struct times t = {.durations = malloc(DURATIONS * sizeof *t.durations)};
+	struct times t = {.durations = malloc(DURATIONS * sizeof *t.durations),
+		.terminal = !r->world->rank && isatty(STDERR_FILENO),
+		.begin = rt_now_ns()};
+	t.shown = t.begin;
 	if (!t.durations)
 		rt_fail_memory(r->status, DURATIONS * sizeof *t.durations, "times");
 	const bool ok = rt_control_open(&control, r) && run_steps(r, d, &t, &control);

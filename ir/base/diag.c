@@ -2,6 +2,8 @@
 #include "ir/base/diag.h"
 
 #include "ir/base/alloc.h"
+#include "ir/base/map.h"
+#include "ir/base/mix.h"
 #include "ir/base/source.h"
 
 #include <ctype.h>
@@ -18,19 +20,27 @@ enum {
 		256, /* bytes of a name: longer than any that people write, also for files */
 };
 
+/* Calls have locations of their own below this; the rest is for texts. */
+#define DIAG_LAST (UINT32_MAX / 2)
+
 struct diag_source {
 	const char *name, *text;
 	uint32_t base, length;
 	uint32_t seen;       /* the last byte whose line was looked up */
 	uint32_t seen_start; /* where that line starts */
 	unsigned seen_line;
+	/* Of a call, whose function is elsewhere: how far, where the call is, and the function's name as `name`. */
+	uint32_t shift;
+	struct ir_loc call;
 };
 
 struct diag {
 	struct diag_source *source; /* ascending by base */
+	struct map calls;           /* sources of calls, by function and call */
 	int nsources;
 	uint32_t next_base;
 	unsigned errors, warnings;
+	uint32_t told; /* the source of a call at which the last message was, or 0 */
 	bool muted;
 	bool hiding; /* the last error or warning was not shown, so its notes are not either */
 	diag_handler *handler;
@@ -135,12 +145,11 @@ diag_lend_source(struct diag *d, const char *name, const char *text, size_t leng
 {
 	d->source = RESIZE(d, d->source, struct diag_source, (size_t)d->nsources + 1);
 	struct diag_source *s = &d->source[d->nsources++];
-	s->name = text_copy(d, name);
-	s->text = text;
-	s->base = d->next_base;
-	s->length = (uint32_t)length;
-	s->seen = s->seen_start = 0;
-	s->seen_line = 1;
+	*s = (struct diag_source){.name = text_copy(d, name),
+		.text = text,
+		.base = d->next_base,
+		.length = (uint32_t)length,
+		.seen_line = 1};
 	d->next_base += s->length + 1; /* one more: the end of the text is a place too */
 	return s->base;
 }
@@ -155,21 +164,76 @@ diag_add_source(struct diag *d, const char *name, const char *text, size_t lengt
 	return diag_lend_source(d, name, copy, length);
 }
 
+/* The source of an offset, or NULL. That of a call has no text: its offsets are `shift` above those of the function. */
 static struct diag_source *
-diag_find_source(const struct diag *d, uint32_t offset)
+find_any(const struct diag *d, uint32_t offset)
 {
-	if (!offset)
-		return NULL;
-	for (int i = d->nsources - 1; i >= 0; i--)
-		if (offset >= d->source[i].base)
-			return &d->source[i];
-	return NULL;
+	int below = 0, above = offset ? d->nsources : 0;
+
+	while (below < above) {
+		const int middle = (below + above) / 2;
+		if (offset >= d->source[middle].base)
+			below = middle + 1;
+		else
+			above = middle;
+	}
+	return below ? &d->source[below - 1] : NULL;
+}
+
+/* The source with the text of a location, which becomes one in it. */
+static struct diag_source *
+find_text(const struct diag *d, struct ir_loc *loc)
+{
+	struct diag_source *s = find_any(d, loc->begin);
+
+	if (s && s->shift) {
+		loc->end -= loc->end >= loc->begin ? s->shift : 0;
+		loc->begin -= s->shift;
+		s = find_any(d, loc->begin);
+	}
+	return s;
 }
 
 const char *
 diag_source_text(const struct diag *d, uint32_t base)
 {
-	return diag_find_source(d, base)->text;
+	return find_any(d, base)->text;
+}
+
+/* A call of a function: offsets of their texts. */
+struct call_key {
+	uint32_t function, call;
+};
+
+static bool
+same_call(const void *list, uint32_t i, const void *key)
+{
+	const struct diag_source *s = &((const struct diag_source *)list)[i];
+	const struct call_key *k = key;
+
+	return s->shift && s->base - s->shift == k->function && s->call.begin == k->call;
+}
+
+uint32_t
+diag_add_call(struct diag *d, struct ir_loc function, const char *name, struct ir_loc call)
+{
+	const struct call_key key = {function.begin, call.begin};
+	const uint32_t length = function.end - function.begin;
+
+	if (!function.begin || function.end < function.begin || !call.begin ||
+		length > DIAG_LAST - d->next_base)
+		return 0;
+	const uint64_t hash = mix_bytes(0, &key, sizeof key);
+	struct map_slot *slot = map_slot_for(d, &d->calls, hash, same_call, d->source, &key);
+	if (slot->number)
+		return d->source[slot->number - 1].shift;
+	/* Its text is that of the function. */
+	const uint32_t base = diag_lend_source(d, name, NULL, length);
+	struct diag_source *s = &d->source[d->nsources - 1];
+	s->shift = base - function.begin;
+	s->call = call;
+	map_fill(&d->calls, slot, hash, (uint32_t)d->nsources - 1);
+	return s->shift;
 }
 
 /*
@@ -198,7 +262,7 @@ bool
 diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsigned *line,
 	unsigned *column)
 {
-	struct diag_source *s = diag_find_source(d, loc.begin);
+	struct diag_source *s = find_text(d, &loc);
 
 	if (!s)
 		return false;
@@ -251,7 +315,7 @@ diag_write_level(enum diag_level level)
 static void
 diag_print_line(const struct diag *d, enum diag_level level, struct ir_loc loc)
 {
-	struct diag_source *s = diag_find_source(d, loc.begin);
+	struct diag_source *s = find_text(d, &loc);
 	uint32_t at = loc.begin - s->base;
 
 	at = at > s->length ? s->length : at;
@@ -327,19 +391,9 @@ shorten_names(char *text)
 	*to = '\0';
 }
 
-void
-diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
+static void
+emit(struct diag *d, enum diag_level level, struct ir_loc loc, const char *text)
 {
-	va_list args;
-
-	if (d->muted || !is_shown(d, level))
-		return;
-	va_start(args, format);
-	char *text = text_vprint(d, format, args);
-	va_end(args);
-	if (strlen(text) > DIAG_MAX_NAME)
-		shorten_names(text);
-
 	struct diag_message m = {.level = level, .loc = loc, .text = text};
 	bool placed = diag_place(d, loc, &m.file, &m.line, &m.column);
 	if (d->handler) {
@@ -354,7 +408,40 @@ diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char
 		if (placed)
 			diag_print_line(d, level, loc);
 	}
+}
+
+/* The calls that the function of a location was inlined from, unless the message before has told them. */
+static void
+tell_calls(struct diag *d, enum diag_level level, struct ir_loc loc)
+{
+	const struct diag_source *s = find_any(d, loc.begin);
+	const uint32_t base = s && s->shift ? s->base : 0;
+	const bool told = level == DIAG_NOTE && d->told == base;
+
+	d->told = base;
+	for (; !told && s && s->shift; s = find_any(d, s->call.begin)) {
+		char *text = TEXT(d, "in this call of @%s", s->name);
+		emit(d, DIAG_NOTE, s->call, text);
+		talloc_free(text);
+	}
+}
+
+void
+diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
+{
+	va_list args;
+
+	if (d->muted || !is_shown(d, level))
+		return;
+	va_start(args, format);
+	char *text = text_vprint(d, format, args);
+	va_end(args);
+	if (strlen(text) > DIAG_MAX_NAME)
+		shorten_names(text);
+
+	emit(d, level, loc, text);
 	talloc_free(text);
+	tell_calls(d, level, loc);
 }
 
 unsigned

@@ -65,6 +65,14 @@ uint32_t diag_add_source(struct diag *d, const char *name, const char *text, siz
 /* The copy of the source that starts at `base`: zero-terminated, valid as long as `d`. */
 const char *diag_source_text(const struct diag *d, uint32_t base);
 
+/*
+ * The location in a function `name`, whose text is at `function`, of what a call of it is replaced by: add the number that
+ * this returns to both ends. Messages there are followed by a note for each call that led there. The same call
+ * of the same function has one number; 0 if one of the locations is none, or too many calls have been added.
+ */
+uint32_t diag_add_call(
+	struct diag *d, struct ir_loc function, const char *name, struct ir_loc call);
+
 /* Reports a message; `loc` is {0,0} for one without a location. printf-like. */
 void diag_report(struct diag *d, enum diag_level level, struct ir_loc loc, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -45,19 +45,30 @@ interp_look(struct interp *it, const struct ir_op *op)
 		in.infinite = in.infinite || f.infinite;
 		in.nan = in.nan || f.nan;
 	}
+	/* What the step begins with is not a result. */
+	const bool given = op_is(op, TRAIT_PERSISTENT) || op->code == OP_input;
 	for (int i = 0; i < op->nresults; i++) {
 		const struct found f = look(it, &op->result[i]);
 		const bool nan = f.nan && !in.nan && !it->found_nan;
 		/* A constant may be infinite on purpose: a mask. */
-		const bool infinite =
-			f.infinite && !in.infinite && !in.nan && !it->found_infinite &&
-			(op->noperands || op_is(op, TRAIT_PERSISTENT) || op->code == OP_input);
+		const bool infinite = f.infinite && !in.infinite && !in.nan &&
+				      !it->found_infinite && (op->noperands || given);
 		if (!nan && !infinite)
 			continue;
+		const double first = isnan(f.first) ? (double)NAN : f.first;
+		if (given) {
+			if (!it->found_given)
+				diag_note(it->m->ctx->diag, op->loc,
+					"%s \"%s\" is not finite before the step: element %" PRId64
+					" is %g",
+					op_name(op->code), op->symbol, f.at, first);
+			it->found_given = true;
+			continue;
+		}
 		diag_note(it->m->ctx->diag, op->loc,
 			"%s: the first op whose result is not finite%s: element %" PRId64 " is %g",
 			op_name(op->code), in.infinite ? ", with infinite operands" : "", f.at,
-			isnan(f.first) ? (double)NAN : f.first);
+			first);
 		it->found_nan = it->found_nan || f.nan;
 		it->found_infinite = it->found_infinite || f.infinite;
 	}

@@ -62,7 +62,8 @@ struct interp {
 	int64_t step;
 	int64_t done; /* steps that have ended, counted from step 0 */
 	bool repeats; /* a step that a program kept because of a number that is not finite */
-	bool found_infinite, found_nan; /* where such numbers come from has been reported */
+	bool found_infinite, found_nan,
+		found_given; /* where such numbers come from has been reported */
 };
 
 /* interp.c: a step op by op. interp_op runs one op of @main; interp_op_done frees values without

@@ -2,6 +2,7 @@
 #include "ir/interp/internal.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <talloc.h>
 
 /* Printed elements of a tensor: enough for a few lines of a terminal. */
@@ -11,7 +12,8 @@ static void
 print_element(FILE *out, const struct tensor *t, int64_t i)
 {
 	if (ir_dtype_class(t->dtype) == IR_FLOAT)
-		fprintf(out, "%.9g", t->data[i].f);
+		fprintf(out, "%.9g",
+			isnan(t->data[i].f) ? (double)NAN : t->data[i].f); /* without a sign */
 	else if (t->dtype == IR_bool)
 		fputs(t->data[i].i ? "true" : "false", out);
 	else if (t->dtype == IR_u64)

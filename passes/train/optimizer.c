@@ -205,7 +205,7 @@ optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand)
  * `warmup` and the next one have the full rate, and from step `steps` + 1 on the rate is lr * end.
  */
 static const char schedule_rule[] =
-	"now = t; rise = warmup > 0 ? minimum(now / warmup, 1) : 1;"
+	"rise = warmup > 0 ? minimum(now / warmup, 1) : 1;"
 	"fall = schedule == 0 ? 1 : {"
 	"  p = (now + (-1 - warmup)) / (steps - warmup);"
 	"  p = minimum(maximum(p, 0), 1);"
@@ -228,16 +228,37 @@ schedule_check(const struct pass_run *run)
 	return false;
 }
 
+bool
+optimizer_scheduled(const struct pass_run *run)
+{
+	return pass_enum(run, "schedule") != SCHEDULE_CONSTANT || pass_int(run, "warmup") > 0;
+}
+
+static struct ir_value *
+rate_at(struct optimizer_step *s, const char *now)
+{
+	struct rule schedule = {
+		.s = s, .text = TEXT(s->run->scratch, "now = %s; %s", now, schedule_rule)};
+
+	return total_convert(&s->b, rule_direction(&schedule), dtype_of(s->w));
+}
+
 struct ir_value *
 optimizer_rate(struct optimizer_step *s)
 {
-	struct rule schedule = {.s = s, .text = schedule_rule};
-
-	if (pass_enum(s->run, "schedule") == SCHEDULE_CONSTANT && pass_int(s->run, "warmup") == 0)
+	if (!optimizer_scheduled(s->run))
 		return optimizer_constant(s, dtype_of(s->w), pass_float(s->run, "lr"));
 	if (!s->rate || dtype_of(s->rate) != dtype_of(s->w))
-		s->rate = total_convert(&s->b, rule_direction(&schedule), dtype_of(s->w));
+		s->rate = rate_at(s, "t");
 	return s->rate;
+}
+
+struct ir_value *
+optimizer_rate_before(struct optimizer_step *s)
+{
+	if (!s->rate_before || dtype_of(s->rate_before) != dtype_of(s->w))
+		s->rate_before = rate_at(s, "maximum(t - 1, 1)");
+	return s->rate_before;
 }
 
 /* --- the walk --------------------------------------------------------------------------------- */

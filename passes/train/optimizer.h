@@ -17,14 +17,15 @@ struct optimizer_step {
 	struct pass_run *run;
 	struct ir_builder b;
 	struct ir_op *param;
-	struct ir_op *last_state; /* the next state is inserted after it: the param, then its
+	struct ir_op *last_state;     /* the next state is inserted after it: the param, then its
 				     states */
-	struct ir_value *w, *g;   /* of one element type, shape and layout (time axes aside) */
-	struct ir_value *count;   /* of steps, this one included; NULL: not made yet */
-	struct ir_value *rate;    /* the learning rate in the element type of the last param */
-	bool unscaled;            /* the direction is the step itself, without the learning rate */
-	struct ir_value *finite;  /* bool[]: are all gradients finite? NULL: not needed */
-	struct ir_value *factor;  /* for clipping gradients; NULL: no clipping */
+	struct ir_value *w, *g;       /* of one element type, shape and layout (time axes aside) */
+	struct ir_value *count;       /* of steps, this one included; NULL: not made yet */
+	struct ir_value *rate;        /* the learning rate in the element type of the last param */
+	struct ir_value *rate_before; /* that of the step before, likewise */
+	bool unscaled;           /* the direction is the step itself, without the learning rate */
+	struct ir_value *finite; /* bool[]: are all gradients finite? NULL: not needed */
+	struct ir_value *factor; /* for clipping gradients; NULL: no clipping */
 	struct ir_value
 		*constant[OPTIMIZER_CONSTANTS]; /* made so far; the latest replaces the oldest */
 	unsigned nconstants;
@@ -83,6 +84,10 @@ struct ir_value *optimizer_count(struct optimizer_step *s);
 
 /* The learning rate of this step, by the pass's options, in the param's element type. */
 struct ir_value *optimizer_rate(struct optimizer_step *s);
+
+/* Does it change from step to step? If so, that of the step before, or in the first step of that one. */
+bool optimizer_scheduled(const struct pass_run *run);
+struct ir_value *optimizer_rate_before(struct optimizer_step *s);
 
 /* A scalar constant; one op serves all params. */
 struct ir_value *optimizer_constant(struct optimizer_step *s, enum ir_dtype t, double value);

@@ -152,7 +152,7 @@ OPTIMIZER(adafactor, "0.01",
 	"limit = maximum(sqrt(squares(u) / size(u)) / d, 1);"
 	"decay(u * (cast(scale / limit) * relative))",
 	NULL, {"beta2_decay", PASS_FLOAT, "-0.8", "exponent of the step in what a new square counts", NULL, -1e9, 0},
-	{"eps", PASS_FLOAT, "0", "root of the least second moment; 0: the distance of 1 to the next number", NULL, 0, 1},
+	{"eps", PASS_FLOAT, "0", "lower bound of the root of the second moment; 0: the machine epsilon of the type", NULL, 0, 1},
 	{"eps_scale", PASS_FLOAT, "0.001", "least size of a param, to which its step is relative", NULL, 0, 1e9},
 	{"d", PASS_FLOAT, "1", "largest root of the mean square of an update direction", NULL, 1e-9, 1e9}, DECAY("0"))
 
@@ -199,12 +199,13 @@ OPTIMIZER(rprop, "0.01", "Rprop: steps by the signs of gradients, longer while t
 	{"least", PASS_FLOAT, "1e-6", "shortest step", NULL, 0, 1e9}, {"most", PASS_FLOAT, "50", "longest step", NULL, 0, 1e9})
 
 /* Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", with the rate of Bottou's SGD: the mean of a
- * param since step t0 is the state asgd.mean.w. */
+ * param since step t0 is the state asgd.mean.w. PyTorch's ASGD computes the rate of a step at the end of the one before, so
+ * under a schedule it is that step's; the first step has its own. */
 OPTIMIZER(asgd, "0.01", "Averaged SGD: the mean of each param over the steps is a state",
 	"once past = t - 1;"
-	"once fall = cast(pow(past * (lambd * lr) + 1, -alpha)); once part = cast(1 / maximum(past - t0, 1));"
-	"g = decay(g); d = (g + w * lambd) * fall;"
-	"mean := mean + (w - d * rate - mean) * part; d",
+	"once fall = cast(pow(past * (lambd * before) + 1, -alpha)); once part = cast(1 / maximum(past - t0, 1));"
+	"g = decay(g); d = (g + w * lambd) * fall * before;"
+	"mean := mean + (w - d - mean) * part; unscaled(d)",
 	NULL, {"lambd", PASS_FLOAT, "0.0001", "decay term", NULL, 0, 1e9},
 	{"alpha", PASS_FLOAT, "0.75", "exponent of the fall of the learning rate", NULL, 0, 1e9},
 	{"t0", PASS_FLOAT, "1e6", "step at which the averaging starts", NULL, 0, 1e15}, L2)

@@ -137,6 +137,9 @@ meaning(struct rule *r, const char *at, int n)
 		return rule_is(optimizer_count(s));
 	if (!strcmp(name, "rate"))
 		return rule_is(optimizer_rate(s));
+	if (!strcmp(name, "before"))
+		return optimizer_scheduled(s->run) ? rule_is(optimizer_rate_before(s))
+						   : rule_number(pass_float(s->run, "lr"));
 	if (option(s->run, name, &is.c))
 		return is;
 	if (!strstr(r->text, TEXT(s->run->scratch, "%s :=", name)))

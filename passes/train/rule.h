@@ -10,7 +10,7 @@
  *     primary = number | name | name "(" choice, ... ")" | name [ "of" name ] ":=" choice
  *             | "-" primary | "(" choice ")" | "{" body "}"
  *
- * Names are w, g, the count of steps t, the learning rate `rate`, options of the pass, and what a statement has named. Options
+ * Names are w, g, the count of steps t, the learning rate `rate`, that of the step before, `before`, options of the pass, and what a statement has named. Options
  * are numbers: false is 0, the first choice of several is 0. What depends on numbers alone is computed here, and of a choice by
  * a number only one side is evaluated; other choices are `select`. A function is a row of rule_call.c or any op with a value of
  * each operand. Ops appear in the order of the text. "once" values are made again for params of another element type,

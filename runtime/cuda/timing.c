@@ -90,6 +90,8 @@ rt_cuda_resolve_spans(struct rt_cuda *d)
 		const int64_t begin = time_of(d, s->begin), end = time_of(d, s->end);
 		if (s->track == RT_TRACK_COMPUTE) /* kernels and waits */
 			d->probe->busy_ns += end - begin;
+		if (s->track == RT_TRACK_COMPUTE && s->kind != RT_EVENT_KERNEL)
+			d->probe->waited_ns += end - begin;
 		if (d->trace)
 			rt_trace_add(d->trace, s->track,
 				&(struct rt_trace_event){.begin = begin,

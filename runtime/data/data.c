@@ -145,8 +145,9 @@ open_input(struct rt_data *d, const struct rt_rank *r, enum rt_part part, int in
 	if (batched) {
 		const int64_t rows = rt_st_rows(from, t->rank, row_elements(t, true));
 		if (!rows)
-			return rt_fail(r->status, RT_EXIT_USAGE, "%s: tensor '%s' has no rows",
-				d->file.path, from->name);
+			return rt_fail(r->status, RT_EXIT_USAGE,
+				"%s: tensor '%s' has no whole row of %" PRId64 " elements",
+				d->file.path, from->name, row_elements(t, true));
 		if (d->rows[part] && d->rows[part] != rows)
 			return rt_fail(r->status, RT_EXIT_USAGE,
 				"%s: tensor '%s' has %" PRId64

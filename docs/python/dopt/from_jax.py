@@ -63,12 +63,21 @@ def save_rows(path, **parts):
     save(path, tensors.rows(parts))
 
 
-def load(path, carry, argument="carry"):
-    """A tree like `carry` with the values that a program's -save wrote."""
+def load(path, carry, argument=None):
+    """A tree like `carry` with the values that a program's -save wrote. `argument`: what the step calls its carry; without it
+    the one name of the file below which all of the carry is."""
     found = tensors.read(path)
+    wanted = [(jax.tree_util.keystr(place), np.iscomplexobj(x)) for place, x in jax.tree_util.tree_leaves_with_path(carry)]
+    named = lambda head: [clean(head + key) + ".re" * split for key, split in wanted]
+    heads = sorted({name.partition(".")[0] for name in found}) if argument is None else [argument]
+    fits = [head for head in heads if all(name in found for name in named(head))]
+    if len(fits) != 1 and wanted:
+        missing = [name for name in named(argument or "carry") if name not in found]
+        raise KeyError(f"{path}: no value of {', '.join(missing[:5])}; it has {', '.join(list(found)[:5])}..."
+                       if missing else f"{path}: argument={' or '.join(fits)}?")
 
     def value(place, old):
-        name = clean(argument + jax.tree_util.keystr(place))
+        name = clean(fits[0] + jax.tree_util.keystr(place))
         if is_key(old):
             data = jax.random.key_data(old)
             raw = np.frombuffer(found[name][2], data.dtype).reshape(data.shape)

@@ -369,7 +369,7 @@ driver_measure_warn(struct diag *d, const struct measure_quality *q, bool kept)
 
 	if (wide)
 		diag_report(d, DIAG_WARNING, LOC_NONE,
-			"measured times vary: kernels whose quartiles are more than %.0f %% apart "
+			"measured times vary: %.0f %% or more between the quartiles of kernels that "
 			"take %.0f %% of the time",
 			100 * MEASURE_WIDE, 100 * q->wide_seconds / q->seconds);
 	else if (busy)

@@ -203,7 +203,7 @@ driver_write_round(const struct driver_options *o, const struct driver_input *in
 static void
 tell_estimates(const char *search)
 {
-	fprintf(stderr, "dopt: note: %s goes on with estimates for what could not be measured\n",
+	fprintf(stderr, "dopt: note: %s continues with estimates for what could not be measured\n",
 		search);
 }
 
@@ -320,8 +320,8 @@ driver_measure_first(struct driver_options *o, void *scratch)
 	else if (search)
 		fprintf(stderr,
 			"dopt: note: %s has no profile and no cluster, so it searches with estimates "
-			"for the device 'generic', by which its programs may be slower than those of "
-			"opfuse; -cluster=NAME describes the machine, -profile=FILE "
-			"-estimator=measure measures this one\n",
+			"for the device 'generic', and its programs may be slower than those of "
+			"opfuse; -cluster=NAME describes the machine, -profile=FILE -estimator=measure "
+			"measures this one\n",
 			search);
 }

@@ -74,20 +74,6 @@ def by_dims(b, value, matrices):
     return value
 
 
-@handles("adaptive_max_pool2d", "adaptive_max_pool3d")
-def adaptive_max_pool(b, x, size):
-    n = 3 if "3d" in b.which() else 2
-    y, rank = b.read(x), len(b.shape())
-    for d, old, new in zip(range(rank - n, rank), b.shape(x)[-n:], b.shape()[-n:]):
-        inside = averages(old, new) > 0
-        wide = int(inside.sum(1).max())
-        first, last = inside.int().argmax(1), inside.sum(1) - 1
-        at = first[:, None] + torch.minimum(torch.arange(wide), last[:, None])
-        y = b.op("max", b.op("gather_nd", y, b.literal(at), dims=[d]), dims=[1])
-        y = b.op("transpose", y, perm=[*range(1, d + 1), 0, *range(d + 1, rank)]) if d else y
-    return [y, None]
-
-
 def averages(n, m):
     """[m,n]: element i of m is the mean of n from floor(i n / m) to ceil((i + 1) n / m)."""
     rows = torch.zeros(m, n)

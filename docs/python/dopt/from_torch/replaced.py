@@ -189,21 +189,21 @@ def adaptive_means(many):
     return pool
 
 
-def adaptive_maxima(many):
+def adaptive_maxima(many, indices=False):
     """Narrow windows repeat their last element; of equal elements the first is the maximum."""
     def pool(input, output_size, return_indices=False):
-        x, new = input.unflatten(-1, (input.shape[-1], 1)), new_sizes(input, output_size, many)
+        x, new = input.unsqueeze(-1), new_sizes(input, output_size, many)
         place = torch.arange(math.prod(input.shape[-many:])).reshape(*input.shape[-many:], 1)
         for d, m in zip(range(-many - 1, -1), new):
             n = input.shape[d + 1]
             ranges = [(i * n // m, -(-(i + 1) * n // m)) for i in range(m)]
-            wide = range(max(b - a for a, b in ranges))
-            x, place = (torch.stack([torch.stack([v.select(d, min(a + k, b - 1)) for a, b in ranges], d)
-                                         for k in wide], -1).flatten(-2)
+            wide = max(e - a for a, e in ranges)
+            at = [min(a + k, e - 1) for a, e in ranges for k in range(wide)]
+            x, place = ((v if len(at) == n else v.index_select(d, torch.tensor(at))).unflatten(d, (m, wide)).movedim(d, -1).flatten(-2)
                         for v in (x, place))
         best = x.detach().argmax(-1, keepdim=True)
         values = x.gather(-1, best).squeeze(-1)
-        return (values, place.expand(x.shape).gather(-1, best).squeeze(-1)) if return_indices else values
+        return (values, place.expand(x.shape).gather(-1, best).squeeze(-1)) if indices or return_indices else values
     return pool
 
 
@@ -355,6 +355,8 @@ REPLACED = {**{f: made for f, made in EACH.items() if made},
             torch.nn.functional.grid_sample: grid_sample,
             **{getattr(torch.nn.functional, f"max_pool{n}d_with_indices"): pool_with_indices(n) for n in (1, 2, 3)},
             **{getattr(torch.nn.functional, f"max_unpool{n}d"): unpooled(n) for n in (1, 2, 3)},
+            **{getattr(torch.nn.functional, f"adaptive_max_pool{n}d"): adaptive_maxima(n) for n in (1, 2, 3)},
+            **{getattr(torch.nn.functional, f"adaptive_max_pool{n}d_with_indices"): adaptive_maxima(n, True) for n in (1, 2, 3)},
             torch.sparse_coo_tensor: sparse_matrix,
             torch.bincount: counts, torch.Tensor.bincount: counts,
             torch.nn.functional.dropout1d: dropped_channels_1d, torch.nn.functional.dropout2d: dropped_channels,
@@ -364,5 +366,4 @@ REPLACED = {**{f: made for f, made in EACH.items() if made},
 # In a step that has gradients inside: what torch differentiates by a function that it does not differentiate again.
 TWICE = {torch.nn.functional.interpolate: resized,
          **{getattr(torch.nn.functional, f"{name}_pool{n}d"): made(n) for n in (1, 2, 3) for name, made in (
-             ("max", pooled), ("avg", averaged), ("lp", power_means), ("adaptive_avg", adaptive_means),
-             ("adaptive_max", adaptive_maxima))}}
+             ("max", pooled), ("avg", averaged), ("lp", power_means), ("adaptive_avg", adaptive_means))}}

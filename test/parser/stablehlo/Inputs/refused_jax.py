@@ -51,3 +51,11 @@ after = from_jax.load(sys.argv[1] + "_complex.after", carry)
 for _ in range(3):
     carry, _ = turning(carry, jnp.full(2, 0.5))
 print("complex", after["w"].dtype, bool(abs(after["w"] - carry["w"]).max() < 1e-6), int(after["n"]), done.stderr)
+
+# What a step calls its carry is found in the file; a file of another model is refused.
+from_jax.export(sys.argv[1] + "_named", lambda c, x: ({"w": c["w"] - x}, {"loss": x.sum()}), {"w": jnp.ones(3)}, jnp.ones(3))
+print(*from_jax.load(sys.argv[1] + "_named.safetensors", {"w": jnp.zeros(3)})["w"])
+try:
+    from_jax.load(sys.argv[1] + "_named.safetensors", {"v": jnp.zeros(3)})
+except KeyError as refused:
+    print(refused.args[0].rpartition("/")[2])

@@ -70,6 +70,7 @@ OPTIMIZERS = {
     "adam{lr=0.1,warmup=4}": warmed(of(optim.Adam, 0.1), 4),
     "asgd": of(optim.ASGD),
     "asgd{lr=0.05,lambd=0.1,alpha=0.5,t0=4,weight_decay=0.1}": of(optim.ASGD, 0.05, 0.1, 0.5, 4, weight_decay=0.1),
+    "asgd{lr=0.1,lambd=0.1,t0=2,warmup=4}": warmed(of(optim.ASGD, 0.1, 0.1, t0=2), 4),
     "nadam": of(optim.NAdam),
     "nadam{lr=0.01,weight_decay=0.1,momentum_decay=0.1}": of(optim.NAdam, 0.01, weight_decay=0.1, momentum_decay=0.1),
     "nadam{weight_decay=0.1,decoupled}": of(optim.NAdam, weight_decay=0.1, decoupled_weight_decay=True),
