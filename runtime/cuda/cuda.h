@@ -103,7 +103,15 @@ rt_cuda_of(const struct rt_ctx *ctx)
 /* Ends all ranks with a message if a call has failed. */
 void rt_cuda_check(const struct rt_cuda *d, cudaError_t error, const char *what);
 
-/* The same for a failure with its own message. */
+/* Did a call that prepares a rank succeed? Reports a failure in the status. */
+bool rt_cuda_try(struct rt_status *st, const char *what, cudaError_t error);
+
+/* n events without times, which rt_cuda_free_events destroys, also after a failure, reported in the
+ * status. device.c */
+bool rt_cuda_make_events(cudaEvent_t **events, int n, struct rt_status *st);
+void rt_cuda_free_events(cudaEvent_t *events, int n);
+
+/* The same as rt_cuda_check for a failure with its own message. */
 _Noreturn void rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why);
 
 /* Loads the image and creates what needs the program; the device must be current. module.c */

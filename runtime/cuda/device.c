@@ -44,11 +44,33 @@ cuda_available(int needed, struct rt_status *st)
 	return count_devices(&count, st);
 }
 
-static bool
-fail_call(struct rt_status *st, const char *what, cudaError_t error)
+bool
+rt_cuda_try(struct rt_status *st, const char *what, cudaError_t error)
 {
 	return error == cudaSuccess ||
 	       rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
+}
+
+bool
+rt_cuda_make_events(cudaEvent_t **events, int n, struct rt_status *st)
+{
+	*events = calloc((size_t)n + 1, sizeof **events);
+	if (!*events)
+		return rt_fail_memory(st, (size_t)n * sizeof **events, "events");
+	for (int i = 0; i < n; i++)
+		if (!rt_cuda_try(st, "an event",
+			    cudaEventCreateWithFlags(&(*events)[i], cudaEventDisableTiming)))
+			return false;
+	return true;
+}
+
+void
+rt_cuda_free_events(cudaEvent_t *events, int n)
+{
+	for (int i = 0; events && i < n; i++)
+		if (events[i])
+			cudaEventDestroy(events[i]);
+	free(events);
 }
 
 static void
@@ -76,10 +98,10 @@ cuda_open(int local, void **dev, struct rt_status *st)
 		return rt_fail_memory(st, sizeof *d, "a device");
 	*dev = d;
 	d->number = local % count; /* ranks of one process may share a device */
-	bool ok = fail_call(st, "cudaSetDevice", cudaSetDevice(d->number));
+	bool ok = rt_cuda_try(st, "cudaSetDevice", cudaSetDevice(d->number));
 	/* If blocks of both are ready, those of a message run first: other ranks wait for it. */
 	int least = 0, greatest = 0;
-	ok = ok && fail_call(st, "a stream's priority",
+	ok = ok && rt_cuda_try(st, "a stream's priority",
 			   cudaDeviceGetStreamPriorityRange(&least, &greatest));
 	const struct {
 		cudaStream_t *stream;
@@ -87,7 +109,7 @@ cuda_open(int local, void **dev, struct rt_status *st)
 	} made[] = {{&d->compute, least}, {&d->communication, greatest}, {&d->to_host, least},
 		{&d->to_device, least}};
 	for (size_t i = 0; i < sizeof made / sizeof *made && ok; i++)
-		ok = fail_call(st, "a stream",
+		ok = rt_cuda_try(st, "a stream",
 			cudaStreamCreateWithPriority(
 				made[i].stream, cudaStreamNonBlocking, made[i].priority));
 	return ok;

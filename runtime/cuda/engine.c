@@ -43,28 +43,10 @@ static bool
 make_events(struct rt_engine *e, struct rt_status *st)
 {
 	const int n = e->setup.prog->ncolls;
-	e->posted = calloc((size_t)n + 1, sizeof *e->posted);
-	e->complete = calloc((size_t)n + 1, sizeof *e->complete);
 	e->room = calloc((size_t)rt_parts_room(e->setup.prog) + 1, sizeof *e->room);
-	if (!e->posted || !e->complete || !e->room)
-		return rt_fail_memory(st, (size_t)n * sizeof *e->complete, "collectives");
-	cudaError_t error = cudaSuccess;
-	for (int i = 0; i < n && error == cudaSuccess; i++) {
-		error = cudaEventCreateWithFlags(&e->posted[i], cudaEventDisableTiming);
-		if (error == cudaSuccess)
-			error = cudaEventCreateWithFlags(&e->complete[i], cudaEventDisableTiming);
-	}
-	return error == cudaSuccess ||
-	       rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
-}
-
-static void
-destroy_events(cudaEvent_t *events, int n)
-{
-	for (int i = 0; events && i < n; i++)
-		if (events[i])
-			cudaEventDestroy(events[i]);
-	free(events);
+	if (!e->room)
+		return rt_fail_memory(st, sizeof *e->room, "collectives");
+	return rt_cuda_make_events(&e->posted, n, st) && rt_cuda_make_events(&e->complete, n, st);
 }
 
 static void
@@ -75,8 +57,8 @@ cuda_destroy(struct rt_engine *e)
 	rt_cuda_drop_graph(e->device);
 	if (e->carrier)
 		e->carrier->ops->free(e->carrier);
-	destroy_events(e->posted, e->setup.prog->ncolls);
-	destroy_events(e->complete, e->setup.prog->ncolls);
+	rt_cuda_free_events(e->posted, e->setup.prog->ncolls);
+	rt_cuda_free_events(e->complete, e->setup.prog->ncolls);
 	rt_cuda_unload(e->device);
 	free(e->room);
 	free(e);

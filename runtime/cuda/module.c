@@ -8,13 +8,6 @@
 /* Bytes between rows of cudaMemcpy2D at most: cudaDevAttrMaxPitch of all devices. */
 #define MOST_PITCH ((size_t)INT32_MAX)
 
-static bool
-fail_load(struct rt_status *st, const char *what, cudaError_t error)
-{
-	return error == cudaSuccess ||
-	       rt_fail(st, RT_EXIT_RUN, "%s: %s", what, cudaGetErrorString(error));
-}
-
 /* The kernels that every program contains, by name. */
 static bool
 load_support(struct rt_cuda *d, struct rt_status *st)
@@ -23,11 +16,11 @@ load_support(struct rt_cuda *d, struct rt_status *st)
 	bool ok = true;
 	for (int t = 0; t < RT_DTYPES && ok; t++) {
 		snprintf(name, sizeof name, "dopt_sum_%s", rt_dtype_info((enum rt_dtype)t)->name);
-		ok = fail_load(st, name, cudaLibraryGetKernel(&d->sum[t], d->library, name));
+		ok = rt_cuda_try(st, name, cudaLibraryGetKernel(&d->sum[t], d->library, name));
 	}
 	for (int bytes = 1; bytes <= RT_CUDA_MOVE && ok; bytes *= 2) {
 		snprintf(name, sizeof name, "dopt_move_%d", bytes);
-		ok = fail_load(st, name, cudaLibraryGetKernel(&d->move[bytes], d->library, name));
+		ok = rt_cuda_try(st, name, cudaLibraryGetKernel(&d->move[bytes], d->library, name));
 	}
 	return ok;
 }
@@ -43,17 +36,17 @@ rt_cuda_load(struct rt_cuda *d, const struct rt_engine_setup *setup, struct rt_s
 	d->products = calloc((size_t)p->ngemms + 1, sizeof *d->products);
 	if (!d->kernels || !d->products)
 		return rt_fail_memory(st, (size_t)p->nkernels * sizeof(cudaKernel_t), "kernels");
-	bool ok = fail_load(st, "the program's kernels (built for another device?)",
+	bool ok = rt_cuda_try(st, "the program's kernels (built for another device?)",
 		cudaLibraryLoadData(&d->library, p->image, NULL, NULL, 0, NULL, NULL, 0));
 	for (int i = 0; i < p->nkernels && ok; i++)
-		ok = fail_load(st, p->kernels[i].name,
+		ok = rt_cuda_try(st, p->kernels[i].name,
 			cudaLibraryGetKernel(&d->kernels[i], d->library, p->kernels[i].name));
 	ok = ok && load_support(d, st);
 	if (ok && cublasLtCreate(&d->blas) != CUBLAS_STATUS_SUCCESS)
 		ok = rt_fail(st, RT_EXIT_RUN, "cannot initialize cuBLASLt");
-	ok = ok && fail_load(st, "workspace", cudaMalloc(&d->workspace, RT_CUDA_WORKSPACE));
-	ok = ok && fail_load(st, "addresses", cudaMalloc(&d->addresses, RT_CUDA_ADDRESSES));
-	return ok && (!setup->prog->ncolls || fail_load(st, "memory of collectives",
+	ok = ok && rt_cuda_try(st, "workspace", cudaMalloc(&d->workspace, RT_CUDA_WORKSPACE));
+	ok = ok && rt_cuda_try(st, "addresses", cudaMalloc(&d->addresses, RT_CUDA_ADDRESSES));
+	return ok && (!setup->prog->ncolls || rt_cuda_try(st, "memory of collectives",
 						      cudaMalloc(&d->collectives, RT_CUDA_ROOM)));
 }
 

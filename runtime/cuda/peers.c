@@ -252,8 +252,7 @@ prepare(struct peers *p, const struct rt_engine_setup *setup, struct rt_status *
 		for (int q = 0; q < p->sides[a].group.places && error == cudaSuccess; q++)
 			error = create_marks(&p->sides[a], q);
 	}
-	return error == cudaSuccess ||
-	       rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
+	return rt_cuda_try(st, "an event", error);
 }
 
 struct rt_cuda_carrier *

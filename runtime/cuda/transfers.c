@@ -20,33 +20,9 @@ struct rt_transfers {
 static void
 cuda_destroy(struct rt_transfers *t)
 {
-	for (int i = 0; i < t->setup.prog->ntransfers; i++) {
-		if (t->posted && t->posted[i])
-			cudaEventDestroy(t->posted[i]);
-		if (t->complete && t->complete[i])
-			cudaEventDestroy(t->complete[i]);
-	}
-	free(t->posted);
-	free(t->complete);
+	rt_cuda_free_events(t->posted, t->setup.prog->ntransfers);
+	rt_cuda_free_events(t->complete, t->setup.prog->ntransfers);
 	free(t);
-}
-
-static bool
-make_events(struct rt_transfers *t, struct rt_status *st)
-{
-	const int n = t->setup.prog->ntransfers;
-	cudaError_t error = cudaSuccess;
-	t->posted = calloc((size_t)n + 1, sizeof *t->posted);
-	t->complete = calloc((size_t)n + 1, sizeof *t->complete);
-	if (!t->posted || !t->complete)
-		return rt_fail_memory(st, (size_t)n * sizeof *t->complete, "transfers");
-	for (int i = 0; i < n && error == cudaSuccess; i++) {
-		error = cudaEventCreateWithFlags(&t->posted[i], cudaEventDisableTiming);
-		if (error == cudaSuccess)
-			error = cudaEventCreateWithFlags(&t->complete[i], cudaEventDisableTiming);
-	}
-	return error == cudaSuccess ||
-	       rt_fail(st, RT_EXIT_RUN, "an event: %s", cudaGetErrorString(error));
 }
 
 static struct rt_transfers *
@@ -59,7 +35,8 @@ cuda_create(const struct rt_transfers_setup *setup, struct rt_status *st)
 	}
 	t->setup = *setup;
 	t->device = setup->device;
-	if (make_events(t, st))
+	if (rt_cuda_make_events(&t->posted, setup->prog->ntransfers, st) &&
+		rt_cuda_make_events(&t->complete, setup->prog->ntransfers, st))
 		return t;
 	cuda_destroy(t);
 	return NULL;
