@@ -91,9 +91,8 @@ define(struct verifier *v, struct ir_loc loc, const struct ir_value *value)
 		*at = value;
 		return;
 	}
-	diag_error(v->m->ctx->diag, loc,
-		"the id %u of a value%s%s is out of range, or another value has it", value->id,
-		value->name ? ", %" : "", value->name ? value->name : "");
+	diag_error(v->m->ctx->diag, loc, "the id %u of a value%s%s is out of range or used twice",
+		value->id, value->name ? ", %" : "", value->name ? value->name : "");
 	v->ok = false;
 }
 

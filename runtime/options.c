@@ -82,7 +82,7 @@ static const struct row rows[] = {
 	{"report-every", COUNT, AT(report_every), 1, MAX_STEPS, "N",
 		"print outputs every N steps (a tenth of the steps)"},
 	{"metrics", TEXT, AT(metrics), 0, 0, "FILE",
-		"append what is printed, the time of a step and the memory to FILE, a line of JSON each"},
+		"append what is printed, the time of a step and the memory to FILE, as lines of JSON"},
 	{"eval-every", COUNT, AT(eval_every), 1, MAX_STEPS, "N",
 		"evaluate on test.NAME every N steps, too (only at the end)"},
 	{"no-eval", FLAG, AT(no_eval), 0, 0, NULL, "skip the evaluation on test.NAME"},

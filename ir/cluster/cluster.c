@@ -106,13 +106,6 @@ cluster_connect(struct cluster *c, uint32_t a, uint32_t b, const struct cluster_
 	cluster_add_way(c, b, a, cluster_add_link(c, kind->name, kind->bandwidth, kind->latency));
 }
 
-void
-cluster_set_router(struct cluster *c, cluster_router *router, const void *data)
-{
-	c->graph->router = router;
-	c->graph->router_data = data;
-}
-
 const char *
 cluster_end_name(const struct cluster *c, uint32_t end)
 {

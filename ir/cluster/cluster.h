@@ -64,7 +64,6 @@ struct cluster {
 
 /* More devices than current machines have; numbers of links and routes fit easily in 32 bits. */
 enum { CLUSTER_DEVICES_MAX = 1 << 17 };
-enum { CLUSTER_STEPS_MAX = 16 }; /* links of a route that a router gives */
 
 /*
  * The route from end `from` to end `to` with the fewest links; among these, the one of least
@@ -79,8 +78,8 @@ bool cluster_route(struct cluster *c, uint32_t from, uint32_t to, struct cluster
  * the same switches between nodes, and no link but those of nodes? Then a message between two ends
  * uses only links of the nodes of these ends: through a third node would be longer, since each has
  * what the third has. So messages between some nodes take as long as the same messages between as
- * many others, and do not share links with them. False as well for one node, for a boundless
- * cluster, and for one with a router.
+ * many others, and do not share links with them. False as well for one node, and for a boundless
+ * cluster.
  */
 bool cluster_uniform(struct cluster *c);
 
@@ -139,16 +138,6 @@ uint32_t *cluster_placement(const void *owner, const struct ir_module *m, struct
  * whose links are all bidirectional.
  */
 bool cluster_connected(struct cluster *c, uint32_t *from, uint32_t *to);
-
-/*
- * For a cluster with explicit routes: writes the numbers of the links from one end to a different
- * one and returns their number, at most CLUSTER_STEPS_MAX.
- */
-typedef uint32_t cluster_router(
-	const void *data, uint32_t from, uint32_t to, uint32_t link[CLUSTER_STEPS_MAX]);
-
-/* `data` must live as long as the cluster. */
-void cluster_set_router(struct cluster *c, cluster_router *router, const void *data);
 
 /* The name that a device or host was added with. */
 const char *cluster_end_name(const struct cluster *c, uint32_t end);

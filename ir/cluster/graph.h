@@ -26,8 +26,6 @@ struct cluster_graph {
 	struct graph_edge *edge;
 	uint32_t nvertices, nedges;
 	uint32_t *device, *host; /* their vertices */
-	cluster_router *router;  /* NULL: ways are found on the edges */
-	const void *router_data;
 	struct graph_routes *routes;
 	enum { UNIFORM_UNKNOWN, UNIFORM_NO, UNIFORM_YES } uniform; /* see cluster_uniform */
 };

@@ -187,20 +187,6 @@ boundless_route(struct cluster *c, uint32_t from, uint32_t to)
 	return k;
 }
 
-static struct kept *
-given_route(struct cluster *c, uint32_t from, uint32_t to)
-{
-	const struct cluster_graph *g = c->graph;
-	uint32_t link[CLUSTER_STEPS_MAX];
-	uint32_t n = from == to ? 0 : g->router(g->router_data, from, to, link);
-	struct kept *k = keep(g->routes, from, to, n);
-	for (uint32_t i = 0; i < n; i++) {
-		k->link[i] = link[i];
-		k->route.latency += c->link[link[i]].latency;
-	}
-	return k;
-}
-
 /* By a search from the sender; NULL: no route. */
 static struct kept *
 route_of_tree(struct cluster *c, const struct tree *t, uint32_t from, uint32_t to, uint32_t goal)
@@ -237,8 +223,6 @@ static struct kept *
 find_route(struct cluster *c, uint32_t from, uint32_t to)
 {
 	const struct cluster_graph *g = c->graph;
-	if (g->router)
-		return given_route(c, from, to);
 	uint32_t source = from < c->ndevices ? g->device[from] : g->host[from - c->ndevices];
 	uint32_t goal = to < c->ndevices ? g->device[to] : g->host[to - c->ndevices];
 	const struct tree *t = tree_for(c, source, goal);

@@ -174,7 +174,7 @@ cluster_uniform(struct cluster *c)
 {
 	struct cluster_graph *g = c->graph;
 
-	if (c->boundless || g->router || c->nnodes < 2)
+	if (c->boundless || c->nnodes < 2)
 		return false;
 	if (g->uniform == UNIFORM_UNKNOWN)
 		g->uniform = all_alike(c) ? UNIFORM_YES : UNIFORM_NO;

@@ -313,8 +313,8 @@ compare_named(struct pair *p, const char *kind, const char *name, struct ir_loc 
 				     is_rounding(p, name, of));
 	if (overflows)
 		diag_report(p->diag, DIAG_WARNING, loc,
-			"%s is infinite before or after and not a number in the other: the terms of a sum "
-			"overflow",
+			"%s is infinite before or after the pass and NaN in the other: the terms of a "
+			"sum overflow",
 			what);
 	else if (unknown)
 		diag_report(p->diag, DIAG_WARNING, loc,

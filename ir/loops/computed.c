@@ -53,14 +53,13 @@ is_in_memory(const struct scheme *s, int t)
 	return x->op < 0 || (x->alias < 0 && scheme_find_gemm(s, &s->op[x->op], &gemm));
 }
 
-/* Is t an elementwise function, in full precision, that depends on no position? */
+/* Is t an elementwise function that depends on no position? */
 static bool
 is_elementwise(const struct scheme *s, int t)
 {
 	const struct scheme_op *p = &s->op[s->tensor[t].op];
 	bool plain = s->tensor[t].alias < 0 && p->out == t && p->f.reduce == REDUCE_NONE &&
-		     !p->computed && !p->absent && !scheme_is_alone(p) && p->divisor == 0 &&
-		     p->f.dtype != IR_f16 && p->f.dtype != IR_bf16;
+		     !p->computed && !p->absent && !scheme_is_alone(p) && p->divisor == 0;
 
 	for (int i = 0; i < p->f.nindices && plain; i++)
 		plain = !expr_uses_index(p->f.body, i);
@@ -78,6 +77,16 @@ access_through(const struct scheme_op *p, int j, const struct form_access *out)
 		x.index[d] = at < 0 ? -1 : out->index[at];
 	}
 	return x;
+}
+
+/* What op p computes, rounded to its type: 16-bit floats are computed in f32. */
+static const struct expr *
+rounded(struct arena *a, const struct scheme_op *p)
+{
+	const enum ir_dtype t = (enum ir_dtype)p->f.dtype;
+
+	return t == IR_f16 || t == IR_bf16 ? expr_convert(a, t, expr_convert(a, IR_f32, p->f.body))
+					   : p->f.body;
 }
 
 /* How often an expression has load j. */
@@ -117,7 +126,7 @@ compute_load(struct scheme *s, struct scheme_op *o, int j)
 		o->f.fill[to] = 0;
 		with[l] = expr_load(s->arena, s->tensor[p->in[l]].dtype, to);
 	}
-	const struct expr *value = expr_substitute(s->arena, p->f.body, with, same);
+	const struct expr *value = expr_substitute(s->arena, rounded(s->arena, p), with, same);
 	memset(with, 0, sizeof with);
 	with[j] = value;
 	o->f.body = expr_substitute(s->arena, o->f.body, with, same);

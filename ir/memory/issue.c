@@ -156,7 +156,7 @@ flag_ops(const struct sorter *s, const struct ir_op *last)
 		if (!s->inside[i]->nresults ||
 			s->inside[i]->result[0].type->axis[axis].kind != IR_SINGLE)
 			return TEXT(s->o,
-				"%s is in no stage, but devices have several: each would do it several times",
+				"%s belongs to no stage, but devices run several stages: each device would run it several times",
 				op_name((enum op_code)s->inside[i]->code));
 	}
 	for (uint32_t i = 0; i < s->ninside; i++) {
@@ -164,8 +164,8 @@ flag_ops(const struct sorter *s, const struct ir_op *last)
 		if (op_is(op, TRAIT_PARALLEL) && !is_send(op, axis) &&
 			ir_attr_int(op, "axis", -1) == axis)
 			return TEXT(s->o,
-				"%s is along the axis of the stages, which do not do a micro-batch at the same time; "
-				"only send goes between them",
+				"%s communicates along the axis of the stages, which process a micro-batch at "
+				"different times; only send is allowed between stages",
 				op_name((enum op_code)op->code));
 		for (int j = 0; j < op->noperands; j++) {
 			const struct ir_op *from = ir_operand(op, j)->op;

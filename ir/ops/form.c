@@ -347,6 +347,10 @@ match_reduced(struct matcher *mt)
 		for (int d = 0; d < (n < 0 ? mt->dots_rank : n); d++)
 			mt->f->reduced |= 1u << (mt->dots + (n < 0 ? d : dims[d]));
 	}
+	if ((p->reduce == REDUCE_ARGMAX || p->reduce == REDUCE_ARGMIN) &&
+		form_reduced_size(mt->f) > INT32_MAX)
+		return FAIL(mt, "%s: %.0f elements are too many for positions of type i32",
+			mt->row->name, form_reduced_size(mt->f));
 	return true;
 }
 

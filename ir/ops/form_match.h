@@ -42,6 +42,9 @@ const struct expr *term_expr(
 /* The value of a term that has only sizes and attributes. */
 int64_t term_size(struct matcher *mt, const struct term *t, const struct computed *at);
 
+/* Summands of a result. */
+double form_reduced_size(const struct form *f);
+
 /* Do the row's conditions hold? Reports the first that does not. */
 bool term_check(struct matcher *mt);
 

@@ -38,8 +38,8 @@ key_expr(struct matcher *mt)
 	return expr_const(mt->a, IR_i64, (double)(key >> 11));
 }
 
-static double
-reduced_size(const struct form *f)
+double
+form_reduced_size(const struct form *f)
 {
 	double n = 1;
 
@@ -191,7 +191,7 @@ size_expr(struct matcher *mt, const struct term *t)
 
 	return letter ? expr_const(
 				mt->a, IR_i64, (double)mt->f->size[(int)mt->letter[(int)*t->name]])
-		      : expr_const(mt->a, IR_f64, reduced_size(mt->f));
+		      : expr_const(mt->a, IR_f64, form_reduced_size(mt->f));
 }
 
 const struct expr *

@@ -109,22 +109,26 @@ cuda_conv(struct cuda_text *t)
 		!is_symmetric(c->h, c->kh, c->oh, c->stride[0], c->low[0], c->dilation[0]) ||
 		!is_symmetric(c->w, c->kw, c->ow, c->stride[1], c->low[1], c->dilation[1]))
 		return false;
-	struct rt_cuda_conv row = {(enum rt_dtype)o->f.dtype, *c, 0, 0, 0};
+	struct rt_cuda_conv row = {(enum rt_dtype)o->f.dtype, *c, 0, 0, {0}};
 	const uint64_t workspace = cuda_conv_workspace(&row, &src->target->workspace);
 	char key[RT_CUDA_KEY];
 
 	row.workspace = (size_t)workspace;
-	rt_cuda_conv_key(key, &row);
+	for (int tf32 = 0; tf32 < 2; tf32++) {
+		rt_cuda_conv_key(key, &row, tf32);
+		row.candidate[tf32] = cuda_candidate(src, key);
+	}
 	char *text = TEXT(src,
 		"RT_%s, {.kind = %s, .n = %" PRId64 ", .c = %" PRId64 ", .h = %" PRId64
 		", .w = %" PRId64 ", .o = %" PRId64 ", .kh = %" PRId64 ", .kw = %" PRId64
 		",\n\t\t.oh = %" PRId64 ", .ow = %" PRId64 ", .groups = %" PRId64
 		", .stride = {%" PRId64 ", %" PRId64 "}, .low = {%" PRId64 ", %" PRId64
-		"}, .dilation = {%" PRId64 ", %" PRId64 "}},\n\t\t%" PRIu64 ", %" PRIu64 ", %d",
+		"}, .dilation = {%" PRId64 ", %" PRId64 "}},\n\t\t%" PRIu64 ", %" PRIu64
+		", {%d, %d}",
 		ir_dtype_name((enum ir_dtype)o->f.dtype), kind[c->kind], c->n, c->c, c->h, c->w,
 		c->o, c->kh, c->kw, c->oh, c->ow, c->groups, c->stride[0], c->stride[1], c->low[0],
 		c->low[1], c->dilation[0], c->dilation[1], workspace, src->target->workspace.most,
-		cuda_candidate(src, key));
+		row.candidate[0], row.candidate[1]);
 	LIST_PUSH(src, src->conv, src->nconvs, text);
 	fprintf(t->host, "\trt_cuda_conv(ctx, %d, %s, %s, %s, ", src->nconvs - 1,
 		cuda_host_pointer(t, o->in[0]), cuda_host_pointer(t, o->in[1]),

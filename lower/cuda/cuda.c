@@ -285,8 +285,9 @@ cuda_write_tables(FILE *out, const struct cuda_sources *src, const char *prefix)
 			fprintf(out, "\t{%s, %sloops_%d", src->gemm[i].text, prefix, i);
 		else
 			fprintf(out, "\t{%s, NULL", src->gemm[i].text);
-		if (src->gemm[i].candidate)
-			fprintf(out, ", %d", src->gemm[i].candidate);
+		if (src->gemm[i].candidate[0] || src->gemm[i].candidate[1])
+			fprintf(out, ", {%d, %d}", src->gemm[i].candidate[0],
+				src->gemm[i].candidate[1]);
 		fprintf(out, "},\n");
 	}
 	fprintf(out, "\t{0}\n};\n\n");

@@ -174,17 +174,17 @@ cuda_candidate(const struct cuda_sources *src, const char *key)
 
 static int
 candidate_of(const struct cuda_sources *src, const struct scheme_gemm *g, enum rt_dtype dtype,
-	bool relu, bool wide, bool addresses)
+	bool relu, bool wide, bool addresses, bool tf32)
 {
 	struct rt_cuda_gemm_loop loop[FORM_MAX_INDICES];
 	const struct rt_cuda_gemm product = {dtype, g->trans_a, g->trans_b, relu, wide, addresses,
-		g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->nloops, g->nsum, loop, 0};
+		g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->nloops, g->nsum, loop, {0}};
 
 	for (int i = 0; i < g->nloops; i++)
 		loop[i] = (struct rt_cuda_gemm_loop){
 			g->loop[i].size, g->loop[i].a, g->loop[i].b, g->loop[i].c};
 	char key[RT_CUDA_KEY];
-	rt_cuda_gemm_key(key, &product);
+	rt_cuda_gemm_key(key, &product, tf32);
 	return cuda_candidate(src, key);
 }
 
@@ -219,7 +219,9 @@ cuda_gemm(struct cuda_text *t, int i)
 			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
 			truth[g->trans_b], truth[e.relu], truth[wide], truth[addresses], g->m, g->n,
 			g->k, g->lda, g->ldb, g->ldc, g->nloops, g->nsum),
-		candidate_of(src, g, (enum rt_dtype)o->f.dtype, e.relu, wide, addresses)};
+		{candidate_of(src, g, (enum rt_dtype)o->f.dtype, e.relu, wide, addresses, false),
+			candidate_of(
+				src, g, (enum rt_dtype)o->f.dtype, e.relu, wide, addresses, true)}};
 	LIST_PUSH(src, src->gemm, src->ngemms, row);
 	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms - 1,
 		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),

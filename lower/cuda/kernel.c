@@ -225,8 +225,8 @@ write_slice(struct cuda_text *t)
 		x.n - x.size, x.n - x.size);
 	cuda_open_threads(t, n);
 	kernel_line(&t->w,
-		"r0[(at / %" PRId64 " * %" PRId64 " + from) * %" PRId64 " + at %% %" PRId64
-		"] = a1[at];",
+		"r0[((int64_t)(at / %" PRId64 ") * %" PRId64 " + from) * %" PRId64
+		" + at %% %" PRId64 "] = a1[at];",
 		block, x.n, x.inner, block);
 	cuda_end(t);
 	cuda_close(t, CUDA_BLOCK,

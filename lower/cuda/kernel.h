@@ -30,7 +30,7 @@ struct cuda_sources {
 	struct cuda_gemm_row {
 		char *loops; /* initializer of the loops, NULL: none */
 		char *text;  /* initializer of the rest */
-		int candidate;
+		int candidate[2];
 	} * gemm;
 	int nconvs;
 	char **conv; /* initializers */

@@ -64,7 +64,7 @@ open_units(struct cuda_text *t, const struct spread *x)
 	if (x->lanes > 1)
 		kernel_line(&t->w, "const int lane = threadIdx.x %% %d;", x->lanes);
 	if (x->lanes == CUDA_BLOCK)
-		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
+		cuda_open_lanes(t);
 	cuda_block(t,
 		"for (%s unit = blockIdx.x * (%s)%d%s; unit < %" PRId64 "; unit += gridDim.x * %d)",
 		type, type, per_block, mine, units, per_block);

@@ -1,7 +1,7 @@
 /*
  * Segments of several stages: one group of lanes (a warp, or a block) per outer iteration. The
- * lanes spread over the inner loops of each stage, followed by a barrier; values that a later stage
- * reads are in row buffers in shared memory, or in scratch if they do not fit.
+ * lanes spread over the inner loops of each stage; values that a later stage reads are in row buffers in
+ * shared memory, or in scratch if they do not fit, with a barrier in between if other lanes read them.
  *
  *     softmax, a warp per row    for its row: lanes over c, m = warp_max(m)
  *                                             lanes over c, e[c] -> row buffer, s = warp_sum(s)
@@ -66,6 +66,59 @@ barrier(struct cuda_text *t, const struct rows *x)
 	kernel_line(&t->w, x->lanes == CUDA_LANES ? "__syncwarp();" : "__syncthreads();");
 }
 
+/*
+ * Does a later stage read values that lanes have stored in stages `first` to `last`, and other lanes than
+ * that which has them? Values of an outer iteration are in all lanes' registers; where all passes go over
+ * rows alike, each lane has its elements.
+ */
+static bool
+exchanges(const struct cuda_text *t, const struct rows *x, int first, int last)
+{
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		for (int j = 0; j < o->f.ninputs && o->stage > last; j++) {
+			const struct scheme_tensor *in = &t->s->tensor[o->in[j]];
+			if (!(scheme_reads(o) >> j & 1) ||
+				!scheme_made_in(t->s, o->in[j], o->segment) ||
+				in->where == SCHEME_LOCAL)
+				continue;
+			const struct scheme_op *maker = &t->s->op[in->op];
+			if (maker->stage >= first && maker->stage <= last &&
+				maker->out_set & ~x->outer &&
+				(!x->width || o->computed ||
+					scheme_stride(t->s, o, j, x->cls) != 1))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Do stages `first` to `last` store anything in memory or in rows? */
+static bool
+stages_write(const struct cuda_text *t, int first, int last)
+{
+	bool any = false;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		any |= o->stage >= first && o->stage <= last && cuda_is_stored(t, o);
+	}
+	return any;
+}
+
+/* The barrier after stage `last`, if one is needed since stage `first`; returns the first stage after
+ * the last barrier. Where results may lie on operands, other lanes may still read these. */
+static int
+order(struct cuda_text *t, const struct rows *x, int first, int last)
+{
+	const bool in_place = t->in_place && stages_write(t, first, last);
+
+	if (!in_place && !exchanges(t, x, first, last))
+		return first;
+	barrier(t, x);
+	return last + 1;
+}
+
 /* Computes the offsets of the row buffers in a group's room. */
 static void
 place_rows(struct cuda_text *t, struct rows *x)
@@ -76,8 +129,10 @@ place_rows(struct cuda_text *t, struct rows *x)
 		if (row->where != SCHEME_ROW || rows_is_kept(x, o->out))
 			continue;
 		row->scratch = x->row_bytes;
-		x->row_bytes +=
-			rows_padded(cuda_space_of(t->g, o->out_set & ~x->outer).size, row->dtype);
+		int64_t n = cuda_space_of(t->g, o->out_set & ~x->outer).size;
+		if (x->tail) /* its last vector is stored whole */
+			n = cuda_divide_up(n, x->width) * x->width;
+		x->row_bytes += rows_padded(n, row->dtype);
 	}
 	/* fewer warps a block rather than rows in main memory */
 	while (x->per_block > WARPS_LEAST && x->row_bytes * x->per_block > CUDA_SHARED)
@@ -135,19 +190,6 @@ rows_needed(struct cuda_text *t, const struct rows *x, const struct pass *p)
 	return need;
 }
 
-/* Does a stage store anything in memory or in rows? */
-static bool
-stage_writes(const struct cuda_text *t, int stage)
-{
-	bool any = false;
-
-	for (int k = 0; k < t->g->nops; k++) {
-		const struct scheme_op *o = &t->s->op[t->g->op[k]];
-		any |= o->stage == stage && cuda_is_stored(t, o);
-	}
-	return any;
-}
-
 /* An outer iteration without inner loops: every lane computes it, the first one stores. */
 static void
 write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
@@ -158,7 +200,7 @@ write_scalars(struct cuda_text *t, const struct rows *x, const struct pass *p)
 		const char *value = kernel_value(&t->w, o);
 		kernel_line(&t->w, "const %s v%d = %s;", cuda_type(o), o->out, value);
 	}
-	if (!stage_writes(t, p->stage))
+	if (!stages_write(t, p->stage, p->stage))
 		return;
 	if (t->in_place) /* after the other lanes have read the operands */
 		barrier(t, x);
@@ -181,6 +223,7 @@ find_vectors(const struct cuda_text *t, const struct rows *x, const struct pass 
 	if (x->width) {
 		v->width = x->width;
 		v->odd = x->odd;
+		v->tail = x->tail;
 		return true;
 	}
 	return (!p->set || !p->serial) && cuda_vectors_fit(t, v);
@@ -192,7 +235,7 @@ rows_open_vectors(struct cuda_text *t, struct rows *x, struct cuda_vectors *v)
 	const int64_t n = t->g->size[v->cls];
 	const char *end =
 		x->odd ? cuda_printf(t, "(%" PRId64 " + shift) / %d", n + v->width - 1, v->width)
-		       : cuda_printf(t, "%" PRId64, n / v->width);
+		       : cuda_printf(t, "%" PRId64, cuda_divide_up(n, v->width));
 
 	cuda_vectors_list(t, v);
 	for (int i = 0; i < v->n; i++)
@@ -217,7 +260,8 @@ rows_open_vectors(struct cuda_text *t, struct rows *x, struct cuda_vectors *v)
 			kernel_line(&t->w, "\tcontinue;");
 		}
 	} else {
-		cuda_block(t, "for (uint32_t at = lane; at < %s; at += %d)", end, x->lanes);
+		cuda_block(t, "for (%s at = lane; at < %s; at += %d)", rows_index_type(x, n), end,
+			x->lanes);
 	}
 	kernel_line(&t->w, "const int64_t first = (int64_t)at * %d%s, i%d = first;", v->width,
 		x->odd ? " - shift" : "", v->cls);
@@ -235,10 +279,11 @@ write_pointwise(struct cuda_text *t, struct rows *x, const struct pass *p)
 	if (x->width) {
 		rows_open_vectors(t, x, &v);
 	} else {
-		cuda_block(t, "for (uint32_t q = lane; q < %" PRId64 "; q += %d)",
+		const char *type = rows_index_type(x, p->all.size);
+		cuda_block(t, "for (%s q = lane; q < %" PRId64 "; q += %d)", type,
 			p->all.size / (vectors ? v.width : 1), x->lanes);
 		if (vectors)
-			kernel_line(&t->w, "const uint32_t element = q * %d;", v.width);
+			kernel_line(&t->w, "const %s element = q * %d;", type, v.width);
 		cuda_unflatten(t, &p->all, vectors ? "element" : "q");
 	}
 	if (vectors) {
@@ -291,7 +336,7 @@ write_sum(struct cuda_text *t, struct rows *x, const struct pass *p)
 	struct cuda_vectors v;
 	const bool vectors = count <= SCHEME_SUM_BLOCK && find_vectors(t, x, p, need, &v);
 	struct cuda_sum sum = {.op = op,
-		.type = "uint32_t",
+		.type = rows_index_type(x, p->over.size),
 		.first = p->serial ? "0" : "lane",
 		.end = cuda_printf(t, "%" PRId64, p->over.size / (vectors ? v.width : 1)),
 		.step = p->serial ? 1 : x->lanes,
@@ -307,7 +352,7 @@ write_sum(struct cuda_text *t, struct rows *x, const struct pass *p)
 	} else {
 		cuda_open_sum(t, &sum);
 		if (vectors)
-			kernel_line(&t->w, "const uint32_t element = at * %d;", v.width);
+			kernel_line(&t->w, "const %s element = at * %d;", sum.type, v.width);
 		cuda_unflatten(t, &p->over, vectors ? "element" : "at");
 		if (vectors)
 			cuda_vectors_open(t, &v);
@@ -337,8 +382,9 @@ write_sums(struct cuda_text *t, struct rows *x, const struct pass *p)
 	bool any = false;
 
 	if (p->kept.n) {
-		cuda_block(t, "for (uint32_t q = %s; q < %" PRId64 "; q += %d)",
-			p->serial ? "lane" : "0", p->kept.size, p->serial ? x->lanes : 1);
+		cuda_block(t, "for (%s q = %s; q < %" PRId64 "; q += %d)",
+			rows_index_type(x, p->kept.size), p->serial ? "lane" : "0", p->kept.size,
+			p->serial ? x->lanes : 1);
 		cuda_unflatten(t, &p->kept, "q");
 	}
 	write_sum(t, x, p);
@@ -433,7 +479,7 @@ cuda_rows(struct cuda_text *t)
 	kernel_line(&t->w, "const uint32_t group = blockIdx.x%s;",
 		x.per_block == 1 ? "" : cuda_printf(t, " * %d + threadIdx.x / 32", x.per_block));
 	if (x.lanes > CUDA_LANES)
-		kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[DEV_ROOM];");
+		cuda_open_lanes(t);
 	declare_rows(t, &x);
 	cuda_prologue(t);
 	cuda_block(t, "if (group < %" PRId64 ")", x.groups);
@@ -449,9 +495,11 @@ cuda_rows(struct cuda_text *t)
 		kernel_line(&t->w, "shift = vec_shift<%d>(&%s);", x.width, x.lead);
 		cuda_end(t);
 	}
+	t->w.sums_local = true;
+	int since = 0;
 	if (runs) {
 		rows_write_run(t, &x, &run);
-		barrier(t, &x);
+		since = order(t, &x, since, run.sums.stage);
 	}
 	for (int stage = runs; stage < t->g->nstages; stage++) {
 		if (runs && stage == run.sums.stage)
@@ -459,11 +507,12 @@ cuda_rows(struct cuda_text *t)
 		const int n = rows_list_passes(t, &x, stage, pass);
 		for (int i = 0; i < n; i++)
 			write_pass(t, &x, &pass[i]);
-		/* The last pass also prevents the next iteration from overwriting rows that are
-		 * still read. */
-		if (stage_writes(t, stage) || stage + 1 == t->g->nstages)
-			barrier(t, &x);
+		since = order(t, &x, since, stage);
 	}
+	t->w.sums_local = false;
+	/* the next iteration overwrites rows that are still read */
+	if (since || t->in_place)
+		barrier(t, &x);
 	cuda_end(t);
 	cuda_end(t);
 	rows_write_near_parts(t, &x);

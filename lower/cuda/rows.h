@@ -16,6 +16,7 @@ struct rows {
 	/* Where all passes over inner loops go over one, `cls`, in vectors of the same width: */
 	int cls, width;   /* 0: they do not */
 	bool odd;         /* rows do not start at multiples of it */
+	bool tail;        /* they do, but are padded to one */
 	int rounds;       /* vectors of a row that a lane has; 0: more than it can keep */
 	const char *lead; /* the first element of a row that vectors are aligned by */
 	struct kept *kept;
@@ -63,6 +64,13 @@ rows_is_near(const struct rows *x, const struct scheme_op *o)
 	return x->part && x->part[o->out] >= 0;
 }
 
+/* The type of indices of inner loops over n elements: lanes step beyond them. */
+static inline const char *
+rows_index_type(const struct rows *x, int64_t n)
+{
+	return cuda_index_type(n + (int64_t)SCHEME_SUM_BLOCK * x->lanes);
+}
+
 static inline int64_t
 rows_blocks(const struct rows *x)
 {
@@ -98,9 +106,8 @@ void rows_write_summands(struct cuda_text *t, const struct rows *x, const struct
 /* rows_parts.c: bytes of n values as they are computed, in shared memory. */
 int64_t rows_padded(int64_t n, enum ir_dtype dtype);
 
-/* Of op o, a sum over outer loops: the address in its parts of the current value; their type. */
+/* Of op o, a sum over outer loops: the address in its parts of the current value. */
 char *rows_part_text(struct cuda_text *t, const struct rows *x, const struct scheme_op *o);
-const char *rows_part_type(const struct rows *x, const struct scheme_op *o);
 
 /* Are the parts of the ops that sum over outer loops alone neighbours along the inner loop, too? */
 bool rows_have_vectors(

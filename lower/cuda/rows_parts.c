@@ -68,8 +68,8 @@ rows_part_text(struct cuda_text *t, const struct rows *x, const struct scheme_op
 }
 
 /* The type of a group's accumulator: double if it adds up many iterations. */
-const char *
-rows_part_type(const struct rows *x, const struct scheme_op *o)
+static const char *
+part_type(const struct rows *x, const struct scheme_op *o)
 {
 	const bool is_long = x->space.size / x->groups > SCHEME_SUM_BLOCK && scheme_is_cut(o);
 
@@ -77,7 +77,7 @@ rows_part_type(const struct rows *x, const struct scheme_op *o)
 }
 
 /* Declares the parts of all reductions over outer loops, and initializes those that several outer
- * iterations add to with the identity. Are there any of these? */
+ * iterations add to with the identity. Do other lanes add to them? */
 bool
 rows_fill_parts(struct cuda_text *t, const struct rows *x)
 {
@@ -88,7 +88,7 @@ rows_fill_parts(struct cuda_text *t, const struct rows *x)
 		if (!(o->red_set & x->outer))
 			continue;
 		const struct cuda_space kept = kept_space(t, o);
-		cuda_scratch(t, rows_part_type(x, o), cuda_printf(t, "part%d", o->out),
+		cuda_scratch(t, part_type(x, o), cuda_printf(t, "part%d", o->out),
 			kept.size * rows_parts(t, x, o) * 8);
 		if (rows_keeps_outer(o, x->outer))
 			continue;
@@ -101,7 +101,8 @@ rows_fill_parts(struct cuda_text *t, const struct rows *x)
 					  o->out, kept.size),
 			kernel_identity(&t->w, o));
 		cuda_end(t);
-		any = true;
+		/* the first lane alone adds to a single one, each to its own if it has no neighbours */
+		any |= kept.size > 1 && x->width != 1;
 	}
 	return any;
 }
@@ -120,7 +121,7 @@ rows_place_parts(struct cuda_text *t, struct rows *x)
 	for (int k = 0; k < t->g->nops; k++) {
 		const struct scheme_op *o = &t->s->op[t->g->op[k]];
 		if (!(o->red_set & x->outer) || rows_keeps_outer(o, x->outer) ||
-			rows_part_type(x, o) != cuda_type(o))
+			part_type(x, o) != cuda_type(o))
 			continue;
 		part[o->out] = bytes;
 		bytes += rows_padded(kept_space(t, o).size, o->f.dtype);
@@ -179,7 +180,7 @@ rows_have_vectors(const struct cuda_text *t, const struct rows *x, const struct 
 	{
 		const struct cuda_space kept = kept_space(t, o);
 		if (!(o->red_set & x->outer) || rows_keeps_outer(o, x->outer) || !kept.n ||
-			kept.cls[kept.n - 1] != cls || rows_part_type(x, o) != cuda_type(o))
+			kept.cls[kept.n - 1] != cls || part_type(x, o) != cuda_type(o))
 			return false;
 	}
 	return true;

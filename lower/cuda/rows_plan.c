@@ -25,7 +25,7 @@ struct planner {
 	struct rows *x;
 	int npasses;
 	int width; /* the largest of the passes, while it is being decided */
-	bool fits;
+	bool fits, padded;
 };
 
 /* The next pass over inner loops: its width, or the elements that it accesses. */
@@ -44,6 +44,8 @@ visit(struct planner *l, struct cuda_vectors v)
 		x->cls = v.cls;
 		return;
 	}
+	v.width = x->width;
+	l->padded &= cuda_vectors_padded(l->t, &v) > 0;
 	cuda_vectors_list(l->t, &v);
 	for (int i = 0; i < v.n; i++) {
 		int k = 0;
@@ -155,6 +157,19 @@ reads_by_number(const struct cuda_text *t)
 	return false;
 }
 
+/* Are there sums over outer loops, whose parts are not padded? */
+static bool
+sums_outer(const struct cuda_text *t, const struct rows *x)
+{
+	bool any = false;
+
+	for (int k = 0; k < t->g->nops; k++) {
+		const struct scheme_op *o = &t->s->op[t->g->op[k]];
+		any |= o->red_set & x->outer && o->out_set & ~x->outer;
+	}
+	return any;
+}
+
 /*
  * Decides whether all passes go over rows in vectors of one width, and what lanes keep. Rows that
  * are not aligned and have fewer vectors than half of the lanes are handled element by element.
@@ -162,7 +177,7 @@ reads_by_number(const struct cuda_text *t)
 void
 rows_plan_lanes(struct cuda_text *t, struct rows *x, const struct run *r)
 {
-	struct planner l = {.t = t, .x = x, .fits = true};
+	struct planner l = {.t = t, .x = x, .fits = true, .padded = true};
 
 	x->cls = -1;
 	visit_all(&l, r);
@@ -175,6 +190,8 @@ rows_plan_lanes(struct cuda_text *t, struct rows *x, const struct run *r)
 	x->width = width;
 	x->odd = n % width;
 	visit_all(&l, r);
+	x->tail = x->odd && l.padded && !sums_outer(t, x);
+	x->odd &= !x->tail;
 	const int64_t rounds =
 		cuda_divide_up(n + (x->odd ? width - 1 : 0), (int64_t)width * x->lanes);
 	x->rounds =

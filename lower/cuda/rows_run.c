@@ -87,16 +87,20 @@ open_chunks(struct cuda_text *t, struct rows *x, const struct pass *tops, const 
 
 	for (int i = 0; i < t->s->nops; i++)
 		need[i] = first[i] || then[i];
-	struct cuda_vectors v = {
-		.cls = sums->all.cls[0], .need = need, .width = x->width, .odd = x->odd};
+	struct cuda_vectors v = {.cls = sums->all.cls[0],
+		.need = need,
+		.width = x->width,
+		.odd = x->odd,
+		.tail = x->tail};
 	if (x->width) {
 		rows_open_vectors(t, x, &v);
 		return v;
 	}
-	cuda_block(t, "for (uint32_t from = lane; from < %" PRId64 "; from += %d)", sums->over.size,
+	const char *type = rows_index_type(x, sums->over.size);
+	cuda_block(t, "for (%s from = lane; from < %" PRId64 "; from += %d)", type, sums->over.size,
 		CUDA_RUN * x->lanes);
-	kernel_line(&t->w, "const uint32_t rest = %" PRId64 " - from;", sums->over.size);
-	kernel_line(&t->w, "const uint32_t to = from + (rest < %d ? rest : %d);",
+	kernel_line(&t->w, "const %s rest = %" PRId64 " - from;", type, sums->over.size);
+	kernel_line(&t->w, "const %s to = from + (rest < %d ? rest : %d);", type,
 		CUDA_RUN * x->lanes, CUDA_RUN * x->lanes);
 	return v;
 }
@@ -109,7 +113,8 @@ open_chunk(struct cuda_text *t, const struct rows *x, struct cuda_vectors *v, co
 		cuda_vectors_each(t, v);
 	} else {
 		kernel_line(&t->w, "#pragma unroll %d", CUDA_RUN);
-		cuda_block(t, "for (uint32_t at = from; at < to; at += %d)", x->lanes);
+		cuda_block(t, "for (%s at = from; at < to; at += %d)",
+			rows_index_type(x, p->over.size), x->lanes);
 		cuda_unflatten(t, &p->over, "at");
 	}
 	cuda_pointwise(t, p->stage, rows_needed(t, x, p), false);

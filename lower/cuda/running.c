@@ -70,6 +70,19 @@ is_conversion(const struct expr *e, bool exact)
 			       ir_dtype_bytes((enum ir_dtype)e->arg[0]->dtype));
 }
 
+/* What an elementwise op of the segment computes, for what is loaded; else the load. */
+static struct place
+computed(const struct cuda_text *t, struct place p)
+{
+	const int i = maker_of(t, p);
+	const struct scheme_op *maker = i < 0 ? NULL : &t->s->op[i];
+
+	return !maker || maker->red_set || maker->f.reduce != REDUCE_NONE || maker->computed ||
+			       p.o->computed || t->s->tensor[maker->out].alias >= 0
+		       ? p
+		       : (struct place){maker, maker->f.body};
+}
+
 /* What has the same value but for its rounding: an elementwise op of the segment that makes what is
  * loaded, the argument of a conversion. `exact`: nor is it rounded to 16 bits or fewer, as what is
  * added to an exponent must not be: 1,000 in bf16 is off by up to 2. */
@@ -78,14 +91,10 @@ origin(const struct cuda_text *t, struct place p, bool exact)
 {
 	for (;;) {
 		if (p.e->kind == EXPR_LOAD) {
-			const int i = maker_of(t, p);
-			const struct scheme_op *maker = i < 0 ? NULL : &t->s->op[i];
-			if (!maker || maker->red_set || maker->f.reduce != REDUCE_NONE ||
-				maker->computed || p.o->computed ||
-				(exact && !is_wide(maker->f.body)) ||
-				t->s->tensor[maker->out].alias >= 0)
+			const struct place made = computed(t, p);
+			if (made.o == p.o || (exact && !is_wide(made.e)))
 				return p;
-			p = (struct place){maker, maker->f.body};
+			p = made;
 		} else if (p.e->kind == EXPR_CALL &&
 			   (p.e->id == FN_stop || is_conversion(p.e, exact))) {
 			p = argument(p, 0);
@@ -120,8 +129,11 @@ is_same(const struct cuda_text *t, struct place a, struct place b)
 	b = origin(t, b, true);
 	if (a.e->kind != b.e->kind || a.e->nargs != b.e->nargs)
 		return false;
-	if (a.e->kind == EXPR_LOAD)
-		return is_same_load(a, b);
+	if (a.e->kind == EXPR_LOAD) { /* rounded: alike */
+		const struct place x = computed(t, a), y = computed(t, b);
+		return x.o == a.o || y.o == b.o ? is_same_load(a, b)
+						: x.o->f.dtype == y.o->f.dtype && is_same(t, x, y);
+	}
 	if (a.e->kind == EXPR_CONST)
 		return a.e->value == b.e->value && a.e->whole == b.e->whole;
 	if (a.e->kind != EXPR_CALL || a.e->id != b.e->id || a.e->dtype != b.e->dtype ||

@@ -30,8 +30,8 @@ static const struct stream_unit by_fma = {"tile_fma", 256, false, 0},
 
 /* The loop over the rows of a thread: their index, that of the last row where there is none, and
  * the values of rows. */
-void
-stream_open_rows(const struct stream *m)
+static void
+open_rows(const struct stream *m)
 {
 	struct cuda_text *t = m->t;
 	const int64_t n = stream_size(m, m->x->rows);
@@ -43,8 +43,8 @@ stream_open_rows(const struct stream *m)
 		m->x->rows, n - 1);
 }
 
-void
-stream_load_rows(const struct stream *m, const bool *need)
+static void
+load_rows(const struct stream *m, const bool *need)
 {
 	for (int i = 0; i < m->t->s->nops; i++)
 		if (need[i] && stream_is_row(m, i))
@@ -87,9 +87,9 @@ stream_open_elements(const struct stream *m, const bool *need)
 	kernel_line(&t->w,
 		"const int64_t i%d = column_in ? column0 + tile::column(x) : %" PRId64 ";", columns,
 		stream_size(m, columns) - 1);
-	stream_open_rows(m);
+	open_rows(m);
 	kernel_line(&t->w, "const bool in = row_in && column_in;");
-	stream_load_rows(m, need);
+	load_rows(m, need);
 	write_values(m, need);
 }
 
@@ -130,7 +130,7 @@ begin(const struct stream *m)
 	struct cuda_text *t = m->t;
 
 	declare(m);
-	stream_open_rows(m);
+	open_rows(m);
 	for (int i = 0; i < t->s->nops; i++) {
 		const struct scheme_op *o = stream_at(m, i);
 		if (m->x->op[i].kind == STREAM_FOLD) {
@@ -304,7 +304,7 @@ write_change(const struct stream *m, int pass, int level)
 
 	if (!changing || (level != STREAM_FINAL && !is_followed(m, pass, changing)))
 		return;
-	stream_open_rows(m);
+	open_rows(m);
 	for (int i = 0; i < t->s->nops; i++) {
 		const struct scheme_op *o = stream_at(m, i);
 		const struct stream_plan *p = &m->plan[i];
@@ -371,8 +371,8 @@ write_results(const struct stream *m)
 		need[i] = stream_is_row(m, i) && t->s->tensor[stream_at(m, i)->out].result >= 0;
 		any |= need[i];
 	}
-	stream_open_rows(m);
-	stream_load_rows(m, need);
+	open_rows(m);
+	load_rows(m, need);
 	if (any)
 		cuda_block(t, "if (row_in && tile::column(0) == 0)");
 	for (int i = 0; i < t->s->nops; i++)
@@ -426,13 +426,15 @@ unflatten(const struct stream *m)
 	struct cuda_text *t = m->t;
 	int64_t below = tiles_of(m, m->x->rows);
 
-	kernel_line(&t->w, "const int64_t row0 = unit %% %" PRId64 " * %d;", below, STREAM_TILE);
+	kernel_line(&t->w, "const int64_t row0 = (int64_t)(unit %% %" PRId64 ") * %d;", below,
+		STREAM_TILE);
 	declare_extent(m, "rows", "row0", m->x->rows);
 	if (m->x->sums) {
 		const int64_t n = tiles_of(m, m->x->columns);
 		kernel_line(&t->w,
-			"const int64_t column0 = unit / %" PRId64 " %% %" PRId64 " * %d;", below, n,
-			STREAM_TILE);
+			"const int64_t column0 = (int64_t)(unit / %" PRId64 " %% %" PRId64
+			") * %d;",
+			below, n, STREAM_TILE);
 		declare_extent(m, "columns", "column0", m->x->columns);
 		below *= n;
 	}

@@ -117,11 +117,6 @@ void stream_mark(const struct stream *m, bool *need, int i, struct stream_mask m
  * there. */
 struct stream_mask stream_find_mask(const struct stream *m, int pass, bool *outside);
 
-/* The loop over the rows of a thread: their index, that of the last row where there is none. What
- * is needed of the values of a row. */
-void stream_open_rows(const struct stream *m);
-void stream_load_rows(const struct stream *m, const bool *need);
-
 /* The loops over the elements of a thread, with their values. */
 void stream_open_elements(const struct stream *m, const bool *need);
 

@@ -311,6 +311,13 @@ cuda_accumulate(struct cuda_text *t, const struct scheme_op *o, const char *to, 
 }
 
 void
+cuda_open_lanes(struct cuda_text *t)
+{
+	kernel_line(&t->w, "alignas(8) __shared__ unsigned char room[2][DEV_ROOM];");
+	kernel_line(&t->w, "unsigned half = 0;");
+}
+
+void
 cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, char kind, int lanes)
 {
 	static const char *const name[] = {[REDUCE_SUM] = "sum",
@@ -322,8 +329,8 @@ cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, char kind, int
 	if (lanes == CUDA_LANES)
 		kernel_line(&t->w, "%s = warp_%s(%s);", v, name[o->f.reduce], v);
 	else
-		kernel_line(&t->w, "%s = block_%s<%d>(%s, room, (%s)%s);", v, name[o->f.reduce],
-			lanes, v, cuda_type(o), kernel_identity(&t->w, o));
+		kernel_line(&t->w, "%s = block_%s<%d>(%s, room, half, (%s)%s);", v,
+			name[o->f.reduce], lanes, v, cuda_type(o), kernel_identity(&t->w, o));
 }
 
 const char *

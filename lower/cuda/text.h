@@ -204,6 +204,9 @@ struct cuda_sum {
 void cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x);
 void cuda_close_sum(struct cuda_text *t, const struct cuda_sum *x);
 
+/* Declares what reductions over the lanes of a block need. */
+void cuda_open_lanes(struct cuda_text *t);
+
 /* Reduces <kind><out>, such as v<out>, over a group of `lanes` lanes: a warp, or a block. All lanes
  * get the result. */
 void cuda_reduce_lanes(struct cuda_text *t, const struct scheme_op *o, char kind, int lanes);
@@ -237,7 +240,8 @@ struct cuda_vectors {
 	const bool *need; /* ops */
 	bool store;       /* elementwise results are stored, too */
 	int width, n, nread;
-	bool odd; /* the first and last vector of a row may have fewer elements */
+	bool odd;  /* the first and last vector of a row may have fewer elements */
+	bool tail; /* the last one has, and padding behind them */
 	struct cuda_vector at[CUDA_VECTORS];
 };
 bool cuda_vectors_fit(const struct cuda_text *t, struct cuda_vectors *v);

@@ -154,8 +154,10 @@ write_kernel(struct cuda_text *t, struct tiles *x)
 		kernel_line(&t->w, "__shared__ %s tile%d[%d][%d];", x->type[i], i, TILE, TILE + 1);
 	cuda_block(t, "for (%s unit = blockIdx.x; unit < %" PRId64 "; unit += gridDim.x)", type,
 		units);
-	kernel_line(&t->w, "const int64_t along = unit %% %" PRId64 " * %d;", wide, TILE);
-	kernel_line(&t->w, "const int64_t across = unit / %" PRId64 " %% %" PRId64 " * %d;", wide,
+	kernel_line(
+		&t->w, "const int64_t along = (int64_t)(unit %% %" PRId64 ") * %d;", wide, TILE);
+	kernel_line(&t->w,
+		"const int64_t across = (int64_t)(unit / %" PRId64 " %% %" PRId64 ") * %d;", wide,
 		high, TILE);
 	if (rest.n)
 		kernel_line(&t->w, "const %s rest = unit / %" PRId64 ";", type, wide * high);

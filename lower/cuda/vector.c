@@ -93,7 +93,7 @@ has_padding(
 {
 	const struct scheme_tensor *x = &t->s->tensor[j < 0 ? o->out : o->in[j]];
 
-	if (x->row)
+	if (x->row || x->where == SCHEME_ROW)
 		return x->row % v->width == 0;
 	for (int i = 0; i < t->g->norder; i++)
 		if (t->g->order[i] != v->cls && scheme_stride(t->s, o, j, t->g->order[i]))
@@ -213,7 +213,7 @@ cuda_vectors_each(struct cuda_text *t, struct cuda_vectors *v)
 	kernel_line(&t->w, "#pragma unroll");
 	cuda_block(t, "for (int u = 0; u < %d; u++)", v->width);
 	kernel_line(&t->w, "const int64_t i%d = first + u;", v->cls);
-	if (v->odd) {
+	if (v->odd || v->tail) {
 		kernel_line(&t->w, "if ((uint64_t)i%d >= %" PRId64 ")", v->cls, t->g->size[v->cls]);
 		kernel_line(&t->w, "\tcontinue;");
 	}

@@ -196,7 +196,8 @@ is_local(const struct kernel_text *w, const struct scheme_op *o, int tensor)
 		return true;
 	if (maker->red_set & outer || maker->scatter)
 		return false;
-	return maker->stage == o->stage || (!(maker->out_set & ~outer) && !maker->red_set);
+	return maker->stage == o->stage ||
+	       (!(maker->out_set & ~outer) && (!maker->red_set || w->sums_local));
 }
 
 char *

@@ -29,6 +29,7 @@ struct kernel_text {
 	/* For targets that keep values elsewhere: every value of a segment is a local in the
 	 * function that reads it; returns the text of an element, NULL for the default. */
 	bool all_local;
+	bool sums_local; /* complete sums of an outer iteration are locals of later stages */
 	char *(*element)(struct kernel_text *w, const struct scheme_op *o, int j);
 	void *data; /* of `element` */
 };

@@ -35,8 +35,6 @@ parse(const void *owner, struct ir_context *ctx, const char *file_name, const ch
 			CLUSTER_BYTES_MAX);
 		return NULL;
 	}
-	if (is_machine_config(text))
-		return machine_config_parse(owner, ctx, file_name, text, n);
 	struct ir_module *m = ir_module_create(NULL, ctx, "");
 	struct parser *p = parser_create(m, m, o);
 	uint32_t base = diag_add_source(ctx->diag, file_name, text, n);

@@ -10,6 +10,7 @@
 #ifndef PARSER_PARSER_H
 #define PARSER_PARSER_H
 
+#include "ir/base/symbol.h"
 #include "ir/base/vec.h"
 #include "ir/ir.h"
 #include "ir/ops/row.h"
@@ -141,10 +142,11 @@ struct parser {
 	struct VEC(const struct ir_size *) dim;
 	struct VEC(struct ir_type_suffix) suffix;
 	enum ir_memory memory;
-	bool dots, is_param;    /* of the type being read */
-	struct ir_rules *rules; /* NULL: a module is read */
-	struct ir_rule *rule;   /* being read, or NULL */
-	struct family family;   /* of that rule */
+	bool dots, is_param;       /* of the type being read */
+	struct ir_rules *rules;    /* NULL: a module is read */
+	struct symbols rule_named; /* the rules that were read */
+	struct ir_rule *rule;      /* being read, or NULL */
+	struct family family;      /* of that rule */
 	struct VEC(struct ir_rule_condition) where;
 	struct ir_value poison;       /* stands for values whose definition failed */
 	struct ir_type_text *written; /* result of parsing a type */

@@ -138,6 +138,15 @@ rule_family_word(const struct parser *p, const char *word)
 	return word;
 }
 
+/* Does the text have the word here, and not a letter for it? */
+static bool
+is_written(const struct parser *p, struct ir_loc loc, const char *word)
+{
+	const size_t n = strlen(word);
+
+	return loc.end - loc.begin == n && strncmp(text_at(p, loc), word, n) == 0;
+}
+
 void
 rule_family_attrs(struct parser *p, struct named op)
 {
@@ -146,11 +155,11 @@ rule_family_attrs(struct parser *p, struct named op)
 	const struct ir_row *row = &p->ctx->row[name_number(op.name)];
 
 	for (int i = 0; i < f->letter.n && f->reading; i++)
-		if (f->letter.at[i].of_ops && op.name == f->letter.at[i].word[f->letter.at[i].at].s)
+		if (f->letter.at[i].of_ops && is_written(p, op.loc, f->letter.at[i].name))
 			letter = &f->letter.at[i];
 	for (int i = 0; letter && i < row->nattrs; i++) {
 		const bool type = row->attr[i].type == ROW_DTYPE;
-		char *name = type ? text_copy(NULL, "T0")
+		char *name = type ? TEXT(NULL, "T0%d", (int)(letter - f->letter.at))
 				  : TEXT(NULL, "%s_%s", letter->name, row->attr[i].key);
 		attr_push(p, (struct named){ir_name(p->ctx, row->attr[i].key), op.loc},
 			(struct ir_attr){
@@ -184,12 +193,12 @@ rule_left(struct parser *p)
 	struct ir_rule *r = p->rule;
 	const int n = p->result.n;
 
-	IR_FOR_RULES (before, p->rules)
-		if (before->name == r->name) {
-			PARSE_ERROR(p, r->loc, "@%s is already defined", r->name);
-			diag_note(p->ctx->diag, before->loc, "here");
-			p->func_bad = true;
-		}
+	const struct ir_rule *before = symbol_of(&p->rule_named, r->name)->value;
+	if (before) {
+		PARSE_ERROR(p, r->loc, "@%s is already defined", r->name);
+		diag_note(p->ctx->diag, before->loc, "here");
+		p->func_bad = true;
+	}
 	r->param = ARENA_ARRAY(p->m->arena, const struct ir_type_text *, n);
 	for (int i = 0; i < n; i++) {
 		r->param[i] = p->type.at[i].text;
@@ -279,6 +288,7 @@ rule_end(struct parser *p, struct ir_loc brace)
 			where[i] = p->where.at[i];
 		r->where = where;
 		r->nwhere = (int)p->where.n;
+		symbol_of(&p->rule_named, r->name)->value = r;
 		*p->rules->last = r;
 		p->rules->last = &r->next;
 		p->rules->n++;

@@ -11,8 +11,9 @@
 #include <string.h>
 #include <talloc.h>
 
-/* A step is kept if computing it took this many times as long as copying it (0.5 us per op). */
-static const double worth = 4, seconds_of_copy = 5e-7;
+/* A step is kept if computing it took this many times as long as copying it (0.5 us per op); after the
+ * last pass, where few pipelines go on, or the best one is made again, if it took much longer. */
+static const double worth = 4, worth_at_end = 40, seconds_of_copy = 5e-7;
 
 /* Maximum ops of all kept steps: some hundreds of megabytes. */
 enum { MOST_OPS = 1 << 20 };
@@ -33,6 +34,8 @@ struct attempts {
 	const struct ir_module *base;
 	struct VEC(struct kept) kept;
 	uint64_t ops, tries;
+	attempts_watcher *watch;
+	void *data; /* of watch */
 };
 
 /* A copy of the manager that reports nothing. */
@@ -76,11 +79,16 @@ measure_time(const struct cost_model *model, const struct ir_module *m, struct a
 }
 
 static void
-measure_memory(const struct cost_model *model, const struct ir_module *m, struct attempt_result *r)
+measure_memory(const struct attempts *a, const struct ir_module *m, struct attempt_result *r)
 {
+	struct storage *s = storage_create(
+		NULL, m, ir_func_find(m, "main"), cost_model_storage(a->manager->cost), NULL);
 	struct memory_report memory;
 
-	memory_evaluate(m, ir_func_find(m, "main"), cost_model_storage(model), &memory);
+	memory_report_of(s, &memory);
+	if (a->watch)
+		a->watch(a->data, s);
+	talloc_free(s);
 	r->peak = memory.peak;
 	r->host = memory.host;
 	for (int i = 0; i < m->naxes; i++)
@@ -243,7 +251,7 @@ run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_resul
 			break;
 		}
 		since += clock_seconds() - start;
-		if (i + 1 < p->n && since > worth * seconds_of_copy * (double)ops) {
+		if (since > (i + 1 < p->n ? worth : worth_at_end) * seconds_of_copy * (double)ops) {
 			keep(a, p, i + 1, on, r->effort, m);
 			since = 0;
 		}
@@ -277,6 +285,13 @@ make(struct attempts *a, const char *passes, struct attempt_result *r)
 }
 
 void
+attempts_watch(struct attempts *a, attempts_watcher *watch, void *data)
+{
+	a->watch = watch;
+	a->data = data;
+}
+
+void
 attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
 {
 	struct diag *d = a->manager->ctx->diag;
@@ -286,7 +301,7 @@ attempts_run(struct attempts *a, const char *passes, struct attempt_result *r)
 	if (m && ir_func_find(m, "main"))
 		measure_time(a->manager->cost, m, r);
 	if (isfinite(r->seconds))
-		measure_memory(a->manager->cost, m, r);
+		measure_memory(a, m, r);
 	talloc_free(m);
 	diag_mute(d, muted);
 }

@@ -13,6 +13,7 @@
 #ifndef PASSES_ATTEMPT_H
 #define PASSES_ATTEMPT_H
 
+#include "ir/memory/storage.h"
 #include "passes/manager/pipeline.h"
 
 struct attempt_result {
@@ -40,6 +41,11 @@ struct attempts *attempts_create(
 
 /* Replaces the manager's limit on the memory of a device by another one; 0: any. */
 void attempts_limit(struct attempts *a, uint64_t budget);
+
+/* Called with the storage of each step that attempts_run measures, until it is NULL. */
+typedef void attempts_watcher(void *data, const struct storage *s);
+
+void attempts_watch(struct attempts *a, attempts_watcher *watch, void *data);
 
 void attempts_run(struct attempts *a, const char *passes, struct attempt_result *r);
 

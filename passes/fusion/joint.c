@@ -97,8 +97,8 @@ static const struct pass_option options[] = {
 		"(collectives), order; \"fuse,pack\"",
 		NULL, 0, 0},
 	{"rules", PASS_STRING, "",
-		"file of rules that are applied before, where the step with its ops fused gets faster: pass "
-		"rewrite; shipped: those of docs/rules.md",
+		"file of rules to apply first (pass rewrite), wherever they make the fused "
+		"step faster; shipped: those of docs/rules.md",
 		NULL, 0, 0},
 	{"evaluations", PASS_INT, "0", "limit on cost evaluations; 0: none", NULL, 0, 1e15},
 	{"time", PASS_TIME, "0s", "time limit; 0: that of -time-limit, or none", NULL, 0, 1e6},

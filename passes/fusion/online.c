@@ -334,7 +334,7 @@ opfuse_online(struct pass_run *run, struct ir_module *m)
 {
 	if (!move_sums(run, m)) {
 		pass_remark(run, NULL, PASS_MISSED,
-			"no chain of products whose intermediate results need not be stored");
+			"no chain of products whose intermediate results can stay out of memory");
 		return;
 	}
 	struct online *o = online_create(run, m);

@@ -238,7 +238,8 @@ static const struct pass_option options[] = {COST_MARGIN_OPTION, {0}};
 const struct pass pass_overlap = {
 	.name = "overlap",
 	.family = "fusion",
-	.summary = "issue computation that a message of activations does not need after it",
+	.summary =
+		"move computation that does not depend on a collective of activations after it, so that both overlap",
 	.options = options,
 	.needs = "no-calls",
 	.run = run,

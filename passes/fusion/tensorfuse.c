@@ -311,8 +311,9 @@ static const struct pass_option options[] = {
 	{"first", PASS_SIZE, "", "policy=ddp: size of the first bucket; default: 1MiB", NULL, 0,
 		1e15},
 	{"gathers", PASS_BOOL, "true",
-		"also fuse allgathers of sharded params, issued in the position of the first one, which "
-		"takes memory; default: where the step then fits into -budget, if that is given",
+		"also fuse allgathers of sharded params; the fused one is issued where the "
+		"first one was, which takes more memory; default: if the step then fits into "
+		"-budget",
 		NULL, 0, 0},
 	{"cycle", PASS_TIME, "", "policy=horovod: Horovod cycle time; default: 5ms", NULL, 1e-9,
 		1e3},

@@ -186,9 +186,9 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	ACCUMULATE_OPTIONS(NULL),
 	{"peel", PASS_BOOL, "false",
-		"issue what reads the results of all micro-batches, such as messages of gradients, "
-		"during the last micro-batch, as soon as these results are complete, and not after "
-		"it: its backward pass then hides messages, and may need more memory",
+		"issue ops that need the results of all micro-batches, such as collectives of "
+		"gradients, during the last micro-batch, as soon as these results are "
+		"complete: its backward pass then overlaps with them, but may need more memory",
 		NULL, 0, 0},
 	{0},
 };

@@ -4,11 +4,10 @@
  *
  *     T(blocks) = T0 + blocks t.
  *
- * Memory is not: the peak is at one op of the step with few blocks and at another one with many. It
- * is that of a sharded step with the same kernels and the same recomputation, but without passes
- * that use what is left, of which the whole step is run once, and on a line what the pipeline takes
- * in addition. Passes that use what is left must have as much of it for each block as in the whole
- * step: the limit at a depth is what the sharded step needs there and the block's share of the rest.
+ * Memory is that of the step with few blocks and what more blocks keep: kept.c. Passes that use what is
+ * left must have as much of it for each block as in the whole step: the limit at a depth is what a sharded
+ * step with the same kernels and the same recomputation, but without such passes, needs there, and the
+ * block's share of the rest, if there is any. Of these sharded steps the whole ones are run, once each.
  *
  * An estimate only decides which whole steps are run: plan.c takes none without running it.
  */
@@ -87,13 +86,17 @@ extended(const struct plan_base *b, int first, const double value[2], int64_t bl
 	return value[1] + slope * (double)(blocks - d[1].blocks);
 }
 
-/* Runs the pipeline at the i-th depth; false: a pass refuses the step. */
+/* Runs the pipeline at the i-th depth; false: a pass refuses the step. kept: NULL, or what its blocks keep. */
 static bool
 run_depth(struct planner *p, const struct plan_base *b, const char *passes, int i, double limit,
-	struct attempt_result *r)
+	struct plan_kept *kept, struct attempt_result *r)
 {
-	attempts_limit(b->depth[i].attempts, (uint64_t)limit);
-	attempts_run(b->depth[i].attempts, passes, r);
+	struct attempts *a = b->depth[i].attempts;
+
+	attempts_limit(a, (uint64_t)limit);
+	attempts_watch(a, kept ? plan_kept_read : NULL, kept);
+	attempts_run(a, passes, r);
+	attempts_watch(a, NULL, NULL);
 	p->effort += r->effort;
 	return isfinite(r->seconds);
 }
@@ -123,7 +126,7 @@ constant_of(struct planner *p, const struct pass_list *list)
 	const char *text = pass_list_text(p->run->scratch, &bare);
 	const int depths = b->depth->blocks ? ROUGH_DEPTHS : 0;
 	for (int i = 0; i < depths && ran; i++)
-		ran = run_depth(p, b, text, i, 0, &r[i]);
+		ran = run_depth(p, b, text, i, 0, NULL, &r[i]);
 	if (ran) {
 		struct attempt_result whole;
 		attempts_limit(b->attempts, 0);
@@ -156,52 +159,34 @@ bare_bytes(const struct planner *p, const struct plan_constant *c, int64_t block
 	return extended(base_of_constant(p), 0, c->bytes, blocks);
 }
 
-/* A step whose estimate from one depth is that many times as slow as the best one, or which needs
- * that many times the limit there, is not estimated from two. */
+/* A step whose estimate from one depth is that many times as slow as the best one is not estimated from
+ * two. */
 static const double hopeless = 1.3;
 
 static bool
-is_hopeless(const struct planner *p, double seconds, double share_of_limit)
+is_hopeless(const struct planner *p, double seconds)
 {
 	double best = INFINITY;
 
 	for (int64_t i = 0; i < p->candidate.n; i++)
 		if (plan_fits(p, &p->candidate.at[i]))
 			best = fmin(best, p->candidate.at[i].r.seconds);
-	return p->objective == PLAN_TIME && isfinite(best) &&
-	       (seconds > hopeless * best || share_of_limit > hopeless);
+	return p->objective == PLAN_TIME && seconds > hopeless * best;
 }
 
 /* Passes that use all memory that is left use a little more or less of it in another depth: if the
  * step fits without them, it may fit although it exceeds the limit of a depth by a smaller share. */
 static const double gaps = 0.03;
 
-/* The peak of the whole step, from that at a depth and that of the sharded step there: either has
- * `more` bytes in the whole step, or, like stages, a share of them. */
-static uint64_t
-whole_bytes(const struct plan_constant *c, double peak, double bare, double more)
+/* They keep less for a block of the whole step than of a few, where the peak is elsewhere. A choice of values
+ * that are computed again is made before the passes that save most memory, and need not; after shard, all
+ * blocks need more than before it. */
+static bool
+is_adapted(const struct planner *p, const struct pass_list *list, const struct plan_constant *c,
+	double share_of_limit)
 {
-	return (uint64_t)fmax(peak, peak < bare ? c->whole * peak / bare : c->whole + more);
-}
-
-/* From what the pipeline takes at two depths: seconds, and bytes beyond those of the sharded step. */
-static void
-extend_both(const struct planner *p, const struct plan_base *b, int first,
-	const struct plan_constant *c, const struct attempt_result part[2],
-	struct attempt_result *r)
-{
-	double seconds[2], more[2], host[2];
-
-	for (int i = 0; i < 2; i++) {
-		seconds[i] = part[i].seconds;
-		more[i] = (double)part[i].peak - bare_bytes(p, c, b->depth[first + i].blocks);
-		host[i] = (double)part[i].host;
-	}
-	*r = part[1];
-	r->seconds = fmax(r->seconds, extended(b, first, seconds, p->blocks));
-	r->peak = whole_bytes(c, (double)r->peak, bare_bytes(p, c, b->depth[first + 1].blocks),
-		extended(b, first, more, p->blocks));
-	r->host = (uint64_t)fmax((double)r->host, extended(b, first, host, p->blocks));
+	return share_of_limit <= 1 + gaps && c->whole <= p->limit &&
+	       (pass_list_find(list, PLAN_ALL_BLOCKS) < 0 || plan_all_again(list) >= 0);
 }
 
 /* The pipeline at two depths, from `first` on. */
@@ -212,27 +197,36 @@ estimate(struct planner *p, int base, const struct pass_list *list, int first,
 	const struct plan_constant c = constant_of(p, list);
 	const struct plan_base *b = &p->base[base];
 	const char *text = pass_list_text(p->run->scratch, list);
-	struct attempt_result part[2];
-	double needs = 0; /* the largest share of the limit of a depth */
+	double seconds[2], host[2], needs = 0; /* the largest share of the limit of a depth */
 
 	for (int i = 0; i < 2; i++) {
 		const int64_t blocks = b->depth[first + i].blocks;
 		const double share = (double)blocks / (double)p->blocks,
-			     bare = bare_bytes(p, &c, blocks),
-			     limit = fmax(1, bare + (p->limit - c.whole) * share);
-		if (!run_depth(p, b, text, first + i, isfinite(limit) ? limit : 0, &part[i])) {
-			*r = part[i];
-			return;
+			     limit = fmax(
+				     1, bare_bytes(p, &c, blocks) + (p->limit - c.whole) * share);
+		struct plan_kept kept = {.blocks = blocks};
+		if (!run_depth(p, b, text, first + i, isfinite(limit) ? limit : 0, &kept, r))
+			break;
+		needs = fmax(needs, (double)r->peak / limit);
+		seconds[i] = r->seconds;
+		host[i] = (double)r->host;
+		if (i) {
+			r->seconds = fmax(seconds[1], extended(b, first, seconds, p->blocks));
+			r->host = (uint64_t)fmax(host[1], extended(b, first, host, p->blocks));
+			/* A device has the blocks of one stage. */
+			r->peak +=
+				(uint64_t)(kept.bytes * (double)(p->blocks - blocks) / b->stages);
+		} else if (first == 0) {
+			const double rough = c.seconds + (r->seconds - c.seconds) / share;
+			if (!is_hopeless(p, rough))
+				continue;
+			r->seconds = rough;
+			r->peak = (uint64_t)fmax((double)r->peak,
+				c.whole + (double)r->peak - bare_bytes(p, &c, blocks));
+			break;
 		}
-		needs = fmax(needs, (double)part[i].peak / limit);
-		*r = part[i];
-		r->seconds = c.seconds + (r->seconds - c.seconds) / share;
-		r->peak = whole_bytes(&c, (double)r->peak, bare, ((double)r->peak - bare) / share);
-		if (first == 0 && is_hopeless(p, r->seconds, needs))
-			return;
 	}
-	extend_both(p, b, first, &c, part, r);
-	if (needs <= 1 + gaps && c.whole <= p->limit)
+	if (isfinite(r->seconds) && is_adapted(p, list, &c, needs))
 		r->peak = (uint64_t)fmin((double)r->peak, p->limit);
 }
 

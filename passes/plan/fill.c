@@ -18,18 +18,25 @@
 #include <string.h>
 
 /* Families that get such a step, those with the fastest. */
-enum { MOST_FILLED = 2 };
+enum { MOST_FILLED = 3 };
 
 /* Steps that follow from one that was run: each differs from it by fewer blocks. */
 enum { MOST_REFILLS = 2 };
 
-/* The position of the pass that computes all blocks again; -1: there is none. */
-static int
-again_at(const struct pass_list *list)
+int
+plan_all_again(const struct pass_list *list)
+{
+	const int at = pass_list_find(list, PLAN_ALL_BLOCKS), shard = pass_list_find(list, "shard");
+
+	return plan_keeps_some(list) || (shard >= 0 && at > shard) ? -1 : at;
+}
+
+bool
+plan_keeps_some(const struct pass_list *list)
 {
 	const int at = pass_list_find(list, PLAN_ALL_BLOCKS);
 
-	return at >= 0 && !strcmp(list->pass[at], PLAN_ALL_BLOCKS) ? at : -1;
+	return at >= 0 && strcmp(list->pass[at], PLAN_ALL_BLOCKS);
 }
 
 static struct pass_list
@@ -102,7 +109,7 @@ fill_once(struct planner *p)
 
 	for (int64_t i = 0, n = p->candidate.n; i < n; i++) {
 		const struct plan_candidate *a = &p->candidate.at[i];
-		const int at = again_at(&a->list);
+		const int at = plan_all_again(&a->list);
 		if (at < 0 || !plan_fits(p, a) || is_filled(p, a->family))
 			continue;
 		const struct pass_list less = pass_list_without(p->run->scratch, &a->list, at);
@@ -143,7 +150,12 @@ plan_refill(struct planner *p, int64_t i)
 	if (!fill.first || fill.refills == MOST_REFILLS || !plan_ran(&c))
 		return;
 	const double over = ((double)c.r.peak - p->limit) / fill.bytes;
-	const int64_t more = (int64_t)ceil(over);
+	int64_t more = (int64_t)ceil(over);
+	/* parallelize may use the memory of another block better. */
+	if (!more && pass_list_find(&c.list, "parallelize") >= 0) {
+		more = 1;
+		fill.seconds = 0;
+	}
 	fill.first += more;
 	fill.refills++;
 	if (more && fill.first > 0 && fill.first < p->repeats)

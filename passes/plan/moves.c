@@ -46,7 +46,7 @@ static const struct move {
 };
 
 /* The first rows, which gain most, are tried for every recipe that is at most `close` times as slow as
- * the best one, before the best are improved further. */
+ * any that fits or has been made to fit by them, before the best are improved further. */
 enum { NMOVES = sizeof moves / sizeof *moves, NFIRST = 4 };
 static const double close = 1.2;
 
@@ -97,9 +97,23 @@ was_refused(const struct planner *p, int64_t family, const char *move)
 static void
 try_list(struct planner *p, const struct plan_candidate *c, struct pass_list list, const char *move)
 {
+	plan_set_finish(p, &list);
 	if (!is_over(p) && !was_refused(p, c->family, move))
 		plan_try(p, c->base, list, TEXT(p->run->scratch, "%s; %s", c->from, move),
 			c->family);
+}
+
+/* Messages may be made one before kernels are fused, too: this order alone gains where kernels would read
+ * what two messages have brought. */
+static void
+try_earlier(struct planner *p, const struct plan_candidate *c, const struct pass_list *list)
+{
+	const int at = pass_list_find(list, "tensorfuse");
+
+	if (list->n > c->list.n && at > 0 && pass_list_find(&c->list, "tensorfuse") < 0 &&
+		pass_list_is(list->pass[at - 1], "opfuse"))
+		try_list(p, c, pass_list_swapped(p->run->scratch, list, at - 1),
+			"tensorfuse before opfuse");
 }
 
 /* Tries the candidate with `entry` applied. */
@@ -119,7 +133,10 @@ try_entry(struct planner *p, struct plan_candidate c, const char *entry)
 		const char *text = hole ? TEXT(s, "%.*s%s%s", (int)(hole - entry), entry,
 						  p->base[c.base].axis[i], hole + 1)
 					: entry;
-		try_list(p, &c, pass_list_put(s, &c.list, p->run->manager->registry, text), text);
+		const struct pass_list list =
+			pass_list_put(s, &c.list, p->run->manager->registry, text);
+		try_list(p, &c, list, text);
+		try_earlier(p, &c, &list);
 	}
 }
 
@@ -268,10 +285,13 @@ plan_improve_first(struct planner *p, int64_t family)
 {
 	const struct plan_candidate *first = &p->candidate.at[family];
 
-	for (int64_t i = 0; i < p->candidate.n; i++)
-		if (p->candidate.at[i].recipe && plan_fits(p, &p->candidate.at[i]) &&
-			first->r.seconds > close * p->candidate.at[i].r.seconds)
+	for (int64_t i = 0; i < p->candidate.n; i++) {
+		const struct plan_candidate *c = &p->candidate.at[i];
+		const int64_t best = c->recipe ? best_of_family(p, i) : -1;
+		if (best >= 0 && plan_fits(p, &p->candidate.at[best]) &&
+			first->r.seconds > close * c->r.seconds)
 			return;
+	}
 	for (int i = 0; i < NFIRST && plan_ran(&p->candidate.at[family]); i++)
 		if (plan_decides(p, moves[i].needs))
 			try_entry(p, p->candidate.at[best_of_family(p, family)], moves[i].entry);

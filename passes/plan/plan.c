@@ -317,6 +317,15 @@ may_be_better(
 	return !best || plan_is_better(p, &faster, best);
 }
 
+/* An estimate that exceeds the limit by this share is not run in the hope that it fits. */
+static const double far = 0.1;
+
+static bool
+is_far(const struct planner *p, const struct plan_candidate *c)
+{
+	return (double)c->r.peak > (1 + far) * p->limit;
+}
+
 /* Estimates the step from more blocks; false: it was. */
 static bool
 refine(struct planner *p, struct plan_candidate *c)
@@ -393,7 +402,7 @@ confirm(struct planner *p)
 	for (int extra = 0, refined = 0; (c = best_of(p, true));) {
 		const struct plan_candidate *best = best_of(p, false);
 		const bool fits = best && plan_fits(p, best);
-		if (best && (!plan_ran(c) || (fits && !may_be_better(p, c, best))))
+		if (best && (!plan_ran(c) || (fits ? !may_be_better(p, c, best) : is_far(p, c))))
 			return;
 		if (refined < MOST_REFINED && refine(p, c)) {
 			refined++;
@@ -467,13 +476,22 @@ run_with(struct planner *p, struct plan_candidate c, const char *entry)
 enum { MOST_DIVIDED = 3 };
 static const double saved = 0.05;
 
-/* Does it keep what the blocks of its family compute again? */
-static bool
-keeps_more(const struct plan_candidate *c)
-{
-	const int at = pass_list_find(&c->list, PLAN_ALL_BLOCKS);
+/* Passes that the moves may have left out of the whole batch, as they take memory: micro-batches take less. */
+static const struct {
+	enum plan_decision needs;
+	const char *entry;
+} again[] = {{PLAN_SHARDS, "prefetch"}, {PLAN_ORDER, "overlap"}, {PLAN_SHARDS, "unshard"}};
 
-	return at >= 0 && strcmp(c->list.pass[at], PLAN_ALL_BLOCKS);
+static void
+retry(struct planner *p, struct plan_candidate c)
+{
+	for (size_t i = 0; i < sizeof again / sizeof *again && clock_seconds() < p->ends; i++) {
+		if (!plan_decides(p, again[i].needs) ||
+			pass_list_find(&c.list, again[i].entry) >= 0)
+			continue;
+		const struct plan_candidate made = *run_with(p, c, again[i].entry);
+		c = plan_is_better(p, &made, &c) ? made : c;
+	}
 }
 
 static void
@@ -488,11 +506,26 @@ divide(struct planner *p, struct plan_candidate c)
 			continue;
 		c = *run_with(
 			p, c, TEXT(p->run->scratch, "accumulate{steps=%" PRId64 "}", number[k]));
-		if (plan_ran(&c) && !plan_fits(p, &c) && keeps_more(&c))
+		if (plan_ran(&c) && !plan_fits(p, &c) && plan_keeps_some(&c.list))
 			c = *run_with(p, c, PLAN_ALL_BLOCKS);
 		if (!plan_ran(&c) || (double)c.r.peak > (1 - saved) * before)
 			return;
 	}
+	if (plan_fits(p, &c))
+		retry(p, c);
+}
+
+/* Two micro-batches halve what a step needs, at most: of steps that need less than twice the limit the
+ * fastest is best to divide, of others the one that needs least. */
+static bool
+is_better_divided(
+	const struct planner *p, const struct plan_candidate *a, const struct plan_candidate *b)
+{
+	const bool half[] = {(double)a->r.peak <= 2 * p->limit, (double)b->r.peak <= 2 * p->limit};
+
+	return half[0] && half[1]   ? a->r.seconds < b->r.seconds
+	       : half[0] || half[1] ? half[0]
+				    : plan_is_better(p, a, b);
 }
 
 static void
@@ -502,21 +535,22 @@ divide_best(struct planner *p)
 	bool *done = ARRAY_ZERO(p->run->scratch, bool, n);
 
 	for (int i = 0; i < MOST_DIVIDED; i++) {
+		const struct plan_candidate *found = best_of(p, false);
 		int64_t best = -1;
-		for (int64_t k = 0; k < n; k++) {
+		for (int64_t k = 0; k < n && !(found && plan_fits(p, found)); k++) {
 			const struct plan_candidate *c = &p->candidate.at[k];
-			if (plan_fits(p, c) && !c->estimated)
-				return;
-			if (!c->estimated && plan_ran(c) && !done[c->family] &&
+			if (plan_ran(c) && !done[c->family] &&
 				pass_list_find(&c->list, "accumulate") < 0 &&
 				pass_list_find(&c->list, "pipeline") < 0 &&
-				(best < 0 || plan_is_better(p, c, &p->candidate.at[best])))
+				(best < 0 || is_better_divided(p, c, &p->candidate.at[best])))
 				best = k;
 		}
 		if (best < 0)
 			return;
 		done[p->candidate.at[best].family] = p->divided = true;
-		divide(p, p->candidate.at[best]);
+		const struct plan_candidate whole = p->candidate.at[best];
+		divide(p, whole);
+		i -= !plan_ran(&VEC_LAST(&p->candidate)); /* refused, in no time */
 	}
 }
 
@@ -582,8 +616,7 @@ report_over(const struct planner *p, const struct plan_candidate *least)
 
 	diag_error(p->run->ctx->diag, p->run->loc,
 		"plan: none of %" PRId64
-		" pipelines fits into %s of %s: the least found needs %s, %s more, with "
-		"%s",
+		" pipelines fits into %s of %s: the smallest found needs %s, %s more, with %s",
 		p->tried, number_bytes(limit, room), device ? "each device" : "host memory",
 		number_bytes(need, bytes), number_bytes(more, bytes - room),
 		plan_command(p, least));
@@ -686,25 +719,25 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"decide", PASS_STRING, "all",
-		"what may be decided: all, or some, such as \"layouts,memory\", of layouts, stages, shards, memory, "
-		"fusion, order, offload",
+		"what plan may decide: all, or a list such as \"layouts,memory\" of layouts, "
+		"stages, shards, memory, fusion, order, offload",
 		NULL, 0, 0},
 	{"objective", PASS_ENUM, "time",
-		"time: the fastest step that fits; memory: the one that needs least on a device",
+		"time: the fastest step that fits; memory: the one that needs the least memory on a device",
 		CHOICE_LIST(PLAN_OBJECTIVES), 0, 0},
 	{"optimizer", PASS_STRING, "adam",
-		"pass that updates the params of a step without updates, with its options in quotes; none: no updates",
+		"optimizer pass for a step without updates, in quotes if it has options; none: no updates",
 		NULL, 0, 0},
 	{"amp", PASS_BOOL, "false", "mixed precision, by pass amp", NULL, 0, 0},
 	{"microbatches", PASS_STRING, "auto",
-		"numbers of micro-batches that may be used: auto (powers of two) or some, \"1,2,4\"",
-		NULL, 0, 0},
+		"allowed numbers of micro-batches: auto (powers of two) or a list, \"1,2,4\"", NULL,
+		0, 0},
 	{"devices", PASS_INT, "0",
 		"devices of the cluster, for a module without device axes; 0: all of the cluster",
 		NULL, 0, CLUSTER_DEVICES_MAX},
 	{"evaluations", PASS_INT, "100",
-		"limit on pipelines that are tried; a large step has fewer, see docs/plan.md", NULL,
-		1, 100000},
+		"maximum number of pipelines to try; fewer for a large step, see docs/plan.md",
+		NULL, 1, 100000},
 	{"summary", PASS_BOOL, "true", "print what was chosen, and what takes most time, as notes",
 		NULL, 0, 0},
 	{0},

@@ -129,6 +129,13 @@ void plan_start(struct planner *p);
 bool plan_read_recipe(
 	struct planner *p, const struct plan_base *b, const char *recipe, struct pass_list *list);
 
+/*
+ * Tells parallelize, if it is in the list, the passes after which it compares plans: at first those that
+ * follow it. Later only opfuse is told again, as attention in one kernel changes what fits, and other
+ * passes little: parallelize need not run again when these change.
+ */
+void plan_set_finish(struct planner *p, struct pass_list *list);
+
 /* depth.c: sets p->blocks and p->repeats. */
 void plan_count_blocks(struct planner *p);
 /* Fills b->depth. */
@@ -140,6 +147,15 @@ void plan_estimate(
  * less. False: the step has too few blocks. */
 bool plan_refine(
 	struct planner *p, int base, const struct pass_list *list, struct attempt_result *r);
+
+/* kept.c: bytes that a block of a step keeps between the passes, or after both. */
+struct plan_kept {
+	int64_t blocks; /* of the step; of one or two it is not known what they keep */
+	double bytes;
+};
+
+/* Sets `bytes` of the struct plan_kept `data`, as an attempts_watcher. */
+void plan_kept_read(void *data, const struct storage *s);
 
 /* Bytes of the sharded step with the same recomputation and kernels; 0: it is refused. */
 double plan_bare_bytes(struct planner *p, const struct pass_list *list);
@@ -160,6 +176,10 @@ double plan_smaller_budget(const struct planner *p, const struct plan_candidate 
 
 /* The pass that computes all blocks again. Other options of it keep more. */
 #define PLAN_ALL_BLOCKS "recompute"
+/* Its position; -1: it is not in the list, or after shard, where it saves less. */
+int plan_all_again(const struct pass_list *list);
+/* Does the list have that pass with other options? */
+bool plan_keeps_some(const struct pass_list *list);
 
 /* moves.c: improves the best ones as long as evaluations are left. */
 void plan_improve(struct planner *p);

@@ -138,23 +138,26 @@ add_word(struct planner *p, const struct plan_base *b, const char *word, struct 
 	return true;
 }
 
-/*
- * Tells parallelize the passes that follow it, with which it compares plans, so that it need not
- * run again when these change.
- */
-static void
-set_finish(struct planner *p, struct pass_list *list)
+void
+plan_set_finish(struct planner *p, struct pass_list *list)
 {
-	static const char empty[] = "finish=\"";
-	const int at = pass_list_find(list, "parallelize");
-	const char *hole = at >= 0 ? strstr(list->pass[at], empty) : NULL;
+	static const char option[] = "finish=\"";
+	const void *s = p->run->scratch;
+	const int at = pass_list_find(list, "parallelize"), fused = pass_list_find(list, "opfuse");
+	const char *begin = at >= 0 ? strstr(list->pass[at], option) : NULL;
 
-	if (!hole)
+	if (!begin)
 		return;
-	hole += strlen(empty);
-	const struct pass_list rest = {list->pass + at + 1, list->n - at - 1};
-	list->pass[at] = TEXT(p->run->scratch, "%.*s%s%s", (int)(hole - list->pass[at]),
-		list->pass[at], pass_list_text(p->run->scratch, &rest), hole);
+	begin += strlen(option);
+	const char *end = strchr(begin, '"');
+	struct pass_list finish = pass_list_read(s, text_copy_n(s, begin, (size_t)(end - begin)));
+	const int told = pass_list_find(&finish, "opfuse");
+	if (!finish.n)
+		finish = (struct pass_list){list->pass + at + 1, list->n - at - 1};
+	else if (told >= 0 && fused >= 0)
+		finish.pass[told] = list->pass[fused];
+	list->pass[at] = TEXT(s, "%.*s%s%s", (int)(begin - list->pass[at]), list->pass[at],
+		pass_list_text(s, &finish), end);
 }
 
 bool
@@ -179,7 +182,7 @@ try_on(struct planner *p, const struct recipe *r, int base)
 
 	if (!plan_read_recipe(p, &p->base[base], r->text, &list))
 		return false;
-	set_finish(p, &list);
+	plan_set_finish(p, &list);
 	plan_try(p, base, list, r->name, -1);
 	return p->candidate.n > before;
 }

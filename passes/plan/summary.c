@@ -178,7 +178,7 @@ tell_memory(struct writer *w, const struct plan_candidate *best)
 	const struct memory_curve *c =
 		memory_curve_create(w->scratch, w->m, main, cost_model_storage(w->p->model));
 	const struct memory_point *at = &c->point[c->peak];
-	char *text = TEXT(w->scratch, "plan: where most is in memory, at %s:", c->peak_name);
+	char *text = TEXT(w->scratch, "plan: memory at its peak, at %s:", c->peak_name);
 	char bytes[NUMBER_TEXT];
 
 	for (enum memory_kind k = 0; k < MEMORY_NKINDS; k++)
@@ -221,14 +221,15 @@ add_event(struct writer *w, const struct cost_event *e)
 	if (e->communication)
 		add_cost(w,
 			TEXT(w->scratch, "%s between devices", op_name((enum op_code)e->op->code)),
-			"a faster link, more kernels to hide it behind, or memory for fewer gathers",
+			"a faster link, more kernels to overlap with, or more memory (fewer gathers)",
 			seconds);
 	else if (has_product(e->op))
 		add_cost(w, "products",
-			"more devices, narrower types, or memory to compute less again", seconds);
+			"more devices, narrower types, or more memory (less recomputation)",
+			seconds);
 	else
-		add_cost(w, "other kernels",
-			"fusion, narrower types, or memory with more bandwidth", seconds);
+		add_cost(w, "other kernels", "fusion, narrower types, or a higher memory bandwidth",
+			seconds);
 }
 
 static int
@@ -256,19 +257,17 @@ tell_time(struct writer *w)
 			add_event(w, &t->event[i]);
 		}
 	if (critical < t->iteration)
-		add_cost(w, "waiting",
-			"more micro-batches of a pipeline, or stages that are as long",
+		add_cost(w, "waiting", "more micro-batches, or pipeline stages of equal length",
 			t->iteration - critical);
 	qsort(w->cost.at, (size_t)w->cost.n, sizeof *w->cost.at, by_seconds);
 	for (int64_t i = 0; i < w->cost.n && i < MOST_COSTS; i++)
 		diag_note(w->d, LOC_NONE,
-			"plan: %s, %.3g %% of the step, are %s on the critical path; less with %s",
+			"plan: %s, %.3g %% of the step: %s on the critical path; reduced by %s",
 			number_seconds(seconds, w->cost.at[i].seconds),
 			100 * w->cost.at[i].seconds / t->iteration, w->cost.at[i].what,
 			w->cost.at[i].remedy);
 	if (t->repeated > told_share * r.flops)
-		diag_note(w->d, LOC_NONE,
-			"plan: %.3g %% of the arithmetic is of values computed again",
+		diag_note(w->d, LOC_NONE, "plan: %.3g %% of the arithmetic is recomputation",
 			100 * t->repeated / r.flops);
 }
 
@@ -293,7 +292,7 @@ tell_bound(struct writer *w, const struct plan_candidate *best)
 	const double bound = parallel_module_bound(p->run, p->model, m, memory);
 	if (bound > 0)
 		diag_note(w->d, LOC_NONE,
-			"plan: without micro-batches, no layouts on this mesh take less than %s, %.3g %% less",
+			"plan: lower bound for this mesh without micro-batches: %s, %.3g %% less",
 			number_seconds(seconds, bound), 100 * (1 - bound / best->r.seconds));
 }
 

@@ -292,7 +292,7 @@ cse_run(struct pass_run *run, struct ir_module *m)
 		pass_count(run, "op(s) merged", merged);
 	if (care)
 		pass_remark(run, NULL, PASS_MISSED,
-			"some equal ops are computed twice: merged, their values would need more memory where most is needed");
+			"some equal ops are computed twice: merging them would raise the peak of memory");
 	return true;
 }
 

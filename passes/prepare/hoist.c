@@ -210,7 +210,7 @@ const struct pass pass_hoist = {
 	.name = "hoist",
 	.family = "prepare",
 	.summary =
-		"loop-invariant code motion: compute before a while what is the same in every iteration",
+		"loop-invariant code motion: move what is the same in every iteration of a while in front of it",
 	.run = hoist_run,
 	.keeps_bits = true,
 };

@@ -162,6 +162,22 @@ sum_of_least(const struct rule_case *c, term_id e, bool lows, int64_t *value)
 	return true;
 }
 
+static bool
+has_quotients(const struct terms *t, term_id e)
+{
+	int64_t k;
+
+	for (int i = 0; i < linear_nvars(t, e); i++) {
+		const struct var *var = &t->var.at[linear_var_at(t, e, i, &k)];
+		if (var->kind == VAR_QUOTIENT)
+			return true;
+		for (int j = 0; var->kind == VAR_PRODUCT && j < var->nkeys; j++)
+			if (t->var.at[var->key[j]].kind == VAR_QUOTIENT)
+				return true;
+	}
+	return false;
+}
+
 /* A lower bound of e; false: unknown. */
 static bool
 least(struct rule_case *c, term_id e, int64_t *value)
@@ -169,6 +185,9 @@ least(struct rule_case *c, term_id e, int64_t *value)
 	int64_t k;
 	int32_t product;
 
+	/* Indices have least values of 0: no term of e needs to be replaced. */
+	if (!has_quotients(c->t, e) && sum_of_least(c, e, true, value))
+		return true;
 	for (int tries = 0; tries < 16; tries++) {
 		const int32_t v = index_in(c, e, &k, &product);
 		if (v < 0)

@@ -262,20 +262,20 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "greedy",
-		"greedy: where what a rule makes takes less time than what it replaces; all: at every op where "
-		"a rule matches, once; search: by replays of the step, best first",
+		"greedy: apply a rule where the new ops take less time than those they "
+		"replace; all: once at every op where a rule matches; search: best-first "
+		"search by replays of the step",
 		CHOICE_LIST(POLICIES), 0, 0},
 	RULE_SET_OPTIONS,
 	{"evaluations", PASS_INT, "200", "search: limit on replays", NULL, 1, 1e9},
 	{"before", PASS_STRING, "",
-		"search: passes; what is replayed is the step that they make of the rewritten one",
-		NULL, 0, 0},
+		"search: passes to run on the rewritten step before it is replayed", NULL, 0, 0},
 	{"confirm", PASS_BOOL, "true",
 		"with before: undo what is found if the step is not faster after the passes that follow in the pipeline",
 		NULL, 0, 0},
 	{"alpha", PASS_FLOAT, "1.05",
-		"search: go on from steps that are at most this factor slower than the best", NULL,
-		1, 100},
+		"search: continue from steps that are at most this factor slower than the best",
+		NULL, 1, 100},
 	{0},
 };
 

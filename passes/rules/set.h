@@ -25,7 +25,7 @@ const struct rule_index *rule_set_canonical(struct ir_context *ctx);
 	{"rules", PASS_STRING, "", "file of rules; shipped or none: those of docs/rules.md", NULL, 0, 0}, \
 	{"only", PASS_STRING, "", "names of the rules to be used, separated by commas", NULL, 0, 0},  \
 	{"assume", PASS_BOOL, "false",                                                               \
-		"use rules, too, whose proofs assume that elements are finite, divisors not 0, what has a logarithm or root positive", NULL, 0, 0}, \
+		"also use rules whose proofs assume that elements are finite, divisors are not 0, and operands of log and sqrt are positive", NULL, 0, 0}, \
 	{"trust", PASS_BOOL, "false", "use rules without asking for proofs", NULL, 0, 0}
 /* clang-format on */
 

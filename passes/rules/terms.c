@@ -34,6 +34,7 @@ terms_clear(struct terms *t)
 	t->assumes = 0;
 	t->failed = NULL;
 	memset(t->constant, 0, sizeof t->constant);
+	t->one = 0;
 	VEC_PUSH(NULL, &t->node, none); /* no term has number 0 */
 }
 
@@ -59,6 +60,16 @@ term_sort(int64_t *words, int64_t n)
 	qsort(words, (size_t)n, sizeof *words, compare_words);
 }
 
+static uint64_t
+hash_of(enum term_node kind, const int64_t *words, int32_t n)
+{
+	uint64_t hash = mix_word((uint64_t)n, kind);
+
+	for (int32_t i = 0; i < n; i++)
+		hash = mix_word(hash, (uint64_t)words[i]);
+	return hash;
+}
+
 static void
 table_grow(struct terms *t)
 {
@@ -69,7 +80,7 @@ table_grow(struct terms *t)
 	memset(t->table.at, 0, sizeof *t->table.at * (size_t)n);
 	for (term_id x = 1; x < t->node.n; x++) {
 		const struct node *node = &t->node.at[x];
-		uint64_t at = mix_bytes(node->kind, term_words(t, x), (size_t)node->n * 8);
+		uint64_t at = hash_of(node->kind, term_words(t, x), node->n);
 		while (t->table.at[at & (uint64_t)(n - 1)])
 			at++;
 		t->table.at[at & (uint64_t)(n - 1)] = x;
@@ -82,7 +93,7 @@ term_make(struct terms *t, enum term_node kind, int64_t mark, bool boolean)
 	const int64_t *words = t->stack.at + mark;
 	const int32_t n = (int32_t)(t->stack.n - mark);
 	const uint64_t mask = (uint64_t)t->table.n - 1;
-	uint64_t at = mix_bytes(kind, words, (size_t)n * 8);
+	uint64_t at = hash_of(kind, words, n);
 	term_id found;
 
 	t->stack.n = mark;
@@ -194,20 +205,22 @@ linear_add(struct terms *t, term_id a, term_id b, int64_t times)
 
 	if (!a || !b)
 		return 0;
+	const int64_t *wa = term_words(t, a), *wb = term_words(t, b);
 	const int na = t->node.at[a].n, nb = t->node.at[b].n;
-	if (nb == 1 && !term_words(t, b)[0])
+	if (nb == 1 && !*wb)
 		return a;
-	if (na == 1 && !term_words(t, a)[0] && times == 1)
+	if (na == 1 && !*wa && times == 1)
 		return b;
-	if (__builtin_mul_overflow(term_words(t, b)[0], times, &product) ||
-		__builtin_add_overflow(term_words(t, a)[0], product, &sum))
+	if (__builtin_mul_overflow(*wb, times, &product) ||
+		__builtin_add_overflow(*wa, product, &sum))
 		return term_fail(t, "a size does not fit in 64 bits");
+	if (na == 1 && nb == 1)
+		return linear_constant(t, sum);
 	TERM_PUSH(t, sum);
 	for (int i = 1, j = 1; i < na || j < nb;) {
-		const int64_t va = i < na ? term_words(t, a)[i] : INT64_MAX,
-			      vb = j < nb ? term_words(t, b)[j] : INT64_MAX;
-		int64_t k = va <= vb ? term_words(t, a)[i + 1] : 0;
-		if (vb <= va && (__builtin_mul_overflow(term_words(t, b)[j + 1], times, &product) ||
+		const int64_t va = i < na ? wa[i] : INT64_MAX, vb = j < nb ? wb[j] : INT64_MAX;
+		int64_t k = va <= vb ? wa[i + 1] : 0;
+		if (vb <= va && (__builtin_mul_overflow(wb[j + 1], times, &product) ||
 					__builtin_add_overflow(k, product, &k)))
 			return term_fail(t, "a size does not fit in 64 bits");
 		if (k) {
@@ -252,13 +265,27 @@ var_product(struct terms *t, int32_t v, int32_t w)
 	return linear_var(t, var_of(t, VAR_PRODUCT, key, n));
 }
 
+bool
+linear_is_constant(const struct terms *t, term_id a, int64_t *c)
+{
+	if (!a || t->node.at[a].n != 1)
+		return false;
+	*c = linear_rest(t, a);
+	return true;
+}
+
 term_id
 linear_product(struct terms *t, term_id a, term_id b)
 {
 	term_id sum = linear_constant(t, 0);
+	int64_t c;
 
 	if (!a || !b)
 		return 0;
+	if (linear_is_constant(t, a, &c))
+		return c == 1 ? b : linear_add(t, sum, b, c);
+	if (linear_is_constant(t, b, &c))
+		return c == 1 ? a : linear_add(t, sum, a, c);
 	for (int i = -1; i < linear_nvars(t, a); i++)
 		for (int j = -1; j < linear_nvars(t, b); j++) {
 			int64_t ka = linear_rest(t, a), kb = linear_rest(t, b), k;
@@ -276,15 +303,6 @@ linear_product(struct terms *t, term_id a, term_id b)
 				return 0;
 		}
 	return sum;
-}
-
-bool
-linear_is_constant(const struct terms *t, term_id a, int64_t *c)
-{
-	if (!a || t->node.at[a].n != 1)
-		return false;
-	*c = linear_rest(t, a);
-	return true;
 }
 
 int64_t
@@ -407,8 +425,11 @@ monomial_one(struct terms *t)
 {
 	const int64_t mark = t->stack.n;
 
-	TERM_PUSH(t, 0); /* no bound variables */
-	return term_make(t, NODE_MONOMIAL, mark, false);
+	if (!t->one) {
+		TERM_PUSH(t, 0); /* no bound variables */
+		t->one = term_make(t, NODE_MONOMIAL, mark, false);
+	}
+	return t->one;
 }
 
 term_id

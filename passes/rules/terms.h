@@ -103,6 +103,7 @@ struct terms {
 	struct VEC(struct var) var;
 	struct VEC(int32_t) table;     /* hash table of nodes */
 	term_id constant[TERMS_SMALL]; /* cached constants 0, 1 ...; 0: not made yet */
+	term_id one;                   /* the monomial 1; 0: not made yet */
 	uint32_t used;
 	bool bitwise;
 	unsigned assumes; /* set of enum rule_assumes */

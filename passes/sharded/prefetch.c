@@ -202,11 +202,11 @@ static const struct pass_option options[] = {
 	{"group", PASS_SIZE, "2GB", "proactive: bytes of the allgathers that move together", NULL,
 		1, 1e15},
 	{"waiting", PASS_SIZE, "2GB",
-		"bytes of gradients that may be kept while they are scattered, so that kernels do "
-		"not wait for them",
+		"bytes of gradients that may be in flight in reducescatters, so that kernels "
+		"do not wait for them",
 		NULL, 0, 1e15},
 	{"fuse", PASS_FLOAT, "1.5",
-		"proactive: two allgathers are fused if that takes less than this times the longer one",
+		"proactive: two allgathers are fused if the result takes less time than this factor times the longer one",
 		NULL, 0, 2},
 	{"early_updates", PASS_BOOL, "false",
 		"compute the update of a param where its gradient arrives, not at the end of the "

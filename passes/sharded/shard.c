@@ -401,7 +401,7 @@ check_given(const struct shard *s)
 		if (pass_given(s->run, gathers[i]))
 			return complain(s, gathers[i],
 				TEXT(s->run->scratch,
-					"'%s' is about gathered params, which stage %d does not have; use stage=3",
+					"'%s' applies to gathered params, which stage %d does not have; use stage=3",
 					gathers[i], s->stage));
 	if (s->stage == 1 && s->scatter == SCATTER_EACH && pass_given(s->run, "scatter"))
 		return complain(s, "scatter",
@@ -480,8 +480,8 @@ run(struct pass_run *run, struct ir_module *m)
 static const struct pass_option options[] = {
 	{"axis", PASS_AXIS, NULL, "device axis over which dp has split the batch", NULL, 0, 0},
 	{"stage", PASS_INT, "3",
-		"what is sharded: 1 states of the optimizer, 2 gradients too, 3 params too", NULL,
-		1, 3},
+		"what to shard: 1: states of the optimizer, 2: gradients, too, 3: params, too",
+		NULL, 1, 3},
 	{"reshard_after_forward", PASS_BOOL, "true",
 		"stage 3: gather params again for the backward pass instead of keeping them", NULL,
 		0, 0},

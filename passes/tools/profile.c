@@ -327,8 +327,9 @@ static const struct command commands[] = {
 		"the analytic estimator, with the measured times",
 		2, INT_MAX, evaluate},
 	{"fit", "PROFILE...",
-		"fit what kernels reach of a device's peaks, by kind, type and size, and write it as "
-		"items of a cluster, with the errors of the fit, also of each profile by the others",
+		"fit the share of a device's peaks that kernels reach, by kind, type and size; "
+		"write it as items of a cluster, with the errors of the fit, and those of each "
+		"profile predicted from the others",
 		1, INT_MAX, fit},
 };
 

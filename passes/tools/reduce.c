@@ -436,8 +436,8 @@ static const struct flag flags[] = {
 		"keep what makes the command print TEXT, on either output, with the same exit status",
 		FLAG_TEXT, AT(message)},
 	{"time-limit", "SECONDS",
-		"end a command that runs longer; it has not failed then (default: 60)", FLAG_INT,
-		AT(seconds)},
+		"end a command that runs longer, which does not count as a failure (default: 60)",
+		FLAG_INT, AT(seconds)},
 	{"help", NULL, "print this text", FLAG_BOOL, AT(help)},
 };
 

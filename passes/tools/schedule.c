@@ -371,11 +371,12 @@ static const struct flag flags[] = {
 	{"message", "T", "time of a message between stages of two ranks (default: 0)", FLAG_TEXT,
 		AT(message)},
 	{"live", "X,...",
-		"what a forward keeps until its backward, for a micro-batch: of a rank's share of the "
-		"model, or of each piece of -times (default: 1 for a rank's share)",
+		"memory that a forward keeps until its backward, for a micro-batch: of a "
+		"rank's share of the model, or of each piece of -times (default: 1 for a "
+		"rank's share)",
 		FLAG_TEXT, AT(live)},
 	{"kept", "SHARE",
-		"share of it that is kept from I to W, as a fraction or in percent (default: 100%)",
+		"share of that memory that is kept from I to W, as a fraction or in percent (default: 100%)",
 		FLAG_SHARE, AT(kept)},
 	{"memory", "X",
 		"search: the most that a rank may keep, in units of -live (default: no limit)",
@@ -391,8 +392,8 @@ static const struct command commands[] = {
 	{"cost", "FILE", "simulate a schedule: time, bubbles and memory of each rank", 1, 1, cost},
 	{"make", "", "write a schedule: -schedule, -ranks and -steps say which", 0, 0, make},
 	{"search", "",
-		"write a short schedule for -times on -ranks, within -memory: never slower than "
-		"those of make that fit",
+		"search for a short schedule for -times on -ranks, within -memory: never "
+		"slower than those of make that fit",
 		0, 0, search},
 	{"convert", "FILE",
 		"write the schedule as it is read, without spaces and with one kind of line end", 1,

@@ -418,8 +418,8 @@ static const struct pass_option options[] = {
 	{"to", PASS_ENUM, "bf16", "element type of products and activations",
 		CHOICE_LIST(LOW_TYPES), 0, 0},
 	{"params", PASS_ENUM, "f32",
-		"element type of what is computed of params alone, such as sums of embeddings: low is "
-		"that of products",
+		"element type of values computed from params alone, such as sums of "
+		"embeddings; low: the type of products",
 		CHOICE_LIST(PARAM_TYPES), 0, 0},
 	{"scaling", PASS_ENUM, "auto",
 		"loss scaling: auto (dynamic for f16, none for bf16, static if scale is "

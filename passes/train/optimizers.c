@@ -152,7 +152,7 @@ OPTIMIZER(adafactor, "0.01",
 	"limit = maximum(sqrt(squares(u) / size(u)) / d, 1);"
 	"decay(u * (cast(scale / limit) * relative))",
 	NULL, {"beta2_decay", PASS_FLOAT, "-0.8", "exponent of the step in what a new square counts", NULL, -1e9, 0},
-	{"eps", PASS_FLOAT, "0", "root of the least second moment; 0: the distance of 1 to the next number", NULL, 0, 1},
+	{"eps", PASS_FLOAT, "0", "lower bound of the root of the second moment; 0: the machine epsilon of the type", NULL, 0, 1},
 	{"eps_scale", PASS_FLOAT, "0.001", "least size of a param, to which its step is relative", NULL, 0, 1e9},
 	{"d", PASS_FLOAT, "1", "largest root of the mean square of an update direction", NULL, 1e-9, 1e9}, DECAY("0"))
 

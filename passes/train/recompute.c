@@ -139,7 +139,7 @@ report_group(struct pass_run *run, const char *what, const struct recompute_grou
 	pass_count(run, "op(s) computed again", g->ops);
 	pass_count(run, "value(s) not kept", g->values);
 	pass_remark(run, g->at, PASS_APPLIED,
-		"%s: %lld value%s of %s computed again by %lld op%s from %lld operand%s", what,
+		"%s: %lld value%s of %s recomputed by %lld op%s from %lld operand%s", what,
 		(long long)g->values, number_plural(g->values),
 		number_bytes(bytes, (double)g->bytes), (long long)g->ops, number_plural(g->ops),
 		(long long)g->inputs, number_plural(g->inputs));
@@ -190,8 +190,8 @@ run_blocks(struct pass_run *run, struct recompute *r, const struct block_names *
 	copy_groups(run, r, r->block, r->nblocks, blocks);
 	if (!run->changed)
 		pass_remark(run, NULL, PASS_MISSED,
-			"nothing is computed again: no repeated blocks, whose values have names like "
-			"h0.x and h1.x");
+			"nothing is recomputed: no repeated blocks, whose values have names like h0.x "
+			"and h1.x");
 	return true;
 }
 
@@ -258,8 +258,8 @@ remark_kept(void *data, const struct ir_op *first, uint32_t n, double over)
 	char bytes[NUMBER_TEXT];
 
 	pass_remark(data, first, PASS_MISSED,
-		"%u value%s like this computed again: keeping %s would take %s more than the budget",
-		n, n == 1 ? "" : "s", n == 1 ? "it" : "them", number_bytes(bytes, over));
+		"%u value%s like this recomputed: keeping %s would take %s more than the budget", n,
+		n == 1 ? "" : "s", n == 1 ? "it" : "them", number_bytes(bytes, over));
 }
 
 static void
@@ -270,8 +270,8 @@ remark_over(struct pass_run *run, const struct recompute *r, double budget,
 
 	if (r->cost && cost->peak > budget)
 		pass_remark(run, NULL, PASS_MISSED,
-			"the step needs %s with all that helps computed again, %s more than the "
-			"budget",
+			"the step needs %s even if everything that helps is recomputed, %s more than "
+			"the budget",
 			number_bytes(need, cost->peak), number_bytes(over, cost->peak - budget));
 }
 
@@ -391,7 +391,7 @@ run(struct pass_run *run, struct ir_module *m)
 		run->scratch, m, loss, policy == GATHERS || pass_bool(run, "collectives"));
 	if (!r.step->trains) {
 		pass_remark(run, loss, PASS_MISSED,
-			"nothing is computed again: the step has no backward pass; grad makes one");
+			"nothing is recomputed: the step has no backward pass; grad makes one");
 		return true;
 	}
 	const struct block_names blocks = find_blocks(&r, pass_int(run, "first"));
@@ -406,22 +406,22 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "blocks",
-		"what to compute again: blocks (all in repeated templates but their inputs), gathers (only what "
-		"is gathered over devices, params aside), budget "
-		"(as little as needed to fit a budget, by time) or search (the same, improved by a "
-		"search); budget and search fit the step they are given: after shard and the "
-		"optimizer, if there are any",
+		"what to recompute: blocks (everything in repeated templates except their "
+		"inputs), gathers (only values gathered over devices, other than params), "
+		"budget (what costs the least time and fits a budget) or search (the same, "
+		"improved by a search); budget and search fit the step they are given: run "
+		"them after shard and the optimizer, if there are any",
 		CHOICE_LIST(POLICIES), 0, 0},
 	{"budget", PASS_SIZE, "",
 		"memory limit of policies budget and search (default: that of -budget)", NULL, 0,
 		1e18},
 	{"first", PASS_INT, "0",
-		"policy blocks: number of blocks that are computed again, the first ones; 0: all",
+		"policy blocks: number of blocks to recompute, counted from the first; 0: all",
 		NULL, 0, 1e9},
 	COST_MARGIN_OPTION,
 	{"evaluations", PASS_INT, "400",
-		"policy search: most steps that are evaluated; a step of 80 blocks takes about 0.3 s "
-		"each",
+		"policy search: maximum number of steps to evaluate, about 0.3 s each for 80 "
+		"blocks",
 		NULL, 1, 1e9},
 	{"collectives", PASS_BOOL, "false",
 		"repeat collectives too, instead of keeping their results", NULL, 0, 0},

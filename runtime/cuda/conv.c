@@ -256,9 +256,9 @@ rt_cuda_conv(
 	p->room = workspace ? workspace : d->workspace;
 	if (!p->ready) {
 		describe(d, c, p);
-		p->candidate = c->candidate;
-		choose(d, c, d->convs->library, p, ctx->rank->options->tf32);
 		p->tf32 = ctx->rank->options->tf32;
+		p->candidate = c->candidate[rt_cuda_in_tf32(c->dtype, p->tf32)];
+		choose(d, c, d->convs->library, p, p->tf32);
 	}
 	run(c, d, p);
 }

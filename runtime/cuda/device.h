@@ -389,27 +389,23 @@ m_prod(T x, T y)
 		return x;                                                                          \
 	}
 
-/* The same for a block of LANES threads: warps first, then warp 0 over their results. Begins and
- * ends with a barrier, so that the room can be used again at once. */
+/* Bytes of `room`: 8 bytes for each warp of a block of 1024. */
+#define DEV_ROOM 256
+
+/* The same for a block of LANES threads: warps first, then each warp over their results. One half of
+ * `room` after the other is used: a warp writes to one when all have read the other. */
 #define DEV_BLOCK(name, warp)                                                                      \
-	template <int LANES, typename T> DEV T name(T x, unsigned char *room, T start)             \
+	template <int LANES, typename T>                                                           \
+	DEV T name(T x, unsigned char(&room)[2][DEV_ROOM], unsigned &half, T start)                \
 	{                                                                                          \
-		T *const each = (T *)room;                                                         \
+		T *const each = (T *)room[half];                                                   \
+		const unsigned lane = threadIdx.x & 31;                                            \
+		half ^= 1;                                                                         \
 		x = warp(x);                                                                       \
-		__syncthreads();                                                                   \
-		if ((threadIdx.x & 31) == 0)                                                       \
+		if (lane == 0)                                                                     \
 			each[threadIdx.x >> 5] = x;                                                \
 		__syncthreads();                                                                   \
-		if (threadIdx.x < 32) {                                                            \
-			x = threadIdx.x < LANES / 32 ? each[threadIdx.x] : start;                  \
-			x = warp(x);                                                               \
-			if (threadIdx.x == 0)                                                      \
-				each[0] = x;                                                       \
-		}                                                                                  \
-		__syncthreads();                                                                   \
-		x = each[0];                                                                       \
-		__syncthreads();                                                                   \
-		return x;                                                                          \
+		return warp(lane < LANES / 32 ? each[lane] : start);                               \
 	}
 
 DEV_WARP(warp_sum, m_sum)
@@ -482,9 +478,6 @@ scan(T x, W &carry, unsigned char *room)
 	__syncthreads();
 	return x;
 }
-
-/* Bytes of `room`: 8 bytes for each warp of a block of 1024. */
-#define DEV_ROOM 256
 
 /* --- vectors of 16 bytes ------------------------------------------------------------------- */
 

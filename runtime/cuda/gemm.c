@@ -202,7 +202,7 @@ prepare(const struct rt_cuda *d, const struct rt_cuda_gemm *g, struct rt_cuda_pr
 	p->unknown = !g->addresses || !HAS_ADDRESSES;
 	if (!p->unknown)
 		p->addressed = new_batch(d, g, true);
-	p->candidate = g->candidate;
+	p->candidate = g->candidate[rt_cuda_in_tf32(g->dtype, tf32)];
 	p->ready = true;
 }
 

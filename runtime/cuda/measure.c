@@ -154,14 +154,15 @@ static void
 cuda_alternatives(struct measurer *w)
 {
 	const struct rt_cuda_program *cuda = rt_cuda_of(w->ctx)->target->cuda;
+	const bool tf32 = w->ctx->rank->options->tf32;
 	char key[RT_CUDA_KEY];
 
 	for (int g = 0; g < cuda->ngemms; g++) {
-		rt_cuda_gemm_key(key, &cuda->gemms[g]);
+		rt_cuda_gemm_key(key, &cuda->gemms[g], tf32);
 		time_candidates(w, rt_cuda_gemm_again, g, key);
 	}
 	for (int c = 0; c < cuda->nconvs; c++) {
-		rt_cuda_conv_key(key, &cuda->convs[c]);
+		rt_cuda_conv_key(key, &cuda->convs[c], tf32);
 		time_candidates(w, cuda->conv_again, c, key);
 	}
 }

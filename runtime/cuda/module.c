@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Bytes between rows of cudaMemcpy2D at most: cudaDevAttrMaxPitch of all devices. */
+#define MOST_PITCH ((size_t)INT32_MAX)
+
 static bool
 fail_load(struct rt_status *st, const char *what, cudaError_t error)
 {
@@ -253,8 +256,10 @@ rt_cuda_copy_blocks(struct rt_ctx *ctx, void *to, size_t to_stride, const void *
 	size_t from_stride, size_t bytes, int64_t outer)
 {
 	const struct rt_cuda *d = rt_cuda_of(ctx);
-	if (outer == 1)
-		rt_cuda_copy(ctx, to, from, bytes);
+	if (outer == 1 || to_stride > MOST_PITCH || from_stride > MOST_PITCH)
+		for (int64_t i = 0; i < outer; i++)
+			rt_cuda_copy(ctx, (char *)to + (size_t)i * to_stride,
+				(const char *)from + (size_t)i * from_stride, bytes);
 	else
 		rt_cuda_check(d,
 			cudaMemcpy2DAsync(to, to_stride, from, from_stride, bytes, (size_t)outer,

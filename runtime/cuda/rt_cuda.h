@@ -50,7 +50,8 @@ struct rt_cuda_gemm {
 	int64_t m, n, k, lda, ldb, ldc;
 	int32_t nloops, nsum;
 	const struct rt_cuda_gemm_loop *loops;
-	int32_t candidate; /* of the library's algorithms: gemm_key.h; 0: its first choice */
+	/* of the library's algorithms (candidate.h), without and with -tf32; 0: its first choice */
+	int32_t candidate[2];
 };
 
 /* A convolution of the library; all its tensors have one element type, f32, f16 or bf16, and sums
@@ -61,7 +62,7 @@ struct rt_cuda_conv {
 	struct rt_conv_shape shape;
 	size_t workspace; /* bytes that it is given */
 	size_t most;      /* the limit that determined `workspace`: -workspace of dopt */
-	int candidate;    /* of cuDNN: the fastest (candidate.h) */
+	int candidate[2]; /* of cuDNN: the fastest (candidate.h), without and with -tf32 */
 };
 
 struct rt_cuda;

@@ -107,8 +107,8 @@ load_all(struct rt_rank *r, struct rt_st_file *file)
 	}
 	if (nnew && !r->world->rank)
 		fprintf(stderr,
-			"%s: note: %s does not have all states: %d, such as '%s', start with "
-			"initial values\n",
+			"%s: note: %s lacks %d of the states, such as '%s', which start with initial "
+			"values\n",
 			p->name, file->path, nnew, first);
 	return true;
 }

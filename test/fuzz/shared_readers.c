@@ -163,7 +163,7 @@ check_mlir(struct ir_context *ctx, const char *text, size_t n)
 	return true;
 }
 
-/* --- cluster: the language, and machine configurations of FlexFlow --- */
+/* --- cluster --- */
 
 static void
 check_routes(struct cluster *c)

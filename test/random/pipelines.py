@@ -100,7 +100,7 @@ class Case:
         self.options = [SEARCH, f"-seed={seed % 5}", *MORE[seed // 7 % len(MORE)]]
         self.passes = [plan(seed)] * plans + split((folder / f"{seed}.pipeline").read_text().strip())
         if seed % MODEL_EVERY == 0:
-            toys = [m for m in models.models() if m.name not in models.DEEP]
+            toys = [m for m in models.toys() if m.name not in models.DEEP]
             model = toys[seed // MODEL_EVERY % len(toys)]
             self.file = model.path
             # Models do not keep that promise about elements: of scores that are all masked the exponentials are 0.

@@ -41,7 +41,7 @@ check_call(struct import *im, const struct mlir_op *op, const struct mlir_op *fu
 				b->arg[i].type->text, in[i].type->text ? in[i].type->text : "this");
 	if (im->depth >= IMPORT_MAX_CALLS)
 		return import_error(im, op,
-			"@%s: calls more than %d deep, or a function that calls itself", name,
+			"@%s: calls are nested more than %d deep, or a function calls itself", name,
 			IMPORT_MAX_CALLS);
 	return true;
 }

@@ -91,8 +91,8 @@ load_kinds(struct cost_model *model, struct diag *d, const char *path, struct pr
 		const char *measured = find_measured(model->cluster->kind[k], names, n, &several);
 		if (several) {
 			diag_error(d, LOC_NONE,
-				"profile %s has entries for several devices that %s stands for; "
-				"give the device of the cluster the name of one",
+				"profile %s has entries for several devices that match %s; name the device of "
+				"the cluster after one of them",
 				path, name_of(model, k));
 			list_devices(d, names, n);
 			return false;

@@ -154,7 +154,7 @@ find(const struct rt_st_file *f, const struct rt_st_entry *e, struct rt_status *
 
 	if (!t) {
 		rt_fail(st, RT_EXIT_USAGE,
-			"%s: there is no tensor '%s': these are not weights of dopt-profile",
+			"%s: no tensor '%s': this is not a file of weights from dopt-profile train",
 			f->path, e->name);
 		return NULL;
 	}

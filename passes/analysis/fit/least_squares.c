@@ -65,7 +65,8 @@ linearize(struct problem *p, double *parameter)
 	for (uint32_t j = 0; j < p->np; j++) {
 		const double before = parameter[j];
 		parameter[j] += DIFFERENCE;
-		p->f(p->data, parameter, p->moved);
+		memcpy(p->moved, p->residual, sizeof *p->moved * p->n);
+		p->f(p->data, parameter, (int)j, p->moved);
 		parameter[j] = before;
 		double *slope = p->slope + (size_t)j * p->n;
 		uint32_t n = 0;
@@ -131,7 +132,7 @@ descend(struct problem *p, double *parameter, double sum, double *damping)
 		solve(p);
 		for (uint32_t j = 0; j < p->np; j++)
 			p->next[j] = parameter[j] + p->step[j];
-		p->f(p->data, p->next, p->moved);
+		p->f(p->data, p->next, MOVED_ALL, p->moved);
 		const double lower = sum_of_squares(p->moved, p->n);
 		if (!(lower < sum))
 			continue;
@@ -160,7 +161,7 @@ least_squares(residuals_of *f, void *data, double *parameter, uint32_t nparamete
 	p.gradient = NEW_ARRAY(scratch, double, np + 1);
 	p.step = NEW_ARRAY(scratch, double, np + 1);
 	p.next = NEW_ARRAY(scratch, double, np + 1);
-	f(data, parameter, p.residual);
+	f(data, parameter, MOVED_ALL, p.residual);
 	double sum = sum_of_squares(p.residual, n), before;
 	int steps = 0;
 	do {

@@ -7,8 +7,14 @@
 
 #include <stdint.h>
 
-/* Writes the residuals of the n observations for these parameters. */
-typedef void residuals_of(void *data, const double *parameter, double *residual);
+enum { MOVED_ALL = -1 };
+
+/*
+ * Writes the residuals of the n observations for these parameters. `moved`: the only one that has
+ * changed since residual[] was written, so that the observations it does not matter to can be left
+ * out; or MOVED_ALL.
+ */
+typedef void residuals_of(void *data, const double *parameter, int moved, double *residual);
 
 /*
  * Moves the parameters, which are a first guess, to where the sum of the squares of the residuals

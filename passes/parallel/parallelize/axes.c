@@ -57,7 +57,7 @@ parallel_axes_wanted(struct pass_run *run, const struct ir_module *m, uint32_t *
 			continue;
 		if (used >> a & 1)
 			pass_remark(run, NULL, PASS_MISSED,
-				"axis %s is not used: some values are laid out over it already",
+				"axis %s is not used: some values already have layouts on it",
 				m->axis[a].name);
 		else
 			*wanted |= 1u << a;

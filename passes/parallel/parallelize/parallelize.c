@@ -170,8 +170,8 @@ remark_step(const struct parallel_search *f, const struct parallel_plan *plan, d
 {
 	char now[NUMBER_TEXT], other[NUMBER_TEXT];
 	char *text = TEXT(f->run->scratch,
-		"the step takes %s%s%s, by the plan of %s; none of this mesh takes less than %s, %.2g %% "
-		"less",
+		"the step takes %s%s%s with the plan of %s; lower bound for this mesh: %s, "
+		"%.2g %% less",
 		number_seconds(now, plan->seconds), *f->passes ? " after " : "", f->passes,
 		plan->name, number_seconds(other, bound), 100 * (1 - bound / plan->seconds));
 
@@ -200,8 +200,9 @@ tell_budget(const struct parallel_search *f, const struct parallel_plan *plan)
 		return true;
 	}
 	const char *text = TEXT(f->run->scratch,
-		"inputs, params, states and what the backward pass reads fit into a budget of %s in no plan "
-		"that was found: the least found take %s, %s more; none takes less than %s",
+		"no plan was found whose inputs, params, states and values kept for the "
+		"backward pass fit into a budget of %s: the smallest takes %s, %s more; the "
+		"lower bound is %s",
 		have, number_bytes(least, f->need), number_bytes(more, f->need - f->budget),
 		number_bytes(none, f->least_need));
 	if (f->strict)
@@ -443,13 +444,13 @@ find_plan(struct parallel_search *f, const struct space *space)
 }
 
 /* What a plan depends on, besides the module: the options of the pass, without those for comparisons of
- * steps, and the passes that follow. */
+ * steps, the passes after which it is compared, and the budget. */
 static const char *
 dependence(struct pass_run *run)
 {
 	const char *pass = pass_without(run, pass_given(run, "rules") ? "rules" : "known");
 
-	return TEXT(run->scratch, "%s,%s", pass, pass_rest(run, "opfuse"));
+	return TEXT(run->scratch, "%s,%s,%" PRIu64, pass, parallel_finish(run), pass_budget(run));
 }
 
 /* Makes the step of a plan that was recalled. */
@@ -613,9 +614,12 @@ run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "best",
-		"best: the fastest plan found; data: the best one that splits the batch over all axes and copies "
-		"params; sharded: that splits params and states, too, which are gathered by their readers; megatron: the best one that does so over the first axis and splits matrices over the others; dlrm: "
-		"the best one that splits the batch over all axes and tables of embeddings, and copies other params",
+		"best: the fastest plan found; data: the best one that splits the batch over "
+		"all axes and replicates params; sharded: the same, but params and states are "
+		"split, too, and gathered for their readers; megatron: the best one that does "
+		"so over the first axis and splits matrices over the others; dlrm: the best "
+		"one that splits the batch over all axes and tables of embeddings, and copies "
+		"other params",
 		CHOICE_LIST(PARALLEL_POLICIES), 0, 0},
 	{"engine", PASS_ENUM, "dopt",
 		"dopt: messages between ops, with a bound; exhaust: the optimum, on small steps; unity, mcmc: those of "
@@ -652,9 +656,9 @@ static const struct pass_option options[] = {
 		"replay=false, of the plans of policies, that of its policy, without looking for others again",
 		NULL, 0, 0},
 	{"rules", PASS_STRING, "",
-		"file of rules that are applied before, where the parallelized step gets faster, also after the passes "
-		"that follow: pass rewrite; "
-		"shipped: those of docs/rules.md",
+		"file of rules to apply first (pass rewrite), wherever they make the "
+		"parallelized step faster, after the passes that follow, too; shipped: those "
+		"of docs/rules.md",
 		NULL, 0, 0},
 	{"finish", PASS_STRING, "",
 		"passes after which plans are compared, in place of those that follow in the pipeline",

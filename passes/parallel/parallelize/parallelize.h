@@ -329,6 +329,9 @@ struct split_solution parallel_published(struct parallel_search *f, const struct
  * the module's axes. */
 void parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes);
 
+/* The passes after which steps are compared: those of the option `finish`, or else those that follow. */
+const char *parallel_finish(const struct pass_run *run);
+
 /* Is the step of the cheapest plan larger, or treated as such: storage_target.rough? */
 bool parallel_is_large(const struct parallel_search *f, double nodes);
 

@@ -57,9 +57,8 @@ struct candidate {
 
 struct candidates VEC(struct candidate);
 
-/* The passes that follow, or those of the option `finish`. */
-static const char *
-finishing(const struct pass_run *run)
+const char *
+parallel_finish(const struct pass_run *run)
 {
 	return pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, "opfuse");
 }
@@ -505,7 +504,7 @@ parallel_replay(struct parallel_search *f, const struct parallel_meshes *meshes)
 	struct candidates all = list_candidates(f);
 
 	f->replays = f->replays ? f->replays : NEW(f->run->scratch, struct parallel_replays);
-	f->passes = finishing(f->run);
+	f->passes = parallel_finish(f->run);
 	f->manager = COPY_ARRAY(f->run->scratch, struct pass_manager, f->run->manager, 1);
 	if (f->manager->cost && parallel_is_large(f, exact_ops))
 		f->manager->cost = cost_model_rough(f->manager, f->model);

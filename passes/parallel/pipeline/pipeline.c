@@ -225,8 +225,8 @@ divide(struct pass_run *run, struct ir_module *m, int axis, struct pipeline_room
 			return false;
 		pipeline_cut(l, first);
 		pass_remark(run, NULL, PASS_MISSED,
-			"no cut into stages has the memory that all %s of the step need: stages are cut "
-			"by time alone",
+			"no division into stages fits the memory of all %s of the step: stages are "
+			"balanced by time alone",
 			pass_enum(run, "memory") == PIPELINE_VALUES ? "values" : "params");
 	}
 	*step = (struct pipeline_step){
@@ -307,8 +307,8 @@ static const struct pass_option options[] = {
 		"number of stages; 0: as many as the schedule has on each device of the axis", NULL,
 		0, IR_MAX_AXIS},
 	{"devices", PASS_INT, "0",
-		"number of devices of an axis that is declared; 0: as many as there are stages, less where the "
-		"schedule has several on each",
+		"number of devices on the axis, if the pass declares it; 0: one for each "
+		"stage, fewer if the schedule has several stages on each",
 		NULL, 0, IR_MAX_AXIS},
 	{"schedule", PASS_STRING, "",
 		"order of micro-batches on each device: gpipe, 1f1b, zb1p, zb2p; interleaved, zbv, vhalf, vmin, dualpipev, "
@@ -321,9 +321,10 @@ static const struct pass_option options[] = {
 		"by default the slowest stage is made as fast as possible",
 		NULL, 0, 0},
 	{"memory", PASS_ENUM, "values",
-		"what each stage has memory for, by which the time of the slowest stage is limited: values, all that the "
-		"step keeps for its backward pass, and params with their gradients and states; params, these alone, for a "
-		"step whose values are computed again (recompute)",
+		"what has to fit into the memory of each stage when the slowest stage is made "
+		"as fast as possible: values: everything kept for the backward pass, and "
+		"params with their gradients and states; params: the latter alone, for a step "
+		"whose values are recomputed (pass recompute)",
 		CHOICE_LIST(PIPELINE_MEMORIES), 0, 0},
 	ACCUMULATE_OPTIONS("1"),
 	{0},

@@ -456,6 +456,6 @@ pipeline_tell(const struct pipeline_step *s, const struct pipeline_found *found)
 		others);
 	if (!fits(s, &found->best))
 		pass_remark(s->run, NULL, PASS_MISSED,
-			"no schedule has the memory that it needs: the one that needs least takes %s",
+			"no schedule fits into memory: the smallest needs %s",
 			number_bytes(number, found->best.peak));
 }

@@ -310,8 +310,8 @@ pipeline_tell_stages(const struct pipeline *p, const struct pipeline_line *l, co
 	IR_FOR_OPS (op, p->block)
 		if (op->id < p->nops && op->code == OP_param && p->copies[op->result[0].id])
 			pass_remark(p->run, op, PASS_APPLIED,
-				"param %s of stage %d is read in other stages too: it is sent to them, and "
-				"its gradient back, once in a step",
+				"param %s of stage %d is also read in other stages: it is sent to them, and "
+				"its gradient back, once per step",
 				op->symbol, p->stage[op->id]);
 }
 

@@ -448,11 +448,11 @@ driver_advise(struct driver *t, struct ir_module *m, uint64_t peak)
 	const struct pass_entry *search = search_of(t->pipeline);
 	if (a.told && search)
 		diag_note(t->ctx->diag, search->loc,
-			"these figures are with %s instead of %s, whose result may need more or less",
+			"these figures are with %s in place of %s, whose result may need more or less memory",
 			joint_kernel_policy(INSTEAD), search->pass->name);
 	if (a.over)
 		diag_note(t->ctx->diag, LOC_NONE,
-			"other ways to reduce it were not tried: the limit of %d s is over",
+			"other ways to reduce it were not tried: the time limit of %d s was reached",
 			ADVISE_SECONDS);
 	talloc_free(a.scratch);
 	return a.told > 0;

@@ -211,6 +211,8 @@ static enum driver_exit
 transform_measured(const struct driver_options *o, const struct driver_input *in, FILE *out,
 	struct driver_checks *checks)
 {
+	if (o->estimator == DRIVER_ESTIMATE_MEASURE && o->emit == DRIVER_EMIT_MEASURE)
+		return driver_write_round(o, in) ? DRIVER_OK : DRIVER_INPUT;
 	if (o->estimator == DRIVER_ESTIMATE_MEASURE && !driver_measure_rounds(o, in))
 		return DRIVER_INPUT;
 	void *scratch = alloc_scratch(NULL);

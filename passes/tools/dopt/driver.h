@@ -272,6 +272,10 @@ bool driver_measure_result(const struct driver *t, struct ir_module *m, FILE *ou
  * False: reported. */
 bool driver_measure_rounds(const struct driver_options *o, const struct driver_input *in);
 
+/* The same with -emit=measure: writes the program of the next round, to be run elsewhere, if one is
+ * needed, and says so. False: reported. */
+bool driver_write_round(const struct driver_options *o, const struct driver_input *in);
+
 /* If a pass searches without times of this machine: changes the options to measure first, into a
  * profile that lives as long as `scratch`, and reports that. */
 void driver_measure_first(struct driver_options *o, void *scratch);

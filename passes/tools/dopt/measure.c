@@ -256,13 +256,13 @@ transport_of(const struct measure *s)
 	return "threads";
 }
 
-/* This machine; for CUDA the device of the profile that was measured with this backend: only the
- * program can list the devices. */
+/* This machine; for CUDA, and in rounds on another machine, the device of the profile that was measured
+ * with this backend: only the program can list the devices. */
 static bool
 find_device(struct measure *s)
 {
 	s->device = profile_this_device(s);
-	if (!s->o->cuda || !s->profile)
+	if ((!s->o->cuda && !s->o->lacking) || !s->profile)
 		return true;
 	char **device, **backend;
 	int n = profile_devices(s, s->profile, &device);
@@ -369,7 +369,7 @@ driver_measure_warn(struct diag *d, const struct measure_quality *q, bool kept)
 
 	if (wide)
 		diag_report(d, DIAG_WARNING, LOC_NONE,
-			"measured times vary: kernels whose quartiles are more than %.0f %% apart "
+			"measured times vary: %.0f %% or more between the quartiles of kernels that "
 			"take %.0f %% of the time",
 			100 * MEASURE_WIDE, 100 * q->wide_seconds / q->seconds);
 	else if (busy)
@@ -435,7 +435,7 @@ driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
 	struct storage_target *dense = COPY_ARRAY(s, struct storage_target, o->storage, 1);
 	dense->pitch = false;
 	s->plan = lower_plan_create_for(s, m, dense);
-	bool good = s->plan != NULL;
+	bool good = s->plan != NULL, lacks = false;
 	if (good && o->profile)
 		good = (s->profile = profile_open(s, s->diag, o->profile, PROFILE_WRITE)) != NULL;
 	good = good && find_device(s) && load_known(s, &known);
@@ -445,15 +445,16 @@ driver_measure(struct ir_module *m, const struct measure_options *o, FILE *out)
 		collect_keys(s, &known);
 		collect_messages(s, &known);
 		s->transfers = lacks_host_link(s);
-		if (s->nkeys + s->nmessages + s->transfers > 0 || o->program)
+		lacks = s->nkeys + s->nmessages + s->transfers > 0;
+		if (lacks || (o->program && !o->lacking))
 			good = measure_missing(s);
 	}
-	if (good) {
+	if (good && (lacks || !o->lacking)) {
 		tell_quality(s);
 		print_summary(s, out);
 	}
 	if (o->stored)
-		*o->stored = s->kernels_stored;
+		*o->stored = o->lacking ? lacks : s->kernels_stored;
 	talloc_free(s);
 	return good;
 }

@@ -20,6 +20,7 @@ struct measure_options {
 	const char *program; /* only build it under this name, to be run elsewhere; NULL: run it */
 	const char *mpi;     /* starts the ranks: "mpirun -n 2"; NULL: threads */
 	const char *arguments; /* of the measuring program: "-link 1GB/s,20us"; NULL: none */
+	bool lacking;          /* build the program only if the profile lacks something */
 	bool all;              /* measure also entries of the profile */
 	bool again;            /* the same for kernels only, keeping the mean of both */
 	bool rotate;           /* measure kernels alone, on copies used in turn */
@@ -31,7 +32,8 @@ struct measure_options {
 	struct measure_quality *quality; /* accumulated; NULL: driver_measure itself warns */
 	bool verbose;                    /* show the commands */
 	const char *when;                /* "after opfuse", for the summary line; NULL: omitted */
-	int *stored;                     /* receives the number of measured kernels; may be NULL */
+	int *stored; /* receives the number of kernels that were measured, or that a program
+			measures; may be NULL */
 };
 
 /*

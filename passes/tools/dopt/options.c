@@ -49,8 +49,8 @@ static const struct flag flags[] = {
 	{"D", "NAME=N", "override the value of `let NAME` in the module or the cluster", FLAG_LIST,
 		AT(define)},
 	{"largest", "NAME",
-		"find the largest multiple of the value of `let NAME` with which the step fits into "
-		"-budget, or else the memory of the cluster's device, and go on with it",
+		"find the largest multiple of the value of `let NAME` with which the step fits "
+		"into -budget, or into the memory of the cluster's device, and continue with it",
 		FLAG_TEXT, AT(largest),
 		.rule = {.excludes = "split-input-file,verify-diagnostics,trial,expect,measure"}},
 	{"mesh", "NAME=N,...",

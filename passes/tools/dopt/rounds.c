@@ -105,6 +105,7 @@ is_over(const struct rounds *r)
 static bool
 measure_round(struct rounds *r, const char *instead, bool again, int *stored)
 {
+	const bool remote = r->o->emit == DRIVER_EMIT_MEASURE;
 	void *scratch = alloc_scratch(NULL);
 	struct driver_options o = *r->o;
 	struct ir_module *m;
@@ -120,10 +121,12 @@ measure_round(struct rounds *r, const char *instead, bool again, int *stored)
 	mo.again = again;
 	mo.stored = stored;
 	mo.until = ends(r);
+	mo.program = remote ? o.output : NULL;
+	mo.lacking = remote;
 	mo.quality = &r->quality;
 	if (o.first)
 		measure_as_run(&mo, o.trial_run, scratch);
-	if (good && !driver_measure(m, &mo, stderr)) {
+	if (good && !driver_measure(m, &mo, remote ? stdout : stderr)) {
 		good = false;
 		if (o.first)
 			o.first->failed = true;
@@ -177,10 +180,30 @@ measure_searched(struct rounds *r)
 	return true;
 }
 
+/* -emit=measure: one round of those above, whose program runs on another machine: the first that lacks
+ * something. What it measured is in the profile when dopt is called again. */
+bool
+driver_write_round(const struct driver_options *o, const struct driver_input *in)
+{
+	struct rounds r = {.o = o, .in = in};
+	const char *policy = "";
+	int lacks = 0;
+
+	for (unsigned i = 0; policy && !lacks; i++) {
+		policy = joint_kernel_policy(i);
+		if (!measure_round(&r, policy, false, &lacks))
+			return false;
+	}
+	if (!lacks)
+		printf("%s has all that the best plan needs: nothing is left to measure\n",
+			o->profile);
+	return true;
+}
+
 static void
 tell_estimates(const char *search)
 {
-	fprintf(stderr, "dopt: note: %s goes on with estimates for what could not be measured\n",
+	fprintf(stderr, "dopt: note: %s continues with estimates for what could not be measured\n",
 		search);
 }
 
@@ -297,8 +320,8 @@ driver_measure_first(struct driver_options *o, void *scratch)
 	else if (search)
 		fprintf(stderr,
 			"dopt: note: %s has no profile and no cluster, so it searches with estimates "
-			"for the device 'generic', by which its programs may be slower than those of "
-			"opfuse; -cluster=NAME describes the machine, -profile=FILE "
-			"-estimator=measure measures this one\n",
+			"for the device 'generic', and its programs may be slower than those of "
+			"opfuse; -cluster=NAME describes the machine, -profile=FILE -estimator=measure "
+			"measures this one\n",
 			search);
 }

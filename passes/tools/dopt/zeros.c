@@ -48,9 +48,9 @@ driver_warn_zeros(struct driver *t, const struct ir_module *m)
 	}
 	if (n)
 		diag_report(t->ctx->diag, DIAG_WARNING, first->loc,
-			"%d trained param%s without init start%s with zeros, which training does not "
-			"make different from each other: %s%s; give an init such as \"xavier\", or "
-			"values with -load of the program",
+			"%d trained param%s without init start%s as zeros, and training cannot tell "
+			"their elements apart: %s%s; give an init such as \"xavier\", or values with "
+			"-load of the program",
 			n, n > 1 ? "s" : "", n > 1 ? "" : "s", names,
 			n > NAMES_SHOWN ? ", ..." : "");
 	talloc_free(names);

@@ -48,9 +48,8 @@ static const struct kernel_case cases[] = {
 		"sum(%q) {dims = [0]}\n"
 		"%b = sum(%q) {dims = [1]}\nyield(%a, %b, %q)\n}\n",
 		"if (blockIdx.x < |} else {"},
-	{1, "softmax, a warp a row", SOFTMAX("[1100,33]"), "__syncwarp|warp_max"},
-	{1, "softmax, a block a row", SOFTMAX("[3,1100]"),
-		"__syncthreads|block_sum<256>|vec<float, 4> q0[2]"},
+	{1, "softmax, a warp a row", SOFTMAX("[1100,33]"), "warp_max|vec<float, 1> q0[2]"},
+	{1, "softmax, a block a row", SOFTMAX("[3,1100]"), "block_sum<256>|vec<float, 4> q0[2]"},
 	{1, "softmax, a large block a row", SOFTMAX("[3,5000]"),
 		"block_sum<1024>|vec<float, 4> q0[2]"},
 	{1, "softmax, rows in scratch", SOFTMAX("[3,40000]"), "block_sum<1024>|rows0 + group"},
@@ -246,7 +245,7 @@ static const struct kernel_case cases[] = {
 		"%q = input(\"q\") : f32[3,70,5]\n%k = input(\"k\") : f32[3,130,5]\n%r = fuse(%q, %k) {\n"
 		"%s = contract(%q, %k) {spec = \"btd,bsd->bts\"}\n%e = tanh(%s)\n%y = sum(%e) {dims = [0]}\n"
 		"yield(%y)\n}\n",
-		"column0 = unit|sum"},
+		"column0 = (int64_t)(unit|sum"},
 	{2, "constants and nothing else",
 		"%r = constant() {value = 3.5} : f32[100]\n%x = input(\"x\") : f32[1]\n%s = "
 		"neg(%x)\n",

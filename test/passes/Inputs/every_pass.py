@@ -81,7 +81,7 @@ if "-everything" in sys.argv[4:] or slice == "all":
     chosen, slice = [(texts, 1) for texts, _ in chosen], "0"
 print(f"DOPT_RANDOM_SLICE={slice}")
 failed = False
-for number, model in enumerate(m for m in models.models() if m.name not in models.DEEP):
+for number, model in enumerate(m for m in models.toys() if m.name not in models.DEEP):
     steps = [step * SLOW.get(model.name, 1) if step > 1 else 1 for _, step in chosen]
     texts = [text for (list, _), step in zip(chosen, steps) for text in list[(number + int(slice)) % step :: step]]
     for text in texts:

@@ -83,14 +83,14 @@ number_of(const char *name)
 	return n;
 }
 
-/* One device without a profile and two with one, or the other two; under sanitizers one of eight. */
+/* One device without a profile and two with one, or the other two; under sanitizers one of 16. */
 static bool
 is_chosen(uint64_t model, int devices, bool profile)
 {
 	const char *slice = getenv("DOPT_RANDOM_SLICE");
 
 	if (SANITIZED)
-		return ((model + 2 * (uint64_t)devices + profile) & 7) == 0;
+		return ((model + 2 * (uint64_t)devices + profile) & 15) == 0;
 	return (slice && strcmp(slice, "all") == 0) ||
 	       ((model + (uint64_t)devices + profile) & 1) == 0;
 }

@@ -17,6 +17,7 @@
 
 enum {
 	KEPT = 4,              /* accesses of a word: two warps' reads and a write of either */
+	GROUP = 64,            /* words next to each other in the table */
 	FIRST_WORDS = 1 << 12, /* entries of the table of words at first */
 	MOST_WORDS = 1 << 22,  /* tests' programs have fewer; beyond them nothing is remembered */
 	MOST_ALLOCATIONS = 1 << 10,
@@ -96,13 +97,15 @@ is_global(uintptr_t at)
 	return is_in(&recent, at);
 }
 
+/* Words of an aligned group follow each other, as a thread often reads the word after one. */
 static struct word *
 slot_of(const struct table *t, uintptr_t number)
 {
-	size_t i = (size_t)((number * 0x9E3779B97F4A7C15u) >> 20) & (t->nwords - 1);
+	const uintptr_t group = number / GROUP * 0x9E3779B97F4A7C15u >> 20;
+	size_t i = (size_t)(group * GROUP + number % GROUP) & (t->nwords - 1);
 
 	while (t->word[i].launch == t->launch && t->word[i].number != number)
-		i = (i + 1) & (t->nwords - 1);
+		i = (i + GROUP) & (t->nwords - 1);
 	return &t->word[i];
 }
 

@@ -140,7 +140,8 @@ cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_t from_pitch
 {
 	const struct rows r = {to, from, to_pitch, from_pitch, width, height};
 	(void)kind;
-	if (to_pitch < width || from_pitch < width)
+	const size_t most = height > 1 ? INT32_MAX : SIZE_MAX; /* as real devices have it */
+	if (to_pitch < width || from_pitch < width || to_pitch > most || from_pitch > most)
 		return cudaErrorInvalidPitchValue;
 	return stream ? shim_put(stream, copy_rows, &r, sizeof r) : cudaErrorInvalidValue;
 }

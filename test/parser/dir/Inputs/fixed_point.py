@@ -3,7 +3,7 @@
     fixed_point.py FOLDER SCRATCH [-part]
 
 Files hold several modules with lines `// -----` between them. Modules that are wrong on purpose are
-passed over; there must be many that are right. With -part, for sanitizers, one module in four
+passed over; there must be many that are right. With -part, for sanitizers, one module in eight
 (DOPT_RANDOM_SLICE, as in test/random/seeds.h).
 """
 import itertools
@@ -12,7 +12,7 @@ import pathlib
 import subprocess
 import sys
 
-PARTS = 4
+PARTS = 8
 LEAST_RIGHT = 20  # modules: there are more in the tests of the parser and the passes alone
 
 

@@ -637,7 +637,7 @@ func.func @main(%a: tensor<1xf32>) {
 // -----
 // a function that calls itself
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{calls more than 100 deep, or a function that calls itself}}
+  // expected-error@+1 {{calls are nested more than 100 deep, or a function calls itself}}
   %0 = func.call @main(%a) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %0 : tensor<4xf32>
 }

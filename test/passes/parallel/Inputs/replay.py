@@ -29,7 +29,7 @@ def run(model, mesh, defines, options):
 for step in STEPS:
     best, remarks = run(*step, "replay")
     others = {options: run(*step, options)[0] for options in ("policy=data", "policy=megatron", "policy=dlrm", "replay=false")}
-    said = re.search(r"the step takes ([0-9.]+)(\w+) after .* takes less than ([0-9.]+)(\w+),", remarks)
+    said = re.search(r"the step takes ([0-9.]+)(\w+) after .* bound for this mesh: ([0-9.]+)(\w+),", remarks)
     wrong = [f"{name} {t}" for name, t in others.items() if t < best * (1 - 1e-9)]
     if not best / ROUNDED <= float(said[1]) * UNIT[said[2]] <= best * ROUNDED:
         wrong.append(f"said {said[1]}{said[2]}")
