@@ -43,8 +43,9 @@ show_progress(const struct rt_rank *r, struct times *t, int64_t step, int64_t en
 	const double seconds = (double)(now - t->begin) / 1e9, each = seconds / (double)done;
 	const int64_t left = (int64_t)(each * (double)(end - step - 1) + 0.5);
 	fprintf(stderr, "\033[Kstep %" PRId64 " of %" PRId64 ", ", step + 1, end);
+	const double rate = (double)r->prog->batch / each;
 	if (r->prog->batch)
-		fprintf(stderr, "%.4g examples/s, ", (double)r->prog->batch / each);
+		fprintf(stderr, "%.*f examples/s, ", rate < 100, rate);
 	fprintf(stderr, "%" PRId64 ":%02d:%02d left\r", left / 3600, (int)(left / 60 % 60),
 		(int)(left % 60));
 }
@@ -227,9 +228,11 @@ run_steps(struct rt_rank *r, const struct rt_data *d, struct times *t, struct rt
 			end_progress(t);
 			report(r, step);
 		}
-		if (evaluates && (step + 1) % evaluates == 0 && step + 1 < end &&
-			!rt_evaluate(r, d, step + 1))
-			return false;
+		if (evaluates && (step + 1) % evaluates == 0 && step + 1 < end) {
+			end_progress(t);
+			if (!rt_evaluate(r, d, step + 1))
+				return false;
+		}
 		if (!rt_control_after(c, r, step + 1))
 			return false;
 	}

@@ -16,6 +16,7 @@
  * A reduction computes in the element types E of its region, whose arguments and results agree:
  * operands may be narrower than E, or floats of another precision; results are of E.
  */
+#include "ir/base/number.h"
 #include "parser/stablehlo/import/import.h"
 
 #include "parser/stablehlo/mlir/number.h"
@@ -329,6 +330,30 @@ check_matrices(struct import *im, const struct mlir_op *op)
 	return true;
 }
 
+/* A function returns the results of its type. */
+static bool
+check_returned(struct import *im, const struct mlir_op *func)
+{
+	const struct mlir_attr *a = mlir_attr_find(func, "function_type");
+	const struct mlir_op *last =
+		a && a->kind == MLIR_TYPE && func->nregions ? func->region[0].last : NULL;
+
+	if (!last || a->type->kind != MLIR_FUNCTION)
+		return true;
+	const struct mlir_type *const *result = a->type->item + a->type->ninputs;
+	const uint32_t n = (uint32_t)a->type->nitems - a->type->ninputs;
+	if (last->noperands != n)
+		return import_error(im, last, "returns %u value%s, but @%s has %u result%s",
+			last->noperands, number_plural(last->noperands), import_function_name(func),
+			n, number_plural(n));
+	for (uint32_t i = 0; i < n; i++)
+		if (!import_same_type(last->operand[i]->type, result[i]))
+			return import_error(im, last, "returns %s as result %u of @%s, which is %s",
+				last->operand[i]->type->text, i + 1, import_function_name(func),
+				result[i]->text);
+	return true;
+}
+
 static bool
 check_op(struct import *im, const struct ptr_map *rows, const struct mlir_op *op)
 {
@@ -349,7 +374,7 @@ check_block(struct import *im, const struct ptr_map *rows, const struct mlir_blo
 	bool ok = true;
 
 	for (const struct mlir_op *op = b->first; op; op = op->next) {
-		ok = check_op(im, rows, op) && ok;
+		ok = check_op(im, rows, op) && check_returned(im, op) && ok;
 		for (uint32_t r = 0; r < op->nregions; r++)
 			ok = check_block(im, rows, &op->region[r]) && ok;
 	}

@@ -1,4 +1,5 @@
 """Complex numbers, which are two values here: most operations move or add elements, or are products. Fourier transforms."""
+import itertools
 import math
 
 import torch
@@ -22,21 +23,25 @@ def complex_call(b, node, named):
         return [Pair(*p) for p in zip(*parts)] if isinstance(parts[0], list) else Pair(*parts)
     if name in BILINEAR and made:
         bias = node.args[2] if name == "linear" and len(node.args) > 2 else None
-        operands = [n for n in node.all_input_nodes if n is not bias]
-        if name == "einsum" and len(node.args[1]) > 2:
-            b.refuse("a product of more than two complex values")
-
-        def product(i, j):
-            return b_part(b, made, node, named, {operands[0]: i, operands[-1]: j}, node.args[:2] if bias else node.args)
-        if len(operands) == 2 and all(map(is_complex, operands)):
-            whole = Pair(b.op("sub", product(0, 0), product(1, 1)), b.op("add", product(0, 1), product(1, 0)))
-            return whole if bias is None else Pair(*[b.op("add", v, w) for v, w in zip(whole, pair(b, bias))])
-        if len(operands) == 1 and name == "mul":
+        if name == "mul" and len(node.all_input_nodes) == 1 and node.args[0] is not node.args[1]:
             (c, d), (e, f) = pair(b, node.args[0]), pair(b, node.args[1])
             return Pair(b.op("sub", b.op("mul", c, e), b.op("mul", d, f)), b.op("add", b.op("mul", c, f), b.op("mul", d, e)))
-        if len(operands) == 2:
-            return Pair(product(0, 0), product(1, 1))
+        factors = []
+        args = torch.fx.node.map_arg(node.args[:2] if bias else node.args, lambda x: factors.append(stand_in(b, x)) or factors[-1])
+        complexes, whole = [x for x in factors if is_complex(x)], [None, None]
+        for parts in itertools.product((0, 1), repeat=len(complexes)):
+            term = b_part(b, made, node, named, dict(zip(complexes, parts)), args)
+            turns, old = sum(parts), whole[sum(parts) % 2]
+            whole[turns % 2] = b.op("sub" if turns // 2 % 2 else "add", old, term) if old else term
+        return Pair(*whole) if bias is None else Pair(*[b.op("add", v, w) for v, w in zip(whole, pair(b, bias))])
     b.refuse("this operation is not translated for complex numbers")
+
+
+def stand_in(b, x):
+    """A node with the value of x: a factor that occurs twice has two parts at a time."""
+    node = torch.fx.Node(x.graph, x.name, "placeholder", x.name, (), {})
+    node.meta, b.value[node] = x.meta, b.value[x]
+    return node
 
 
 def b_part(b, made, node, named, part, args=None):

@@ -53,22 +53,21 @@ def map_(b, body, xs, more=()):
 @handles("while_loop", table=CONTROL)
 def while_loop(b, test, body, carried, more=()):
     """A loop of dopt; what it reads and does not change is carried, too."""
-    if not all(isinstance(x, torch.fx.Node) for x in carried):
-        b.refuse("a loop that carries a number: carry a tensor, torch.tensor(0)")
     outside = [operand(b, x) for x in (*carried, *more)]
-    if any(isinstance(v, Pair) for v in outside):
-        b.refuse("a loop over complex numbers")
+    parts = lambda values: [p for v in values for p in (v if isinstance(v, Pair) else (v,))]
+    whole = lambda names: [Pair(next(names), next(names)) if isinstance(v, Pair) else next(names) for v in outside]
     go, = b.inline(b.value[test], list(outside))
     around, b.looping = b.looping, True
-    names, first = [b.fresh("again"), *(b.fresh("carried") for _ in outside)], len(b.lines)
-    new = b.inline(b.value[body], names[1:])
-    new += names[1 + len(new):]
+    names, first = [b.fresh("again"), *(b.fresh("carried") for _ in parts(outside))], len(b.lines)
+    inside = whole(iter(names[1:]))
+    new = b.inline(b.value[body], list(inside))
+    new += inside[len(new):]
     more_of_it, = b.inline(b.value[test], list(new))
     b.looping, inside = around, b.lines[first:]
     if any(word in line for line in inside for word in (" = state(", " = call @")):
         b.refuse("a loop with draws, dropout or batch norm inside")
     results = [b.fresh("loop") for _ in names]
-    given = ", ".join(f"{name} = {value}" for name, value in zip(names, [go, *outside]))
+    given = ", ".join(f"{name} = {value}" for name, value in zip(names, [go, *parts(outside)]))
     b.lines[first:] = [f"  {', '.join(results)} = while({given}) {{", *("  " + line for line in inside),
-                       f"    yield({', '.join([more_of_it, *new])})", "  }"]
-    return results[1:1 + len(carried)]
+                       f"    yield({', '.join([more_of_it, *parts(new)])})", "  }"]
+    return whole(iter(results[1:]))[:len(carried)]

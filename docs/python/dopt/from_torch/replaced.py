@@ -348,6 +348,25 @@ def of_each(name):
 EACH = {getattr(torch, name): of_each(name.removeprefix("_foreach_")) for name in dir(torch) if name.startswith("_foreach_")}
 
 
+TENSOR = torch.tensor
+
+
+def made_of_numbers(data, **named):
+    """In a graph inside the step a tensor cannot be a constant."""
+    if not torch.compiler.is_dynamo_compiling() or isinstance(data, torch.Tensor):
+        return TENSOR(data, **named)
+    if isinstance(data, (list, tuple)):
+        return torch.stack([made_of_numbers(x, **named) for x in data])
+    known = {bool: torch.bool, int: torch.int64}.get(type(data), torch.get_default_dtype())
+    return torch.full((), data, dtype=named.get("dtype") or known)
+
+
+def loop_of_tensors(test, body, carried, more=()):
+    """Numbers become tensors."""
+    made = lambda found: tuple(made_of_numbers(x) if isinstance(x, (int, float)) else x for x in found)
+    return torch.ops.higher_order.while_loop(test, lambda *v: made(body(*v)), made(carried), more)
+
+
 REPLACED = {**{f: made for f, made in EACH.items() if made},
             torch.nn.functional.gaussian_nll_loss: gaussian_nll, torch.cov: covariance, torch.corrcoef: correlation,
             torch.nn.functional.ctc_loss: ctc, torch.linalg.lstsq: least_squares, torch.Tensor.fill_diagonal_: fill_diagonal,
@@ -357,7 +376,7 @@ REPLACED = {**{f: made for f, made in EACH.items() if made},
             **{getattr(torch.nn.functional, f"max_unpool{n}d"): unpooled(n) for n in (1, 2, 3)},
             **{getattr(torch.nn.functional, f"adaptive_max_pool{n}d"): adaptive_maxima(n) for n in (1, 2, 3)},
             **{getattr(torch.nn.functional, f"adaptive_max_pool{n}d_with_indices"): adaptive_maxima(n, True) for n in (1, 2, 3)},
-            torch.sparse_coo_tensor: sparse_matrix,
+            torch.sparse_coo_tensor: sparse_matrix, torch.ops.higher_order.while_loop: loop_of_tensors,
             torch.bincount: counts, torch.Tensor.bincount: counts,
             torch.nn.functional.dropout1d: dropped_channels_1d, torch.nn.functional.dropout2d: dropped_channels,
             torch.nn.functional.dropout3d: dropped_channels,

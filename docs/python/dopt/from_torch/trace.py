@@ -8,6 +8,7 @@ import types
 import unittest.mock
 
 import torch
+import torch._dynamo  # has tables of torch as it is, without the patches
 import torch.nn.attention.flex_attention
 import torch.utils.checkpoint
 from torch._subclasses.fake_tensor import FakeTensor
@@ -17,7 +18,7 @@ from .attributes import Attributes
 from .custom import functions_defined, refuse_hooks, refuse_own_gradient
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
-from .replaced import REPLACED, TWICE, adaptive_log_softmax, dropped_rows, flex_attention
+from .replaced import REPLACED, TWICE, adaptive_log_softmax, dropped_rows, flex_attention, made_of_numbers
 from .table import Unsupported, aten
 
 
@@ -68,6 +69,7 @@ def patches(step):
         (torch.distributions.Distribution, "_validate_args", False),  # checks read values
         (masks, "_detect_is_causal_mask", lambda mask, is_causal=None, size=None: bool(is_causal)),
         (torch.nn.AdaptiveLogSoftmaxWithLoss, "forward", adaptive_log_softmax),
+        (torch, "tensor", made_of_numbers),
         (torch.fx.proxy, "_STACK_TRACE_ANCHORS", {(code.co_filename, code.co_name)} if code else set()),  # besides `forward`
         (flex, "flex_attention_hop", flex_attention),
         (flex, "_validate_device", lambda *tensors: None),  # refuses gradients on CPUs

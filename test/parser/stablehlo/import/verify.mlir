@@ -902,3 +902,21 @@ func.func @main(%a: tensor<1xf32>) {
   %0 = "stablehlo.dynamic_broadcast_in_dim"(%a, %s) {broadcast_dimensions = array<i64: 0>, known_expanding_dimensions = array<i64: 0>, known_nonexpanding_dimensions = array<i64: 0>} : (tensor<1xf32>, tensor<2xi64>) -> tensor<2x3xf32>
   func.return
 }
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<i32>) {
+  // expected-error@+1 {{func.return: returns 1 value, but @main has 2 results}}
+  func.return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xi32> {
+  // expected-error@+1 {{func.return: returns tensor<4xf32> as result 1 of @f, which is tensor<4xi32>}}
+  func.return %x : tensor<4xf32>
+}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = func.call @f(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}

@@ -183,6 +183,23 @@ def looping(z, y):
     return (z * root.detach() + near.detach() + n).square().mean()
 
 
+def more_looping(z, y):
+    """Loops that carry numbers and complex numbers, make tensors of numbers, and have loops inside."""
+    factor = lambda v: v * torch.tensor([0.5, 1.0, 1.5, 0.25])
+    small = while_loop(lambda n, v: n < 3, lambda n, v: (n + 1, factor(v)), (0, z.detach()))[1]
+    again = lambda n, v: while_loop(lambda k, w: k < n + 2, lambda k, w: (k + 1, w * 1.1), (torch.tensor(0), v))[1]
+    wide = while_loop(lambda n, v: n < 3, lambda n, v: (n + 1, again(n, v) + 1), (torch.tensor(0), z.detach()))[1]
+    far = while_loop(lambda v: v.abs().max() < 9, lambda v: (v * (1 + 0.5j),), (torch.complex(z, y).detach(),))[0]
+    return (z * (small + wide + far.real)).square().mean()
+
+
+def complex_products(z, y):
+    """Products of more than two factors, and of a factor with itself."""
+    c = torch.complex(z[:4], y[:4])
+    total = (c @ c).abs().sum() + (c * c * c).imag.sum() + torch.linalg.matrix_power(c, 3).abs().mean()
+    return total + torch.einsum("ij,ij,kj->k", c, c, c.conj()).abs().sum() + torch.einsum("ij,kj,kl->il", c, c, c).real.square().mean()
+
+
 def outside_of_gradients(z, y):
     w = z * 2
     w.detach_()
@@ -503,6 +520,8 @@ FUNCTIONS = {
     "stopped_with_slope": (NUMBERS, stopped_with_slope),
     "outside_of_gradients": (NUMBERS, outside_of_gradients),
     "looping": (NUMBERS, looping),
+    "more_looping": (NUMBERS, more_looping),
+    "complex_products": (NUMBERS, complex_products),
     "checkpointed": (NUMBERS, checkpointed),
     "penalty_conv": (NUMBERS, penalty(lambda x, w: F.conv2d(x, filters(w, 4, 1, 2, 3), None, (2, 1), (1, 2), (1, 2), 2).sigmoid(),
                                       lambda x, w: F.conv_transpose2d(x, filters(w, 4, 1, 2, 2), None, 2, 1, 0, 2))),

@@ -255,17 +255,6 @@ class Dropped(Layer):
         return y.sum()
 
 
-class Filled(Layer):
-    def forward(self, x):
-        factor = lambda v: v * torch.tensor([0.5, 1.0, 1.5, 0.25])
-        return (while_loop(lambda v: v.abs().max() > 0.1, lambda v: (factor(v),), (x.detach(),))[0] * self.linear(x)).sum()
-
-
-class Numbered(Layer):
-    def forward(self, x):
-        return (while_loop(lambda n, v: n < 3, lambda n, v: (n + 1, v * 2), (0, x.detach()))[1] * self.linear(x)).sum()
-
-
 class OneSize(Layer):
     """Not refused, for the batch of the examples."""
 
@@ -274,7 +263,7 @@ class OneSize(Layer):
 
 
 for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed,
-              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, Sloped, Looping, Filled, Numbered, OneSize, Lowest, Dropped):
+              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, Sloped, Looping, OneSize, Lowest, Dropped):
     try:
         from_torch.export(str(SCRATCH / "2_refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
