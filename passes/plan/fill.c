@@ -151,14 +151,14 @@ plan_refill(struct planner *p, int64_t i)
 		return;
 	const double over = ((double)c.r.peak - p->limit) / fill.bytes;
 	int64_t more = (int64_t)ceil(over);
-	/* parallelize may use the memory of another block better. */
-	if (!more && pass_list_find(&c.list, "parallelize") >= 0) {
+	double seconds = c.r.seconds + (double)more * fill.seconds;
+	/* A step that is slower than told: parallelize may use the memory of another block better. */
+	if (!more && c.estimate < c.r.seconds && pass_list_find(&c.list, "parallelize") >= 0) {
 		more = 1;
-		fill.seconds = 0;
+		seconds = c.estimate + fill.seconds;
 	}
 	fill.first += more;
 	fill.refills++;
 	if (more && fill.first > 0 && fill.first < p->repeats)
-		add(p, c, fill, c.r.seconds + (double)more * fill.seconds,
-			(double)c.r.peak - (double)more * fill.bytes);
+		add(p, c, fill, seconds, (double)c.r.peak - (double)more * fill.bytes);
 }

@@ -109,8 +109,7 @@ replayed_of(struct parallel_search *f, const struct parallel_plan *plan)
 	return &VEC_LAST(&r->at);
 }
 
-/* Replays the step; its memory is measured if the plan could replace `best`, or if it will be
- * reported. */
+/* Replays the step; its memory is measured if the plan could replace `best`. */
 static void
 replay_step(struct parallel_search *f, const struct parallel_meshes *meshes,
 	const struct parallel_plan *best, struct parallel_plan *plan, struct replayed *x)
@@ -127,8 +126,7 @@ replay_step(struct parallel_search *f, const struct parallel_meshes *meshes,
 		attempt_on(f->manager, f->model, copy, f->passes, &r);
 	x->seconds = plan->seconds = r.seconds;
 	if (isfinite(r.seconds) && budget > 0 &&
-		(!best->seconds || parallel_is_better(f, plan, best) ||
-			pass_remarks_wanted(f->run)))
+		(!best->seconds || parallel_is_better(f, plan, best)))
 		x->excess = fmax(0, (double)memory_peak(copy, cost_model_storage(f->model),
 					    pass_budget(f->run)) -
 					    budget);
