@@ -476,6 +476,10 @@ run_with(struct planner *p, struct plan_candidate c, const char *entry)
 enum { MOST_DIVIDED = 3 };
 static const double saved = 0.05;
 
+/* Once one fits, others are only divided in steps of at most so many ops, on average over the passes: each
+ * takes up to a second. */
+enum { DIVIDED_AGAIN = 10000 };
+
 /* Passes that the moves may have left out of the whole batch, as they take memory: micro-batches take less. */
 static const struct {
 	enum plan_decision needs;
@@ -500,6 +504,11 @@ divide(struct planner *p, struct plan_candidate c)
 	int64_t number[PLAN_MOST_MICROBATCHES];
 	const int n = plan_microbatches(p, number);
 
+	if (c.estimated && plan_fits(p, &c)) { /* an estimate may be wrong */
+		VEC_PUSH(p->run->scratch, &p->candidate, c);
+		run_whole(p, &VEC_LAST(&p->candidate));
+		c = VEC_LAST(&p->candidate);
+	}
 	for (int k = 0; k < n && !plan_fits(p, &c) && clock_seconds() < p->ends; k++) {
 		const double before = (double)c.r.peak;
 		if (number[k] == 1)
@@ -528,6 +537,34 @@ is_better_divided(
 				    : plan_is_better(p, a, b);
 }
 
+/* The next step to divide of the first n candidates, `fitting` the best that fits, or NULL; -1: none.
+ * `done` are those that were divided, of each family one until a step fits; after that, the fastest one
+ * that is not too large. */
+static int64_t
+next_divided(
+	const struct planner *p, const struct plan_candidate *fitting, const bool *done, int64_t n)
+{
+	int64_t best = -1;
+
+	for (int64_t k = 0; k < n; k++) {
+		const struct plan_candidate *c = &p->candidate.at[k],
+					    *other = best < 0 ? NULL : &p->candidate.at[best];
+		if (!plan_ran(c) || done[k] || pass_list_find(&c->list, "accumulate") >= 0 ||
+			pass_list_find(&c->list, "pipeline") >= 0)
+			continue;
+		bool better = false;
+		if (fitting)
+			better = c->r.seconds < (other ? other : fitting)->r.seconds &&
+				 c->r.effort <= DIVIDED_AGAIN * (uint64_t)c->list.n;
+		else
+			better = !other || is_better_divided(p, c, other);
+		for (int64_t i = 0; i < n && better && !fitting; i++)
+			better = !done[i] || p->candidate.at[i].family != c->family;
+		best = better ? k : best;
+	}
+	return best;
+}
+
 static void
 divide_best(struct planner *p)
 {
@@ -536,18 +573,12 @@ divide_best(struct planner *p)
 
 	for (int i = 0; i < MOST_DIVIDED; i++) {
 		const struct plan_candidate *found = best_of(p, false);
-		int64_t best = -1;
-		for (int64_t k = 0; k < n && !(found && plan_fits(p, found)); k++) {
-			const struct plan_candidate *c = &p->candidate.at[k];
-			if (plan_ran(c) && !done[c->family] &&
-				pass_list_find(&c->list, "accumulate") < 0 &&
-				pass_list_find(&c->list, "pipeline") < 0 &&
-				(best < 0 || is_better_divided(p, c, &p->candidate.at[best])))
-				best = k;
-		}
+		const bool fits = found && plan_fits(p, found);
+		const int64_t best =
+			fits && !p->divided ? -1 : next_divided(p, fits ? found : NULL, done, n);
 		if (best < 0)
 			return;
-		done[p->candidate.at[best].family] = p->divided = true;
+		done[best] = p->divided = true;
 		const struct plan_candidate whole = p->candidate.at[best];
 		divide(p, whole);
 		i -= !plan_ran(&VEC_LAST(&p->candidate)); /* refused, in no time */

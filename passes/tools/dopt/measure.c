@@ -256,22 +256,26 @@ transport_of(const struct measure *s)
 	return "threads";
 }
 
-/* This machine; for CUDA, and in rounds on another machine, the device of the profile that was measured
- * with this backend: only the program can list the devices. */
+/* This machine; for CUDA, and in rounds on another machine, a device of the profile that was measured
+ * with this backend, if this machine was not: only the program can list the devices. */
 static bool
 find_device(struct measure *s)
 {
 	s->device = profile_this_device(s);
 	if ((!s->o->cuda && !s->o->lacking) || !s->profile)
 		return true;
-	char **device, **backend;
+	char **device, **backend, *found = NULL;
+	bool here = false;
 	int n = profile_devices(s, s->profile, &device);
 	for (int i = 0; i < n; i++) {
 		int nbackends = profile_backends(s, s->profile, device[i], &backend);
 		for (int k = 0; k < nbackends; k++)
-			if (strcmp(backend[k], s->backend) == 0)
-				s->device = device[i];
+			if (strcmp(backend[k], s->backend) == 0) {
+				here = here || strcmp(device[i], s->device) == 0;
+				found = device[i];
+			}
 	}
+	s->device = here || !found ? s->device : found;
 	return n >= 0;
 }
 

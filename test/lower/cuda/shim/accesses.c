@@ -18,6 +18,7 @@
 enum {
 	KEPT = 4,              /* accesses of a word: two warps' reads and a write of either */
 	GROUP = 64,            /* words next to each other in the table */
+	OTHER_GROUPS = 8,      /* that are tried for a word before the next words */
 	FIRST_WORDS = 1 << 12, /* entries of the table of words at first */
 	MOST_WORDS = 1 << 22,  /* tests' programs have fewer; beyond them nothing is remembered */
 	MOST_ALLOCATIONS = 1 << 10,
@@ -97,15 +98,17 @@ is_global(uintptr_t at)
 	return is_in(&recent, at);
 }
 
-/* Words of an aligned group follow each other, as a thread often reads the word after one. */
+/* Words of an aligned group follow each other, as a thread often reads the word after one. Another
+ * group is tried first, so that two groups of one place do not shift each other; then the next
+ * words, as a kernel may access one word of each group alone. */
 static struct word *
 slot_of(const struct table *t, uintptr_t number)
 {
 	const uintptr_t group = number / GROUP * 0x9E3779B97F4A7C15u >> 20;
 	size_t i = (size_t)(group * GROUP + number % GROUP) & (t->nwords - 1);
 
-	while (t->word[i].launch == t->launch && t->word[i].number != number)
-		i = (i + GROUP) & (t->nwords - 1);
+	for (int tried = 0; t->word[i].launch == t->launch && t->word[i].number != number; tried++)
+		i = (i + (tried < OTHER_GROUPS ? GROUP : 1)) & (t->nwords - 1);
 	return &t->word[i];
 }
 
