@@ -53,23 +53,23 @@ count_port(struct builder *b, uint32_t vertex, double bandwidth)
 		port[low].inward += bandwidth;
 }
 
-static void
-join(struct builder *b, uint32_t from, uint32_t to, const struct link_kind *link)
+/* The link of each direction. */
+struct ways {
+	uint32_t there, back;
+};
+
+static struct ways
+add_links(struct builder *b, const struct link_kind *link, bool one)
 {
 	uint32_t there = cluster_add_link(b->c, link->name, link->bandwidth, link->latency);
-	uint32_t back =
-		link->shared ? there
-			     : cluster_add_link(b->c, link->name, link->bandwidth, link->latency);
 
-	cluster_add_way(b->c, from, to, there);
-	cluster_add_way(b->c, to, from, back);
-	count_port(b, from, link->bandwidth);
-	count_port(b, to, link->bandwidth);
+	return (struct ways){there,
+		one ? there : cluster_add_link(b->c, link->name, link->bandwidth, link->latency)};
 }
 
 struct connect_attrs {
 	struct named link;
-	bool each;
+	bool each, common;
 };
 
 static void
@@ -88,6 +88,7 @@ connect_sides(struct builder *b, const struct cluster_item *item, const struct s
 	}
 	if (!builder_have_room(b, &b->nways, 2 * n, CLUSTER_LINKS_MAX, "links", loc))
 		return;
+	struct ways w = {0};
 	for (uint32_t i = 0; i < x->n; i++) {
 		uint32_t first = a->each ? i : same ? i + 1 : 0;
 		uint32_t end = a->each ? i + 1 : y->n;
@@ -96,7 +97,15 @@ connect_sides(struct builder *b, const struct cluster_item *item, const struct s
 				PARSE_ERROR(b->p, loc, "a part cannot be connected to itself");
 				return;
 			}
-			join(b, x->vertex[i], y->vertex[j], link);
+			if (!a->common || (i == 0 && j == first))
+				w = add_links(b, link, link->shared || (a->common && same));
+			cluster_add_way(b->c, x->vertex[i], y->vertex[j], w.there);
+			cluster_add_way(b->c, y->vertex[j], x->vertex[i], w.back);
+			/* a common link leads to each vertex once */
+			if (!a->common || (j == first && (i == 0 || !same)))
+				count_port(b, x->vertex[i], link->bandwidth);
+			if (!a->common || a->each || i == 0)
+				count_port(b, y->vertex[j], link->bandwidth);
 		}
 	}
 }
@@ -107,6 +116,7 @@ build_connect(struct builder *b, const struct cluster_item *item)
 	static const struct attr_spec specs[] = {
 		{"link", TYPE_WORD, "", FITS_FLAG, offsetof(struct connect_attrs, link), true},
 		{"each", TYPE_BOOL, "", FITS_FLAG, offsetof(struct connect_attrs, each), false},
+		{"common", TYPE_BOOL, "", FITS_FLAG, offsetof(struct connect_attrs, common), false},
 	};
 	struct connect_attrs a = {0};
 	struct side x, y;

@@ -14,7 +14,7 @@ static const char everything[] =
 	" switch u {bandwidth = 3GB/s}\n connect s[0,1], t {link = k}\n connect t, u {link = l}\n"
 	" group r[2] {\n  node n[2] {\n   d g[2], h\n   e f\n   host c\n"
 	"   connect g, s {link = l, each = true}\n   connect g, g {link = k}\n"
-	"   connect h, t {link = l}\n   connect f, u {link = k}\n   connect c, u {link = k}\n"
+	"   connect h, t {link = l, common = true}\n   connect f, u {link = k}\n   connect c, u {link = k}\n"
 	"  }\n }\n}\n";
 
 static const char alone[] = "cluster @t {\n device d {launch = 1us, link_latency = 2us}\n}\n";
@@ -25,7 +25,8 @@ static const char *const token[] = {"(", ")", "{", "}", "[", "]", "%x", "%", "@f
 	"node q {", "group q[3] {", "connect g, s {link = l}", "connect", "source \"q\"", "d q[2]",
 	"9223372036854775807", "99999999999999999999", "131072", "-1", "0", "1e999", "nan", "inf",
 	"25MB", "0B/s", "1e308TB/s", "3us", "{shared = true}", "{oversubscription = 3}",
-	"{link = l, each = true}", "[0,1]", "[8]", "[1000000]", "module @m", "func @main() {"};
+	"{link = l, each = true}", "{link = k, common = true}", "[0,1]", "[8]", "[1000000]",
+	"module @m", "func @main() {"};
 
 static void
 add_seeds(struct fuzz *f)

@@ -4,10 +4,10 @@
     dopt -list-clusters=my.cluster
 
 The file, lines `name = value` with comments from # on, is read as FlexFlow's src/runtime/machine_model.cc does: latencies in
-milliseconds, bandwidths in GB/s. GPUs of a socket share one PCIe to its host and one to the devices, or have their own where
-no nvlink is between them; upi and nic have half of the latency on each side; a node without cards of its sockets has one;
-cards of a socket are one link with the sum of their bandwidths. It does not describe GPUs: they are the default device. Links
-join parts, so a path of the file that is not the shortest over them is told as a note. Faults are reported at line and column.
+milliseconds, bandwidths in GB/s. GPUs of a socket share one PCIe to its host and one to the devices; upi and nic have half of
+the latency on each side; a node without cards of its sockets has one; cards of a socket are one link with the sum of their
+bandwidths. It does not describe GPUs: they are the default device. Links join parts, so a path of the file that is not the
+shortest over them is told as a note, as is more than one card. Faults are reported at line and column.
 """
 import argparse
 import difflib
@@ -89,10 +89,13 @@ class Reader:
         return not name.endswith("sys_mem_to_sys_mem") and (not name.endswith(GPU) or v.get("num_gpus_per_socket", 1) > 1)
 
     def nvlink(self, far):
-        return self.value.get(f"{far}_{GPU}") == ["nvlink"]
+        return far != "inter_node" and self.value.get(f"{far}_{GPU}") == ["nvlink"]
 
     def notes(self):
-        """The paths of the file that are others over the links of the cluster."""
+        """What is other in the cluster than in the file."""
+        if self.value["nic_persocket"] > 1:
+            yield (f"{self.name}:{self.lines['nic_persocket']}:1: note: nic_persocket: the cluster has one link of a socket "
+                   "with the sum of the bandwidths, where FlexFlow sends messages over the cards in turn")
         for far, between in zip(FAR, ([], ["upi"], ["nic"])):
             for ends, (out, into) in PATHS.items():
                 name, path = f"{far}_{ends}", out + between + into
@@ -103,24 +106,27 @@ class Reader:
     def write(self):
         v, number = self.value, lambda x: f"{x:.15g}"
         nodes, sockets, gpus, cards = (v[n] for n in ("num_nodes", "num_sockets_per_node", "num_gpus_per_socket", "nic_persocket"))
+        # A membus is one for both ways, unless the file has it on one of them only.
+        shared = ", shared = true" if "membus" in v["intra_socket_gpu_fb_mem_to_sys_mem"] else ""
         yield 'cluster @machine_config {\n  source "a FlexFlow machine configuration"\n  device gpu'
         for link in LINKS:
             halves, many = 2 if link in ("upi", "nic") else 1, max(1, cards) if link == "nic" else 1
             yield (f"  link {link} {{bandwidth = {number(v[link + '_bandwidth'] * many)}GB/s, "
-                   f"latency = {number(v[link + '_latency'] * 1e6 / halves)}ns}}")
+                   f"latency = {number(v[link + '_latency'] * 1e6 / halves)}ns{shared if link == 'membus' else ''}}}")
         yield "  link inside {bandwidth = 1000TB/s} // never the limit\n  switch fabric"
-        yield f"  node server[{nodes}] {{\n    switch sockets, card"
+        yield f"  node server[{nodes}] {{\n    switch sockets" + ("" if cards else ", card\n    connect card, fabric {link = nic}")
         for s in range(sockets):
-            yield f"    gpu g{s}[{gpus}]\n    host sys_mem{s}\n    switch root{s}"
-            yield f"    connect g{s}, root{s} {{link = pci}}" if gpus > 1 and not self.nvlink(FAR[0]) else \
-                f"    switch bus{s}\n    connect g{s}, bus{s} {{link = inside}}\n    connect bus{s}, root{s} {{link = pci}}"
-            yield f"    connect sys_mem{s}, root{s} {{link = membus}}\n    connect root{s}, sockets {{link = upi}}"
-            yield f"    connect root{s}, " + ("fabric {link = nic}" if cards else "card {link = inside}")
+            # The switch before the card makes the way over upi the one with fewer links.
+            yield (f"    gpu g{s}[{gpus}]\n    host sys_mem{s}\n    switch root{s}, port{s}\n"
+                   f"    connect g{s}, root{s} {{link = pci, common = true}}\n"
+                   f"    connect sys_mem{s}, root{s} {{link = membus}}\n    connect root{s}, sockets {{link = upi}}\n"
+                   f"    connect root{s}, port{s} {{link = inside}}\n    connect port{s}, "
+                   + ("fabric {link = nic}" if cards else "card {link = inside}"))
             if self.nvlink(FAR[0]) and gpus > 1:
                 yield f"    connect g{s}, g{s} {{link = nvlink}}"
             for t in range(s if self.nvlink(FAR[1]) else 0):
                 yield f"    connect g{t}, g{s} {{link = nvlink}}"
-        yield ("" if cards else "    connect card, fabric {link = nic}\n") + "  }\n}"
+        yield "  }\n}"
 
 
 def main():

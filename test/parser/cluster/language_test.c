@@ -154,6 +154,24 @@ a_shared_link_serves_both_ways(void **state)
 }
 
 static void
+a_common_link_serves_all_connections(void **state)
+{
+	struct fixture *f = *state;
+	struct cluster *c = parse_right(f, HEAD " d g[3], h\n switch s {oversubscription = 2.5}\n"
+						" connect g, s {link = fast, common = true}\n"
+						" connect h, s {link = slow}\n}\n");
+	assert_int_equal(c->nlinks, 1 + 2 + 2);
+	assert_string_equal(kinds(c, route(c, 0, 1)), "fast s fast");
+	assert_int_equal(route(c, 0, 1).link[0], route(c, 2, 3).link[0]);
+	assert_int_equal(route(c, 0, 1).link[2], route(c, 3, 2).link[2]);
+	assert_int_not_equal(route(c, 0, 1).link[0], route(c, 0, 1).link[2]);
+	assert_true(route(c, 0, 1).bandwidth == (8e9 + 2e9) / 2.5); /* it comes in once */
+	c = parse_right(f, HEAD " d g[3]\n connect g, g {link = fast, common = true}\n}\n");
+	assert_int_equal(c->nlinks, 1);
+	assert_int_equal(route(c, 0, 1).link[0], route(c, 2, 0).link[0]);
+}
+
+static void
 switches_have_latency_bandwidth_or_oversubscription(void **state)
 {
 	struct fixture *f = *state;
@@ -408,6 +426,7 @@ main(void)
 		cmocka_unit_test(devices_have_numbers_in_the_order_of_the_text),
 		cmocka_unit_test(sides_are_connected_each_with_each_or_in_pairs),
 		cmocka_unit_test(a_shared_link_serves_both_ways),
+		cmocka_unit_test(a_common_link_serves_all_connections),
 		cmocka_unit_test(switches_have_latency_bandwidth_or_oversubscription),
 		cmocka_unit_test(groups_hold_nodes_and_switches_of_their_own),
 		cmocka_unit_test(a_device_alone_is_boundless),
