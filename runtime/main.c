@@ -308,7 +308,7 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 			prog->abi, RT_ABI_VERSION);
 	else if (rt_options_parse(&options, argc, argv, &st) &&
 		 check_host_link(device, &options, &st))
-		options.save ? rt_signals_catch() : rt_signals_unblock();
+		options.save ? rt_signals_catch(&st) : rt_signals_unblock();
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;
 	const bool speaks = !processes || !world.rank;
