@@ -315,7 +315,7 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 	rt_float_keep_subnormals(options.subnormals); /* new threads inherit it */
 	run_ranks(&job, processes ? &world : NULL, &st);
 	if (st.code && speaks)
-		fprintf(stderr, "%s: %s: %s\n", prog->name,
+		fprintf(stderr, "%s%s: %s: %s\n", rt_line_start(), prog->name,
 			st.code == RT_EXIT_STOPPED ? "note" : "error", st.text);
 	if (processes)
 		rt_mpi_finish(&world, options.timeout);
