@@ -308,14 +308,14 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 			prog->abi, RT_ABI_VERSION);
 	else if (rt_options_parse(&options, argc, argv, &st) &&
 		 check_host_link(device, &options, &st))
-		options.save ? rt_signals_catch() : rt_signals_unblock();
+		options.save ? rt_signals_catch(&st) : rt_signals_unblock();
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)
 		return st.code;
 	const bool speaks = !processes || !world.rank;
 	rt_float_keep_subnormals(options.subnormals); /* new threads inherit it */
 	run_ranks(&job, processes ? &world : NULL, &st);
 	if (st.code && speaks)
-		fprintf(stderr, "%s: %s: %s\n", prog->name,
+		fprintf(stderr, "%s%s: %s: %s\n", rt_line_start(), prog->name,
 			st.code == RT_EXIT_STOPPED ? "note" : "error", st.text);
 	if (processes)
 		rt_mpi_finish(&world, options.timeout);

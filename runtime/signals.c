@@ -1,13 +1,13 @@
 /* Signals that ask a run to save: see signals.h. */
 #include "runtime/signals.h"
-#include <errno.h>
+#include "runtime/status.h"
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
-/* The value that on_stop queues, and no other sender. A pending signal is all the state that there
- * is. */
+/* The signal that await_stop queues, and no other sender. A pending signal is all the state that
+ * there is. */
 #define STOP_SIGNAL SIGRTMIN
 
 static sigset_t
@@ -30,32 +30,42 @@ rt_signals_block(void)
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Only async-signal-safe functions. The next signal finds the default action. */
-static void
-on_stop(int number)
+/* SIGTERM, and SIGINT if it is not ignored, as by commands that shells start in the background. */
+static sigset_t
+stop_signals(void)
 {
-	const int error = errno;
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
-	sigqueue(getpid(), STOP_SIGNAL, (union sigval){.sival_int = number});
-	errno = error;
-}
-
-void
-rt_signals_catch(void)
-{
-	struct sigaction action = {.sa_handler = on_stop, .sa_flags = SA_RESTART};
-	struct sigaction old;
+	struct sigaction now;
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGINT);
-	action.sa_mask = set;
-	sigaction(SIGTERM, &action, NULL);
-	/* Shells start commands in the background with SIGINT ignored. */
-	if (!sigaction(SIGINT, NULL, &old) && old.sa_handler != SIG_IGN)
-		sigaction(SIGINT, &action, NULL);
+	if (!sigaction(SIGINT, NULL, &now) && now.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGINT);
+	return set;
+}
+
+/* Queues the first of them. The next one ends the process, as no other thread accepts it. */
+static void *
+await_stop(void *unused)
+{
+	const sigset_t set = stop_signals();
+	int number = 0;
+	(void)unused;
+	sigwait(&set, &number);
+	sigqueue(getpid(), STOP_SIGNAL, (union sigval){.sival_int = number});
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	while (pause()) /* -1, whenever it returns */
+		;
+	return NULL;
+}
+
+void
+rt_signals_catch(struct rt_status *st)
+{
+	pthread_t thread;
+	if (pthread_create(&thread, NULL, await_stop, NULL))
+		rt_fail(st, RT_EXIT_RUN, "cannot start a thread that waits for signals");
+	else
+		pthread_detach(thread);
 }
 
 void
@@ -68,11 +78,7 @@ rt_signals_unblock(void)
 void
 rt_signals_end(void)
 {
-	struct sigaction old;
 	signal(SIGUSR1, SIG_IGN);
-	signal(SIGTERM, SIG_DFL);
-	if (!sigaction(SIGINT, NULL, &old) && old.sa_handler != SIG_IGN)
-		signal(SIGINT, SIG_DFL);
 	const int number = rt_signals_take().stop;
 	rt_signals_unblock();
 	if (number)

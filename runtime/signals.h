@@ -2,22 +2,27 @@
  *
  *     SIGUSR1 -------------------------------------------\  blocked
  *                                                         > pending until rt_signals_take
- *     SIGTERM, SIGINT --handler--> queued stop signal ---/  blocked
+ *     SIGTERM, SIGINT --thread---> queued stop signal ---/  blocked
  *                  the next one --> ends the process, as by default
  *
  * The ranks poll for them between steps. They are blocked before any other thread starts (MPI and
- * CUDA start some); threads inherit that. */
+ * CUDA start some); threads inherit that. No thread that computes may run a handler: oneDNN keeps
+ * data where the kernel puts a handler's frame. So a thread that only waits receives the second row.
+ */
 #ifndef RUNTIME_SIGNALS_H
 #define RUNTIME_SIGNALS_H
 
 #include <stdbool.h>
 
+struct rt_status;
+
 /* Blocks all of them for this thread and threads that it starts. SIGPIPE is ignored: a reader of
  * the output that goes away must not end a run. */
 void rt_signals_block(void);
 
-/* From now on the run saves: the first SIGTERM or SIGINT is left for rt_signals_take. */
-void rt_signals_catch(void);
+/* From now on the run saves: the first SIGTERM or SIGINT is left for rt_signals_take.
+ * The status says whether that failed. */
+void rt_signals_catch(struct rt_status *st);
 
 /* Restores their default effect in this thread: all end the program. */
 void rt_signals_unblock(void);

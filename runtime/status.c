@@ -2,6 +2,7 @@
 #include "runtime/status.h"
 #include <stdarg.h>
 #include <stdio.h>
+#include <unistd.h>
 
 bool
 rt_fail(struct rt_status *st, int code, const char *format, ...)
@@ -20,4 +21,10 @@ bool
 rt_fail_memory(struct rt_status *st, unsigned long long bytes, const char *what)
 {
 	return rt_fail(st, RT_EXIT_RUN, "out of memory: %llu bytes for %s", bytes, what);
+}
+
+const char *
+rt_line_start(void)
+{
+	return isatty(STDERR_FILENO) ? "\033[K" : "";
 }

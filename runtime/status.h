@@ -27,4 +27,8 @@ bool rt_fail(struct rt_status *st, int code, const char *format, ...)
 /* rt_fail for a failed allocation of `bytes` for `what`. */
 bool rt_fail_memory(struct rt_status *st, unsigned long long bytes, const char *what);
 
+/* What goes before a message: on a terminal, the sequence that removes the line of progress, where
+ * the cursor is; else "". Async-signal-safe. */
+const char *rt_line_start(void);
+
 #endif

@@ -22,14 +22,13 @@ struct times {
 	int64_t count;
 	double watched_ns, busy_ns;
 	bool terminal;        /* rank 0, and standard error is one */
-	bool drawn;           /* it shows a line of progress */
-	int64_t begin, shown; /* when the steps began, and when that line was written last */
+	int64_t begin, shown; /* when the steps began, and the last line of progress was written */
 };
 
 /* Nanoseconds between two lines of progress: often enough to read, too seldom to cost time. */
 #define PROGRESS_EVERY 500000000
 
-/* On a terminal, rank 0 says where it is, in a line that the next one replaces. */
+/* On a terminal, rank 0 says where it is, in a line that what is printed next replaces. */
 static void
 show_progress(const struct rt_rank *r, struct times *t, int64_t step, int64_t end)
 {
@@ -38,25 +37,15 @@ show_progress(const struct rt_rank *r, struct times *t, int64_t step, int64_t en
 	if (!t->terminal || now - t->shown < PROGRESS_EVERY)
 		return;
 	t->shown = now;
-	t->drawn = true;
 	const int64_t done = step + 1 - r->start.step;
 	const double seconds = (double)(now - t->begin) / 1e9, each = seconds / (double)done;
 	const int64_t left = (int64_t)(each * (double)(end - step - 1) + 0.5);
-	fprintf(stderr, "\033[Kstep %" PRId64 " of %" PRId64 ", ", step + 1, end);
+	fprintf(stderr, "%sstep %" PRId64 " of %" PRId64 ", ", rt_line_start(), step + 1, end);
 	const double rate = (double)r->prog->batch / each;
 	if (r->prog->batch)
 		fprintf(stderr, "%.*f examples/s, ", rate < 100, rate);
 	fprintf(stderr, "%" PRId64 ":%02d:%02d left\r", left / 3600, (int)(left / 60 % 60),
 		(int)(left % 60));
-}
-
-/* What is printed next replaces the line. */
-static void
-end_progress(struct times *t)
-{
-	if (t->drawn)
-		fputs("\033[K", stderr);
-	t->drawn = false;
 }
 
 /* A scalar output, on rank 0. */
@@ -95,8 +84,10 @@ flush_lines(struct rt_rank *r)
 static void
 report(struct rt_rank *r, int64_t step)
 {
-	if (!r->world->rank)
+	if (!r->world->rank) {
+		fputs(rt_line_start(), stderr);
 		printf("step %" PRId64, step + 1);
+	}
 	rt_metrics_step(&r->metrics, step + 1, r->prog->batch, r->allocated);
 	for (int i = 0; i < r->prog->ntensors; i++) {
 		const struct rt_tensor *t = &r->prog->tensors[i];
@@ -224,15 +215,11 @@ run_steps(struct rt_rank *r, const struct rt_data *d, struct times *t, struct rt
 		rt_control_before(c, r);
 		timed_step(r, d, t, step);
 		show_progress(r, t, step, end);
-		if ((step + 1) % every == 0 || step + 1 == end) {
-			end_progress(t);
+		if ((step + 1) % every == 0 || step + 1 == end)
 			report(r, step);
-		}
-		if (evaluates && (step + 1) % evaluates == 0 && step + 1 < end) {
-			end_progress(t);
-			if (!rt_evaluate(r, d, step + 1))
-				return false;
-		}
+		if (evaluates && (step + 1) % evaluates == 0 && step + 1 < end &&
+			!rt_evaluate(r, d, step + 1))
+			return false;
 		if (!rt_control_after(c, r, step + 1))
 			return false;
 	}
@@ -314,6 +301,8 @@ rt_evaluate(struct rt_rank *r, const struct rt_data *d, int64_t step)
 		run_tests(r, d, kept, sums);
 	}
 	rt_metrics_test(&r->metrics, step);
+	if (!r->world->rank)
+		fputs(rt_line_start(), stderr);
 	for (int i = 0; i < p->ntensors && ok && !r->world->rank; i++)
 		if (rt_is_scalar_output(p, &p->tensors[i])) {
 			const double mean = sums[i] / (double)d->rows[RT_TEST];

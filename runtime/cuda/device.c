@@ -12,7 +12,8 @@ rt_cuda_fatal(const struct rt_cuda *d, const char *what, const char *why)
 	/* After the watchdog has ended a collective, calls fail, too; the reason has been
 	 * reported. */
 	if (!d->world || !rt_activity_ended(d->world->activity))
-		fprintf(stderr, "error: device %d: %s: %s\n", d->number, what, why);
+		fprintf(stderr, "%serror: device %d: %s: %s\n", rt_line_start(), d->number, what,
+			why);
 	if (d->world)
 		rt_abort(d->world, RT_EXIT_RUN);
 	_Exit(RT_EXIT_RUN);

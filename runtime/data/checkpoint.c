@@ -162,8 +162,8 @@ rt_checkpoint_save(struct rt_rank *r, int64_t step, bool tell)
 	if (ok && !r->world->rank) {
 		remove_old(&n, step, r->options->keep);
 		if (tell)
-			fprintf(stderr, "%s: note: saved %s after step %" PRId64 "\n",
-				r->prog->name, path, step);
+			fprintf(stderr, "%s%s: note: saved %s after step %" PRId64 "\n",
+				rt_line_start(), r->prog->name, path, step);
 	}
 	free(path);
 	free_names(&n);

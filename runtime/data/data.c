@@ -303,8 +303,8 @@ check_whole(const struct rt_data *d, const struct rt_rank *r)
 {
 	if (rt_st_is_whole(&d->file))
 		return;
-	fprintf(stderr, "%s: error: %s: the file was truncated while it was being read\n",
-		r->prog->name, d->file.path);
+	fprintf(stderr, "%s%s: error: %s: the file was truncated while it was being read\n",
+		rt_line_start(), r->prog->name, d->file.path);
 	rt_abort(r->world, RT_EXIT_RUN);
 }
 

@@ -83,8 +83,8 @@ rt_shrunk_report(const void *address)
 		return false;
 	/* In one write: other ranks of the process may be here, too. */
 	char text[2 * LINE_MAX_BYTES] = "";
-	const char *const part[] = {program_invocation_short_name, ": error: ", path,
-		": the file was truncated while it was being read\n"};
+	const char *const part[] = {rt_line_start(), program_invocation_short_name,
+		": error: ", path, ": the file was truncated while it was being read\n"};
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		strncat(text, part[i], sizeof text - 1 - strlen(text));
 	say(text);

@@ -199,6 +199,7 @@ rt_watchdog_report(const struct rt_program *prog, const struct rt_seen *seen, in
 		if (n < nranks)
 			fputs("  the state of ranks on other machines is not known here\n", r.out);
 		fclose(r.out);
+		fputs(rt_line_start(), stderr);
 		fwrite(text, 1, size, stderr);
 	} else
 		fprintf(stderr, "%s: error: ranks have waited for %.9g s (-timeout)\n", prog->name,
