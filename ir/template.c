@@ -246,6 +246,14 @@ ops_inlined(struct ir_module *m, const struct ir_block *b, const struct ir_op **
 	return n < TEMPLATE_MANY_OPS ? n : TEMPLATE_MANY_OPS;
 }
 
+int64_t
+ir_ops_inlined(struct ir_module *m, const struct ir_func *f)
+{
+	const struct ir_op *last;
+
+	return ops_inlined(m, &f->body, &last);
+}
+
 /* Types the results with a temporary instance. */
 static bool
 memo_fill(struct ir_module *m, struct memo *memo, const struct ir_op *call)
@@ -426,5 +434,5 @@ ir_inline_calls(struct ir_module *m, struct ir_func *f, unsigned *inlined)
 		*inlined += 1;
 		next = prev ? prev->next : f->body.first; /* calls among what came in */
 	}
-	return true;
+	return !*inlined || ir_verify_structure(m); /* names may collide only now */
 }

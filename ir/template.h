@@ -113,10 +113,13 @@ bool ir_infer_call(struct ir_module *m, struct ir_op *call, const struct ir_type
 
 /*
  * Replaces the typed calls of a function by the ops of their functions, recursively; adds their
- * number to *inlined. Returns false after an error. If the result would have more than
- * TEMPLATE_MAX_OPS ops, reports this before making any.
+ * number to *inlined. Returns false after an error, also where names collide in the result. If that
+ * would have more than TEMPLATE_MAX_OPS ops, reports this before making any.
  */
 bool ir_inline_calls(struct ir_module *m, struct ir_func *f, unsigned *inlined);
+
+/* The number of ops that the function would have; more than TEMPLATE_MAX_OPS are not counted. */
+int64_t ir_ops_inlined(struct ir_module *m, const struct ir_func *f);
 
 /* Notes that errors of this function have been reported: calls of it fail without a message. */
 void ir_template_poison(struct ir_module *m, const struct ir_func *f);

@@ -204,7 +204,8 @@ names_repeat(const struct verifier *v)
 	return n < v->named.n;
 }
 
-/* No two params, states or inputs, and no two outputs, may have the same name. */
+/* No two params, states or inputs, and no two outputs, may have the same name. Each name is
+ * reported once, however many calls repeat it. */
 static void
 verify_names(struct verifier *v)
 {
@@ -213,8 +214,8 @@ verify_names(struct verifier *v)
 	qsort(v->named.at, (size_t)v->named.n, sizeof *v->named.at, compare_symbols);
 	for (int64_t i = 1; i < v->named.n; i++) {
 		const struct ir_op *op = v->named.at[i], *before = v->named.at[i - 1];
-		if (op->symbol != before->symbol ||
-			op_is(op, TRAIT_EFFECT) != op_is(before, TRAIT_EFFECT))
+		if (name_key(op) != name_key(before) ||
+			(i > 1 && name_key(op) == name_key(v->named.at[i - 2])))
 			continue;
 		FAULT(v, op, "%s: the name \"%s\" is already used", op_name(op->code), op->symbol);
 		diag_note(v->m->ctx->diag, before->loc, "this %s has it",

@@ -137,7 +137,7 @@ parse_module(const void *owner, struct ir_context *ctx, const char *file_name, c
 	talloc_free(p);
 	bool ok = diag_errors(ctx->diag) == errors && ir_verify_structure(m);
 	if (ok && o && o->inline_calls)
-		ok = inline_calls(m) && ir_verify_structure(m); /* names may collide only now */
+		ok = inline_calls(m);
 	if (!ok) {
 		talloc_free(m);
 		return NULL;

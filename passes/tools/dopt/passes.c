@@ -3,6 +3,7 @@
 
 #include "ir/cluster/framework.h"
 #include "ir/base/alloc.h"
+#include "ir/template.h"
 #include "passes/tools/dopt/crash.h"
 #include "passes/tools/dopt/measure.h"
 #include "passes/manager/facts.h"
@@ -306,6 +307,21 @@ verify_last(const struct driver *t, struct ir_module *m)
 	return false;
 }
 
+/* Inlining this many ops takes tenths of a second; of more, only a pass does it. */
+#define SEEN_OPS 100000
+
+/* Calls that stay must not hide names that collide once they are inlined. */
+static bool
+can_inline(struct driver *t, struct ir_module *m)
+{
+	void *scratch = alloc_scratch(t->ctx);
+	const struct ir_func *f = ir_func_find(m, "main");
+	const bool ok = ir_ops_inlined(m, f) > SEEN_OPS || driver_without_calls(scratch, t, m);
+
+	talloc_free(scratch);
+	return ok;
+}
+
 enum driver_exit
 driver_passes_run(struct driver *t, struct ir_module **m)
 {
@@ -333,6 +349,8 @@ driver_passes_run(struct driver *t, struct ir_module **m)
 		return DRIVER_INPUT;
 	if (!verify_last(t, *m))
 		return DRIVER_BUG;
+	if (!can_inline(t, *m))
+		return DRIVER_INPUT;
 	if (o->check)
 		warn_of_sums(t, *m);
 	if (o->reproducer && t->pipeline->n)

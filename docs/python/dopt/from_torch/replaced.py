@@ -147,7 +147,7 @@ def ctc(logs, labels, input_lengths, target_lengths, blank=0, reduction="mean", 
 
 def pooled(many):
     def pool(*args, return_indices=False, **named):
-        found = pool_with_indices(many)(*args, **named)
+        found = pool_with_indices(many)(*args, return_indices=return_indices, **named)
         return found if return_indices else found[0]
     return pool
 
@@ -189,6 +189,15 @@ def adaptive_means(many):
     return pool
 
 
+def largest(x, of_nans):
+    """Where the first maximum of the last dim is; with `of_nans` the last NaN, if there is one, whose place torch's pools return."""
+    first = x.argmax(-1, keepdim=True)
+    if not of_nans:
+        return first
+    last = torch.where(x.isnan(), torch.arange(x.shape[-1]), -1).amax(-1, keepdim=True)
+    return torch.where(last < 0, first, last)
+
+
 def adaptive_maxima(many, indices=False):
     """Narrow windows repeat their last element; of equal elements the first is the maximum."""
     def pool(input, output_size, return_indices=False):
@@ -201,7 +210,7 @@ def adaptive_maxima(many, indices=False):
             at = [min(a + k, e - 1) for a, e in ranges for k in range(wide)]
             x, place = ((v if len(at) == n else v.index_select(d, torch.tensor(at))).unflatten(d, (m, wide)).movedim(d, -1).flatten(-2)
                         for v in (x, place))
-        best = x.detach().argmax(-1, keepdim=True)
+        best = largest(x.detach(), indices or return_indices)
         values = x.gather(-1, best).squeeze(-1)
         return (values, place.expand(x.shape).gather(-1, best).squeeze(-1)) if indices or return_indices else values
     return pool
@@ -237,7 +246,7 @@ def pool_with_indices(many):
         each = [[v[(..., *(slice(k * d, k * d + (m - 1) * s + 1, s) for k, d, m, s in zip(at, dilation, new, stride)))]
                  for at in itertools.product(*map(range, window))] for v in padded]
         values, places = torch.stack(each[0], -1), torch.stack(each[1], -1)
-        best = values.detach().argmax(-1, keepdim=True)
+        best = largest(values.detach(), return_indices)
         return values.gather(-1, best).squeeze(-1), places.expand(values.shape).gather(-1, best).squeeze(-1)
     return pool
 

@@ -571,10 +571,12 @@ FUNCTIONS = {
     "pool_indices": (NUMBERS, lambda z, y: sum((p * (i + 1)).sum() for p, i in (
         F.max_pool2d(z.view(1, 2, 6, 6), 3, 2, 1, return_indices=True, ceil_mode=True),
         F.max_pool2d(z.view(1, 2, 4, 9), (2, 3), (1, 2), dilation=(2, 1), return_indices=True, ceil_mode=True),
-        F.max_pool1d(z.view(2, 4, 9), 4, 3, 2, ceil_mode=True, return_indices=True)))),
+        F.max_pool1d(z.view(2, 4, 9), 4, 3, 2, ceil_mode=True, return_indices=True)))
+                     + F.max_pool2d(z.view(1, 2, 6, 6).log(), 3, 2, 1, return_indices=True)[1].double().mean()),  # NaNs
     "adaptive_maxima": (NUMBERS, lambda z, y: (lambda h: F.adaptive_max_pool2d(h, (4, 5)).square().sum() + F.adaptive_max_pool2d(h, 1).sum()
                                                + F.adaptive_max_pool1d(h.flatten(2), 5).exp().sum()
                                                + F.adaptive_max_pool3d(h[:, None], (1, 3, 2)).sin().sum()
+                                               + F.adaptive_max_pool2d((h - 0.5).log(), (2, 4), return_indices=True)[1].double().mean()  # NaNs
                                                + (lambda v, i: (v * i).sum())(*F.adaptive_max_pool2d(h, (None, 4), return_indices=True)))(
                                                    z.view(1, 2, 6, 6).relu())),
     "unpools": (NUMBERS, lambda z, y: F.max_unpool2d(*F.max_pool2d(z.view(1, 2, 6, 6), 2, return_indices=True), 2).square().sum()
