@@ -74,7 +74,7 @@ for case in range(cases):
             print(f"{took:.6g} s is below {bound:.6g}: {' '.join(base)} -pass='{passes}' {path}")
     budget = int(min(peaks) * draw.choice((0.9, 1, 1.1, 1.2, 1.5, 2)))
     plan = run([*base, f"-budget={budget}", f"-pass=plan{{{amp}evaluations=8}}", path])
-    if found := re.search(r"take less than \S+, (\S+) % less", plan.stderr):
+    if found := re.search(r"without micro-batches: \S+, (\S+) % less", plan.stderr):
         done += 1
         if float(found[1]) < -0.5:
             wrong += 1
