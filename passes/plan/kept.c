@@ -6,9 +6,10 @@
  *
  * Peaks of two steps do not tell it: that of the shorter one is at another op, such as the gradient of an
  * embedding at the end, where blocks keep nothing, and by what gathers and scores happen to be in memory
- * they differ by more than a block keeps. So the buffers are counted that blocks other than the first and the
- * last one have made, and that live when the last block has computed its values, which the backward pass
- * reads, or when the first block has computed its gradients. Names tell the block.
+ * they differ by more than a block keeps. So the buffers of a block in the middle are counted that live when the
+ * last block has computed its values, which the backward pass reads, or when the first block has computed its
+ * gradients: of the block that is farthest from these, as what others have in memory may be gathers that
+ * are early, or gradients on their way. Names tell the block.
  */
 #include "ir/base/alloc.h"
 #include "passes/plan/plan.h"
@@ -63,12 +64,11 @@ is_of_forward(const char *name)
 	return !is_gradient(name) && (!end || end[1 + strspn(end + 1, "0123456789")]);
 }
 
-/* Bytes that blocks other than the first and the last one have in memory at that time. */
+/* Bytes that the first, or else the last, of the blocks in the middle that have any has in memory at that time. */
 static void
-count(struct plan_kept *k, const struct storage *s, const int64_t *block, int32_t time)
+count(struct plan_kept *k, const struct storage *s, const int64_t *block, int32_t time, bool first)
 {
 	double *of = ARRAY_ZERO(NULL, double, k->blocks), bytes = 0;
-	int64_t counted = 0;
 
 	for (uint32_t i = 0; i < s->nbuffers; i++) {
 		const struct storage_buffer *b = &s->buffer[i];
@@ -78,12 +78,9 @@ count(struct plan_kept *k, const struct storage *s, const int64_t *block, int32_
 			storage_counts(s, b) && b->first <= time && time <= b->last)
 			of[at] += (double)storage_bytes(s, b);
 	}
-	for (int64_t i = 1; i < k->blocks - 1; i++) {
-		counted += of[i] > 0;
-		bytes += of[i];
-	}
-	if (counted && bytes / (double)counted > k->bytes)
-		k->bytes = bytes / (double)counted;
+	for (int64_t i = 1; i < k->blocks - 1 && !(first && bytes > 0); i++)
+		bytes = of[i] > 0 ? of[i] : bytes;
+	k->bytes = bytes > k->bytes ? bytes : k->bytes;
 	array_free(of);
 }
 
@@ -106,7 +103,7 @@ plan_kept_read(void *data, const struct storage *s)
 			end = 2 * (int32_t)p + 1;
 	}
 	k->bytes = 0;
-	count(k, s, block, turn);
-	count(k, s, block, end);
+	count(k, s, block, turn, true);
+	count(k, s, block, end, false);
 	array_free(block);
 }
