@@ -283,9 +283,9 @@ linear_product(struct terms *t, term_id a, term_id b)
 	if (!a || !b)
 		return 0;
 	if (linear_is_constant(t, a, &c))
-		return c == 1 ? b : linear_add(t, sum, b, c);
+		return c == 1 ? b : linear_scale(t, b, c);
 	if (linear_is_constant(t, b, &c))
-		return c == 1 ? a : linear_add(t, sum, a, c);
+		return c == 1 ? a : linear_scale(t, a, c);
 	for (int i = -1; i < linear_nvars(t, a); i++)
 		for (int j = -1; j < linear_nvars(t, b); j++) {
 			int64_t ka = linear_rest(t, a), kb = linear_rest(t, b), k;
