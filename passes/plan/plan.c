@@ -457,7 +457,16 @@ unfinished(const struct planner *p)
 	return best;
 }
 
-/* Runs the whole step of the candidate with that entry, too; the result is the last candidate. */
+/* Runs the whole step of the candidate; the result is the last candidate. */
+static struct plan_candidate *
+run_added(struct planner *p, struct plan_candidate c)
+{
+	VEC_PUSH(p->run->scratch, &p->candidate, c);
+	run_whole(p, &VEC_LAST(&p->candidate));
+	return &VEC_LAST(&p->candidate);
+}
+
+/* The same with that entry. */
 static struct plan_candidate *
 run_with(struct planner *p, struct plan_candidate c, const char *entry)
 {
@@ -466,9 +475,7 @@ run_with(struct planner *p, struct plan_candidate c, const char *entry)
 	c.from = TEXT(p->run->scratch, "%s; %s", c.from, entry);
 	c.recipe = false;
 	c.expanded = true;
-	VEC_PUSH(p->run->scratch, &p->candidate, c);
-	run_whole(p, &VEC_LAST(&p->candidate));
-	return &VEC_LAST(&p->candidate);
+	return run_added(p, c);
 }
 
 /* Where no whole step fits: the best ones of so many families get micro-batches, more of them until the
@@ -504,11 +511,8 @@ divide(struct planner *p, struct plan_candidate c)
 	int64_t number[PLAN_MOST_MICROBATCHES];
 	const int n = plan_microbatches(p, number);
 
-	if (c.estimated && plan_fits(p, &c)) { /* an estimate may be wrong */
-		VEC_PUSH(p->run->scratch, &p->candidate, c);
-		run_whole(p, &VEC_LAST(&p->candidate));
-		c = VEC_LAST(&p->candidate);
-	}
+	if (c.estimated && plan_fits(p, &c)) /* an estimate may be wrong */
+		c = *run_added(p, c);
 	for (int k = 0; k < n && !plan_fits(p, &c) && clock_seconds() < p->ends; k++) {
 		const double before = (double)c.r.peak;
 		if (number[k] == 1)
