@@ -3,6 +3,7 @@
  * of real arithmetic; its additional requirements on elements are recorded in terms->assumes.
  */
 #include "passes/rules/terms.h"
+#include "ir/base/sort.h"
 #include "passes/rules/verify.h"
 
 #include <math.h>
@@ -82,7 +83,7 @@ poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n)
 		TERM_PUSH(t, arg[i]);
 	}
 	if (apply_commutes(t, fn))
-		term_sort(t->stack.at + mark + 1, n);
+		sort_int64(t->stack.at + mark + 1, (size_t)n);
 	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, law_of(fn) & LAW_BOOL));
 }
 
@@ -239,7 +240,7 @@ monomial_product(struct terms *t, term_id a, term_id b)
 	n = merge_exponentials(t, factor, n);
 	if (n < 0)
 		return 0;
-	term_sort(factor, n);
+	sort_int64(factor, (size_t)n);
 	const int64_t mark = t->stack.n;
 	TERM_PUSH(t, bounda + boundb);
 	for (int i = 1; i <= 2 * bounda; i++)
