@@ -19,6 +19,7 @@
  * where j goes last and W(S) is the sum of the kernels that some message of S waits for.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/replay/fine_heap.h"
 #include "passes/search/search.h"
 
@@ -138,13 +139,7 @@ find_tail(struct bound *b, uint32_t i)
 	b->tail[i] = t;
 }
 
-static int
-by_head(const void *a, const void *b)
-{
-	const struct job *x = a, *y = b;
-
-	return (x->head > y->head) - (x->head < y->head);
-}
+ORDER_BY(by_head, struct job, UP(head))
 
 /* Jackson's preemptive schedule of one stream: the latest end, tails included. */
 static replay_time
@@ -184,13 +179,7 @@ one_machine(const struct bound *b, bool message)
 	return bound;
 }
 
-static int
-by_duration(const void *a, const void *b)
-{
-	const struct job *x = a, *y = b;
-
-	return (x->head < y->head) - (x->head > y->head);
-}
+ORDER_BY(by_duration, struct job, DOWN(head))
 
 /* Selects the longest messages, at most ORDERED; returns how many. */
 static uint32_t

@@ -143,8 +143,6 @@ spmd_lead(uint32_t varies, int axis)
 }
 
 /* Ops that return their operand if nothing changes. NULL after an error. */
-struct ir_value *spmd_reshape(struct import *im, struct ir_value *x, const int64_t *dim, int rank);
-struct ir_value *spmd_transpose(struct import *im, struct ir_value *x, const int64_t *perm);
 struct ir_value *spmd_slice(
 	struct import *im, struct ir_value *x, int dim, int64_t start, int64_t limit);
 /* Splits `dim`, innermost; if x is an allgather of exactly this split, returns its operand. */

@@ -4,6 +4,7 @@
  * never lets a stream wait while a node is ready.
  */
 #include "passes/search/dopt/order.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 
@@ -46,15 +47,7 @@ place(struct stream *s, replay_time release, replay_time duration)
 	return release;
 }
 
-static int
-by_key(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	if (x->key != y->key)
-		return x->key < y->key ? -1 : 1;
-	return (x->rank > y->rank) - (x->rank < y->rank);
-}
+ORDER_BY(by_key, struct entry, UP(key), UP(rank))
 
 /* Sorts all nodes by `key`, equal ones by position, or from the last one on. */
 static void

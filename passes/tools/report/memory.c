@@ -1,5 +1,6 @@
 /* Memory on the page: the curve, live bytes at the peak by kind, and the largest buffers there. */
 #include "passes/tools/report/impl.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/map.h"
@@ -87,14 +88,7 @@ bytes_of(const struct equal_buffers *a)
 }
 
 /* The most bytes first; else as they are in the curve. */
-static int
-larger(const void *a, const void *b)
-{
-	const struct equal_buffers *x = a, *y = b;
-
-	return bytes_of(x) != bytes_of(y) ? (bytes_of(x) < bytes_of(y) ? 1 : -1)
-					  : (x->first > y->first) - (x->first < y->first);
-}
+ORDER_BY(larger, struct equal_buffers, ORDER_UP(bytes_of(y), bytes_of(x)), UP(first))
 
 static struct alikes
 group(void *owner, const struct memory_curve *c)

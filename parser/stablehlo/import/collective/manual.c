@@ -92,7 +92,7 @@ spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sh
 					d - lead, x->type->dim[d]);
 			x = spmd_partition(im, x, d, a);
 		}
-	x = spmd_reshape(im, x, w.size, w.n);
+	x = build_reshape(im, x, w.size, w.n);
 	for (int a = 0; a < im->module->naxes; a++)
 		for (int k = 0; k < w.n; k++)
 			if (w.axis[k] == a) {
@@ -102,7 +102,7 @@ spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sh
 	for (int k = 0; k < w.n; k++)
 		if (w.axis[k] < 0)
 			perm[n++] = k;
-	v->value = x ? spmd_transpose(im, x, perm) : NULL;
+	v->value = build_transpose(im, x, perm);
 	v->type = NULL;
 	return v->value != NULL;
 }
@@ -122,7 +122,7 @@ first_place(struct import *im, struct import_value *v, uint32_t axes)
 			for (int d = 0; x && d < x->type->rank; d++)
 				if (d != lead)
 					dim[n++] = x->type->dim[d];
-			x = spmd_reshape(im, x, dim, n);
+			x = build_reshape(im, x, dim, n);
 		}
 	v->varies &= ~axes;
 	return v->value = x;
@@ -159,8 +159,8 @@ spmd_to_full(struct import *im, const struct mlir_op *op, const struct spmd_shar
 	}
 	if (n != v->value->type->rank)
 		return import_error(im, op, "the sharding names dims that the value does not have");
-	struct ir_value *x = spmd_transpose(im, v->value, perm);
-	x = x ? spmd_reshape(im, x, size, rank) : NULL;
+	struct ir_value *x = build_transpose(im, v->value, perm);
+	x = build_reshape(im, x, size, rank);
 	v->value = spmd_allgather(im, x, split);
 	v->varies = rest;
 	v->type = NULL;

@@ -184,6 +184,16 @@ bool import_is_empty(const struct mlir_type *t);
 bool import_is_static(const struct mlir_type *t);
 
 /*
+ * Ops on all dims, leading ones too; a value that would not change is returned itself, and NULL is
+ * of NULL: build/build.h has more of them. Dim i of a transpose is dim perm[i] of v; a swap
+ * exchanges two dims.
+ */
+struct ir_value *build_reshape(
+	struct import *im, struct ir_value *v, const int64_t *shape, int rank);
+struct ir_value *build_transpose(struct import *im, struct ir_value *v, const int64_t *perm);
+struct ir_value *build_swap(struct import *im, struct ir_value *v, int dim, int other);
+
+/*
  * Ops on local dims, which keep the leading dims of v. Shape changes: reshape to `dim`; broadcast
  * to `dim`, where local dim i of v becomes dims[i] (any order, size 1 is repeated), dims NULL: the
  * last ones; transpose, result dim i is dim perm[i].
