@@ -375,6 +375,33 @@ parallel_costs_device(const struct parallel_costs *c)
 	return estimated ? cost_model_cluster(model)->kind[c->kind] : NULL;
 }
 
+/* By a roofline, a kernel takes its arithmetic or its bytes, whichever is longer: roofline.c. */
+static double
+least_roofline(const struct parallel_costs *c, const struct device *d, const struct ir_op *op,
+	struct parallel_part part)
+{
+	const struct op_work w = cost_kernel_work(c->m, op);
+	const double peak = cost_model_peak(c->model, c->kind,
+			     (enum ir_dtype)(
+				     op->noperands ? ir_operand_type(op, 0) : op->result[0].type)
+				     ->dtype),
+		     rate = fmax(d->bandwidth, d->cache_bandwidth);
+	double bytes = part.writes ? (double)ir_type_local_bytes(c->m, op->result[0].type) : 0;
+
+	for (int k = 0; k < op->noperands; k++)
+		if (k < 64 && part.reads >> k & 1)
+			bytes += (double)ir_type_local_bytes(c->m, ir_operand_type(op, k));
+	const double moves = fmin(bytes, w.bytes) / rate,
+		     flops = cost_is_product(op) && peak > 0 ? w.flops / peak : 0;
+	switch ((enum parallel_counts)part.counts) {
+	case PARALLEL_LARGER: return fmax(flops, moves);
+	case PARALLEL_FLOPS: return flops;
+	case PARALLEL_WHOLE: return w.bytes / rate;
+	case PARALLEL_BYTES: break;
+	}
+	return moves;
+}
+
 double
 parallel_costs_least(
 	const struct parallel_costs *c, const struct ir_op *op, struct parallel_part part)
@@ -386,6 +413,8 @@ parallel_costs_least(
 		return 0;
 	if (d && d->reached)
 		return turns_of(c->m, op) * least_reached(c, d, op, part);
+	if (d)
+		return turns_of(c->m, op) * least_roofline(c, d, op, part);
 	if (!cost_is_product(op))
 		return 0;
 	const double peak =
