@@ -92,6 +92,11 @@ double parallel_costs_reshard(
 double parallel_costs_least_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
 
+/* The least that such a change takes from its begin to its end, with latencies, in any number of
+ * parts. */
+double parallel_costs_path_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
+
 /* --- axes: axes.c ----------------------------------------------------------------------------- */
 
 /* With more axes at once there are too many layouts: 625 of a tensor of three dims on four axes. */
@@ -380,6 +385,23 @@ struct parallel_traffic {
 struct device;
 struct parallel_traffic parallel_traffic(const struct parallel_step *s, const struct device *d,
 	const bool *before, const bool *after);
+
+/* Paths of the step through a node, each with a share: chain.c. The shares add up to 1. */
+struct parallel_paths {
+	double *node, *edge; /* the shares of those that it is part of */
+};
+
+/* None yet; owned by `owner`. */
+struct parallel_paths parallel_paths_create(const void *owner, const struct parallel_step *s);
+
+/* Adds the longest path for the choices, through that node and else among the nodes of both sets, with
+ * that share; those of the others become smaller. */
+void parallel_paths_add(struct parallel_paths *paths, const struct parallel_step *s,
+	const uint16_t *choice, const bool *before, const bool *after, uint32_t through,
+	double share);
+
+/* The least that a node of a path takes with that choice. */
+double parallel_path_seconds(const struct parallel_step *s, uint32_t node, uint32_t choice);
 
 /* Sets s->part for a device without reached rates: roofline.c. */
 void parallel_find_bytes(struct parallel_step *s, const struct device *d);

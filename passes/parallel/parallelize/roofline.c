@@ -37,7 +37,10 @@ struct roofline {
 	struct alike *alike;
 	struct fuse_role *role; /* by alike number */
 	struct VEC(const struct ir_op *) product;
-	uint32_t words;                  /* of a set of products */
+	uint32_t words; /* of a set of products */
+	bool *rooted,
+		*used; /* by op->id: a path leads to memory; it is on one that counts, or counts
+				for a product */
 	uint64_t *before, *after, *with; /* by op->id, sets of products: it depends on them, they on
 					       it, it can end their kernels */
 };
@@ -160,17 +163,65 @@ may_hide(const struct roofline *r, const struct ir_op *op)
 
 /* --- what counts ---------------------------------------------------------------------------------- */
 
-/* Is the operand in memory where the op reads it? */
+/* Does the value come from memory wherever it is read, unless its own kernel has it? */
 static bool
-is_stored(const struct roofline *r, const struct ir_op *op, const struct ir_op *from)
+is_root(const struct roofline *r, const struct ir_op *op)
 {
-	if (!cost_is_product(from))
-		return op_is(from, TRAIT_NAMED) || is_alone(r, from);
+	return op_is(op, TRAIT_NAMED) || is_alone(r, op) ||
+	       (cost_is_product(op) && !r->s->several[op->id]);
+}
+
+/* The operand of an op from which a kernel that computes the result itself reads as many bytes as the
+ * result has, or more; NULL: there is none. */
+static const struct ir_op *
+next_of(const struct roofline *r, const struct ir_op *op)
+{
+	const struct ir_type *t = op->nresults == 1 ? op->result[0].type : NULL;
+	const struct fuse_role *role = role_of(r, op);
+
+	if (role->kind != FUSE_MAP || r->s->inside[op->id])
+		return NULL;
+	for (int k = 0; k < op->noperands; k++) {
+		const struct ir_op *from = maker_of(op, k);
+		const struct ir_type *u = ir_operand_type(op, k);
+		if (!(role->apart >> k & 1) && r->rooted[from->id] && !r->used[from->id] &&
+			ir_type_same_dims(t, u) &&
+			ir_dtype_bytes((enum ir_dtype)u->dtype) >=
+				ir_dtype_bytes((enum ir_dtype)t->dtype))
+			return from;
+	}
+	return NULL;
+}
+
+/* Is the result of the product in memory where the op, or what it is computed from, reads it? */
+static bool
+is_apart(const struct roofline *r, const struct ir_op *op, const struct ir_op *product)
+{
 	for (int64_t i = 0; i < r->product.n; i++)
-		if (r->product.at[i] == from)
+		if (r->product.at[i] == product)
 			return !has(r, r->with, op, i) &&
-			       r->s->forward[op->id] == r->s->forward[from->id];
+			       r->s->forward[op->id] == r->s->forward[product->id];
 	return false;
+}
+
+/* Takes a path from a value that the op reads to what it is computed from in memory. Kernels read one
+ * value of it, in the layout in which the op has it. */
+static bool
+take_path(struct roofline *r, const struct ir_op *op, const struct ir_op *from)
+{
+	const struct ir_op *last = from;
+
+	while (last && !is_root(r, last))
+		last = r->used[last->id] ? NULL : next_of(r, last);
+	if (!last || r->used[last->id] || (cost_is_product(last) && !is_apart(r, op, last)))
+		return false;
+	for (const struct ir_op *at = from; at != last;) {
+		const struct ir_op *next = next_of(r, at);
+		r->used[at->id] = true;
+		at = next;
+	}
+	r->used[last->id] = true;
+	return true;
 }
 
 static void
@@ -202,12 +253,13 @@ count_products(struct roofline *r, const struct device *d, const bool *written)
 	}
 }
 
+/* Reads count for the last op that has them, so that they count after what it depends on. */
 static void
-count_others(struct roofline *r, const bool *multiplied, const bool *written)
+count_others(struct roofline *r, const bool *written)
 {
-	bool *counted = ARRAY_ZERO(r, bool, r->s->m->op_ids);
-
-	IR_FOR_OPS (op, r->main) {
+	IR_FOR_OPS (op, r->main)
+		r->rooted[op->id] = op->nresults == 1 && (is_root(r, op) || next_of(r, op));
+	for (const struct ir_op *op = r->main->last; op; op = op->prev) {
 		struct parallel_part *part = &r->s->part[op->id];
 		if (is_alone(r, op))
 			part->counts = op->result[0].uses ? PARALLEL_WHOLE : PARALLEL_BYTES;
@@ -216,14 +268,10 @@ count_others(struct roofline *r, const bool *multiplied, const bool *written)
 			may_hide(r, op))
 			continue;
 		part->writes = written[op->id];
-		for (int k = 0; k < op->noperands && k < 64; k++) {
-			const struct ir_op *from = maker_of(op, k);
-			if (role->apart >> k & 1 || counted[from->id] || multiplied[from->id] ||
-				from->nresults != 1 || !is_stored(r, op, from))
-				continue;
-			counted[from->id] = true;
-			part->reads |= UINT64_C(1) << k;
-		}
+		for (int k = 0; k < op->noperands && k < 64; k++)
+			if (!(role->apart >> k & 1) && r->rooted[maker_of(op, k)->id] &&
+				take_path(r, op, maker_of(op, k)))
+				part->reads |= UINT64_C(1) << k;
 	}
 }
 
@@ -241,14 +289,15 @@ parallel_find_bytes(struct parallel_step *s, const struct device *d)
 	for (uint32_t i = 0; i < r->alike->n; i++, arena_reset(a))
 		if (r->alike->first[i]->block == r->main)
 			r->role[i] = fuse_role(s->m, a, r->alike->first[i]);
-	/* By op->id, for the only result: does a product read it, must it be in memory? */
-	bool *multiplied = ARRAY_ZERO(r, bool, n), *written = ARRAY_ZERO(r, bool, n);
+	bool *written = ARRAY_ZERO(r, bool, n); /* by op->id: its only result must be in memory */
+	r->rooted = ARRAY_ZERO(r, bool, n);
+	r->used = ARRAY_ZERO(r, bool, n);
 	IR_FOR_OPS (op, r->main) {
 		if (cost_is_product(op))
 			VEC_PUSH(r, &r->product, op);
 		for (int k = 0; k < op->noperands; k++) {
 			const uint32_t from = maker_of(op, k)->id;
-			multiplied[from] = multiplied[from] || cost_is_product(op);
+			r->used[from] = r->used[from] || cost_is_product(op);
 			written[from] = written[from] || cost_is_product(op) ||
 					op->code == OP_update || is_alone(r, op) ||
 					role_of(r, op)->apart >> k & 1;
@@ -261,7 +310,7 @@ parallel_find_bytes(struct parallel_step *s, const struct device *d)
 		r->after = ARRAY_ZERO(r, uint64_t, (size_t)n * r->words + 1);
 		r->with = ARRAY_ZERO(r, uint64_t, (size_t)n * r->words + 1);
 		find_sets(r);
-		count_others(r, multiplied, written);
+		count_others(r, written);
 	}
 	talloc_free(r);
 }
