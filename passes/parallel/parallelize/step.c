@@ -13,6 +13,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "ir/cluster/cluster.h"
 #include "ir/ops/form.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/parallel/parallelize/parallelize.h"
@@ -187,8 +188,9 @@ word_of(void *data, const struct ir_op *op)
 		return 0;
 	const struct parallel_part *part = &s->part[op->id];
 	const bool forward = s->indices == PARALLEL_OUTPUTS && s->forward[op->id];
-	uint64_t word = mix_word(mix_word(0, part->reads),
-		8u * forward + 4u * part->writes + 2u * s->kept[op->id] + s->late[op->id]);
+	uint64_t word = mix_word(
+		mix_word(0, part->reads), 16u * part->counts + 8u * forward + 4u * part->writes +
+						  2u * s->kept[op->id] + s->late[op->id]);
 
 	for (int k = 0; k < op->noperands; k++) {
 		const struct ir_op *from = parallel_made(ir_operand(op, k))->op;
@@ -379,12 +381,17 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->early = ARRAY_ZERO(s, bool, m->op_ids);
 	s->late = ARRAY_ZERO(s, bool, m->op_ids);
 	s->inside = ARRAY_ZERO(s, bool, m->op_ids);
+	s->several = ARRAY_ZERO(s, bool, m->op_ids);
 	s->part = ARRAY_ZERO(s, struct parallel_part, m->op_ids);
 	find_slack(s, main);
 	parallel_find_inside(s);
-	find_parts(s, main);
 	find_trained(s, main);
 	find_kept(s, main);
+	const struct device *d = parallel_costs_device(costs);
+	if (d && !d->reached)
+		parallel_find_bytes(s, d);
+	else
+		find_parts(s, main);
 	s->alike = alike_create_by(s, m, main, word_of, s);
 	s->of = ARRAY_ZERO(s, struct parallel_choices *, s->alike->n);
 	s->node = ARRAY_NEW(s, uint32_t, m->op_ids);
