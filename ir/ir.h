@@ -335,6 +335,9 @@ double ir_attr_float(const struct ir_op *op, const char *key, double otherwise);
 const char *ir_attr_string(const struct ir_op *op, const char *key, const char *otherwise);
 /* Copies a list of integers to out[max]; returns their number, -1 if the attribute is absent. */
 int ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max);
+/* The shape in which files and initial values have a param, state or output of type t: its attribute
+ * `shape`, or that of the type. Returns the rank. */
+int ir_file_shape(const struct ir_op *op, const struct ir_type *t, int64_t dim[IR_MAX_RANK]);
 /* Sets or replaces one attribute (copied). attr->key names it. */
 void ir_attr_set(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr);
 void ir_attr_remove(struct ir_op *op, const char *key);

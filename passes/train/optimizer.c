@@ -106,6 +106,16 @@ optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value
 	ir_build(&s->b, OP_update, (struct ir_value *[]){old, fresh}, 2, NULL, 0);
 }
 
+int
+optimizer_shape(const struct optimizer_step *s, const struct ir_value *v, int64_t dim[IR_MAX_RANK])
+{
+	const bool like = v->type->rank == s->w->type->rank &&
+			  memcmp(v->type->dim, s->w->type->dim, sizeof v->type->dim) == 0;
+
+	return like ? ir_file_shape(s->param, v->type, dim)
+		    : (memcpy(dim, v->type->dim, sizeof v->type->dim), v->type->rank);
+}
+
 static struct ir_value *
 new_state(struct optimizer_step *s, const char *name, const struct ir_type *type)
 {
@@ -115,6 +125,9 @@ new_state(struct optimizer_step *s, const char *name, const struct ir_type *type
 	struct ir_value *v = ir_build_typed(&b, OP_state, name, NULL, 0, NULL, 0, type);
 	s->b.failed = s->b.failed || b.failed;
 	if (v) {
+		int64_t dim[IR_MAX_RANK];
+		if (optimizer_shape(s, v, dim) != type->rank)
+			ir_attr_set(b.m, v->op, ir_attr_find(s->param, "shape"));
 		v->name = ir_name(b.m->ctx, name);
 		s->last_state = v->op;
 	}
