@@ -8,6 +8,7 @@
 #include "parser/stablehlo/import/ops.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <talloc.h>
 
 /* --- attributes --- */
@@ -271,78 +272,35 @@ import_slice(struct import *im, const struct mlir_op *op, const struct import_va
 	return finish(op, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
 }
 
-/* pad of a value that is not bool, with zeros or a number. */
+/* A known scalar as a constant, so that it is an attribute of the pad; another value itself. */
 static struct ir_value *
-pad_by(struct import *im, const struct import_value *v, const int64_t (*by)[IR_MAX_RANK],
-	const struct ir_attr *value)
-{
-	int lead = import_lead(v), rank = v->value->type->rank - lead;
-	int64_t dims[IR_MAX_RANK];
-
-	for (int i = 0; i < rank; i++)
-		dims[i] = lead + i;
-	struct ir_attr attr[] = {ir_make_ints(im->module, "low", by[0], rank),
-		ir_make_ints(im->module, "high", by[1], rank),
-		ir_make_ints(im->module, "interior", by[2], rank),
-		ir_make_ints(im->module, "dims", dims, rank), value ? *value : (struct ir_attr){0}};
-	return ir_build(
-		&im->builder, OP_pad, (struct ir_value *[]){v->value}, 1, attr, value ? 5 : 4);
-}
-
-/* The value attribute of a known scalar; false if it is not known or is NaN. */
-static bool
-known_scalar(struct import *im, const struct import_value *v, struct ir_attr *attr)
+known_scalar(struct import *im, const struct import_value *v)
 {
 	struct tensor *t = import_known(NULL, im, v);
-	bool real = t && ir_dtype_class(t->dtype) == IR_FLOAT;
-	bool fits = t && !(real && t->data[0].f != t->data[0].f) &&
-		    !(t->dtype == IR_u64 && t->data[0].i < 0);
+	struct ir_value *value = t ? import_tensor_value(im, t) : v->value;
 
-	if (fits && real)
-		*attr = ir_make_float(im->module->ctx, "value", t->data[0].f);
-	else if (fits)
-		*attr = ir_make_int(im->module->ctx, "value", t->data[0].i);
 	talloc_free(t);
-	return fits;
+	return value;
 }
 
-/*
- * by[0] low, by[1] high, by[2] interior. A padding value that is not known at import is selected
- * where a padded mask of ones has zeros.
- */
+/* by[0] low, by[1] high, by[2] interior, of dims without leading ones. */
 static bool
 pad(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	const int64_t (*by)[IR_MAX_RANK], struct import_value *out)
 {
 	struct import_value x[2] = {in[0], in[1]};
-	enum ir_dtype t = (enum ir_dtype)in[0].type->dtype;
-	bool plain = true;
-	struct ir_attr value;
+	int64_t all[3][IR_MAX_RANK] = {0};
 
-	for (int i = 0; i < in[0].type->rank; i++)
-		plain = plain && !by[0][i] && !by[1][i] && !by[2][i];
-	if (plain)
-		return finish(op, in[0].value, in[0].varies, out);
-	if (t == IR_bool)
-		for (int i = 0; i < 2; i++)
-			x[i].value = import_build_convert(im, x[i].value, IR_u8);
-	if (!x[0].value || !x[1].value)
-		return false;
-	if (known_scalar(im, &x[1], &value)) {
-		struct ir_value *v = pad_by(im, &x[0], by, &value);
-		return finish(op, import_build_convert(im, v, t), x[0].varies, out);
-	}
-	struct ir_value *one = import_integer(im, IR_u8, 1);
-	struct import_value mask = {.value = one};
-	mask.value = import_build_broadcast(im, &mask, in[0].type->rank, in[0].type->dim, NULL);
-	mask.value = mask.value ? pad_by(im, &mask, by, NULL) : NULL;
-	struct import_value pick[3] = {{.value = import_build_convert(im, mask.value, IR_bool)},
-		{.value = pad_by(im, &x[0], by, NULL), .varies = x[0].varies}, x[1]};
-	if (!pick[0].value || !pick[1].value)
-		return false;
-	uint32_t varies = 0;
-	struct ir_value *v = import_build_point(im, OP_select, pick, 3, NULL, 0, &varies);
-	return finish(op, import_build_convert(im, v, t), varies, out);
+	x[1].value = known_scalar(im, &x[1]);
+	if (x[1].value != in[1].value)
+		x[1].varies = 0;
+	if (x[1].varies)
+		import_align(im, x, 2, true);
+	const int lead = import_lead(&x[0]);
+	for (int k = 0; k < 3; k++)
+		memcpy(all[k] + lead, by[k], (size_t)in[0].type->rank * sizeof *by[k]);
+	return finish(op, build_pad(im, x[0].value, x[1].value, all[0], all[1], all[2]),
+		x[0].varies, out);
 }
 
 static bool
