@@ -175,13 +175,7 @@ name_key(const struct ir_op *op)
 	return (uintptr_t)op->symbol | op_is(op, TRAIT_EFFECT);
 }
 
-static bool
-same_name(const void *list, uint32_t i, const void *op)
-{
-	const struct verifier *v = list;
-
-	return name_key(v->named.at[i]) == name_key(op);
-}
+MAP_SAME(same_name, struct verifier, struct ir_op, name_key(list->named.at[i]) == name_key(key))
 
 /* Have two of one kind the same name? A table of all finds them without sorting. */
 static bool

@@ -119,24 +119,16 @@ sum_of_kernels(struct bound *b, uint32_t i, const uint32_t *first, const uint32_
 	return sum;
 }
 
+/* The earliest begin of node i after those in next[first[i]] ..., or the least time after its end. */
 static void
-find_head(struct bound *b, uint32_t i)
+find_path(
+	struct bound *b, uint32_t i, const uint32_t *first, const uint32_t *next, replay_time *path)
 {
-	replay_time t = b->message[i] ? sum_of_kernels(b, i, b->first_pred, b->pred) : 0;
+	replay_time t = b->message[i] ? sum_of_kernels(b, i, first, next) : 0;
 
-	for (uint32_t e = b->first_pred[i]; e < b->first_pred[i + 1]; e++)
-		t = replay_later(t, b->head[b->pred[e]] + b->duration[b->pred[e]]);
-	b->head[i] = t;
-}
-
-static void
-find_tail(struct bound *b, uint32_t i)
-{
-	replay_time t = b->message[i] ? sum_of_kernels(b, i, b->first_reader, b->reader) : 0;
-
-	for (uint32_t e = b->first_reader[i]; e < b->first_reader[i + 1]; e++)
-		t = replay_later(t, b->tail[b->reader[e]] + b->duration[b->reader[e]]);
-	b->tail[i] = t;
+	for (uint32_t e = first[i]; e < first[i + 1]; e++)
+		t = replay_later(t, path[next[e]] + b->duration[next[e]]);
+	path[i] = t;
 }
 
 ORDER_BY(by_head, struct job, UP(head))
@@ -262,9 +254,9 @@ search_order_bound(const struct plan *p)
 	struct bound *b = bound_create(p);
 
 	for (uint32_t i = 0; i < b->n; i++)
-		find_head(b, i);
+		find_path(b, i, b->first_pred, b->pred, b->head);
 	for (uint32_t i = b->n; i-- > 0;)
-		find_tail(b, i);
+		find_path(b, i, b->first_reader, b->reader, b->tail);
 	replay_time kernels = one_machine(b, false), messages = one_machine(b, true),
 		    order = best_order(b);
 	talloc_free(b);

@@ -39,13 +39,7 @@ struct exhaust {
 
 /* --- seen or not --- */
 
-static bool
-same_key(const void *list, uint32_t i, const void *key)
-{
-	const struct seen *s = list;
-
-	return memcmp(&s->key.at[i], key, sizeof s->key.at[i]) == 0;
-}
+MAP_SAME(same_key, struct seen, struct key, memcmp(&list->key.at[i], key, sizeof *key) == 0)
 
 static bool
 add(struct seen *s, const void *owner, struct key key)

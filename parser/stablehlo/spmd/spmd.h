@@ -197,16 +197,4 @@ bool spmd_axis_list(const struct import *im, const struct mlir_attr *list, uint3
 const struct ir_type *spmd_sharding_type(
 	const struct import *im, const struct ir_type *shape, const struct spmd_sharding *s);
 
-/*
- * Turns a whole tensor into the slices of the processes over the axes `manual`: dims divided,
- * leading dims in front. Splits on other axes are undone.
- */
-bool spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
-	uint32_t manual, struct import_value *v);
-
-/* The inverse. A value that varies over an axis of `manual` that the sharding does not name is
- * taken from place 0 of that axis: the program asserts that it is the same everywhere. */
-bool spmd_to_full(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
-	uint32_t manual, struct import_value *v);
-
 #endif

@@ -197,13 +197,8 @@ struct scaled {
 	struct split_table *table;
 };
 
-static bool
-same_scaled(const void *list, uint32_t i, const void *key)
-{
-	const struct scaled *s = (const struct scaled *)list + i, *k = key;
-
-	return s->of == k->of && s->factor == k->factor;
-}
+MAP_SAME(same_scaled, struct scaled, struct scaled,
+	list[i].of == key->of && list[i].factor == key->factor)
 
 static double *
 scale_costs(const void *owner, const double *cost, size_t n, double factor)

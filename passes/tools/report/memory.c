@@ -72,14 +72,10 @@ struct alikes {
 	struct VEC(struct equal_buffers);
 };
 
-static bool
-is_alike(const void *list, uint32_t i, const void *key)
-{
-	const struct equal_buffers *a = &((const struct alikes *)list)->at[i], *b = key;
-
-	return a->first->kind == b->first->kind && a->first->bytes == b->first->bytes &&
-	       !strcmp(a->name, b->name);
-}
+MAP_SAME(is_alike, struct alikes, struct equal_buffers,
+	list->at[i].first->kind == key->first->kind &&
+		list->at[i].first->bytes == key->first->bytes &&
+		!strcmp(list->at[i].name, key->name))
 
 static double
 bytes_of(const struct equal_buffers *a)

@@ -121,6 +121,10 @@ bool import_unsupported(struct import *im, const struct mlir_op *op, const char 
 bool import_unsupported_form(struct import *im, const struct mlir_op *op, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+struct import_missing *import_missing_create(const void *owner);
+/* Reports all that is not supported, at the end. */
+void import_missing_report(struct import *im);
+
 /* A message at the op. Returns false. */
 bool import_error(struct import *im, const struct mlir_op *op, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -218,6 +222,7 @@ struct ir_value *import_build_convert(struct import *im, struct ir_value *v, enu
  * owned by `owner`; NULL if it is not constant. For trip counts, branches, dynamic shapes.
  */
 struct tensor *import_known(const void *owner, struct import *im, const struct import_value *v);
+struct import_known *import_known_create(const void *owner);
 
 /* Integers of a known value of rank 0 or 1 into out[max]; their number, -1: unknown or too many. */
 int import_known_ints(struct import *im, const struct import_value *v, int64_t *out, int max);

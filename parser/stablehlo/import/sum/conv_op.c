@@ -189,20 +189,12 @@ by_conv2d_filter(struct convolution *c)
 	return build_swapped(c, without_height(c, v), 0, 1);
 }
 
+/* Is a factor above 1 along a spatial dim of more than one element? */
 static bool
-is_dilated(const struct convolution *c)
+spreads(const struct convolution *c, const int64_t *factor, const int64_t *size)
 {
 	for (int d = 0; d < c->rank; d++)
-		if (c->base[d] > 1 && c->image[d] > 1)
-			return true;
-	return false;
-}
-
-static bool
-has_stride(const struct convolution *c)
-{
-	for (int d = 0; d < c->rank; d++)
-		if (c->stride[d] > 1 && c->out[d] > 1)
+		if (factor[d] > 1 && size[d] > 1)
 			return true;
 	return false;
 }
@@ -227,9 +219,10 @@ conv_by_op(struct convolution *c, bool *fits)
 	if (!*fits)
 		return NULL;
 	if (product(c->kernel, c->rank) > product(c->out, c->rank) && c->groups == 1 &&
-		!c->varies[0] && !is_dilated(c))
+		!c->varies[0] && !spreads(c, c->base, c->image))
 		return by_conv2d_filter(c);
-	if (!has_stride(c) && (is_dilated(c) || before_turned(c, perm)))
+	if (!spreads(c, c->stride, c->out) &&
+		(spreads(c, c->base, c->image) || before_turned(c, perm)))
 		return by_conv2d_data(c);
 	return by_conv2d(c);
 }
