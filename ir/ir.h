@@ -61,6 +61,9 @@ enum op_trait {
 	/* with TRAIT_PARALLEL: not over time axes, on which slices of
 	   different dims exist only one after another */
 	TRAIT_DEVICES = 1 << 16,
+	TRAIT_PRODUCT = 1 << 17, /* sums of products: computed by matrix units in 16 bits */
+	TRAIT_NARROW = 1 << 18,  /* loses no more in 16 bits than the rounding of its result */
+	TRAIT_MOVES = 1 << 19,   /* elements in other places, or one of two */
 };
 
 enum attr_kind {

@@ -20,6 +20,7 @@
 #include "runtime/comm/collective.h"
 #include "runtime/kernel/dtype.h"
 #include "runtime/kernel/init_kind.h"
+#include "runtime/machine.h"
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
@@ -139,7 +140,8 @@ struct rt_kernel {
 struct rt_ctx;
 
 struct rt_program {
-	uint32_t abi; /* RT_ABI_VERSION */
+	uint32_t abi;        /* RT_ABI_VERSION */
+	uint32_t extensions; /* RT_EXTENSIONS_USED where the program was compiled */
 	const char *name;
 	const char *build; /* digest of the source module: 16 hex digits; NULL: unknown */
 	int32_t naxes;

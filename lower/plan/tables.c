@@ -370,7 +370,7 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 	if (p->home_bytes)
 		write_homes(out, p, prefix);
 	fprintf(out,
-		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = "
+		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION, .extensions = RT_EXTENSIONS_USED,\n\t.name = "
 		"\"%s\", .build = \"%s\",\n\t.generator = \"%s\",\n",
 		name, p->module->name ? p->module->name : "main", build, generator);
 	if (o->target == LOWER_CUDA)

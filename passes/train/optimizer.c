@@ -361,5 +361,9 @@ optimizer_run(struct pass_run *run, struct ir_module *m, const char *text)
 		if (done)
 			break;
 	}
-	return true;
+	if (pass_bool(run, "report") && s.param) {
+		struct ir_value *rate = optimizer_rate(&s);
+		ir_build_typed(&s.b, OP_output, "learning_rate", &rate, 1, NULL, 0, NULL);
+	}
+	return !s.b.failed;
 }

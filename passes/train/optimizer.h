@@ -63,7 +63,9 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 		1e15},                                                                             \
 	{"end", PASS_FLOAT, "0", "final learning rate, as a fraction of lr", NULL, 0, 1},          \
 	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}, \
-	{"maximize", PASS_BOOL, "false", "ascend: the loss is to be large", NULL, 0, 0}
+	{"maximize", PASS_BOOL, "false", "ascend: the loss is to be large", NULL, 0, 0},           \
+	{"report", PASS_BOOL, "false",                                                             \
+		"output the learning rate of each step as learning_rate", NULL, 0, 0}
 /* clang-format on */
 
 /* A state named "pass.what.param" of that type, initially zero, placed after the param. */
