@@ -7,17 +7,26 @@
 #include <stdint.h>
 
 /* Extensions of x86-64 that -march selects: what __builtin_cpu_supports calls them, and the macro that compilers define as 1. */
-#define RT_EXTENSIONS(ROW)                                                                         \
-	ROW(avx, __AVX__)                                                                          \
-	ROW(avx2, __AVX2__)                                                                        \
-	ROW(fma, __FMA__) ROW(bmi, __BMI__) ROW(bmi2, __BMI2__) ROW(avx512f, __AVX512F__) ROW(     \
-		avx512cd, __AVX512CD__) ROW(avx512bw, __AVX512BW__) ROW(avx512dq, __AVX512DQ__)    \
-		ROW(avx512vl, __AVX512VL__) ROW(avx512ifma, __AVX512IFMA__)                        \
-			ROW(avx512vbmi, __AVX512VBMI__) ROW(avx512vbmi2, __AVX512VBMI2__)          \
-				ROW(avx512vnni, __AVX512VNNI__)                                    \
-					ROW(avx512bitalg, __AVX512BITALG__)                        \
-						ROW(avx512vpopcntdq, __AVX512VPOPCNTDQ__)          \
-							ROW(avx5124fmaps, __AVX5124FMAPS__)
+/* clang-format off */
+#define RT_EXTENSIONS(ROW) \
+	ROW(avx, __AVX__) \
+	ROW(avx2, __AVX2__) \
+	ROW(fma, __FMA__) \
+	ROW(bmi, __BMI__) \
+	ROW(bmi2, __BMI2__) \
+	ROW(avx512f, __AVX512F__) \
+	ROW(avx512cd, __AVX512CD__) \
+	ROW(avx512bw, __AVX512BW__) \
+	ROW(avx512dq, __AVX512DQ__) \
+	ROW(avx512vl, __AVX512VL__) \
+	ROW(avx512ifma, __AVX512IFMA__) \
+	ROW(avx512vbmi, __AVX512VBMI__) \
+	ROW(avx512vbmi2, __AVX512VBMI2__) \
+	ROW(avx512vnni, __AVX512VNNI__) \
+	ROW(avx512bitalg, __AVX512BITALG__) \
+	ROW(avx512vpopcntdq, __AVX512VPOPCNTDQ__) \
+	ROW(avx5124fmaps, __AVX5124FMAPS__)
+/* clang-format on */
 
 #define RT_EXTENSION_CODE(name, macro) RT_EXTENSION_##name,
 enum rt_extension { RT_EXTENSIONS(RT_EXTENSION_CODE) RT_NEXTENSIONS };

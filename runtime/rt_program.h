@@ -61,6 +61,10 @@ struct rt_tensor {
 	int32_t rank;
 	int64_t dims[RT_MAX_RANK]; /* global */
 	struct rt_split split[RT_MAX_RANK];
+	/* rank is 1 and these are the elements, in order, of a tensor of this shape: files and
+	 * initial values are of that shape. file_rank 0: no, it is dims. */
+	int32_t file_rank;
+	int64_t file_dims[RT_MAX_RANK];
 	/* For each axis 1 + k if only coordinate k holds the tensor, 0 if all do or it is split. On
 	 * a time axis it has no effect: the value is at `offset` when the step ends. */
 	int32_t single[RT_MAX_AXES];

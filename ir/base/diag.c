@@ -206,14 +206,9 @@ struct call_key {
 	uint32_t function, call;
 };
 
-static bool
-same_call(const void *list, uint32_t i, const void *key)
-{
-	const struct diag_source *s = &((const struct diag_source *)list)[i];
-	const struct call_key *k = key;
-
-	return s->shift && s->base - s->shift == k->function && s->call.begin == k->call;
-}
+MAP_SAME(same_call, struct diag_source, struct call_key,
+	list[i].shift &&list[i].base - list[i].shift == key->function &&
+		list[i].call.begin == key->call)
 
 uint32_t
 diag_add_call(struct diag *d, struct ir_loc function, const char *name, struct ir_loc call)

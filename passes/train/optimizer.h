@@ -47,7 +47,8 @@ bool optimizer_run(struct pass_run *run, struct ir_module *m, const char *rule);
 /* Shapes of the learning rate schedule. */
 #define SCHEDULES(ROW)                                                                             \
 	ROW(SCHEDULE_CONSTANT, "constant")                                                         \
-	ROW(SCHEDULE_LINEAR, "linear") ROW(SCHEDULE_COSINE, "cosine")
+	ROW(SCHEDULE_LINEAR, "linear")                                                             \
+	ROW(SCHEDULE_COSINE, "cosine") ROW(SCHEDULE_EXPONENTIAL, "exponential")
 
 enum schedule { SCHEDULES(CHOICE_CODE) };
 
@@ -71,6 +72,11 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 /* A state named "pass.what.param" of that type, initially zero, placed after the param. */
 struct ir_value *optimizer_state(
 	struct optimizer_step *s, const char *what, const struct ir_type *type);
+
+/* The shape of v, or if v has the type of a param that is split as a row of elements, that of the
+ * param. Returns the rank. */
+int optimizer_shape(
+	const struct optimizer_step *s, const struct ir_value *v, int64_t dim[IR_MAX_RANK]);
 
 /* The same for all params: "pass.name", a scalar; f64 for an f64 param, else f32. */
 struct ir_value *optimizer_shared_state(struct optimizer_step *s, const char *name);

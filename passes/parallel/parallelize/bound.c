@@ -41,6 +41,11 @@
 
 /* Their problems need no proof: a few sweeps bring them near enough. */
 enum { BOUND_SWEEPS = 6 };
+
+/* Each further path is a smaller share of all. After that many that do not make the bound better by that
+ * share of it, no more are searched for, except for steps of few nodes. */
+enum { MOST_PATHS = 12, MOST_WORSE = 3, FEW_NODES = 4000 };
+static const double path_gain = 0.001;
 static const double bound_gap = 0.01;
 
 /* --- the least of ops and messages ------------------------------------------------------------ */
@@ -51,24 +56,20 @@ struct bounder {
 	bool *before, *after; /* by node: v depends on it, or is it; it depends on v, or is it */
 	uint32_t last;        /* the node of v; PARALLEL_NONE: there is none */
 	struct parallel_traffic loops;
+	struct parallel_paths paths;
 	struct map map;
 	struct VEC(struct least_table) table;
 };
 
 struct least_table {
 	const struct split_table *of;
-	double factor;
+	double factor, path; /* of what the change adds to messages, and to the path */
 	struct split_table *table;
 };
 
-static bool
-same_table(const void *list, uint32_t i, const void *key)
-{
-	const struct bounder *b = list;
-	const struct least_table *k = key;
-
-	return b->table.at[i].of == k->of && b->table.at[i].factor == k->factor;
-}
+MAP_SAME(same_table, struct bounder, struct least_table,
+	list->table.at[i].of == key->of && list->table.at[i].factor == key->factor &&
+		list->table.at[i].path == key->path)
 
 /* The layouts of one end of an edge. */
 static const struct parallel_lines *
@@ -85,11 +86,27 @@ lines_of(const struct parallel_step *s, const struct split_edge *e, int end)
 	return NULL;
 }
 
+/* Seconds of a change of layout with these weights. */
+static double
+weigh_change(struct bounder *b, const struct least_table *k, const struct ir_type *from,
+	const struct ir_type *to)
+{
+	struct parallel_costs *c = b->s->costs;
+	double seconds = 0;
+
+	from = ir_type_in(b->s->m->ctx, from, IR_DEVICE);
+	to = ir_type_in(b->s->m->ctx, to, IR_DEVICE);
+	if (k->factor > 0)
+		seconds += k->factor * parallel_costs_least_reshard(c, from, to);
+	if (k->path > 0)
+		seconds += k->path * parallel_costs_path_reshard(c, from, to);
+	return seconds;
+}
+
 static struct split_table *
-make_table(struct bounder *b, const struct split_edge *e, double factor)
+make_table(struct bounder *b, const struct split_edge *e, const struct least_table *k)
 {
 	const struct parallel_lines *from = lines_of(b->s, e, 0), *to = lines_of(b->s, e, 1);
-	struct ir_context *ctx = b->s->m->ctx;
 	const uint32_t rows = e->table->rows, columns = e->table->columns;
 	struct split_table *t = NEW(b->scratch, struct split_table);
 	double *cost = ARRAY_ZERO(b->scratch, double, rows *columns),
@@ -99,32 +116,30 @@ make_table(struct bounder *b, const struct split_edge *e, double factor)
 		for (uint32_t j = 0; j < columns; j++) {
 			double seconds = e->table->cost[i * columns + j];
 			if (seconds < SPLIT_NEVER)
-				seconds =
-					factor > 0 && from && to
-						? factor * parallel_costs_least_reshard(b->s->costs,
-								   ir_type_in(ctx, from->type[i],
-									   IR_DEVICE),
-								   ir_type_in(ctx, to->type[j],
-									   IR_DEVICE))
-						: 0;
+				seconds = from && to
+						  ? weigh_change(b, k, from->type[i], to->type[j])
+						  : 0;
 			cost[i * columns + j] = flipped[j * rows + i] = seconds;
 		}
 	*t = (struct split_table){rows, columns, cost, flipped};
 	return t;
 }
 
-/* The edge with the least of its messages times a factor. Edges that share a table still do. */
+/* The edge with the least of its messages times a factor, and its time on the path. Edges that share a
+ * table still do. */
 static struct split_edge
-least_edge(struct bounder *b, const struct split_edge *e, double factor)
+least_edge(struct bounder *b, const struct split_edge *e, double factor, double path)
 {
-	const struct least_table key = {e->table, factor, NULL};
-	const uint64_t hash = mix_bytes(mix_pointer(e->table), &factor, sizeof factor);
+	const struct least_table key = {e->table, factor, path, NULL};
+	const uint64_t hash = mix_bytes(
+		mix_bytes(mix_pointer(e->table), &factor, sizeof factor), &path, sizeof path);
 	const uint32_t i = map_add(b->scratch, &b->map, hash, same_table, b, &key);
 	struct split_edge least = *e;
 
 	if (i == b->table.n) {
-		struct split_table *made = make_table(b, e, factor);
-		VEC_PUSH(b->scratch, &b->table, ((struct least_table){e->table, factor, made}));
+		struct split_table *made = make_table(b, e, &key);
+		VEC_PUSH(b->scratch, &b->table,
+			((struct least_table){e->table, factor, path, made}));
 	}
 	least.table = b->table.at[i].table;
 	return least;
@@ -189,13 +204,20 @@ part_of_edge(const struct bounder *b, const struct split_edge *e, bool ordered)
 	return b->after[e->end[0]] ? PART_SECOND : b->before[e->end[1]] ? PART_FIRST : PART_NONE;
 }
 
+/* Other ops may be in kernels of their readers. */
+static bool
+is_kernel(const struct bounder *b, const struct ir_op *op)
+{
+	return cost_is_product(op) || b->s->part[op->id].counts == PARALLEL_WHOLE;
+}
+
 static enum part
 part_of_node(const struct bounder *b, uint32_t node, bool ordered)
 {
-	return !ordered                                                ? PART_ALL
-	       : b->after[node]                                        ? PART_SECOND
-	       : b->before[node] && cost_is_product(b->s->op.at[node]) ? PART_FIRST
-								       : PART_NONE;
+	return !ordered                                             ? PART_ALL
+	       : b->after[node]                                     ? PART_SECOND
+	       : b->before[node] && is_kernel(b, b->s->op.at[node]) ? PART_FIRST
+								    : PART_NONE;
 }
 
 /* Is a message made once for the readers of both edges, from one node? */
@@ -226,12 +248,31 @@ count_readers(const struct bounder *b, bool ordered)
 	return readers;
 }
 
-/* Weights of kernels in each part; messages have the rest. */
+/* Weights of kernels and of the path in each part; messages have the rest. */
 struct weights {
-	double of[PART_NONE];
+	double of[PART_NONE], path[PART_NONE];
 };
 
-static double
+/* The part of the path to which a node belongs. */
+static enum part
+part_of_path(const struct bounder *b, uint32_t node)
+{
+	return b->after[node] ? PART_SECOND : PART_FIRST;
+}
+
+/* The node with the time that it takes on the path, times a weight, in addition. */
+static struct split_node
+path_node(struct bounder *b, const struct split_node *least, uint32_t node, double weight)
+{
+	double *cost = COPY_ARRAY(b->scratch, double, least->cost, least->n);
+
+	for (uint32_t x = 0; x < least->n; x++)
+		if (cost[x] < SPLIT_NEVER)
+			cost[x] += weight * parallel_path_seconds(b->s, node, x);
+	return (struct split_node){least->n, cost};
+}
+
+static struct split_solution
 weighted_bound(struct bounder *b, const uint32_t *readers, const struct weights *w, bool ordered)
 {
 	struct split_problem p = b->s->problem;
@@ -246,19 +287,27 @@ weighted_bound(struct bounder *b, const uint32_t *readers, const struct weights 
 		struct split_node *k = &known[part][b->s->alike->number[b->s->op.at[i]->id]];
 		if (!k->n)
 			*k = least_node(b, i, part == PART_NONE ? 0 : w->of[part]);
-		node[i] = *k;
+		const double path = ordered ? b->paths.node[i] * w->path[part_of_path(b, i)] : 0;
+		node[i] = path > 0 ? path_node(b, k, i, path) : *k;
 	}
 	for (uint32_t e = 0; e < p.nedges; e++) {
 		const enum part part = part_of_edge(b, &p.edge[e], ordered);
-		edge[e] = least_edge(
-			b, &p.edge[e], part == PART_NONE ? 0 : (1 - w->of[part]) / readers[e]);
+		const double rest = part == PART_NONE ? 0 : 1 - w->of[part] - w->path[part],
+			     path = ordered ? b->paths.edge[e] *
+						      w->path[part_of_path(b, p.edge[e].end[0])]
+					    : 0;
+		/* what is left of 1 by rounding is nothing */
+		edge[e] = least_edge(b, &p.edge[e], rest > 1e-9 ? rest / readers[e] : 0, path);
 	}
 	p.node = node;
 	p.edge = edge;
 	const double loops =
 		ordered ? w->of[PART_FIRST] * b->loops.first + w->of[PART_SECOND] * b->loops.second
 			: w->of[PART_ALL] * b->loops.all;
-	return loops + split_solve(b->scratch, &p, BOUND_SWEEPS, bound_gap, INFINITY).bound;
+	struct split_solution found =
+		split_solve(b->scratch, &p, BOUND_SWEEPS, bound_gap, INFINITY);
+	found.bound += loops;
+	return found;
 }
 
 /* Every op in the layout in which it takes least, and no messages. */
@@ -296,14 +345,44 @@ find_more(struct bounder *b, struct parallel_memory memory)
 	b->loops.second += again;
 }
 
+/* Paths are added to those before, as long as that may make the bound better than `bound`. */
+static double
+path_bound(struct bounder *b, const uint32_t *readers, double bound)
+{
+	static const double most = 0.99, half = 0.495;
+	/* The rest is the weight of messages, which keeps params where their next values are made. */
+	const struct weights mix[] = {{.path = {0, most, 0}, .of = {0, 0, most}},
+		{.path = {0, most, half}, .of = {0, 0, half}},
+		{.path = {0, half, 0}, .of = {0, half, most}}};
+	const struct split_solution usual =
+		split_solve(b->scratch, &b->s->problem, BOUND_SWEEPS, bound_gap, INFINITY);
+	const int most_worse = b->s->problem.nnodes > FEW_NODES ? MOST_WORSE : MOST_PATHS;
+
+	for (size_t i = 0; i < sizeof mix / sizeof *mix; i++) {
+		const uint16_t *choice = usual.choice;
+		b->paths = parallel_paths_create(b->scratch, b->s);
+		for (int k = 1, worse = 0; k <= MOST_PATHS && worse < most_worse; k++) {
+			parallel_paths_add(&b->paths, b->s, choice, b->before, b->after, b->last,
+				2.0 / (k + 1));
+			const struct split_solution found =
+				weighted_bound(b, readers, &mix[i], true);
+			worse = found.bound > bound * (1 + path_gain) ? 0 : worse + 1;
+			bound = fmax(bound, found.bound);
+			choice = found.choice;
+		}
+	}
+	return bound;
+}
+
 double
 parallel_bound(const struct parallel_step *s, struct parallel_memory memory)
 {
 	static const double few = 0.05, half = 0.5, most = 0.95;
-	const struct weights whole[] = {{{few}}, {{half}}, {{0.65}}, {{0.8}}, {{0.9}}, {{0.99}}};
-	const struct weights parts[] = {{{0, few, few}}, {{0, half, few}}, {{0, most, few}},
-		{{0, half, half}}, {{0, most, half}}, {{0, few, most}}, {{0, half, most}},
-		{{0, most, most}}};
+	const struct weights whole[] = {{.of = {few}}, {.of = {half}}, {.of = {0.65}},
+		{.of = {0.8}}, {.of = {0.9}}, {.of = {0.99}}};
+	const struct weights parts[] = {{.of = {0, few, few}}, {.of = {0, half, few}},
+		{.of = {0, most, few}}, {.of = {0, half, half}}, {.of = {0, most, half}},
+		{.of = {0, few, most}}, {.of = {0, half, most}}, {.of = {0, most, most}}};
 	struct bounder b = {.s = s, .scratch = alloc_scratch(NULL)};
 
 	find_order(&b);
@@ -312,11 +391,14 @@ parallel_bound(const struct parallel_step *s, struct parallel_memory memory)
 	double bound = least_kernels(&b);
 	const uint32_t *readers = count_readers(&b, false);
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-		bound = fmax(bound, weighted_bound(&b, readers, &whole[i], false));
+		bound = fmax(bound, weighted_bound(&b, readers, &whole[i], false).bound);
 	if (b.last != PARALLEL_NONE)
 		readers = count_readers(&b, true);
+	b.paths = parallel_paths_create(b.scratch, s);
 	for (size_t i = 0; i < sizeof parts / sizeof *parts && b.last != PARALLEL_NONE; i++)
-		bound = fmax(bound, weighted_bound(&b, readers, &parts[i], true));
+		bound = fmax(bound, weighted_bound(&b, readers, &parts[i], true).bound);
+	if (b.last != PARALLEL_NONE)
+		bound = path_bound(&b, readers, bound);
 	talloc_free(b.scratch);
 	return bound;
 }

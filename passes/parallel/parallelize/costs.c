@@ -20,9 +20,13 @@ struct change {
 	double seconds;
 };
 
+/* What is known of a change: its seconds as the sum has them, the least that it adds to messages, the
+ * least from its begin to its end. */
+enum change_cost { CHANGE_USUAL, CHANGE_LEAST, CHANGE_PATH, NCHANGE_COSTS };
+
 /* Changes of layout on one mesh of devices, for kernels on one kind of device. */
 struct changes {
-	bool least; /* parallel_costs_least_reshard */
+	enum change_cost what;
 	const struct cluster *cluster;
 	const struct ir_context *ctx; /* of the types */
 	int naxes;
@@ -60,7 +64,7 @@ struct parallel_costs {
 	const uint32_t *device;    /* by position in the mesh */
 	struct event_group *group; /* by axis */
 	struct parallel_memo *memo;
-	struct changes *changes[2]; /* for `kind`; the second: what is least */
+	struct changes *changes[NCHANGE_COSTS]; /* for `kind` */
 };
 
 static const struct ir_loc nowhere = {0};
@@ -148,9 +152,9 @@ parallel_memo_recall(
 }
 
 static bool
-is_mesh_of(const struct changes *k, const struct parallel_costs *c, bool least)
+is_mesh_of(const struct changes *k, const struct parallel_costs *c, enum change_cost what)
 {
-	bool same = k->least == least && k->cluster == cost_model_cluster(c->model) &&
+	bool same = k->what == what && k->cluster == cost_model_cluster(c->model) &&
 		    k->ctx == c->m->ctx && k->naxes == c->m->naxes &&
 		    k->ndevices == ir_devices(c->m) && k->kind == c->kind &&
 		    !memcmp(k->device, c->device, (size_t)k->ndevices * sizeof *k->device);
@@ -162,15 +166,15 @@ is_mesh_of(const struct changes *k, const struct parallel_costs *c, bool least)
 
 /* The changes for the current kind of device. */
 static struct changes *
-changes_of(struct parallel_costs *c, bool least)
+changes_of(struct parallel_costs *c, enum change_cost what)
 {
 	struct parallel_memo *memo = c->memo;
 
 	for (int64_t i = 0; i < memo->mesh.n; i++)
-		if (is_mesh_of(memo->mesh.at[i], c, least))
+		if (is_mesh_of(memo->mesh.at[i], c, what))
 			return memo->mesh.at[i];
 	struct changes *k = NEW(memo, struct changes);
-	k->least = least;
+	k->what = what;
 	k->cluster = cost_model_cluster(c->model);
 	k->ctx = c->m->ctx;
 	k->naxes = c->m->naxes;
@@ -185,8 +189,8 @@ changes_of(struct parallel_costs *c, bool least)
 static void
 find_changes(struct parallel_costs *c)
 {
-	for (int least = 0; least < 2; least++)
-		c->changes[least] = changes_of(c, least);
+	for (int what = 0; what < NCHANGE_COSTS; what++)
+		c->changes[what] = changes_of(c, (enum change_cost)what);
 }
 
 struct parallel_costs *
@@ -375,6 +379,33 @@ parallel_costs_device(const struct parallel_costs *c)
 	return estimated ? cost_model_cluster(model)->kind[c->kind] : NULL;
 }
 
+/* By a roofline, a kernel takes its arithmetic or its bytes, whichever is longer: roofline.c. */
+static double
+least_roofline(const struct parallel_costs *c, const struct device *d, const struct ir_op *op,
+	struct parallel_part part)
+{
+	const struct op_work w = cost_kernel_work(c->m, op);
+	const double peak = cost_model_peak(c->model, c->kind,
+			     (enum ir_dtype)(
+				     op->noperands ? ir_operand_type(op, 0) : op->result[0].type)
+				     ->dtype),
+		     rate = fmax(d->bandwidth, d->cache_bandwidth);
+	double bytes = part.writes ? (double)ir_type_local_bytes(c->m, op->result[0].type) : 0;
+
+	for (int k = 0; k < op->noperands; k++)
+		if (k < 64 && part.reads >> k & 1)
+			bytes += (double)ir_type_local_bytes(c->m, ir_operand_type(op, k));
+	const double moves = fmin(bytes, w.bytes) / rate,
+		     flops = cost_is_product(op) && peak > 0 ? w.flops / peak : 0;
+	switch ((enum parallel_counts)part.counts) {
+	case PARALLEL_LARGER: return fmax(flops, moves);
+	case PARALLEL_FLOPS: return flops;
+	case PARALLEL_WHOLE: return w.bytes / rate;
+	case PARALLEL_BYTES: break;
+	}
+	return moves;
+}
+
 double
 parallel_costs_least(
 	const struct parallel_costs *c, const struct ir_op *op, struct parallel_part part)
@@ -386,6 +417,8 @@ parallel_costs_least(
 		return 0;
 	if (d && d->reached)
 		return turns_of(c->m, op) * least_reached(c, d, op, part);
+	if (d)
+		return turns_of(c->m, op) * least_roofline(c, d, op, part);
 	if (!cost_is_product(op))
 		return 0;
 	const double peak =
@@ -395,14 +428,8 @@ parallel_costs_least(
 
 /* --- changes of layout ------------------------------------------------------------------------ */
 
-static bool
-same_change(const void *list, uint32_t i, const void *key)
-{
-	const struct changes *c = list;
-	const struct change *k = key;
-
-	return c->list.at[i].from == k->from && c->list.at[i].to == k->to;
-}
+MAP_SAME(same_change, struct changes, struct change,
+	list->list.at[i].from == key->from && list->list.at[i].to == key->to)
 
 /* Messages of that many times their bytes take as long for each byte as any that they are sent
  * together with, except for rounding. */
@@ -425,9 +452,29 @@ least_message(struct parallel_costs *c, const struct ir_op *op)
 	       together;
 }
 
+/* No pass sends a message in more parts. */
+enum { MOST_PARTS = 64 };
+
+/* The least that the op takes as a message of its own. */
 static double
-build_change(
-	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to, bool least)
+path_message(struct parallel_costs *c, const struct ir_op *op)
+{
+	struct cost_collective message;
+	double least = INFINITY;
+	bool measured;
+
+	if (cost_op_kind(c->m, op) != COST_COLLECTIVE)
+		return 0;
+	cost_op_collective(c->m, op, &message);
+	for (message.parts = 1; message.parts <= MOST_PARTS; message.parts++)
+		least = fmin(least, cost_message_seconds(c->model, c->m, op, &message,
+					    &c->group[message.axis], c->device, &measured));
+	return turns_of(c->m, op) * least;
+}
+
+static double
+build_change(struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to,
+	enum change_cost what)
 {
 	struct ir_builder b = {.m = c->m, .block = c->block};
 	struct ir_value *v = hold(c, 0);
@@ -441,7 +488,9 @@ build_change(
 		seconds = SPLIT_NEVER;
 	diag_mute(c->m->ctx->diag, before);
 	for (struct ir_op *op = last->next; op && seconds < SPLIT_NEVER; op = op->next)
-		seconds += least ? least_message(c, op) : parallel_costs_op(c, op);
+		seconds += what == CHANGE_LEAST  ? least_message(c, op)
+			   : what == CHANGE_PATH ? path_message(c, op)
+						 : parallel_costs_op(c, op);
 	while (c->block->last != last)
 		ir_op_erase(c->block->last);
 	v->type = held;
@@ -449,11 +498,11 @@ build_change(
 }
 
 static double
-change_seconds(
-	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to, bool least)
+change_seconds(struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to,
+	enum change_cost what)
 {
 	const struct change key = {from, to, 0};
-	struct changes *known = c->changes[least];
+	struct changes *known = c->changes[what];
 
 	if (from == to)
 		return 0;
@@ -461,7 +510,7 @@ change_seconds(
 		mix_word(mix_word(0, (uintptr_t)from), (uintptr_t)to), same_change, known, &key);
 	if (i == known->list.n)
 		VEC_PUSH(known, &known->list,
-			((struct change){from, to, build_change(c, from, to, least)}));
+			((struct change){from, to, build_change(c, from, to, what)}));
 	return known->list.at[i].seconds;
 }
 
@@ -469,12 +518,19 @@ double
 parallel_costs_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
 {
-	return change_seconds(c, from, to, false);
+	return change_seconds(c, from, to, CHANGE_USUAL);
 }
 
 double
 parallel_costs_least_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
 {
-	return change_seconds(c, from, to, true);
+	return change_seconds(c, from, to, CHANGE_LEAST);
+}
+
+double
+parallel_costs_path_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to)
+{
+	return change_seconds(c, from, to, CHANGE_PATH);
 }

@@ -31,7 +31,8 @@ is_batched(const struct ir_op *op)
 	return batched;
 }
 
-/* Does it sum few enough products of elements for a kernel to compute it again (FUSE_MAX_REDUCED)? */
+/* Does it sum few enough products of elements for a kernel to compute it again (FUSE_MAX_REDUCED)? No
+ * such kernel begins with a convolution. */
 static bool
 is_short(const struct ir_op *op)
 {
@@ -43,6 +44,8 @@ is_short(const struct ir_op *op)
 	if (op->nresults != 1 || !form_exists((enum op_code)op->code) ||
 		!form_shape(op->block->func->module, op, op->result[0].type, &f, NULL))
 		return true;
+	if (form_has_computed(&f))
+		return false;
 	for (int i = 0; i < f.nindices; i++)
 		summed *= form_access_has(&f.out, i) || f.size[i] < 1 ? 1 : (double)f.size[i];
 	return summed <= FUSE_MAX_REDUCED;
@@ -121,6 +124,13 @@ parallel_find_inside(struct parallel_step *s)
 	IR_FOR_OPS (op, main)
 		starts[op->id] = starts[op->id] && is_reduced(s, op, seen);
 	find_between(s, main, starts);
+	IR_FOR_OPS (op, main) {
+		s->several[op->id] = starts[op->id];
+		for (int k = 0; k < op->noperands && cost_is_product(op); k++) {
+			const uint32_t from = parallel_made(ir_operand(op, k))->op->id;
+			s->several[op->id] |= starts[from] || s->inside[from];
+		}
+	}
 	array_free(starts);
 	array_free(seen);
 }

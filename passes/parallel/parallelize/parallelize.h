@@ -60,10 +60,19 @@ bool parallel_costs_fit(struct parallel_costs *c, struct ir_op *probe,
 /* Seconds of the probe with its current types: as a kernel, as a collective, or 0. */
 double parallel_costs_op(struct parallel_costs *c, const struct ir_op *probe);
 
+/* What counts of an op on a device without reached rates: see roofline.c. */
+enum parallel_counts {
+	PARALLEL_BYTES,  /* those of the part alone */
+	PARALLEL_LARGER, /* of a product: its arithmetic or its bytes */
+	PARALLEL_FLOPS,  /* of a product: its arithmetic */
+	PARALLEL_WHOLE,  /* all, as it never shares a kernel */
+};
+
 /* The memory traffic of an op, whatever it is fused with. */
 struct parallel_part {
 	uint64_t reads; /* a set of operands whose reads this op counts, for all readers of them */
 	bool writes; /* its result is read by a product, or is the next value of a param or state */
+	uint8_t counts; /* enum parallel_counts */
 };
 
 /* The device of the current kind, if nothing has been measured on it or changed, else NULL. */
@@ -81,6 +90,11 @@ double parallel_costs_reshard(
 /* The least that such a change adds to the messages of a step: its bytes at the rate of the largest
  * messages, as passes may send several together, and nothing for what a device does by itself. */
 double parallel_costs_least_reshard(
+	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
+
+/* The least that such a change takes from its begin to its end, with latencies, in any number of
+ * parts. */
+double parallel_costs_path_reshard(
 	struct parallel_costs *c, const struct ir_type *from, const struct ir_type *to);
 
 /* --- axes: axes.c ----------------------------------------------------------------------------- */
@@ -176,8 +190,9 @@ struct parallel_step {
 	bool *kept;   /* by op->id: results live from the forward to the backward pass, or always */
 	bool *early;  /* by op->id: depends on params and on no input: messages need not wait */
 	bool *inside; /* by op->id: a kernel of several products may keep its operands and results */
-	bool *late;   /* by op->id: no product depends on it: few ops wait for its messages */
-	const bool *hidden;         /* by edge: can overlap most kernels: gathers of params, ... */
+	bool *several;      /* by op->id: a product that such a kernel may have */
+	bool *late;         /* by op->id: no product depends on it: few ops wait for its messages */
+	const bool *hidden; /* by edge: can overlap most kernels: gathers of params, ... */
 	struct parallel_part *part; /* by op->id */
 	const double **bytes;       /* by node: of each choice, 0 if nothing is kept */
 	struct ir_op **trained;     /* by op->id of an output: the param of its gradient, or NULL */
@@ -371,7 +386,27 @@ struct device;
 struct parallel_traffic parallel_traffic(const struct parallel_step *s, const struct device *d,
 	const bool *before, const bool *after);
 
-/* Sets s->inside: inside.c. */
+/* Paths of the step through a node, each with a share: chain.c. The shares add up to 1. */
+struct parallel_paths {
+	double *node, *edge; /* the shares of those that it is part of */
+};
+
+/* None yet; owned by `owner`. */
+struct parallel_paths parallel_paths_create(const void *owner, const struct parallel_step *s);
+
+/* Adds the longest path for the choices, through that node and else among the nodes of both sets, with
+ * that share; those of the others become smaller. */
+void parallel_paths_add(struct parallel_paths *paths, const struct parallel_step *s,
+	const uint16_t *choice, const bool *before, const bool *after, uint32_t through,
+	double share);
+
+/* The least that a node of a path takes with that choice. */
+double parallel_path_seconds(const struct parallel_step *s, uint32_t node, uint32_t choice);
+
+/* Sets s->part for a device without reached rates: roofline.c. */
+void parallel_find_bytes(struct parallel_step *s, const struct device *d);
+
+/* Sets s->inside and s->several: inside.c. */
 void parallel_find_inside(struct parallel_step *s);
 /* Seconds of a device for products that kernels of several products compute again. */
 double parallel_repeated_products(const struct parallel_step *s, const struct device *d);

@@ -13,6 +13,7 @@
  */
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
+#include "ir/cluster/cluster.h"
 #include "ir/ops/form.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/parallel/parallelize/parallelize.h"
@@ -35,11 +36,7 @@ struct builder {
 };
 
 /* Compares params by symbol, to find the param of a gradient's output. */
-static bool
-same_symbol(const void *list, uint32_t i, const void *key)
-{
-	return ((struct ir_op *const *)list)[i]->symbol == key;
-}
+MAP_SAME(same_symbol, struct ir_op *, char, list[i]->symbol == key)
 
 static void
 find_trained(struct parallel_step *s, const struct ir_block *main)
@@ -187,8 +184,9 @@ word_of(void *data, const struct ir_op *op)
 		return 0;
 	const struct parallel_part *part = &s->part[op->id];
 	const bool forward = s->indices == PARALLEL_OUTPUTS && s->forward[op->id];
-	uint64_t word = mix_word(mix_word(0, part->reads),
-		8u * forward + 4u * part->writes + 2u * s->kept[op->id] + s->late[op->id]);
+	uint64_t word = mix_word(
+		mix_word(0, part->reads), 16u * part->counts + 8u * forward + 4u * part->writes +
+						  2u * s->kept[op->id] + s->late[op->id]);
 
 	for (int k = 0; k < op->noperands; k++) {
 		const struct ir_op *from = parallel_made(ir_operand(op, k))->op;
@@ -205,14 +203,9 @@ same_lines(const struct parallel_lines *a, const struct parallel_lines *b)
 	return a == b || (a->n == b->n && !memcmp(a->type, b->type, a->n * sizeof *a->type));
 }
 
-static bool
-same_table(const void *list, uint32_t i, const void *key)
-{
-	const struct builder *b = list;
-	const struct table_entry *k = key, *e = &b->table.at[i];
-
-	return same_lines(e->line[0], k->line[0]) && same_lines(e->line[1], k->line[1]);
-}
+MAP_SAME(same_table, struct builder, struct table_entry,
+	same_lines(list->table.at[i].line[0], key->line[0]) &&
+		same_lines(list->table.at[i].line[1], key->line[1]))
 
 /* Types are interned. */
 static uint64_t
@@ -379,12 +372,17 @@ parallel_step_create(const void *owner, struct parallel_costs *costs, struct ir_
 	s->early = ARRAY_ZERO(s, bool, m->op_ids);
 	s->late = ARRAY_ZERO(s, bool, m->op_ids);
 	s->inside = ARRAY_ZERO(s, bool, m->op_ids);
+	s->several = ARRAY_ZERO(s, bool, m->op_ids);
 	s->part = ARRAY_ZERO(s, struct parallel_part, m->op_ids);
 	find_slack(s, main);
 	parallel_find_inside(s);
-	find_parts(s, main);
 	find_trained(s, main);
 	find_kept(s, main);
+	const struct device *d = parallel_costs_device(costs);
+	if (d && !d->reached)
+		parallel_find_bytes(s, d);
+	else
+		find_parts(s, main);
 	s->alike = alike_create_by(s, m, main, word_of, s);
 	s->of = ARRAY_ZERO(s, struct parallel_choices *, s->alike->n);
 	s->node = ARRAY_NEW(s, uint32_t, m->op_ids);

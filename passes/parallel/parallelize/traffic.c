@@ -27,6 +27,7 @@
  * sections as there are such ops count at these rates.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/arena.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/reach.h"
@@ -286,17 +287,32 @@ take_path(struct traffic *t, const struct ir_op *from, int section)
 	return fresh;
 }
 
+/* An op that a library may do at the end of a product. */
+static bool
+is_end(const struct ir_op *op)
+{
+	return op->code == OP_add || op->code == OP_relu;
+}
+
 /* Does the library do an op, of which nothing else of the section reads the result? */
 static bool
 ends_library(const struct traffic *t, const struct ir_op *op, int section)
 {
-	if (op->code != OP_add && op->code != OP_relu)
+	if (!is_end(op))
 		return false;
 	IR_FOR_USES (u, &op->result[0])
-		if (section_of(t, u->op) == section && u->op->code != OP_add &&
-			u->op->code != OP_relu)
+		if (section_of(t, u->op) == section && !is_end(u->op))
 			return false;
 	return true;
+}
+
+/* Is it what a library may make of a product, for an op that no library does? */
+static bool
+is_ended(const struct traffic *t, const struct ir_op *op, const struct ir_op *from)
+{
+	while (is_end(from) && t->next[from->id])
+		from = t->next[from->id];
+	return !is_end(op) && t->multiplies[from->id];
 }
 
 /* --- sections --------------------------------------------------------------------------------- */
@@ -305,13 +321,14 @@ ends_library(const struct traffic *t, const struct ir_op *op, int section)
 static double
 reads_of(struct traffic *t, const struct ir_op *op, int i)
 {
-	const bool ends = op->code == OP_add || op->code == OP_relu;
+	const bool ends = is_end(op);
 	double sum = 0;
 
 	for (int j = 0; j < op->noperands && reads_all(t, op); j++) {
 		const struct ir_op *from = maker_of(op, j);
 		const bool product = t->multiplies[from->id];
-		if (parallel_is_free(from) || section_of(t, from) == i ||
+		if (parallel_is_free(from) ||
+			(section_of(t, from) == i && !is_ended(t, op, from)) ||
 			(product && ends_library(t, op, i)) || !take_path(t, from, i))
 			continue;
 		const double least = t->need[RATE_LOOPS][from->id];
@@ -321,13 +338,7 @@ reads_of(struct traffic *t, const struct ir_op *op, int i)
 	return sum;
 }
 
-static int
-largest_first(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x > y ? -1 : x < y;
-}
+ORDER_BY(largest_first, double, ORDER_UP(*y, *x))
 
 /* The least ratio of the rate of loops to that of loops over rows by number. */
 static double
@@ -467,7 +478,7 @@ parallel_traffic(const struct parallel_step *s, const struct device *d, const bo
 	IR_FOR_OPS (op, t->main) {
 		t->multiplies[op->id] = cost_is_product(op);
 		for (int k = 0; k < op->noperands && k < 64; k++)
-			if (s->part[op->id].reads >> k & 1)
+			if (s->part[op->id].reads >> k & 1 && !is_end(op))
 				t->counted[maker_of(op, k)->id] = true;
 	}
 	find_rates(t, d);

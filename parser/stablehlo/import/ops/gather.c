@@ -104,7 +104,8 @@ import_index_select(struct import *im, const struct mlir_op *op, const struct im
 	struct import_value v[2] = {in[0], in[1]};
 	const int rank = in[0].type->rank, irank = in[1].type->rank;
 	int64_t dim, batch;
-	int perm[IR_MAX_RANK], n = 0;
+	int64_t perm[IR_MAX_RANK];
+	int n = 0;
 
 	if (!take_int(im, op, NULL, "dim", 0, &dim) ||
 		!take_int(im, op, NULL, "batch_dims", 0, &batch))

@@ -21,15 +21,7 @@
 static struct ir_value *
 build_swapped(struct import *im, struct ir_value *v)
 {
-	int perm[IR_MAX_RANK];
-
-	if (!v)
-		return NULL;
-	for (int d = 0; d < v->type->rank; d++)
-		perm[d] = d;
-	perm[v->type->rank - 1] = v->type->rank - 2;
-	perm[v->type->rank - 2] = v->type->rank - 1;
-	return build_transpose(im, v, perm);
+	return v ? build_swap(im, v, v->type->rank - 2, v->type->rank - 1) : NULL;
 }
 
 /* Rows from i to k of a matrix, columns from j to l. */
