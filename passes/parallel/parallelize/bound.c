@@ -5,7 +5,7 @@
  * T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h). What counts is the least that each
  * adds:
  *
- *  - An op: parallel_costs_least.
+ *  - An op: parallel_costs_least, and which of its bytes count without reached rates: roofline.c.
  *  - What loops read more than once: traffic.c.
  *  - Products that kernels of several products, or too little memory, have computed again:
  *    inside.c, memory.c.
@@ -25,6 +25,9 @@
  *
  * A value that readers of both parts want is counted in the first alone, unless it is made in the
  * second.
+ *
+ * In each part there are paths from or to v on which nothing overlaps, each message with its latency:
+ * chain.c. What they take together, H1 and H2, gets a weight like C1 and M1.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/map.h"
