@@ -310,7 +310,7 @@ def of_lists(z, y):
     torch._foreach_lerp_(a, b, 0.3)
     total = sum(v.square().sum() for v in torch._foreach_mul(a, [2.0, 3.0])) + sum(torch._foreach_norm(a, 1))
     torch._foreach_zero_(b)
-    return total + sum(v.sum() for v in (*torch._foreach_sqrt(torch._foreach_exp(a)), *b))
+    return (total + sum(v.sum() for v in (*torch._foreach_sqrt(torch._foreach_exp(a)), *b))) / 100
 
 
 def of_bools(z, y):
@@ -632,7 +632,7 @@ FUNCTIONS = {
         F.max_pool2d(z.view(1, 2, 4, 9), (2, 3), (1, 2), dilation=(2, 1), return_indices=True, ceil_mode=True),
         F.max_pool1d(z.view(2, 4, 9), 4, 3, 2, ceil_mode=True, return_indices=True)))
                      + F.max_pool2d(z.view(1, 2, 6, 6).log(), 3, 2, 1, return_indices=True)[1].double().mean()),  # NaNs
-    "adaptive_maxima": (NUMBERS, lambda z, y: (lambda h: F.adaptive_max_pool2d(h, (4, 5)).square().sum() + F.adaptive_max_pool2d(h, 1).sum()
+    "adaptive_maxima": (NUMBERS, lambda z, y: 0.01 * (lambda h: F.adaptive_max_pool2d(h, (4, 5)).square().sum() + F.adaptive_max_pool2d(h, 1).sum()
                                                + F.adaptive_max_pool1d(h.flatten(2), 5).exp().sum()
                                                + F.adaptive_max_pool3d(h[:, None], (1, 3, 2)).sin().sum()
                                                + F.adaptive_max_pool2d((h - 0.5).log(), (2, 4), return_indices=True)[1].double().mean()  # NaNs
