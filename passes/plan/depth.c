@@ -186,7 +186,7 @@ is_adapted(const struct planner *p, const struct pass_list *list, const struct p
 	double share_of_limit)
 {
 	return share_of_limit <= 1 + gaps && c->whole <= p->limit &&
-	       (pass_list_find(list, PLAN_ALL_BLOCKS) < 0 || plan_all_again(list) >= 0);
+	       (plan_again(list) == PLAN_NONE_AGAIN || plan_again(list) == PLAN_ALL_AGAIN);
 }
 
 /* The pipeline at two depths, from `first` on. */

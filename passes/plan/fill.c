@@ -23,20 +23,15 @@ enum { MOST_FILLED = 3 };
 /* Steps that follow from one that was run: each differs from it by fewer blocks. */
 enum { MOST_REFILLS = 2 };
 
-int
-plan_all_again(const struct pass_list *list)
+enum plan_again
+plan_again(const struct pass_list *list)
 {
 	const int at = pass_list_find(list, PLAN_ALL_BLOCKS), shard = pass_list_find(list, "shard");
 
-	return plan_keeps_some(list) || (shard >= 0 && at > shard) ? -1 : at;
-}
-
-bool
-plan_keeps_some(const struct pass_list *list)
-{
-	const int at = pass_list_find(list, PLAN_ALL_BLOCKS);
-
-	return at >= 0 && strcmp(list->pass[at], PLAN_ALL_BLOCKS);
+	return at < 0                                    ? PLAN_NONE_AGAIN
+	       : strcmp(list->pass[at], PLAN_ALL_BLOCKS) ? PLAN_SOME_AGAIN
+	       : shard >= 0 && at > shard                ? PLAN_LATE_AGAIN
+							 : PLAN_ALL_AGAIN;
 }
 
 static struct pass_list
@@ -109,10 +104,11 @@ fill_once(struct planner *p)
 
 	for (int64_t i = 0, n = p->candidate.n; i < n; i++) {
 		const struct plan_candidate *a = &p->candidate.at[i];
-		const int at = plan_all_again(&a->list);
-		if (at < 0 || !plan_fits(p, a) || is_filled(p, a->family))
+		if (plan_again(&a->list) != PLAN_ALL_AGAIN || !plan_fits(p, a) ||
+			is_filled(p, a->family))
 			continue;
-		const struct pass_list less = pass_list_without(p->run->scratch, &a->list, at);
+		const struct pass_list less = pass_list_without(
+			p->run->scratch, &a->list, pass_list_find(&a->list, PLAN_ALL_BLOCKS));
 		const int64_t k = plan_find(p, a->base, pass_list_text(p->run->scratch, &less));
 		if (k < 0 || !plan_ran(&p->candidate.at[k]) || plan_fits(p, &p->candidate.at[k]))
 			continue;

@@ -282,8 +282,8 @@ is_well_measured(const struct planner *p, const struct plan_candidate *c)
 
 /* The best candidate whose step was run; or that has an estimate only, except those that one that
  * was run stands for. NULL: there are none. */
-static struct plan_candidate *
-best_of(const struct planner *p, bool estimated)
+struct plan_candidate *
+plan_best(const struct planner *p, bool estimated)
 {
 	struct plan_candidate *best = NULL;
 
@@ -365,7 +365,7 @@ static const struct doubt {
 static struct plan_candidate *
 doubtful(const struct planner *p, const struct doubt *d)
 {
-	const struct plan_candidate *best = best_of(p, false);
+	const struct plan_candidate *best = plan_best(p, false);
 	struct plan_candidate *found = NULL;
 
 	for (int64_t i = 0; i < p->candidate.n; i++) {
@@ -399,8 +399,8 @@ confirm(struct planner *p)
 {
 	struct plan_candidate *c;
 
-	for (int extra = 0, refined = 0; (c = best_of(p, true));) {
-		const struct plan_candidate *best = best_of(p, false);
+	for (int extra = 0, refined = 0; (c = plan_best(p, true));) {
+		const struct plan_candidate *best = plan_best(p, false);
 		const bool fits = best && plan_fits(p, best);
 		if (best && (!plan_ran(c) || (fits ? !may_be_better(p, c, best) : is_far(p, c))))
 			return;
@@ -457,142 +457,29 @@ unfinished(const struct planner *p)
 	return best;
 }
 
-/* Runs the whole step of the candidate; the result is the last candidate. */
-static struct plan_candidate *
-run_added(struct planner *p, struct plan_candidate c)
+struct plan_candidate *
+plan_run_added(struct planner *p, struct plan_candidate c)
 {
 	VEC_PUSH(p->run->scratch, &p->candidate, c);
 	run_whole(p, &VEC_LAST(&p->candidate));
 	return &VEC_LAST(&p->candidate);
 }
 
-/* The same with that entry. */
-static struct plan_candidate *
-run_with(struct planner *p, struct plan_candidate c, const char *entry)
+struct plan_candidate *
+plan_run_with(struct planner *p, struct plan_candidate c, const char *entry)
 {
 	c.list = pass_list_put(p->run->scratch, &c.list, p->run->manager->registry, entry);
 	c.text = pass_list_text(p->run->scratch, &c.list);
 	c.from = TEXT(p->run->scratch, "%s; %s", c.from, entry);
 	c.recipe = false;
 	c.expanded = true;
-	return run_added(p, c);
-}
-
-/* Where no whole step fits: the best ones of so many families get micro-batches, more of them until the
- * step fits, or as long as they save such a share of its bytes. */
-enum { MOST_DIVIDED = 3 };
-static const double saved = 0.05;
-
-/* Once one fits, others are only divided in steps of at most so many ops, on average over the passes: each
- * takes up to a second. */
-enum { DIVIDED_AGAIN = 10000 };
-
-/* Passes that the moves may have left out of the whole batch, as they take memory: micro-batches take less. */
-static const struct {
-	enum plan_decision needs;
-	const char *entry;
-} again[] = {{PLAN_SHARDS, "prefetch"}, {PLAN_ORDER, "overlap"}, {PLAN_SHARDS, "unshard"}};
-
-static void
-retry(struct planner *p, struct plan_candidate c)
-{
-	for (size_t i = 0; i < sizeof again / sizeof *again && clock_seconds() < p->ends; i++) {
-		if (!plan_decides(p, again[i].needs) ||
-			pass_list_find(&c.list, again[i].entry) >= 0)
-			continue;
-		const struct plan_candidate made = *run_with(p, c, again[i].entry);
-		c = plan_is_better(p, &made, &c) ? made : c;
-	}
-}
-
-static void
-divide(struct planner *p, struct plan_candidate c)
-{
-	int64_t number[PLAN_MOST_MICROBATCHES];
-	const int n = plan_microbatches(p, number);
-
-	if (c.estimated && plan_fits(p, &c)) /* an estimate may be wrong */
-		c = *run_added(p, c);
-	for (int k = 0; k < n && !plan_fits(p, &c) && clock_seconds() < p->ends; k++) {
-		const double before = (double)c.r.peak;
-		if (number[k] == 1)
-			continue;
-		c = *run_with(
-			p, c, TEXT(p->run->scratch, "accumulate{steps=%" PRId64 "}", number[k]));
-		if (plan_ran(&c) && !plan_fits(p, &c) && plan_keeps_some(&c.list))
-			c = *run_with(p, c, PLAN_ALL_BLOCKS);
-		if (!plan_ran(&c) || (double)c.r.peak > (1 - saved) * before)
-			return;
-	}
-	if (plan_fits(p, &c))
-		retry(p, c);
-}
-
-/* Two micro-batches halve what a step needs, at most: of steps that need less than twice the limit the
- * fastest is best to divide, of others the one that needs least. */
-static bool
-is_better_divided(
-	const struct planner *p, const struct plan_candidate *a, const struct plan_candidate *b)
-{
-	const bool half[] = {(double)a->r.peak <= 2 * p->limit, (double)b->r.peak <= 2 * p->limit};
-
-	return half[0] && half[1]   ? a->r.seconds < b->r.seconds
-	       : half[0] || half[1] ? half[0]
-				    : plan_is_better(p, a, b);
-}
-
-/* The next step to divide of the first n candidates, `fitting` the best that fits, or NULL; -1: none.
- * `done` are those that were divided, of each family one until a step fits; after that, the fastest one
- * that is not too large. */
-static int64_t
-next_divided(
-	const struct planner *p, const struct plan_candidate *fitting, const bool *done, int64_t n)
-{
-	int64_t best = -1;
-
-	for (int64_t k = 0; k < n; k++) {
-		const struct plan_candidate *c = &p->candidate.at[k],
-					    *other = best < 0 ? NULL : &p->candidate.at[best];
-		if (!plan_ran(c) || done[k] || pass_list_find(&c->list, "accumulate") >= 0 ||
-			pass_list_find(&c->list, "pipeline") >= 0)
-			continue;
-		bool better = false;
-		if (fitting)
-			better = c->r.seconds < (other ? other : fitting)->r.seconds &&
-				 c->r.effort <= DIVIDED_AGAIN * (uint64_t)c->list.n;
-		else
-			better = !other || is_better_divided(p, c, other);
-		for (int64_t i = 0; i < n && better && !fitting; i++)
-			better = !done[i] || p->candidate.at[i].family != c->family;
-		best = better ? k : best;
-	}
-	return best;
-}
-
-static void
-divide_best(struct planner *p)
-{
-	const int64_t n = p->candidate.n;
-	bool *done = ARRAY_ZERO(p->run->scratch, bool, n);
-
-	for (int i = 0; i < MOST_DIVIDED; i++) {
-		const struct plan_candidate *found = best_of(p, false);
-		const bool fits = found && plan_fits(p, found);
-		const int64_t best =
-			fits && !p->divided ? -1 : next_divided(p, fits ? found : NULL, done, n);
-		if (best < 0)
-			return;
-		done[best] = p->divided = true;
-		const struct plan_candidate whole = p->candidate.at[best];
-		divide(p, whole);
-		i -= !plan_ran(&VEC_LAST(&p->candidate)); /* refused, in no time */
-	}
+	return plan_run_added(p, c);
 }
 
 static void
 finish_best(struct planner *p)
 {
-	const double before = best_of(p, false)->r.seconds;
+	const double before = plan_best(p, false)->r.seconds;
 	double gain = 0;
 	int64_t i;
 
@@ -603,10 +490,10 @@ finish_best(struct planner *p)
 		ops < MOST_FINISHED && clock_seconds() < p->ends && (i = unfinished(p)) >= 0;) {
 		const double seconds = p->candidate.at[i].r.seconds;
 		if (seconds > before &&
-			seconds * (1 - gain - more_gain) >= best_of(p, false)->r.seconds)
+			seconds * (1 - gain - more_gain) >= plan_best(p, false)->r.seconds)
 			return;
 		const uint64_t effort = p->candidate.at[i].r.effort;
-		struct plan_candidate *made = run_with(p, p->candidate.at[i], finish);
+		struct plan_candidate *made = plan_run_with(p, p->candidate.at[i], finish);
 		made->finished = true;
 		ops += made->r.effort > effort ? made->r.effort - effort : MOST_FINISHED;
 		if (plan_fits(p, made))
@@ -671,7 +558,7 @@ search(struct planner *p)
 	for (size_t i = 0; i < sizeof doubts / sizeof *doubts; i++)
 		confirm_doubtful(p, &doubts[i]);
 	if (!p->has_gradients)
-		divide_best(p);
+		plan_divide(p);
 	finish_best(p);
 	p->tried += p->candidate.n;
 	p->spent += p->effort;
@@ -702,11 +589,11 @@ search_all(struct planner *p, bool *started)
 
 	*started = search(p);
 	if (*started)
-		best = *best_of(p, false);
+		best = *plan_best(p, false);
 	for (double less = *started ? plan_smaller_budget(p, &best) : 0; less > 0;) {
 		set_limit(p, less);
 		search(p);
-		const struct plan_candidate found = *best_of(p, false);
+		const struct plan_candidate found = *plan_best(p, false);
 		if (plan_fits(p, &found) && found.r.seconds < best.r.seconds)
 			best = found;
 		less = plan_smaller_budget(p, &found);

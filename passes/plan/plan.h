@@ -176,10 +176,14 @@ double plan_smaller_budget(const struct planner *p, const struct plan_candidate 
 
 /* The pass that computes all blocks again. Other options of it keep more. */
 #define PLAN_ALL_BLOCKS "recompute"
-/* Its position; -1: it is not in the list, or after shard, where it saves less. */
-int plan_all_again(const struct pass_list *list);
-/* Does the list have that pass with other options? */
-bool plan_keeps_some(const struct pass_list *list);
+
+/* What a pipeline computes again: all blocks after shard saves less than before it. */
+enum plan_again { PLAN_NONE_AGAIN, PLAN_SOME_AGAIN, PLAN_LATE_AGAIN, PLAN_ALL_AGAIN };
+
+enum plan_again plan_again(const struct pass_list *list);
+
+/* divide.c: steps with more micro-batches, if no whole one fits. */
+void plan_divide(struct planner *p);
 
 /* moves.c: improves the best ones as long as evaluations are left. */
 void plan_improve(struct planner *p);
@@ -201,6 +205,14 @@ plan_ran(const struct plan_candidate *c)
 
 /* plan.c: measures a candidate and adds it, unless it was measured before. family: -1 for a recipe. */
 void plan_try(struct planner *p, int base, struct pass_list list, const char *from, int64_t family);
+
+/* Runs the whole step of the candidate; the result is the last candidate. */
+struct plan_candidate *plan_run_added(struct planner *p, struct plan_candidate c);
+/* The same with that entry. */
+struct plan_candidate *plan_run_with(struct planner *p, struct plan_candidate c, const char *entry);
+
+/* The best of those whose whole steps were run, or of the estimates; NULL: there is none. */
+struct plan_candidate *plan_best(const struct planner *p, bool estimated);
 
 /* The candidate with that base and text; -1: there is none. */
 int64_t plan_find(const struct planner *p, int base, const char *text);

@@ -214,7 +214,7 @@ optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand)
 
 /*
  * lr * min(1, t / warmup) * (end + (1 - end) * f(p)), p = (t - 1 - warmup) / (steps - warmup), between 0 and 1; f is 1 (constant),
- * 1 - p (linear) or (1 + cos(pi p)) / 2 (cosine; Loshchilov and Hutter, "SGDR"). So the rate of the first step is not 0, step
+ * 1 - p (linear) or (1 + cos(pi p)) / 2 (cosine; Loshchilov and Hutter, "SGDR"); exponential is lr * end^p. So the rate of the first step is not 0, step
  * `warmup` and the next one have the full rate, and from step `steps` + 1 on the rate is lr * end.
  */
 static const char schedule_rule[] =
@@ -223,7 +223,8 @@ static const char schedule_rule[] =
 	"  p = (now + (-1 - warmup)) / (steps - warmup);"
 	"  p = minimum(maximum(p, 0), 1);"
 	"  schedule == 1 ? p * (end - 1) + 1"
-	"                : cos(p * 3.14159265358979323846) * ((1 - end) / 2) + (1 + end) / 2 };"
+	"  : schedule == 2 ? cos(p * 3.14159265358979323846) * ((1 - end) / 2) + (1 + end) / 2"
+	"  : exp(p * log(end)) };"
 	"(warmup == 0 ? fall : schedule == 0 ? rise : rise * fall) * lr";
 
 static bool
@@ -231,6 +232,12 @@ schedule_check(const struct pass_run *run)
 {
 	const int64_t warmup = pass_int(run, "warmup"), steps = pass_int(run, "steps");
 
+	if (pass_enum(run, "schedule") == SCHEDULE_EXPONENTIAL && !(pass_float(run, "end") > 0)) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "schedule"),
+			"%s: an exponential schedule needs its end as a factor above 0: end=0.01",
+			run->pass->name);
+		return false;
+	}
 	if (pass_enum(run, "schedule") == SCHEDULE_CONSTANT || steps > warmup)
 		return true;
 	diag_error(run->ctx->diag,

@@ -47,7 +47,8 @@ bool optimizer_run(struct pass_run *run, struct ir_module *m, const char *rule);
 /* Shapes of the learning rate schedule. */
 #define SCHEDULES(ROW)                                                                             \
 	ROW(SCHEDULE_CONSTANT, "constant")                                                         \
-	ROW(SCHEDULE_LINEAR, "linear") ROW(SCHEDULE_COSINE, "cosine")
+	ROW(SCHEDULE_LINEAR, "linear")                                                             \
+	ROW(SCHEDULE_COSINE, "cosine") ROW(SCHEDULE_EXPONENTIAL, "exponential")
 
 enum schedule { SCHEDULES(CHOICE_CODE) };
 

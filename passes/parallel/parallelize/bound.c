@@ -5,7 +5,7 @@
  * T >= a C + (1 - a) M for any a from 0 to 1 (split/overlap.h). What counts is the least that each
  * adds:
  *
- *  - An op: parallel_costs_least.
+ *  - An op: parallel_costs_least, and which of its bytes count without reached rates: roofline.c.
  *  - What loops read more than once: traffic.c.
  *  - Products that kernels of several products, or too little memory, have computed again:
  *    inside.c, memory.c.
@@ -25,6 +25,9 @@
  *
  * A value that readers of both parts want is counted in the first alone, unless it is made in the
  * second.
+ *
+ * In each part there are paths from or to v on which nothing overlaps, each message with its latency:
+ * chain.c. What they take together, H1 and H2, gets a weight like C1 and M1.
  */
 #include "ir/base/alloc.h"
 #include "ir/base/map.h"
@@ -43,8 +46,8 @@
 enum { BOUND_SWEEPS = 6 };
 
 /* Each further path is a smaller share of all. After that many that do not make the bound better by that
- * share of it, no more are searched for, except for steps of few nodes. */
-enum { MOST_PATHS = 12, MOST_WORSE = 3, FEW_NODES = 4000 };
+ * share of it, no more are searched for. */
+enum { MOST_PATHS = 12, MOST_WORSE = 3 };
 static const double path_gain = 0.001;
 static const double bound_gap = 0.01;
 
@@ -57,6 +60,8 @@ struct bounder {
 	uint32_t last;        /* the node of v; PARALLEL_NONE: there is none */
 	struct parallel_traffic loops;
 	struct parallel_paths paths;
+	const uint16_t *usual; /* choices of a cheap plan of the sum */
+	double bound;          /* the best so far */
 	struct map map;
 	struct VEC(struct least_table) table;
 };
@@ -272,8 +277,10 @@ path_node(struct bounder *b, const struct split_node *least, uint32_t node, doub
 	return (struct split_node){least->n, cost};
 }
 
-static struct split_solution
-weighted_bound(struct bounder *b, const uint32_t *readers, const struct weights *w, bool ordered)
+/* Makes b->bound the bound with these weights if that is better; returns the choices of the solution, or
+ * those of a plan that costs less than b->bound, so that this cannot be. */
+static const uint16_t *
+try_weights(struct bounder *b, const uint32_t *readers, const struct weights *w, bool ordered)
 {
 	struct split_problem p = b->s->problem;
 	struct split_node *node = ARRAY_NEW(b->scratch, struct split_node, p.nnodes);
@@ -304,10 +311,12 @@ weighted_bound(struct bounder *b, const uint32_t *readers, const struct weights 
 	const double loops =
 		ordered ? w->of[PART_FIRST] * b->loops.first + w->of[PART_SECOND] * b->loops.second
 			: w->of[PART_ALL] * b->loops.all;
-	struct split_solution found =
+	if (loops + split_cost(&p, b->usual) <= b->bound)
+		return b->usual;
+	const struct split_solution found =
 		split_solve(b->scratch, &p, BOUND_SWEEPS, bound_gap, INFINITY);
-	found.bound += loops;
-	return found;
+	b->bound = fmax(b->bound, loops + found.bound);
+	return found.choice;
 }
 
 /* Every op in the layout in which it takes least, and no messages. */
@@ -345,33 +354,29 @@ find_more(struct bounder *b, struct parallel_memory memory)
 	b->loops.second += again;
 }
 
-/* Paths are added to those before, as long as that may make the bound better than `bound`. */
-static double
-path_bound(struct bounder *b, const uint32_t *readers, double bound)
+/* Paths are added to those before, as long as that makes the bound better. */
+static void
+try_paths(struct bounder *b, const uint32_t *readers)
 {
 	static const double most = 0.99, half = 0.495;
 	/* The rest is the weight of messages, which keeps params where their next values are made. */
 	const struct weights mix[] = {{.path = {0, most, 0}, .of = {0, 0, most}},
 		{.path = {0, most, half}, .of = {0, 0, half}},
 		{.path = {0, half, 0}, .of = {0, half, most}}};
-	const struct split_solution usual =
-		split_solve(b->scratch, &b->s->problem, BOUND_SWEEPS, bound_gap, INFINITY);
-	const int most_worse = b->s->problem.nnodes > FEW_NODES ? MOST_WORSE : MOST_PATHS;
 
 	for (size_t i = 0; i < sizeof mix / sizeof *mix; i++) {
-		const uint16_t *choice = usual.choice;
+		const uint16_t *choice = b->usual;
 		b->paths = parallel_paths_create(b->scratch, b->s);
-		for (int k = 1, worse = 0; k <= MOST_PATHS && worse < most_worse; k++) {
+		for (int k = 1, worse = 0; k <= MOST_PATHS && worse < MOST_WORSE; k++) {
+			const double before = b->bound;
 			parallel_paths_add(&b->paths, b->s, choice, b->before, b->after, b->last,
 				2.0 / (k + 1));
-			const struct split_solution found =
-				weighted_bound(b, readers, &mix[i], true);
-			worse = found.bound > bound * (1 + path_gain) ? 0 : worse + 1;
-			bound = fmax(bound, found.bound);
-			choice = found.choice;
+			choice = try_weights(b, readers, &mix[i], true);
+			worse = b->bound > before * (1 + path_gain) ? 0 : worse + 1;
+			if (choice == b->usual)
+				break;
 		}
 	}
-	return bound;
 }
 
 double
@@ -388,19 +393,20 @@ parallel_bound(const struct parallel_step *s, struct parallel_memory memory)
 	find_order(&b);
 	if (b.last != PARALLEL_NONE)
 		find_more(&b, memory);
-	double bound = least_kernels(&b);
+	b.usual = split_solve(b.scratch, &s->problem, BOUND_SWEEPS, bound_gap, INFINITY).choice;
+	b.paths = parallel_paths_create(b.scratch, s);
+	b.bound = least_kernels(&b);
 	const uint32_t *readers = count_readers(&b, false);
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-		bound = fmax(bound, weighted_bound(&b, readers, &whole[i], false).bound);
-	if (b.last != PARALLEL_NONE)
+		try_weights(&b, readers, &whole[i], false);
+	if (b.last != PARALLEL_NONE) {
 		readers = count_readers(&b, true);
-	b.paths = parallel_paths_create(b.scratch, s);
-	for (size_t i = 0; i < sizeof parts / sizeof *parts && b.last != PARALLEL_NONE; i++)
-		bound = fmax(bound, weighted_bound(&b, readers, &parts[i], true).bound);
-	if (b.last != PARALLEL_NONE)
-		bound = path_bound(&b, readers, bound);
+		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+			try_weights(&b, readers, &parts[i], true);
+		try_paths(&b, readers);
+	}
 	talloc_free(b.scratch);
-	return bound;
+	return b.bound;
 }
 
 double

@@ -235,7 +235,8 @@ count_products(struct roofline *r, const struct device *d, const bool *written)
 		for (int k = 0; k < op->noperands; k++) {
 			bool again = parallel_is_free(maker_of(op, k));
 			for (int j = 0; j < k; j++)
-				again = again || ir_operand(op, j) == ir_operand(op, k);
+				again = again || parallel_made(ir_operand(op, j)) ==
+							 parallel_made(ir_operand(op, k));
 			if (again)
 				continue;
 			part->reads |= UINT64_C(1) << k;

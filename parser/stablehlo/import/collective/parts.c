@@ -54,8 +54,7 @@ collective_give(struct import *im, const struct mlir_op *op, uint32_t i, struct 
 	uint32_t varies, struct import_value *out)
 {
 	(void)im;
-	out[i] = import_result(op, (int)i, value, varies);
-	return value != NULL;
+	return import_give(op, i, value, varies, out);
 }
 
 bool

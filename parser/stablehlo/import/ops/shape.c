@@ -45,25 +45,6 @@ import_dim(struct import *im, const struct mlir_op *op, const char *name, int ra
 	return true;
 }
 
-/* Are the dims in [0, rank) and different? */
-static bool
-import_unique_dims(struct import *im, const struct mlir_op *op, const char *name,
-	const int64_t *dims, int n, int rank)
-{
-	uint64_t seen = 0;
-
-	for (int i = 0; i < n; i++) {
-		if (dims[i] < 0 || dims[i] >= rank)
-			return import_error(im, op, "%s: %" PRId64 " is not one of the %d dims",
-				name, dims[i], rank);
-		if (seen >> dims[i] & 1)
-			return import_error(
-				im, op, "%s: dim %" PRId64 " appears twice", name, dims[i]);
-		seen |= UINT64_C(1) << dims[i];
-	}
-	return true;
-}
-
 /* The sizes of the result: as written, else from the known value of operand `from`. */
 static bool
 result_shape(struct import *im, const struct mlir_op *op, const struct import_value *from,
@@ -92,13 +73,6 @@ result_shape(struct import *im, const struct mlir_op *op, const struct import_va
 	return true;
 }
 
-static bool
-finish(const struct mlir_op *op, struct ir_value *v, uint32_t varies, struct import_value *out)
-{
-	*out = import_result(op, 0, v, varies);
-	return v != NULL;
-}
-
 /* --- sources --- */
 
 bool
@@ -113,7 +87,7 @@ import_constant(struct import *im, const struct mlir_op *op, const struct import
 	if (!import_same_type(a->dense->type, op->result[0].type))
 		return import_error(im, op, "the elements are %s, but the result is %s",
 			a->dense->type->text, op->result[0].type->text);
-	return finish(op, import_dense(im, op, a->dense), 0, out);
+	return import_give(op, 0, import_dense(im, op, a->dense), 0, out);
 }
 
 bool
@@ -133,9 +107,9 @@ import_iota(struct import *im, const struct mlir_op *op, const struct import_val
 	const struct ir_type *type =
 		import_type(im, op, import_local_type(im, (enum ir_dtype)t->dtype, rank, dim), 0);
 	struct ir_attr attr = ir_make_int(im->module->ctx, "dim", along);
-	return type &&
-	       finish(op, ir_build_typed(&im->builder, OP_iota, NULL, NULL, 0, &attr, 1, type), 0,
-		       out);
+	return type && import_give(op, 0,
+			       ir_build_typed(&im->builder, OP_iota, NULL, NULL, 0, &attr, 1, type),
+			       0, out);
 }
 
 /* --- shapes --- */
@@ -149,7 +123,7 @@ import_broadcast(struct import *im, const struct mlir_op *op, const struct impor
 	int rank;
 
 	if (!import_ints(im, op, "broadcast_dimensions", dims, t->rank) ||
-		!import_unique_dims(
+		!take_distinct(
 			im, op, "broadcast_dimensions", dims, t->rank, op->result[0].type->rank) ||
 		!result_shape(im, op, op->noperands > 1 ? &in[1] : NULL, shape, &rank))
 		return false;
@@ -165,7 +139,8 @@ import_broadcast(struct import *im, const struct mlir_op *op, const struct impor
 				"dim %d of the operand has size %" PRId64 ", but dim %" PRId64
 				" of the result has %" PRId64 "; only size 1 can be broadcast",
 				i, t->dim[i], dims[i], shape[dims[i]]);
-	return finish(op, import_build_broadcast(im, &in[0], rank, shape, dims), in[0].varies, out);
+	return import_give(
+		op, 0, import_build_broadcast(im, &in[0], rank, shape, dims), in[0].varies, out);
 }
 
 static int64_t
@@ -195,7 +170,7 @@ import_reshape(struct import *im, const struct mlir_op *op, const struct import_
 		return import_error(im, op,
 			"the operand has %" PRId64 " elements, but the result has %" PRId64,
 			product(in[0].type->dim, in[0].type->rank), product(shape, rank));
-	return finish(op, import_build_reshape(im, &in[0], rank, shape), in[0].varies, out);
+	return import_give(op, 0, import_build_reshape(im, &in[0], rank, shape), in[0].varies, out);
 }
 
 bool
@@ -206,8 +181,8 @@ import_transpose(struct import *im, const struct mlir_op *op, const struct impor
 	int rank = in[0].type->rank;
 
 	return import_ints(im, op, "permutation", perm, rank) &&
-	       import_unique_dims(im, op, "permutation", perm, rank, rank) &&
-	       finish(op, import_build_transpose(im, &in[0], perm), in[0].varies, out);
+	       take_distinct(im, op, "permutation", perm, rank, rank) &&
+	       import_give(op, 0, import_build_transpose(im, &in[0], perm), in[0].varies, out);
 }
 
 bool
@@ -220,11 +195,11 @@ import_reverse(struct import *im, const struct mlir_op *op, const struct import_
 
 	if (n < 0)
 		return import_error(im, op, "dimensions must be a list of dims");
-	if (!import_unique_dims(im, op, "dimensions", dims, n, in[0].type->rank))
+	if (!take_distinct(im, op, "dimensions", dims, n, in[0].type->rank))
 		return false;
 	for (int i = 0; i < n; i++)
 		dims[i] += import_lead(&in[0]);
-	return finish(op, build_reverse(im, in[0].value, dims, n), in[0].varies, out);
+	return import_give(op, 0, build_reverse(im, in[0].value, dims, n), in[0].varies, out);
 }
 
 /* --- parts --- */
@@ -269,7 +244,8 @@ import_slice(struct import *im, const struct mlir_op *op, const struct import_va
 				"dim %d of the result is empty, but its written type is %s", i,
 				op->result[0].type->text);
 	}
-	return finish(op, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
+	return import_give(
+		op, 0, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
 }
 
 /* A known scalar as a constant, so that it is an attribute of the pad; another value itself. */
@@ -299,7 +275,7 @@ pad(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	const int lead = import_lead(&x[0]);
 	for (int k = 0; k < 3; k++)
 		memcpy(all[k] + lead, by[k], (size_t)in[0].type->rank * sizeof *by[k]);
-	return finish(op, build_pad(im, x[0].value, x[1].value, all[0], all[1], all[2]),
+	return import_give(op, 0, build_pad(im, x[0].value, x[1].value, all[0], all[1], all[2]),
 		x[0].varies, out);
 }
 
@@ -337,8 +313,8 @@ check_pad(struct import *im, const struct mlir_op *op, const struct import_value
 	for (int i = 0; i < t->rank; i++)
 		shape[i] = by[0][i] + by[1][i] + t->dim[i] +
 			   (t->dim[i] ? (t->dim[i] - 1) * by[2][i] : 0);
-	return finish(
-		op, import_build_broadcast(im, &in[1], t->rank, shape, NULL), in[1].varies, out);
+	return import_give(
+		op, 0, import_build_broadcast(im, &in[1], t->rank, shape, NULL), in[1].varies, out);
 }
 
 bool
@@ -401,7 +377,7 @@ import_concat(struct import *im, const struct mlir_op *op, const struct import_v
 	for (uint32_t i = 0; i < n; i++)
 		if (!(x[i] = v[i].value))
 			return false;
-	return finish(op, ir_build_concat(&im->builder, x, n, dim + import_lead(&v[0])),
+	return import_give(op, 0, ir_build_concat(&im->builder, x, n, dim + import_lead(&v[0])),
 		v[0].varies, out);
 }
 
@@ -412,5 +388,5 @@ import_size(struct import *im, const struct mlir_op *op, const struct import_val
 	int dim;
 
 	return import_dim(im, op, "dimension", in[0].type->rank, &dim) &&
-	       finish(op, import_integer(im, IR_i32, in[0].type->dim[dim]), 0, out);
+	       import_give(op, 0, import_integer(im, IR_i32, in[0].type->dim[dim]), 0, out);
 }

@@ -146,6 +146,14 @@ import_result(const struct mlir_op *op, int i, struct ir_value *value, uint32_t 
 		.value = value, .type = op->result[i].type, .varies = varies, .failed = !value};
 }
 
+bool
+import_give(const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies,
+	struct import_value *out)
+{
+	out[i] = import_result(op, i, value, varies);
+	return value != NULL;
+}
+
 /* --- constants --- */
 
 /* A constant holds numbers of i64; a larger u64 becomes a literal. */

@@ -153,6 +153,9 @@ void import_align(struct import *im, struct import_value *v, int n, bool broadca
 /* Result `i` of `op` from an IR value that varies over `varies`. The local type is the op's. */
 struct import_value import_result(
 	const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies);
+/* The same, into out[i]. False: there is no value, as something before failed. */
+bool import_give(const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies,
+	struct import_value *out);
 
 /* Has result i the sizes dim[rank], as far as its written type has them? Reports if not: for results
  * that get no value of the IR, as they or their operands are empty. */

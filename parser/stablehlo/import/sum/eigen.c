@@ -245,8 +245,7 @@ give_zeros(struct import *im, const struct mlir_op *op, int result, struct impor
 {
 	const struct ir_type *t = import_type(im, op, op->result[result].type, 0);
 
-	out[result] = import_result(op, result, t ? build_zeros(im, t) : NULL, 0);
-	return out[result].value != NULL;
+	return import_give(op, result, t ? build_zeros(im, t) : NULL, 0, out);
 }
 
 bool

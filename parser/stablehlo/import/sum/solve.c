@@ -151,8 +151,7 @@ solve_triangular(struct import *im, const struct mlir_op *op, const struct impor
 	s.n = s.b->type->dim[s.b->type->rank - 1];
 	struct ir_value *x = build_solved(&s);
 	x = build_convert(im, f->left ? x : build_swapped(im, x), t);
-	out[0] = import_result(op, 0, x, v[0].varies);
-	return x != NULL;
+	return import_give(op, 0, x, v[0].varies, out);
 }
 
 bool
@@ -225,8 +224,7 @@ solve_cholesky(struct import *im, const struct mlir_op *op, const struct import_
 			    : column;
 	}
 	done = build_convert(im, lower ? done : build_swapped(im, done), t);
-	out[0] = import_result(op, 0, done, in[0].varies);
-	return done != NULL;
+	return import_give(op, 0, done, in[0].varies, out);
 }
 
 bool
