@@ -112,6 +112,17 @@ ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max)
 	return n;
 }
 
+int
+ir_file_shape(const struct ir_op *op, const struct ir_type *t, int64_t dim[IR_MAX_RANK])
+{
+	const int rank = ir_attr_ints(op, "shape", dim, IR_MAX_RANK);
+
+	if (rank >= 0)
+		return rank;
+	memcpy(dim, t->dim, sizeof t->dim);
+	return t->rank;
+}
+
 /* The position of the key among the attributes of the op: in the order of the row, others last. */
 static int
 row_position(const struct ir_row *row, const char *key)

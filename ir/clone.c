@@ -24,11 +24,7 @@ struct clone_map {
 	struct VEC(struct ir_value *) operand; /* of the current op, until it is made */
 };
 
-static bool
-same_value(const void *list, uint32_t i, const void *key)
-{
-	return ((const struct clone_map *)list)->value.at[i].from == key;
-}
+MAP_SAME(same_value, struct clone_map, struct ir_value, list->value.at[i].from == key)
 
 static void
 clone_value(struct clone_map *map, const struct ir_value *from, struct ir_value *to)

@@ -61,6 +61,9 @@ enum op_trait {
 	/* with TRAIT_PARALLEL: not over time axes, on which slices of
 	   different dims exist only one after another */
 	TRAIT_DEVICES = 1 << 16,
+	TRAIT_PRODUCT = 1 << 17, /* sums of products: computed by matrix units in 16 bits */
+	TRAIT_NARROW = 1 << 18,  /* loses no more in 16 bits than the rounding of its result */
+	TRAIT_MOVES = 1 << 19,   /* elements in other places, or one of two */
 };
 
 enum attr_kind {
@@ -332,6 +335,9 @@ double ir_attr_float(const struct ir_op *op, const char *key, double otherwise);
 const char *ir_attr_string(const struct ir_op *op, const char *key, const char *otherwise);
 /* Copies a list of integers to out[max]; returns their number, -1 if the attribute is absent. */
 int ir_attr_ints(const struct ir_op *op, const char *key, int64_t *out, int max);
+/* The shape in which files and initial values have a param, state or output of type t: its attribute
+ * `shape`, or that of the type. Returns the rank. */
+int ir_file_shape(const struct ir_op *op, const struct ir_type *t, int64_t dim[IR_MAX_RANK]);
 /* Sets or replaces one attribute (copied). attr->key names it. */
 void ir_attr_set(struct ir_module *m, struct ir_op *op, const struct ir_attr *attr);
 void ir_attr_remove(struct ir_op *op, const char *key);

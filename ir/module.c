@@ -22,13 +22,7 @@ ir_module_create(const void *owner, struct ir_context *ctx, const char *name)
 	return m;
 }
 
-static bool
-same_let(const void *list, uint32_t i, const void *key)
-{
-	const struct ir_module *m = list;
-
-	return m->let[i].name == key;
-}
+MAP_SAME(same_let, struct ir_module, char, list->let[i].name == key)
 
 void
 ir_let_add(struct ir_module *m, struct ir_let let)

@@ -29,13 +29,7 @@ struct names {
 	struct ir_context *ctx;
 };
 
-static bool
-same_value(const void *list, uint32_t i, const void *v)
-{
-	const struct names *n = list;
-
-	return n->called.at[i].v == v;
-}
+MAP_SAME(same_value, struct names, struct ir_value, list->called.at[i].v == key)
 
 /* Do the arguments of a block have the names of the operands? So it is in a fuse. */
 static bool

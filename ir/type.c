@@ -59,13 +59,7 @@ ir_type_equal(const struct ir_type *a, const struct ir_type *b)
 	       memcmp(a->axis, b->axis, sizeof a->axis) == 0;
 }
 
-static bool
-same_type(const void *list, uint32_t i, const void *key)
-{
-	const struct ir_intern *types = list;
-
-	return ir_type_equal(types->type.at[i], key);
-}
+MAP_SAME(same_type, struct ir_intern, struct ir_type, ir_type_equal(list->type.at[i], key))
 
 const struct ir_type *
 ir_type_intern(struct ir_context *ctx, const struct ir_type *t)
@@ -334,6 +328,15 @@ ir_type_text(const void *owner, const struct ir_module *m, const struct ir_type 
 		if (t->axis[i].kind == IR_SINGLE)
 			s = text_append(s, "@%s=%d", m->axis[i].name, t->axis[i].order);
 	return t->memory == IR_HOST ? text_append(s, "@host") : s;
+}
+
+bool
+ir_type_has(const struct ir_module *m, const struct ir_type *t, unsigned states)
+{
+	for (int a = 0; a < m->naxes; a++)
+		if (states >> t->axis[a].kind & 1)
+			return true;
+	return false;
 }
 
 bool

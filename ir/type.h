@@ -144,6 +144,11 @@ bool ir_type_same_meaning(const struct ir_type *a, const struct ir_type *b);
 bool ir_type_same_devices(
 	const struct ir_module *m, const struct ir_type *a, const struct ir_type *b);
 
+/* Is the state on any axis one of the set (bits, 1 << IR_SPLIT)? A tensor that has none of
+ * IR_NOT_COPIED is whole, and the same, on every device and in every iteration. */
+bool ir_type_has(const struct ir_module *m, const struct ir_type *t, unsigned states);
+enum { IR_NOT_COPIED = 1 << IR_SPLIT | 1 << IR_PARTIAL | 1 << IR_SINGLE };
+
 /* Is the value at one place of a device axis alone? */
 bool ir_type_single(const struct ir_module *m, const struct ir_type *t);
 

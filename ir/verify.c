@@ -5,6 +5,7 @@
  * use is valid if the table has the value and its block is that of the user.
  */
 #include "ir/ir.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/map.h"
 #include "ir/base/mix.h"
@@ -164,16 +165,8 @@ verify_block(struct verifier *v, struct ir_block *b, bool typed)
 }
 
 /* Outputs have a separate name space from params, states and inputs. */
-static int
-compare_symbols(const void *a, const void *b)
-{
-	const struct ir_op *x = *(struct ir_op *const *)a, *y = *(struct ir_op *const *)b;
-	int order = (int)op_is(x, TRAIT_EFFECT) - (int)op_is(y, TRAIT_EFFECT);
-
-	if (!order)
-		order = strcmp(x->symbol, y->symbol);
-	return order ? order : (x->loc.begin > y->loc.begin) - (x->loc.begin < y->loc.begin);
-}
+ORDER_POINTERS_BY(compare_symbols, struct ir_op, op_is(x, TRAIT_EFFECT) - op_is(y, TRAIT_EFFECT),
+	strcmp(x->symbol, y->symbol), UP(loc.begin))
 
 /* Names are aligned, so the last bit is free. */
 static uintptr_t
@@ -182,13 +175,7 @@ name_key(const struct ir_op *op)
 	return (uintptr_t)op->symbol | op_is(op, TRAIT_EFFECT);
 }
 
-static bool
-same_name(const void *list, uint32_t i, const void *op)
-{
-	const struct verifier *v = list;
-
-	return name_key(v->named.at[i]) == name_key(op);
-}
+MAP_SAME(same_name, struct verifier, struct ir_op, name_key(list->named.at[i]) == name_key(key))
 
 /* Have two of one kind the same name? A table of all finds them without sorting. */
 static bool

@@ -199,6 +199,7 @@ job_run(struct job *j, const char *command, bool verbose)
 {
 	if (verbose)
 		diag_report(j->diag, DIAG_REMARK, LOC_NONE, "%s", command);
+	diag_progress(j->diag, "compiling");
 	fflush(NULL);
 	const pid_t pid = start(j, command, j->folder, STDOUT_FILENO, STDERR_FILENO);
 	if (pid < 0) {
@@ -207,6 +208,7 @@ job_run(struct job *j, const char *command, bool verbose)
 		return false;
 	}
 	const int status = job_wait(j, pid, false);
+	diag_progress(j->diag, NULL);
 	if (status)
 		diag_error(j->diag, LOC_NONE, "a command failed with %s %d: %s",
 			WIFEXITED(status) ? "exit status" : "signal",

@@ -13,6 +13,27 @@
 /* The same for the largest cache that a core has to itself. */
 #define OWN_CACHE_UNKNOWN ((int64_t)2 << 20)
 
+bool
+rt_machine_runs(uint32_t extensions, struct rt_status *st)
+{
+	char lacks[RT_STATUS_TEXT / 2] = "";
+#ifdef __x86_64__
+#define ADD_LACKING(name, macro)                                                                   \
+	if (extensions >> RT_EXTENSION_##name & 1 && !__builtin_cpu_supports(#name))               \
+		snprintf(lacks + strlen(lacks), sizeof lacks - strlen(lacks), "%s" #name,          \
+			*lacks ? ", " : "");
+	__builtin_cpu_init();
+	RT_EXTENSIONS(ADD_LACKING)
+#else
+	(void)extensions;
+#endif
+	return !*lacks ||
+	       rt_fail(st, RT_EXIT_USAGE,
+		       "built for processors with %s, which this one lacks: build it here, or "
+		       "with -cflags=-march=... for the oldest one that it runs on",
+		       lacks);
+}
+
 void
 rt_machine_name(char *name, size_t size)
 {

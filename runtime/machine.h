@@ -1,9 +1,49 @@
-/* A description of this machine, for profiles. */
+/* A description of this machine, for profiles, and whether it has the instructions of a program. */
 #ifndef RUNTIME_MACHINE_H
 #define RUNTIME_MACHINE_H
 
+#include "runtime/status.h"
 #include <stddef.h>
 #include <stdint.h>
+
+/* Extensions of x86-64 that -march selects: what __builtin_cpu_supports calls them, and the macro that compilers define as 1. */
+/* clang-format off */
+#define RT_EXTENSIONS(ROW) \
+	ROW(avx, __AVX__) \
+	ROW(avx2, __AVX2__) \
+	ROW(fma, __FMA__) \
+	ROW(bmi, __BMI__) \
+	ROW(bmi2, __BMI2__) \
+	ROW(avx512f, __AVX512F__) \
+	ROW(avx512cd, __AVX512CD__) \
+	ROW(avx512bw, __AVX512BW__) \
+	ROW(avx512dq, __AVX512DQ__) \
+	ROW(avx512vl, __AVX512VL__) \
+	ROW(avx512ifma, __AVX512IFMA__) \
+	ROW(avx512vbmi, __AVX512VBMI__) \
+	ROW(avx512vbmi2, __AVX512VBMI2__) \
+	ROW(avx512vnni, __AVX512VNNI__) \
+	ROW(avx512bitalg, __AVX512BITALG__) \
+	ROW(avx512vpopcntdq, __AVX512VPOPCNTDQ__) \
+	ROW(avx5124fmaps, __AVX5124FMAPS__)
+/* clang-format on */
+
+#define RT_EXTENSION_CODE(name, macro) RT_EXTENSION_##name,
+enum rt_extension { RT_EXTENSIONS(RT_EXTENSION_CODE) RT_NEXTENSIONS };
+
+/* 1 if the macro is defined as 1, otherwise 0, also in a constant expression. */
+#define RT_DEFINED_AS_1 0,
+#define RT_DEFINED_SECOND(first, second, ...) second
+#define RT_DEFINED_PASTED(first) RT_DEFINED_SECOND(first 1, 0, 0)
+#define RT_DEFINED_VALUE(value) RT_DEFINED_PASTED(RT_DEFINED_AS_##value)
+#define RT_DEFINED(macro) RT_DEFINED_VALUE(macro)
+
+/* A bit for each extension that the compiler may use where this is expanded. */
+#define RT_EXTENSION_BIT(name, macro) | (uint32_t)RT_DEFINED(macro) << RT_EXTENSION_##name
+#define RT_EXTENSIONS_USED (0 RT_EXTENSIONS(RT_EXTENSION_BIT))
+
+/* False, with a message that names them: this processor lacks some of the extensions. */
+bool rt_machine_runs(uint32_t extensions, struct rt_status *st);
 
 /* "AMD EPYC 9004, 16 processors": at most `size` bytes with the terminating zero, without
  * quotes. */

@@ -306,7 +306,8 @@ rt_main(const struct rt_program *prog, const struct rt_device *device, int argc,
 		rt_fail(&st, RT_EXIT_USAGE,
 			"compiled for version %u of the runtime, but linked with version %u",
 			prog->abi, RT_ABI_VERSION);
-	else if (rt_options_parse(&options, argc, argv, &st) &&
+	else if (rt_machine_runs(prog->extensions, &st) &&
+		 rt_options_parse(&options, argc, argv, &st) &&
 		 check_host_link(device, &options, &st))
 		options.save ? rt_signals_catch(&st) : rt_signals_unblock();
 	if (processes && !rt_mpi_world(&world, options.timeout, &st) && !world.ops)

@@ -20,10 +20,11 @@
 #include "runtime/comm/collective.h"
 #include "runtime/kernel/dtype.h"
 #include "runtime/kernel/init_kind.h"
+#include "runtime/machine.h"
 #include <stdbool.h>
 
 /* Raised whenever a struct below changes; rt_main refuses a program built for another one. */
-#define RT_ABI_VERSION 12
+#define RT_ABI_VERSION 13
 /* Most dimensions of a tensor, most axes of a program: limits of the language. */
 #define RT_MAX_RANK 8
 #define RT_MAX_AXES 16
@@ -60,6 +61,10 @@ struct rt_tensor {
 	int32_t rank;
 	int64_t dims[RT_MAX_RANK]; /* global */
 	struct rt_split split[RT_MAX_RANK];
+	/* rank is 1 and these are the elements, in order, of a tensor of this shape: files and
+	 * initial values are of that shape. file_rank 0: no, it is dims. */
+	int32_t file_rank;
+	int64_t file_dims[RT_MAX_RANK];
 	/* For each axis 1 + k if only coordinate k holds the tensor, 0 if all do or it is split. On
 	 * a time axis it has no effect: the value is at `offset` when the step ends. */
 	int32_t single[RT_MAX_AXES];
@@ -135,7 +140,8 @@ struct rt_kernel {
 struct rt_ctx;
 
 struct rt_program {
-	uint32_t abi; /* RT_ABI_VERSION */
+	uint32_t abi;        /* RT_ABI_VERSION */
+	uint32_t extensions; /* RT_EXTENSIONS_USED where the program was compiled */
 	const char *name;
 	const char *build; /* digest of the source module: 16 hex digits; NULL: unknown */
 	int32_t naxes;

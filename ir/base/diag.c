@@ -42,6 +42,7 @@ struct diag {
 	unsigned errors, warnings;
 	uint32_t told; /* the source of a call at which the last message was, or 0 */
 	bool muted;
+	bool shows_progress, in_progress; /* there is a line of progress */
 	bool hiding; /* the last error or warning was not shown, so its notes are not either */
 	diag_handler *handler;
 	void *handler_data;
@@ -205,14 +206,9 @@ struct call_key {
 	uint32_t function, call;
 };
 
-static bool
-same_call(const void *list, uint32_t i, const void *key)
-{
-	const struct diag_source *s = &((const struct diag_source *)list)[i];
-	const struct call_key *k = key;
-
-	return s->shift && s->base - s->shift == k->function && s->call.begin == k->call;
-}
+MAP_SAME(same_call, struct diag_source, struct call_key,
+	list[i].shift &&list[i].base - list[i].shift == key->function &&
+		list[i].call.begin == key->call)
 
 uint32_t
 diag_add_call(struct diag *d, struct ir_loc function, const char *name, struct ir_loc call)
@@ -311,6 +307,28 @@ diag_write_level(enum diag_level level)
 		colour ? level_end : "");
 }
 
+void
+diag_show_progress(struct diag *d, bool shown)
+{
+	d->shows_progress = shown;
+}
+
+void
+diag_progress(struct diag *d, const char *format, ...)
+{
+	if (d->in_progress)
+		fputs("\r\033[K", stderr);
+	d->in_progress = d->shows_progress && format;
+	if (d->in_progress) {
+		va_list args;
+		va_start(args, format);
+		vfprintf(stderr, format, args);
+		va_end(args);
+		fputc('\r', stderr);
+		fflush(stderr);
+	}
+}
+
 /* The source line and, under it, ^~~~ as far as the range reaches on that line. */
 static void
 diag_print_line(const struct diag *d, enum diag_level level, struct ir_loc loc)
@@ -399,6 +417,7 @@ emit(struct diag *d, enum diag_level level, struct ir_loc loc, const char *text)
 	if (d->handler) {
 		d->handler(d->handler_data, &m);
 	} else {
+		diag_progress(d, NULL);
 		if (placed)
 			fprintf(stderr, "%s:%u:%u: ", m.file, m.line, m.column);
 		else

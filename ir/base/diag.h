@@ -88,6 +88,13 @@ bool diag_place(const struct diag *d, struct ir_loc loc, const char **file, unsi
 	unsigned *column);
 
 /*
+ * What is being done, on a line of stderr that the next message or line of progress replaces; NULL removes it, before anything else
+ * is printed. Nothing is shown unless diag_show_progress has been called, for a terminal.
+ */
+void diag_show_progress(struct diag *d, bool shown);
+void diag_progress(struct diag *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
  * Writes "error: " and so on to stderr: in colour if that is a terminal, TERM is not "dumb" and
  * NO_COLOR is not set (https://no-color.org).
  */

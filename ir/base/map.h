@@ -8,9 +8,9 @@
  *     │      │        │      1: key value
  *     │ hash │ number │──>   2: key value
  *
- *     static bool same(const void *list, uint32_t i, const void *key) { ... }
+ *     MAP_SAME(same, struct list, struct key, list->at[i].key.n == key->n && ...)
  *
- *     uint32_t i = map_add(owner, &map, mix_text(text, n), same, &list, key);
+ *     uint32_t i = map_add(owner, &map, mix_text(text, n), same, &list, &key);
  *     if (i == list.n)
  *         VEC_PUSH(owner, &list, (struct entry){key, value});
  *
@@ -38,6 +38,16 @@ struct map {
 
 /* Is entry i of the list the one of this key? Called if the hashes are equal. */
 typedef bool map_same(const void *list, uint32_t i, const void *key);
+
+/* Such a function: an expression of `list`, `i` and `key`, pointers to constants of these types. */
+#define MAP_SAME(name, list_type, key_type, ...)                                                   \
+	static bool name(const void *of_list, uint32_t i, const void *of_key)                      \
+	{                                                                                          \
+		list_type const *const list = of_list;                                             \
+		key_type const *const key = of_key;                                                \
+                                                                                                   \
+		return __VA_ARGS__;                                                                \
+	}
 
 /* Room for one more. Out of memory, or of numbers, ends the program. */
 void map_grow(const void *owner, struct map *m);

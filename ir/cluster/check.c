@@ -3,18 +3,10 @@
  * net of switches and hosts touches every device, there is a route between any two.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sets.h"
 #include "ir/cluster/graph.h"
 
 #include <talloc.h>
-
-/* Disjoint sets: the number of the set's root vertex, with path halving. */
-static uint32_t
-set_of(uint32_t *set, uint32_t v)
-{
-	while (set[v] != v)
-		v = set[v] = set[set[v]];
-	return v;
-}
 
 /* The sets of vertices that pass messages on to each other. */
 static uint32_t *
@@ -27,7 +19,7 @@ nets_of(const void *owner, const struct cluster_graph *g)
 	for (uint32_t e = 0; e < g->nedges; e++) {
 		uint32_t from = g->edge[e].from, to = g->edge[e].to;
 		if (g->vertex[from].forwards && g->vertex[to].forwards)
-			set[set_of(set, from)] = set_of(set, to);
+			sets_join(set, from, to);
 	}
 	return set;
 }
@@ -43,7 +35,7 @@ common_net(const struct cluster *c, uint32_t *set)
 	for (uint32_t d = 0; d < c->ndevices; d++)
 		for (uint32_t e = g->vertex[g->device[d]].first; e != GRAPH_NONE;
 			e = g->edge[e].next) {
-			uint32_t net = set_of(set, g->edge[e].to);
+			uint32_t net = sets_root(set, g->edge[e].to);
 			if (!g->vertex[g->edge[e].to].forwards || last[net] == d + 1)
 				continue;
 			last[net] = d + 1;
@@ -76,7 +68,7 @@ cluster_connected(struct cluster *c, uint32_t *from, uint32_t *to)
 	*from = 0;
 	for (uint32_t h = 0; h < c->nhosts && connected; h++) {
 		*to = c->ndevices + h;
-		connected = set_of(set, g->host[h]) == net;
+		connected = sets_root(set, g->host[h]) == net;
 	}
 	talloc_free(set);
 	return net == GRAPH_NONE ? all_pairs(c, from, to) : connected;

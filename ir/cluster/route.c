@@ -50,14 +50,8 @@ hash_of(uint32_t from, uint32_t to)
 	return mix64((uint64_t)from << 32 | to);
 }
 
-static bool
-same_ends(const void *list, uint32_t i, const void *key)
-{
-	const struct graph_routes *r = list;
-	const uint32_t *ends = key;
-
-	return r->kept.at[i]->from == ends[0] && r->kept.at[i]->to == ends[1];
-}
+MAP_SAME(same_ends, struct graph_routes, uint32_t,
+	list->kept.at[i]->from == key[0] && list->kept.at[i]->to == key[1])
 
 static struct graph_routes *
 routes_of(struct cluster_graph *g)

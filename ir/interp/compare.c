@@ -162,15 +162,6 @@ take_overflown_sums(struct tensor *want, const struct tensor *have)
 	return taken;
 }
 
-static bool
-has_partial(const struct ir_module *m, const struct ir_type *t)
-{
-	for (int i = 0; i < m->naxes; i++)
-		if (t->axis[i].kind == IR_PARTIAL)
-			return true;
-	return false;
-}
-
 /* --- two modules --------------------------------------------------------------------------------
  */
 
@@ -576,7 +567,7 @@ check_value(struct interp *meaning, struct interp *layout, const struct ir_op *a
 		interp_assemble(layout, scratch, v->type, interp_places(layout, v));
 	struct tensor_diff d;
 
-	if (has_partial(layout->m, v->type))
+	if (ir_type_has(layout->m, v->type, 1 << IR_PARTIAL))
 		take_overflown_sums(want, have);
 	bool ok = tensor_compare(want, have, tensor_tolerance(want->dtype, layout->o.f64), &d);
 	if (!ok && !d.shape && is_op_rounding(layout, b, i, largest_distance(want, have))) {

@@ -28,11 +28,11 @@ struct tensor *
 interp_initial(const struct interp *it, const void *owner, const struct ir_op *op)
 {
 	const struct ir_type *type = op->result[0].type;
-	struct rt_tensor rt = {.name = op->symbol, .rank = type->rank};
+	struct rt_tensor rt = {.name = op->symbol};
+	rt.rank = ir_file_shape(op, type, rt.dims);
 	rt.init = special_init(it->m, op);
 	if (rt.init == RT_INITS)
 		return NULL;
-	memcpy(rt.dims, type->dim, sizeof(int64_t) * type->rank);
 	rt.scale = ir_attr_float(op, "scale", 1);
 	rt.mean = ir_attr_float(op, "value", 0);
 	rt.seed = (uint64_t)ir_attr_int(op, "seed", 0);
@@ -40,7 +40,7 @@ interp_initial(const struct interp *it, const void *owner, const struct ir_op *o
 	const bool perturb =
 		it->o.perturb && ir_dtype_class((enum ir_dtype)type->dtype) == IR_FLOAT;
 	const uint64_t key = rt_key(it->o.seed + 1, rt.seed, op->symbol);
-	struct tensor *t = tensor_create(owner, (enum ir_dtype)type->dtype, type->rank, type->dim);
+	struct tensor *t = tensor_create(owner, (enum ir_dtype)type->dtype, rt.rank, rt.dims);
 	const int64_t n = tensor_elements(t);
 	for (int64_t i = 0; i < n; i++)
 		store(t, i,

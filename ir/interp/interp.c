@@ -299,9 +299,25 @@ run_source(struct interp *it, struct ir_op *op)
 	const struct named *n = find_named(it->persistent, it->npersistents, op->symbol);
 	const struct tensor *whole =
 		op_is(op, TRAIT_PERSISTENT) ? n->now : interp_input(it, place, op);
-	for (int64_t p = 0; whole && p < it->nplaces; p++)
-		place[p] = interp_cut(it, place, op->result[0].type, whole, p);
-	return whole != NULL;
+	if (!whole)
+		return false;
+	struct tensor value = *whole;
+	value.rank = op->result[0].type->rank;
+	memcpy(value.dim, op->result[0].type->dim, sizeof value.dim);
+	for (int64_t p = 0; p < it->nplaces; p++)
+		place[p] = interp_cut(it, place, op->result[0].type, &value, p);
+	return true;
+}
+
+/* Operand i of an op, whole, in the shape in which files have the tensor of `of`. */
+static struct tensor *
+assemble(struct interp *it, const struct ir_op *op, int i, const struct ir_op *of)
+{
+	const struct ir_type *t = ir_operand_type(op, i);
+	struct tensor *whole = interp_assemble(it, it, t, interp_places(it, ir_operand(op, i)));
+
+	whole->rank = ir_file_shape(of, t, whole->dim);
+	return whole;
 }
 
 static bool
@@ -316,8 +332,7 @@ run_update(struct interp *it, struct ir_op *op)
 			n ? "is updated twice in a step" : "is not a param or state");
 		return false;
 	}
-	n->next = interp_assemble(
-		it, it, ir_operand_type(op, 1), interp_places(it, ir_operand(op, 1)));
+	n->next = assemble(it, op, 1, of);
 	return true;
 }
 
@@ -326,8 +341,7 @@ run_output(struct interp *it, struct ir_op *op)
 {
 	struct named *n = find_named(it->output, it->noutputs, op->symbol);
 	talloc_free(n->now);
-	n->now = interp_assemble(
-		it, it, ir_operand_type(op, 0), interp_places(it, ir_operand(op, 0)));
+	n->now = assemble(it, op, 0, op);
 	return true;
 }
 
@@ -616,17 +630,21 @@ interp_persistent_name(const struct interp *it, int i, const struct ir_op **op)
 }
 
 static bool
-fits(const struct tensor *t, const struct ir_type *type)
+fits(const struct tensor *t, const struct ir_op *op)
 {
-	return t->dtype == (enum ir_dtype)type->dtype && t->rank == type->rank &&
-	       memcmp(t->dim, type->dim, sizeof(int64_t) * type->rank) == 0;
+	const struct ir_type *type = op->result[0].type;
+	int64_t dim[IR_MAX_RANK];
+	const int rank = ir_file_shape(op, type, dim);
+
+	return t->dtype == (enum ir_dtype)type->dtype && t->rank == rank &&
+	       memcmp(t->dim, dim, sizeof(int64_t) * (size_t)rank) == 0;
 }
 
 bool
 interp_set_persistent(struct interp *it, const char *name, const struct tensor *value)
 {
 	struct named *n = find_named(it->persistent, it->npersistents, name);
-	if (!n || !fits(value, n->op->result[0].type))
+	if (!n || !fits(value, n->op))
 		return false;
 	talloc_free(n->now);
 	n->now = tensor_copy(it, value);
@@ -646,7 +664,7 @@ bool
 interp_set_input(struct interp *it, const char *name, const struct tensor *value)
 {
 	const struct ir_op *op = find_input(it, name);
-	if (!op || !fits(value, op->result[0].type))
+	if (!op || !fits(value, op))
 		return false;
 	struct named *n = find_named(it->input, it->ninputs, name);
 	if (!n) {

@@ -267,7 +267,7 @@ float_run(enum scalar_fn fn, double least, union cell *r, const union cell *xs,
 	const int w = 64;
 
 	switch (fn) {
-#define SCALAR(name, arity, infix, kind, linear, C, ...)                                           \
+#define SCALAR(name, arity, infix, kind, linear, work, laws, C, ...)                               \
 	case FN_##name:                                                                            \
 		for (int i = 0; i < n; i++) {                                                      \
 			const double x = at_least(xs[i].f, least), y = at_least(ys[i].f, least),   \
@@ -314,7 +314,7 @@ int_run(enum scalar_fn fn, enum ir_dtype t, enum ir_dtype arg, union cell *r, co
 	const bool unsigned64 = arg == IR_u64 && fn != FN_mul;
 
 	switch (fn) {
-#define SCALAR(name, arity, infix, kind, linear, C, ...)                                           \
+#define SCALAR(name, arity, infix, kind, linear, work, laws, C, ...)                               \
 	case FN_##name:                                                                            \
 		for (int i = 0; i < n; i++) {                                                      \
 			const wide x = wide_of(xs[i], unsigned64), y = wide_of(ys[i], unsigned64), \

@@ -231,24 +231,22 @@ collect(struct scheme *s)
 	return true;
 }
 
-/* Ops with a used reader, or with a result of the kernel: [nops]; marks the others. */
-static const bool *
-find_used(struct scheme *s)
+/* Marks ops without a used reader and without a result of the kernel. */
+static void
+mark_unused(struct scheme *s)
 {
-	bool *used = ZERO_ARRAY(s, bool, (size_t)s->nops + 1);
-
+	for (int k = 0; k < s->nops; k++)
+		s->op[k].unused = true;
 	for (int t = 0; t < s->ntensors; t++)
 		if (s->tensor[t].op >= 0 && s->tensor[t].result >= 0)
-			used[s->tensor[t].op] = true;
+			s->op[s->tensor[t].op].unused = false;
 	for (int k = s->nops; k-- > 0;) {
 		const struct scheme_op *o = &s->op[k];
-		const uint32_t reads = used[k] ? scheme_reads(o) : 0;
+		const uint32_t reads = o->unused ? 0 : scheme_reads(o);
 		for (int j = 0; j < o->f.ninputs; j++)
 			if (reads >> j & 1 && s->tensor[o->in[j]].op >= 0)
-				used[s->tensor[o->in[j]].op] = true;
-		s->op[k].unused = !used[k];
+				s->op[s->tensor[o->in[j]].op].unused = false;
 	}
-	return used;
 }
 
 static struct scheme_segment *
@@ -427,20 +425,20 @@ build(const struct scheme *kernel, const void *owner, bool slabs, bool streams, 
 	}
 	if (slabs)
 		scheme_cut_slabs(s);
-	const bool *used = find_used(s);
+	mark_unused(s);
 	if (kept) {
 		scheme_repeat(s, kept);
-		used = find_used(s);
+		mark_unused(s);
 	}
 	const size_t nodes = (size_t)(s->nops + 1) * FORM_MAX_INDICES;
 	struct scheme_build b = {
 		NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes), NEW_ARRAY(s, int, nodes)};
-	if (streams && scheme_make_stream(s, used))
+	if (streams && scheme_make_stream(s))
 		return s;
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
 		const bool held = t->constant && t->result < 0;
-		if (held || !used[i])
+		if (held || s->op[i].unused)
 			s->op[i].segment = -1;
 		else
 			place_or_wait(s, &b, i);

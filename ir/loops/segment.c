@@ -229,13 +229,14 @@ choose_order(const struct scheme *s, struct scheme_segment *g)
 	}
 }
 
-/* Does an op of the segment read tensor t? */
+/* Does an op of the segment other than `reader`, which may be NULL, read tensor t? */
 static bool
-read_inside(const struct scheme *s, const struct scheme_segment *g, int t)
+is_read(const struct scheme *s, const struct scheme_segment *g, int t,
+	const struct scheme_op *reader)
 {
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *o = &s->op[g->op[k]];
-		for (int j = 0; j < o->f.ninputs; j++)
+		for (int j = 0; j < o->f.ninputs && o != reader; j++)
 			if (o->in[j] == t && scheme_reads(o) >> j & 1)
 				return true;
 	}
@@ -265,7 +266,7 @@ can_be_outer(const struct scheme *s, const struct scheme_segment *g, int at)
 		const struct scheme_op *o = &s->op[g->op[k]];
 		if (o->stage < 0 || o->out_set >> c & 1)
 			continue;
-		if (!(o->red_set >> c & 1) || at == g->norder - 1 || read_inside(s, g, o->out))
+		if (!(o->red_set >> c & 1) || at == g->norder - 1 || is_read(s, g, o->out, NULL))
 			return false;
 	}
 	return true;
@@ -312,20 +313,6 @@ assign_stages(struct scheme *s, struct scheme_segment *g)
 	}
 }
 
-/* Does an op of the segment other than `reader` read tensor t? */
-static bool
-read_by_others(const struct scheme *s, const struct scheme_segment *g, int t,
-	const struct scheme_op *reader)
-{
-	for (int k = 0; k < g->nops; k++) {
-		const struct scheme_op *o = &s->op[g->op[k]];
-		for (int j = 0; j < o->f.ninputs && o != reader; j++)
-			if (o->in[j] == t && scheme_reads(o) >> j & 1)
-				return true;
-	}
-	return false;
-}
-
 /* Is load j of op o of another tensor than those before it? */
 static bool
 is_first_load(const struct scheme_op *o, int j)
@@ -347,9 +334,9 @@ reads_scalars(const struct scheme *s, const struct scheme_segment *g, const stru
 			!is_first_load(o, j))
 			continue;
 		const struct scheme_op *p = &s->op[s->tensor[o->in[j]].op];
-		if (p->out_set & ~outer && (p->red_set || (p->out_set ^ o->out_set) & ~outer ||
-						   read_by_others(s, g, o->in[j], o) ||
-						   !reads_scalars(s, g, p, outer)))
+		if (p->out_set & ~outer &&
+			(p->red_set || (p->out_set ^ o->out_set) & ~outer ||
+				is_read(s, g, o->in[j], o) || !reads_scalars(s, g, p, outer)))
 			return false;
 	}
 	return true;
@@ -400,7 +387,7 @@ row_bytes(const struct scheme *s, const struct scheme_segment *g)
 	int64_t sum = 0;
 	for (int k = 0; k < g->nops; k++) {
 		const struct scheme_op *o = &s->op[g->op[k]];
-		if (!(o->out_set & ~outer) || !read_inside(s, g, o->out))
+		if (!(o->out_set & ~outer) || !is_read(s, g, o->out, NULL))
 			continue;
 		int64_t bytes = 8;
 		for (int c = 0; c < g->nclasses; c++)

@@ -363,7 +363,7 @@ commit(struct search *c)
 }
 
 bool
-scheme_make_stream(struct scheme *s, const bool *used)
+scheme_make_stream(struct scheme *s)
 {
 	const int nodes = s->nops * FORM_MAX_INDICES;
 	void *scratch = alloc_scratch(s);
@@ -374,7 +374,7 @@ scheme_make_stream(struct scheme *s, const bool *used)
 
 	for (int i = 0; i < s->nops; i++) {
 		const struct scheme_tensor *t = &s->tensor[s->op[i].out];
-		needed[i] = used[i] && !(t->constant && t->result < 0);
+		needed[i] = !s->op[i].unused && !(t->constant && t->result < 0);
 	}
 	c.used = needed;
 	c.number = NEW_ARRAY(scratch, int8_t, (size_t)nodes + 1);

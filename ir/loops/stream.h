@@ -58,9 +58,9 @@ struct scheme_stream {
 };
 
 /*
- * Makes the kernel one segment of kind SCHEME_STREAM, if it is of that form; `used`: ops with a
- * used reader or a result. If not, returns false, and only classes of ops have changed.
+ * Makes the kernel one segment of kind SCHEME_STREAM, if it is of that form. If not, returns false,
+ * and only classes of ops have changed.
  */
-bool scheme_make_stream(struct scheme *s, const bool *used);
+bool scheme_make_stream(struct scheme *s);
 
 #endif

@@ -1,5 +1,6 @@
 /* Schedules of pipelines: see cells.h. */
 #include "ir/memory/cells.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"
@@ -317,17 +318,7 @@ struct sending {
 	uint32_t time, message, iteration;
 };
 
-static int
-by_time(const void *x, const void *y)
-{
-	const struct sending *a = x, *b = y;
-
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	if (a->message != b->message)
-		return a->message < b->message ? -1 : 1;
-	return a->iteration < b->iteration ? -1 : a->iteration > b->iteration;
-}
+ORDER_BY(by_time, struct sending, UP(time), UP(message), UP(iteration))
 
 struct liner {
 	const struct cells *c;

@@ -102,17 +102,7 @@ struct placer {
 	uint32_t ntries;
 };
 
-static int
-by_value(const void *x, const void *y)
-{
-	const struct key *a = x, *b = y;
-
-	if (a->value != b->value)
-		return a->value < b->value ? 1 : -1;
-	if (a->late != b->late)
-		return a->late < b->late ? 1 : -1;
-	return a->index < b->index ? -1 : 1;
-}
+ORDER_BY(by_value, struct key, DOWN(value), DOWN(late), UP(index))
 
 /* The start of the smallest gap of at least `bytes`, the lowest of several; else the end. */
 static uint64_t
@@ -141,15 +131,7 @@ add_bars(struct placer *p, const struct span *taken, uint32_t n, uint64_t at, ui
 					(int64_t)(taken[i].end - at)});
 }
 
-static int
-by_start(const void *x, const void *y)
-{
-	const struct bar *a = x, *b = y;
-
-	if (a->free_to != b->free_to)
-		return a->free_to < b->free_to ? -1 : 1;
-	return a->free_from < b->free_from ? -1 : a->free_from > b->free_from;
-}
+ORDER_BY(by_start, struct bar, UP(free_to), UP(free_from))
 
 /* The homes of an item: [*first, end). */
 static uint32_t

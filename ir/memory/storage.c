@@ -1,5 +1,6 @@
 /* storage_create: order, sharing, live ranges, offsets. See storage.h. */
 #include "ir/memory/build.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/loops/pitch.h"
@@ -331,15 +332,7 @@ struct placed {
 };
 
 /* Buffers of a row are consecutive. */
-static int
-by_row(const void *x, const void *y)
-{
-	const struct placed *a = x, *b = y;
-
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	return a->buffer < b->buffer ? -1 : 1;
-}
+ORDER_BY(by_row, struct placed, UP(row), UP(buffer))
 
 /* Buffers of an arena that are not always live, and the size of those that are. */
 struct arena_plan {
@@ -416,13 +409,7 @@ place_home(const void *scratch, struct storage_room *room, uint32_t n, int32_t h
 	return begin + end;
 }
 
-static int
-by_offset(const void *x, const void *y)
-{
-	const struct storage_room *const *a = x, *const *b = y;
-
-	return (*a)->offset < (*b)->offset ? -1 : (*a)->offset > (*b)->offset;
-}
+ORDER_POINTERS_BY(by_offset, struct storage_room, UP(offset))
 
 /* Places room `stage` in the lowest gap common to all homes; returns where it ends. */
 static uint64_t

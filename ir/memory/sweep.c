@@ -15,6 +15,7 @@
  *             from
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/vec.h"
 #include "ir/memory/place.h"
 
@@ -166,15 +167,7 @@ give_back(struct storage_sweep *s, uint64_t begin, uint64_t end)
 	}
 }
 
-static int
-by_value(const void *x, const void *y)
-{
-	const struct key *a = x, *b = y;
-
-	if (a->value != b->value)
-		return a->value < b->value ? 1 : -1;
-	return a->block < b->block ? -1 : 1;
-}
+ORDER_BY(by_value, struct key, DOWN(value), UP(block))
 
 static double
 value_of(const struct storage_sweep *s, const struct block *b, enum storage_sweep_order order)

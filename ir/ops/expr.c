@@ -20,10 +20,12 @@ static const struct {
 	int arity;
 	enum fn_kind kind;
 	enum fn_linear linear;
+	enum fn_work work;
+	unsigned laws;
 	const char *derivative[3];
 } fn_row[] = {
-#define SCALAR(name, arity, infix, kind, linear, c, d0, d1, d2)                                    \
-	{#name, #c, arity, KIND_##kind, LIN_##linear, {d0, d1, d2}},
+#define SCALAR(name, arity, infix, kind, linear, work, laws, c, d0, d1, d2)                        \
+	{#name, #c, arity, KIND_##kind, LIN_##linear, WORK_##work, laws, {d0, d1, d2}},
 #include "ir/ops/scalar.def"
 #undef SCALAR
 };
@@ -50,6 +52,18 @@ int
 fn_arity(enum scalar_fn f)
 {
 	return fn_row[f].arity;
+}
+
+enum fn_work
+fn_work(enum scalar_fn f)
+{
+	return fn_row[f].work;
+}
+
+unsigned
+fn_laws(enum scalar_fn f)
+{
+	return fn_row[f].laws;
 }
 
 const char *
@@ -390,47 +404,11 @@ expr_flops(const struct expr *e)
 bool
 expr_is_cheap(const struct expr *e)
 {
-	static const bool cheap[FN_COUNT] = {[FN_add] = true,
-		[FN_sub] = true,
-		[FN_mul] = true,
-		[FN_neg] = true,
-		[FN_maximum] = true,
-		[FN_minimum] = true,
-		[FN_abs] = true,
-		[FN_floor] = true,
-		[FN_ceil] = true,
-		[FN_round] = true,
-		[FN_round_away] = true,
-		[FN_trunc] = true,
-		[FN_sign] = true,
-		[FN_is_finite] = true,
-		[FN_is_inf] = true,
-		[FN_is_nan] = true,
-		[FN_eq] = true,
-		[FN_ne] = true,
-		[FN_lt] = true,
-		[FN_le] = true,
-		[FN_gt] = true,
-		[FN_ge] = true,
-		[FN_and] = true,
-		[FN_or] = true,
-		[FN_xor] = true,
-		[FN_not] = true,
-		[FN_shift_left] = true,
-		[FN_shift_right] = true,
-		[FN_shift_right_logical] = true,
-		[FN_select] = true,
-		[FN_popcnt] = true,
-		[FN_clz] = true,
-		[FN_bitcast] = true,
-		[FN_element] = true,
-		[FN_convert] = true,
-		[FN_stop] = true};
-
 	if (e->kind != EXPR_CALL)
 		return true;
 	const bool short_float = e->dtype == IR_f32 || e->dtype == IR_f16;
-	if (!cheap[e->id] && !(short_float && (e->id == FN_div || e->id == FN_rsqrt)))
+	if (fn_row[e->id].work != WORK_CHEAP &&
+		!(short_float && (e->id == FN_div || e->id == FN_rsqrt)))
 		return false;
 	for (int i = 0; i < e->nargs; i++)
 		if (!expr_is_cheap(e->arg[i]))

@@ -35,6 +35,17 @@ enum scalar_fn {
 	FN_COUNT
 };
 
+enum fn_work { WORK_CHEAP, WORK_LONG, WORK_DIVISION, WORK_CALL, WORK_RANDOM };
+
+enum fn_law {
+	LAW_ODD = 1 << 0,        /* f(-x) = -f(x) */
+	LAW_EVEN = 1 << 1,       /* f(-x) = f(x) */
+	LAW_IDEMPOTENT = 1 << 2, /* f(f(x)) = f(x) */
+	LAW_COMMUTES = 1 << 3,
+	LAW_BOOL = 1 << 4,  /* 0 or 1 */
+	LAW_WHOLE = 1 << 5, /* f(n) = n for whole n */
+};
+
 enum form_limit {
 	FORM_MAX_INDICES = 24, /* of one op: a contraction of 8-dimensional operands has at most
 				  24 */
@@ -245,6 +256,8 @@ fn_is_keyed(int fn)
 int fn_mantissa_bits(enum ir_dtype t);
 const char *fn_name(enum scalar_fn f);
 int fn_arity(enum scalar_fn f);
+enum fn_work fn_work(enum scalar_fn f);
+unsigned fn_laws(enum scalar_fn f); /* set of enum fn_law */
 /* The C expression of f in x, y, z, with M_... for math functions: see scalar.def. */
 const char *fn_c_text(enum scalar_fn f);
 

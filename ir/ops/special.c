@@ -153,6 +153,29 @@ special_update(const struct ir_module *m, const struct ir_op *op)
 	return false;
 }
 
+/* The attribute `shape`: is t the list of that many elements? */
+static bool
+shape_check(const struct ir_module *m, const struct ir_op *op, const struct ir_type *t)
+{
+	int64_t dim[IR_MAX_RANK], n = 1;
+	const int rank = ir_file_shape(op, t, dim);
+	bool fits = true;
+
+	if (!ir_attr_find(op, "shape"))
+		return true;
+	for (int d = 0; d < rank; d++)
+		fits = fits && dim[d] >= 0 && !__builtin_mul_overflow(n, dim[d], &n);
+	if (fits && t->rank == 1 && t->dim[0] == n)
+		return true;
+	char *text = ir_type_text(NULL, m, t);
+	diag_error(m->ctx->diag, op->loc,
+		"%s: with 'shape', the type must have one dim with as many elements as the shape, "
+		"found %s",
+		op_name((enum op_code)op->code), text);
+	talloc_free(text);
+	return false;
+}
+
 bool
 special_output(const struct ir_module *m, const struct ir_op *op)
 {
@@ -170,7 +193,7 @@ special_output(const struct ir_module *m, const struct ir_op *op)
 				"output: the value is split on time axis %s; combine it first",
 				m->axis[i].name);
 	}
-	return true;
+	return shape_check(m, op, t);
 }
 
 /* "zeros, ones, ... or xavier", owned by `owner`. */
@@ -235,7 +258,7 @@ special_written(const struct ir_module *m, const struct ir_op *op, const struct 
 				op_name((enum op_code)op->code),
 				t->axis[i].kind == IR_SPLIT ? "split" : "single");
 	}
-	return !op_is(op, TRAIT_PERSISTENT) || init_check(m, op);
+	return !op_is(op, TRAIT_PERSISTENT) || (init_check(m, op) && shape_check(m, op, t));
 }
 
 /* Values as order_infer says, positions of i32. */

@@ -164,6 +164,40 @@ cut_sum(struct scheme_gemm *g, int64_t elements, int64_t bytes)
 	return parts;
 }
 
+/* The library counts the products of a batch in 32 bits: those of the last loop that does not add, or,
+ * by addresses, of all loops that do not. */
+enum { BATCH_MOST = INT32_MAX };
+
+/* Cuts a larger batch into several calls of equal size. There is room for a loop: m, n and k are none. */
+static void
+cut_batch(struct scheme_gemm *g)
+{
+	const int last = g->nloops - g->nsum - 1;
+	const struct scheme_gemm_loop l = last < 0 ? (struct scheme_gemm_loop){0} : g->loop[last];
+	int64_t calls = cuda_divide_up(l.size, BATCH_MOST);
+
+	if (calls <= 1)
+		return;
+	while (l.size % calls)
+		calls++;
+	const int64_t rest = l.size / calls;
+	memmove(&g->loop[last + 1], &g->loop[last],
+		(size_t)(g->nloops++ - last) * sizeof g->loop[0]);
+	g->loop[last] = (struct scheme_gemm_loop){calls, l.a * rest, l.b * rest, l.c * rest};
+	g->loop[last + 1].size = rest;
+}
+
+/* The products of all loops that do not add. */
+static double
+batch_of(const struct scheme_gemm *g)
+{
+	double n = 1;
+
+	for (int i = 0; i < g->nloops - g->nsum; i++)
+		n *= (double)g->loop[i].size;
+	return n;
+}
+
 int
 cuda_candidate(const struct cuda_sources *src, const char *key)
 {
@@ -204,7 +238,9 @@ cuda_gemm(struct cuda_text *t, int i)
 			? cut_sum(&cut, scheme_elements(&t->s->tensor[o->out]),
 				  o->f.dtype == IR_f64 ? sizeof(double) : sizeof(float))
 			: 1;
-	const bool addresses = src->target->addresses && g->nloops - g->nsum > 1;
+	cut_batch(&cut);
+	const bool addresses =
+		src->target->addresses && g->nloops - g->nsum > 1 && batch_of(g) <= BATCH_MOST;
 	const char *result;
 
 	if (!joined)

@@ -338,6 +338,28 @@ declare_extent(const struct stream *m, const char *name, const char *start, int 
 		STREAM_TILE, n, STREAM_TILE, n, start);
 }
 
+/* Are all products of a type of that size? */
+static bool
+is_all(const struct stream *m, uint32_t bytes)
+{
+	for (int i = 0; i < m->t->s->nops; i++)
+		if ((m->x->op[i].kind == STREAM_TILE_OF || m->x->op[i].kind == STREAM_PRODUCT) &&
+			ir_dtype_bytes((enum ir_dtype)stream_at(m, i)->f.dtype) != bytes)
+			return false;
+	return true;
+}
+
+/* The type of the first row or column of a tile. Tiles by multiplications keep values in almost all of
+ * 128 registers: with 64 bits ptxas has 3 to 6 in memory, and with 32 bits 4 of tiles of tensor cores in
+ * 16 bits, which have none with 64. The next tile may begin beyond the last. */
+static const char *
+start_type(const struct stream *m, int cls)
+{
+	const bool narrow = stream_size(m, cls) <= INT32_MAX - STREAM_TILE;
+
+	return narrow && !is_all(m, sizeof(uint16_t)) ? "int" : "int64_t";
+}
+
 static void
 write_pass(const struct stream *m, int pass)
 {
@@ -346,8 +368,8 @@ write_pass(const struct stream *m, int pass)
 	for (int k = 0; k < m->x->nover; k++)
 		kernel_open_loop(&t->w, t->g, m->x->over[k]);
 	if (!m->x->sums) {
-		cuda_block(t, "for (int64_t column0 = 0; column0 < %" PRId64 "; column0 += %d)",
-			stream_size(m, m->x->columns), STREAM_TILE);
+		cuda_block(t, "for (%s column0 = 0; column0 < %" PRId64 "; column0 += %d)",
+			start_type(m, m->x->columns), stream_size(m, m->x->columns), STREAM_TILE);
 		declare_extent(m, "columns", "column0", m->x->columns);
 	}
 	const bool masked = stream_write_tiles(m, pass);
@@ -426,15 +448,16 @@ unflatten(const struct stream *m)
 	struct cuda_text *t = m->t;
 	int64_t below = tiles_of(m, m->x->rows);
 
-	kernel_line(&t->w, "const int64_t row0 = (int64_t)(unit %% %" PRId64 ") * %d;", below,
+	const char *type = start_type(m, m->x->rows);
+	kernel_line(&t->w, "const %s row0 = (%s)(unit %% %" PRId64 ") * %d;", type, type, below,
 		STREAM_TILE);
 	declare_extent(m, "rows", "row0", m->x->rows);
 	if (m->x->sums) {
 		const int64_t n = tiles_of(m, m->x->columns);
+		type = start_type(m, m->x->columns);
 		kernel_line(&t->w,
-			"const int64_t column0 = (int64_t)(unit / %" PRId64 " %% %" PRId64
-			") * %d;",
-			below, n, STREAM_TILE);
+			"const %s column0 = (%s)(unit / %" PRId64 " %% %" PRId64 ") * %d;", type,
+			type, below, n, STREAM_TILE);
 		declare_extent(m, "columns", "column0", m->x->columns);
 		below *= n;
 	}
@@ -444,17 +467,6 @@ unflatten(const struct stream *m)
 			below, stream_size(m, cls));
 		below *= stream_size(m, cls);
 	}
-}
-
-/* Are all products of a type of that size? */
-static bool
-is_all(const struct stream *m, uint32_t bytes)
-{
-	for (int i = 0; i < m->t->s->nops; i++)
-		if ((m->x->op[i].kind == STREAM_TILE_OF || m->x->op[i].kind == STREAM_PRODUCT) &&
-			ir_dtype_bytes((enum ir_dtype)stream_at(m, i)->f.dtype) != bytes)
-			return false;
-	return true;
 }
 
 static void

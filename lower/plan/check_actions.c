@@ -70,11 +70,14 @@ check_is_kernel(const struct ir_module *m, const struct ir_op *op)
 	       !check_is_view(m, op);
 }
 
-/* Time axes over which the op is done in every iteration. */
+/* Time axes over which the op is done in every iteration; a view is, if what it is a view of is. */
 static uint32_t
 axes_of(const struct ir_module *m, const struct ir_op *op)
 {
-	const int64_t each = op_is(op, TRAIT_PARALLEL) ? ir_attr_int(op, "each", -1) : -1;
+	const struct ir_op *made = op;
+	while (made->code == OP_reshape && ir_operand(made, 0)->op)
+		made = ir_operand(made, 0)->op;
+	const int64_t each = op_is(made, TRAIT_PARALLEL) ? ir_attr_int(made, "each", -1) : -1;
 	uint32_t axes = each < 0 ? 0 : 1u << each;
 
 	if (op_is(op, TRAIT_EFFECT | TRAIT_NAMED))

@@ -1,5 +1,6 @@
 /* The model of the arena: reads and writes of one action. See check_model.h. */
 #include "lower/plan/check_model.h"
+#include "ir/base/sort.h"
 
 #include <stdlib.h>
 
@@ -75,17 +76,7 @@ model_touch(struct model *m, int32_t buffer, enum model_touch_kind kind, int32_t
 	m->touch[m->ntouches++] = (struct model_touch){r.begin, r.end, buffer, kind, value, number};
 }
 
-static int
-by_place(const void *x, const void *y)
-{
-	const struct model_touch *a = x, *b = y;
-
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	if (a->buffer != b->buffer)
-		return a->buffer < b->buffer ? -1 : 1;
-	return (int)b->kind - (int)a->kind;
-}
+ORDER_BY(by_place, struct model_touch, UP(begin), UP(buffer), DOWN(kind))
 
 /* May the action write y over x, which it reads, in one buffer? */
 static bool

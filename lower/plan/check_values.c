@@ -4,6 +4,7 @@
  * live.
  */
 #include "lower/plan/check.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "lower/plan/byte_map.h"
@@ -276,15 +277,7 @@ check_place(struct check *c, int i)
 			i, check_buffer_name(p, i), b->offset);
 }
 
-static int
-by_first(const void *x, const void *y)
-{
-	const struct storage_buffer *const *a = x, *const *b = y;
-
-	if ((*a)->first != (*b)->first)
-		return (*a)->first < (*b)->first ? -1 : 1;
-	return *a < *b ? -1 : *a > *b;
-}
+ORDER_POINTERS_BY(by_first, struct storage_buffer, UP(first), ORDER_UP(x, y))
 
 /* Buffers in the order in which their live ranges begin: at that moment no live buffer may share
  * their bytes. For the ranks of one home. */

@@ -108,6 +108,18 @@ output_offset(const struct lower_plan *p, const struct ir_op *op)
 }
 
 static void
+write_file_shape(FILE *out, const struct ir_op *op, const struct ir_type *t)
+{
+	int64_t dim[IR_MAX_RANK];
+	const int rank = ir_file_shape(op, t, dim);
+
+	fprintf(out, "\t\t.file_rank = %d, .file_dims = {", rank);
+	for (int d = 0; d < rank; d++)
+		fprintf(out, "%s%" PRId64, d ? ", " : "", dim[d]);
+	fprintf(out, "},\n");
+}
+
+static void
 write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 {
 	const bool output = op->code == OP_output;
@@ -124,6 +136,8 @@ write_tensor(FILE *out, const struct lower_plan *p, const struct ir_op *op)
 		: op->code == OP_param ? "PARAM"
 				       : "STATE");
 	write_layout(out, p->module, t);
+	if (ir_attr_find(op, "shape"))
+		write_file_shape(out, op, t);
 	if (op_is(op, TRAIT_PERSISTENT))
 		fprintf(out,
 			"\t\t.init = %s, .scale = %.17g, .mean = %.17g, .seed = %" PRId64 ",\n",
@@ -356,7 +370,7 @@ tables_write(FILE *out, const struct lower_plan *p, const char *name, const char
 	if (p->home_bytes)
 		write_homes(out, p, prefix);
 	fprintf(out,
-		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION,\n\t.name = "
+		"const struct rt_program %s = {\n\t.abi = RT_ABI_VERSION, .extensions = RT_EXTENSIONS_USED,\n\t.name = "
 		"\"%s\", .build = \"%s\",\n\t.generator = \"%s\",\n",
 		name, p->module->name ? p->module->name : "main", build, generator);
 	if (o->target == LOWER_CUDA)

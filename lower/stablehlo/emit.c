@@ -254,6 +254,13 @@ write_attr_value(struct hlo *h, const struct ir_attr *a)
 	case ATTR_INT: hlo_print(h, "%" PRId64 " : i64", a->i); break;
 	case ATTR_BOOL: hlo_print(h, "%s", a->i ? "true" : "false"); break;
 	case ATTR_STRING: hlo_print_string(h, a->s); break;
+	case ATTR_LIST: {
+		int64_t v[IR_MAX_RANK];
+		for (int i = 0; i < a->n && i < IR_MAX_RANK; i++)
+			v[i] = a->list[i].i;
+		hlo_print(h, "%s", hlo_array(h, v, a->n));
+		break;
+	}
 	default: hlo_print(h, "%s : f64", hlo_element(h, IR_f64, (union cell){.f = a->f})); break;
 	}
 }

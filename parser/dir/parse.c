@@ -20,7 +20,7 @@ parser_create(const void *owner, struct ir_module *m, const struct parse_options
 	p->m = m;
 	p->o = o;
 	p->scratch = arena_create(p);
-	p->rule_named = (struct symbols){.owner = p, .arena = p->scratch};
+	p->meanings = p->rule_named = (struct symbols){.owner = p, .arena = p->scratch};
 	p->stmt.code = -1;
 	p->defined = ZERO_ARRAY(p, bool, o ? (size_t)o->ndefines + 1 : 1);
 	return p;

@@ -78,20 +78,6 @@ struct region {
 	bool bad;               /* a statement of the body was dropped */
 };
 
-struct meaning_before {
-	void **at, *before;
-};
-
-/*
- * What names mean: a pointer for each, by the name's number, in chunks so that it does not move.
- * The scope of a value follows from its id: values of a scope have larger ids than all values that
- * existed when it was opened.
- */
-struct meanings {
-	struct VEC(void **) chunk;              /* NULL: none of its names was looked up yet */
-	struct VEC(struct meaning_before) undo; /* of bodies */
-};
-
 /*
  * Rules that differ in words: their text is read once for each choice of what its letters stand
  * for, as a rule of its own.
@@ -116,8 +102,10 @@ struct parser {
 	const struct parse_options *o;
 	struct arena *scratch; /* ends with the parse */
 	struct lexer *lex;
-	struct meanings meanings;
-	uint32_t scope; /* values with ids >= this belong to the function or body being read */
+	struct symbols
+		meanings; /* what names mean; of scopes only the undo list of bodies is used: a
+				    value of a scope has a larger id than all before it */
+	uint32_t scope;   /* values with ids >= this belong to the function or body being read */
 	bool named, in_prelude;
 	bool *defined;  /* by -D option: its let was found */
 	bool time;      /* axes being declared are time axes */
@@ -190,11 +178,13 @@ lexer_recover(struct parser *p)
 }
 
 /* symbols.c. What a name means: NULL or a value; for the text of a type, the type. */
-void **symbol_meaning(struct parser *p, const char *name);
+static inline void **
+symbol_meaning(struct parser *p, const char *name)
+{
+	return &symbol_of(&p->meanings, name)->value;
+}
 /* Is the name defined in the current scope? */
 bool symbol_is_here(struct parser *p, const char *name);
-/* Restores what names meant when the undo list had length `undo`. */
-void symbols_undo(struct parser *p, int64_t undo);
 /* Binds a name in the current scope. If it is already defined, reports and returns false. */
 bool symbol_define(struct parser *p, struct named name, struct ir_value *v);
 /* Binds an undefined name to the poison. */

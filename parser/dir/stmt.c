@@ -203,7 +203,7 @@ region_close(struct parser *p)
 {
 	struct region *r = p->region;
 
-	symbols_undo(p, r->undo);
+	scope_close(&p->meanings, 0, r->undo);
 	p->scope = r->scope;
 	p->region = r->outer;
 	p->nregions--;

@@ -10,38 +10,6 @@ value_loc(const struct parser *p, const struct ir_value *v)
 	return op ? op->loc : p->func->loc;
 }
 
-enum { CHUNK = 512 }; /* names whose meanings are allocated together */
-
-void **
-symbol_meaning(struct parser *p, const char *name)
-{
-	const uint32_t number = name_number(name), at = number / CHUNK;
-	struct meanings *t = &p->meanings;
-
-	while (t->chunk.n <= at)
-		VEC_PUSH(p, &t->chunk, NULL);
-	if (!t->chunk.at[at])
-		t->chunk.at[at] = ARENA_ARRAY(p->scratch, void *, CHUNK);
-	return &t->chunk.at[at][number % CHUNK];
-}
-
-static void
-bind(struct parser *p, void **at, struct ir_value *v)
-{
-	if (p->region)
-		VEC_PUSH(p, &p->meanings.undo, (struct meaning_before){at, *at});
-	*at = v;
-}
-
-void
-symbols_undo(struct parser *p, int64_t undo)
-{
-	while (p->meanings.undo.n > undo) {
-		const struct meaning_before *u = &VEC_POP(&p->meanings.undo);
-		*u->at = u->before;
-	}
-}
-
 /* Is the value of the current scope? The poison has no scope. */
 static bool
 is_here(const struct parser *p, const struct ir_value *v)
@@ -58,24 +26,24 @@ symbol_is_here(struct parser *p, const char *name)
 bool
 symbol_define(struct parser *p, struct named name, struct ir_value *v)
 {
-	void **at = symbol_meaning(p, name.name);
+	struct symbol *s = symbol_of(&p->meanings, name.name);
 
-	if (is_here(p, *at)) {
+	if (is_here(p, s->value)) {
 		PARSE_ERROR(p, name.loc, "%%%s is already defined", name.name);
-		diag_note(p->ctx->diag, value_loc(p, *at), "here");
+		diag_note(p->ctx->diag, value_loc(p, s->value), "here");
 		return false;
 	}
-	bind(p, at, v);
+	symbol_bind(&p->meanings, s, v, 1, p->region != NULL);
 	return true;
 }
 
 void
 symbol_poison(struct parser *p, const char *name)
 {
-	void **at = symbol_meaning(p, name);
+	struct symbol *s = symbol_of(&p->meanings, name);
 
-	if (!is_here(p, *at) && *at != &p->poison)
-		bind(p, at, &p->poison);
+	if (!is_here(p, s->value) && s->value != &p->poison)
+		symbol_bind(&p->meanings, s, &p->poison, 1, p->region != NULL);
 }
 
 /* Is it of a block around the body being read? */

@@ -58,5 +58,7 @@ set(DOPT_PROGRAM_HEADERS
 	runtime/kernel/rng.h
 	runtime/kernel/scalar_math.h
 	runtime/kernel/scalar_wide.h
+	runtime/machine.h
 	runtime/measure/measure.h
-	runtime/rt_program.h)
+	runtime/rt_program.h
+	runtime/status.h)

@@ -16,6 +16,7 @@
  * so not if a collective reads from a.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/number.h"
 #include "ir/loops/scheme.h"
 #include "ir/ops/alike.h"
@@ -195,15 +196,7 @@ struct tensor {
 	uint32_t op;
 };
 
-static int
-largest_first(const void *a, const void *b)
-{
-	const struct tensor *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes > y->bytes ? -1 : 1;
-	return x->op < y->op ? -1 : x->op > y->op;
-}
+ORDER_BY(largest_first, struct tensor, DOWN(bytes), UP(op))
 
 /* All ops with a result, the largest result first. */
 static struct tensor *

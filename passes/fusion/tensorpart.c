@@ -14,6 +14,7 @@
  *  - joint: the search of `joint` with this move alone.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/search/joint.h"
@@ -115,16 +116,8 @@ part_by_number(struct parter *p, enum policy policy)
 
 /* --- by replay --- */
 
-static int
-by_exposed(const void *a, const void *b)
-{
-	const struct message *const *x = a, *const *y = b;
-	const double dx = (*x)->exposed, dy = (*y)->exposed;
-
-	if (dx != dy)
-		return dx < dy ? 1 : -1;
-	return (*x > *y) - (*x < *y); /* in order of the block */
-}
+/* Equal ones are in the order of the block. */
+ORDER_POINTERS_BY(by_exposed, struct message, DOWN(exposed), ORDER_UP(x, y))
 
 /* Time in which the device computes nothing while a message is in flight. */
 static bool

@@ -75,3 +75,14 @@ pass_fact_next(const char **at, const char **word, size_t *length)
 	*at = *word + *length;
 	return *length > 0;
 }
+bool
+pass_fact_listed(const char *list, const char *fact, size_t length)
+{
+	const char *word;
+	size_t n;
+
+	while (pass_fact_next(&list, &word, &n))
+		if (n == length && !memcmp(word, fact, n))
+			return true;
+	return false;
+}

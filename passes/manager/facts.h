@@ -28,5 +28,7 @@ const struct pass_fact *pass_fact_find(const char *name, size_t length);
  * starts at the list (NULL: empty).
  */
 bool pass_fact_next(const char **at, const char **word, size_t *length);
+/* Is the fact of that length in the list? */
+bool pass_fact_listed(const char *list, const char *fact, size_t length);
 
 #endif

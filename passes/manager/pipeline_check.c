@@ -99,19 +99,6 @@ facts_after(struct facts *f, const struct pass_pipeline *p, int i)
 	}
 }
 
-/* Is the fact in that list of a pass? */
-static bool
-lists(const char *list, const char *fact, size_t length)
-{
-	const char *word;
-	size_t n;
-
-	while (pass_fact_next(&list, &word, &n))
-		if (n == length && !memcmp(word, fact, n))
-			return true;
-	return false;
-}
-
 /* "; put 'sgd' or 'adam' before it", from the passes that provide the fact. */
 static char *
 advice(const void *owner, const struct pass_registry *r, const char *fact, size_t length)
@@ -120,7 +107,7 @@ advice(const void *owner, const struct pass_registry *r, const char *fact, size_
 
 	for (int i = 0; i < pass_registry_count(r); i++) {
 		const struct pass *p = pass_registry_get(r, i);
-		if (lists(p->provides, fact, length))
+		if (pass_fact_listed(p->provides, fact, length))
 			text = text_append(text, *text ? " or '%s'" : "; run '%s'", p->name);
 	}
 	if (text && *text)
@@ -207,7 +194,7 @@ conflict_advice(const void *owner, const struct pass *p, const struct pass *earl
 {
 	if (p == earlier)
 		return TEXT(owner, "run it once");
-	if (lists(p->provides, fact, length))
+	if (pass_fact_listed(p->provides, fact, length))
 		return TEXT(owner, "run one of them");
 	return TEXT(owner, "run '%s' before '%s'", p->name, earlier->name);
 }

@@ -24,11 +24,7 @@ struct group {
 	int64_t between;                     /* how many followers precede the last member */
 };
 
-static bool
-same_op(const void *list, uint32_t i, const void *op)
-{
-	return ((struct ir_op *const *)list)[i] == op;
-}
+MAP_SAME(same_op, struct ir_op *, struct ir_op, list[i] == key)
 
 static bool
 has(const struct group *g, const struct ir_op *op)

@@ -34,12 +34,7 @@ error_at(struct checker *c, int i, const char *format, ...)
 	c->good = false;
 }
 
-static int
-by_action(const void *a, const void *b)
-{
-	return order_int64(&(int64_t){((const struct error *)a)->at},
-		&(int64_t){((const struct error *)b)->at});
-}
+ORDER_BY(by_action, struct error, UP(at))
 
 /* Reports what error_at collected, rank by rank in the order of cells. */
 static bool

@@ -3,6 +3,7 @@
  * improvements.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/number.h"
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/internal.h"
@@ -109,13 +110,7 @@ add_to_class(struct writer *w, const struct ir_op *op)
 	c->bytes += (double)ir_type_local_bytes(w->m, v->type);
 }
 
-static int
-by_bytes(const void *a, const void *b)
-{
-	const struct class *x = a, *y = b;
-
-	return x->bytes != y->bytes ? (x->bytes < y->bytes ? 1 : -1) : strcmp(x->name, y->name);
-}
+ORDER_BY(by_bytes, struct class, DOWN(bytes), strcmp(x->name, y->name))
 
 /* "w: f32[8]", or "w* (12): f32[8]" for several. */
 static char *
@@ -232,14 +227,7 @@ add_event(struct writer *w, const struct cost_event *e)
 			seconds);
 }
 
-static int
-by_seconds(const void *a, const void *b)
-{
-	const struct cost *x = a, *y = b;
-
-	return x->seconds != y->seconds ? (x->seconds < y->seconds ? 1 : -1)
-					: strcmp(x->what, y->what);
-}
+ORDER_BY(by_seconds, struct cost, DOWN(seconds), strcmp(x->what, y->what))
 
 static void
 tell_time(struct writer *w)

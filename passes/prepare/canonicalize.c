@@ -30,24 +30,6 @@ is_float_type(const struct ir_type *t)
 	return ir_dtype_class((enum ir_dtype)t->dtype) == IR_FLOAT;
 }
 
-static bool
-is_split(const struct ir_module *m, const struct ir_type *t)
-{
-	for (int i = 0; i < m->naxes; i++)
-		if (t->axis[i].kind == IR_SPLIT)
-			return true;
-	return false;
-}
-
-static bool
-is_partial(const struct ir_module *m, const struct ir_type *t)
-{
-	for (int i = 0; i < m->naxes; i++)
-		if (t->axis[i].kind == IR_PARTIAL)
-			return true;
-	return false;
-}
-
 /* --- constants -------------------------------------------------------------------------------- */
 
 /*
@@ -63,7 +45,7 @@ fold_constants(struct canon *c, struct ir_op *op)
 	const bool is_float = is_float_type(t);
 	union cell x[2], r;
 
-	if (op->noperands > 2 || is_partial(c->m, t))
+	if (op->noperands > 2 || ir_type_has(c->m, t, 1 << IR_PARTIAL))
 		return NULL;
 	for (int i = 0; i < op->noperands; i++) {
 		const struct ir_op *from = canon_made_by(op, i, OP_constant);
@@ -89,7 +71,7 @@ move_constant(struct canon *c, struct ir_op *op)
 {
 	const struct ir_op *from = canon_made_by(op, 0, OP_constant);
 
-	if (!from || is_partial(c->m, op->result[0].type))
+	if (!from || ir_type_has(c->m, op->result[0].type, 1 << IR_PARTIAL))
 		return NULL;
 	return ir_build_typed(
 		&c->b, OP_constant, NULL, NULL, 0, from->attr, from->nattrs, op->result[0].type);
@@ -124,7 +106,7 @@ reshape_twice(struct canon *c, struct ir_op *op)
 	/*
 	 * With split dims, slices may stay together step by step and not at once: keep both.
 	 */
-	if (is_split(c->m, x->type))
+	if (ir_type_has(c->m, x->type, 1 << IR_SPLIT))
 		return NULL;
 	const struct ir_type *t = op->result[0].type;
 	struct ir_attr shape = ir_make_ints(c->m, "shape", t->dim, t->rank);
@@ -174,16 +156,6 @@ broadcast_idle(struct canon *c, struct ir_op *op)
 	return ir_operand(op, 0);
 }
 
-/* Is the tensor whole, and the same, on every device and in every iteration? */
-static bool
-is_copied(const struct ir_module *m, const struct ir_type *t)
-{
-	for (int i = 0; i < m->naxes; i++)
-		if (t->axis[i].kind != IR_COPIED)
-			return false;
-	return true;
-}
-
 /* The dims of a type whose sizes are not 1, in order. Returns their number. */
 static int
 long_dims(const struct ir_type *t, int64_t *dim)
@@ -209,7 +181,7 @@ reshape_broadcast(struct canon *c, struct ir_op *op)
 	int64_t old[IR_MAX_RANK], new[IR_MAX_RANK], from[IR_MAX_RANK], to[IR_MAX_RANK],
 		size[IR_MAX_RANK];
 
-	if (!inner || inner->result[0].uses->next || !is_copied(c->m, t))
+	if (!inner || inner->result[0].uses->next || ir_type_has(c->m, t, IR_NOT_COPIED))
 		return NULL;
 	struct ir_value *x = canon_operand(inner);
 	const int n = long_dims(wide, old), given = ir_attr_ints(inner, "dims", from, IR_MAX_RANK),
@@ -243,8 +215,8 @@ sum_of_one(struct canon *c, struct ir_op *op)
 	struct ir_value *x = ir_operand(op, 0);
 	const struct ir_type *t = op->result[0].type;
 
-	if (!is_copied(c->m, x->type) || ir_type_elements(x->type) != ir_type_elements(t) ||
-		!ir_type_elements(t))
+	if (ir_type_has(c->m, x->type, IR_NOT_COPIED) ||
+		ir_type_elements(x->type) != ir_type_elements(t) || !ir_type_elements(t))
 		return NULL;
 	const struct ir_attr shape = ir_make_ints(c->m, "shape", t->dim, t->rank);
 	x = ir_build_typed(&c->b, OP_reshape, NULL, &x, 1, &shape, 1, t);

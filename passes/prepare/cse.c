@@ -77,13 +77,7 @@ struct table {
 	const uint32_t *number; /* of each op of the module in its block, by id */
 };
 
-static bool
-same_entry(const void *list, uint32_t i, const void *op)
-{
-	const struct table *t = list;
-
-	return same_ops(t->entry.at[i].op, op, NULL);
-}
+MAP_SAME(same_entry, struct table, struct ir_op, same_ops(list->entry.at[i].op, key, NULL))
 
 static bool
 is_released(const struct ir_op *op)

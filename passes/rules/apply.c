@@ -39,10 +39,9 @@ make_number(const struct building *x, const struct row_attr *r, struct ir_attr *
 static const struct ir_attr *
 meaning_of(const struct rule_match *match, const char *name, bool is_type)
 {
-	for (int i = 0; i < match->nnames; i++)
-		if (match->name[i].name == name && match->name[i].is_type == is_type)
-			return &match->name[i].value;
-	return NULL;
+	const struct rule_name *found = rule_name_find(match, name, is_type);
+
+	return found ? &found->value : NULL;
 }
 
 static bool

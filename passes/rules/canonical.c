@@ -1,5 +1,6 @@
 /* Canonical names of bound variables: terms that are equal up to these names become one term. */
 #include "passes/rules/terms.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/mix.h"
 #include "passes/rules/verify.h"
@@ -105,7 +106,7 @@ factor_renamed(struct terms *t, const struct renaming *r, term_id f, int depth)
 		t->stack.at[mark + i] = w;
 	}
 	if (node.kind == NODE_APPLY && apply_commutes(t, (int)t->stack.at[mark]))
-		term_sort(t->stack.at + mark + 1, node.n - 1);
+		sort_int64(t->stack.at + mark + 1, (size_t)(node.n - 1));
 	return term_make(t, (enum term_node)node.kind, mark, node.boolean);
 }
 
@@ -189,7 +190,7 @@ monomial_named(
 		}
 		t->stack.at[mark + i] = f;
 	}
-	term_sort(t->stack.at + mark + 1 + 2 * nbound, n - 1 - 2 * nbound);
+	sort_int64(t->stack.at + mark + 1 + 2 * nbound, (size_t)(n - 1 - 2 * nbound));
 	return term_make(t, NODE_MONOMIAL, mark, false);
 }
 
@@ -298,7 +299,7 @@ monomial_fresh(struct terms *t, term_id m)
 		}
 		t->stack.at[mark + k] = to;
 	}
-	term_sort(t->stack.at + mark + 1 + 2 * nbound, n - 1 - 2 * nbound);
+	sort_int64(t->stack.at + mark + 1 + 2 * nbound, (size_t)(n - 1 - 2 * nbound));
 	return term_make(t, NODE_MONOMIAL, mark, false);
 }
 
@@ -327,6 +328,6 @@ monomial_put(struct terms *t, term_id m, int64_t without, int32_t v, int32_t by)
 		t->stack.at[mark + 1 + 2 * nbound + used++] = f;
 	}
 	t->stack.n = mark + 1 + 2 * nbound + used;
-	term_sort(t->stack.at + mark + 1 + 2 * nbound, used);
+	sort_int64(t->stack.at + mark + 1 + 2 * nbound, (size_t)used);
 	return term_make(t, NODE_MONOMIAL, mark, false);
 }

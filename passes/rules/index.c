@@ -8,6 +8,7 @@
  * none of its operands' ops occurs in these keys, it is not compared with them.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/ops/literal.h"
 #include "passes/rules/matcher.h"
 
@@ -316,17 +317,8 @@ fill(struct rule_pattern *p)
 
 /* --- the index -------------------------------------------------------------------------------- */
 
-static int
-by_key(const void *a, const void *b)
-{
-	const struct rule_pattern *x = *(const struct rule_pattern *const *)a,
-				  *y = *(const struct rule_pattern *const *)b;
-
-	if (x->code != y->code)
-		return x->code < y->code ? -1 : 1;
-	const int c = memcmp(x->key, y->key, sizeof x->key);
-	return c ? c : x->number - y->number;
-}
+ORDER_POINTERS_BY(
+	by_key, struct rule_pattern, UP(code), memcmp(x->key, y->key, sizeof x->key), UP(number))
 
 static void
 want_operands(struct rule_index *index, const struct rule_pattern *p)

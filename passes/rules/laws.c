@@ -3,60 +3,16 @@
  * of real arithmetic; its additional requirements on elements are recorded in terms->assumes.
  */
 #include "passes/rules/terms.h"
+#include "ir/base/sort.h"
 #include "passes/rules/verify.h"
 
 #include <math.h>
 #include <string.h>
 
-enum law {
-	LAW_ODD = 1 << 0,        /* f(-x) = -f(x) */
-	LAW_EVEN = 1 << 1,       /* f(-x) = f(x) */
-	LAW_IDEMPOTENT = 1 << 2, /* f(f(x)) = f(x) */
-	LAW_COMMUTES = 1 << 3,
-	LAW_BOOL = 1 << 4,  /* 0 or 1 */
-	LAW_WHOLE = 1 << 5, /* f(n) = n for whole n */
-};
-
-static const uint8_t law[FN_COUNT] = {
-	[FN_tanh] = LAW_ODD,
-	[FN_erf] = LAW_ODD,
-	[FN_sin] = LAW_ODD,
-	[FN_tan] = LAW_ODD,
-	[FN_asin] = LAW_ODD,
-	[FN_atan] = LAW_ODD,
-	[FN_sinh] = LAW_ODD,
-	[FN_asinh] = LAW_ODD,
-	[FN_atanh] = LAW_ODD,
-	[FN_cbrt] = LAW_ODD,
-	[FN_sign] = LAW_ODD | LAW_IDEMPOTENT,
-	[FN_cos] = LAW_EVEN,
-	[FN_cosh] = LAW_EVEN,
-	[FN_abs] = LAW_EVEN | LAW_IDEMPOTENT,
-	[FN_floor] = LAW_IDEMPOTENT | LAW_WHOLE,
-	[FN_ceil] = LAW_IDEMPOTENT | LAW_WHOLE,
-	[FN_round] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
-	[FN_round_away] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
-	[FN_trunc] = LAW_IDEMPOTENT | LAW_WHOLE | LAW_ODD,
-	[FN_add] = LAW_COMMUTES,
-	[FN_mul] = LAW_COMMUTES,
-	[FN_maximum] = LAW_COMMUTES,
-	[FN_minimum] = LAW_COMMUTES,
-	[FN_mulhi] = LAW_COMMUTES,
-	[FN_and] = LAW_COMMUTES,
-	[FN_or] = LAW_COMMUTES,
-	[FN_xor] = LAW_COMMUTES,
-	[FN_eq] = LAW_COMMUTES | LAW_BOOL,
-	[FN_lt] = LAW_BOOL,
-	[FN_le] = LAW_BOOL,
-	[FN_is_finite] = LAW_BOOL,
-	[FN_is_inf] = LAW_BOOL,
-	[FN_is_nan] = LAW_BOOL,
-};
-
 static unsigned
 law_of(int fn)
 {
-	return fn < FN_COUNT ? law[fn] : fn == APPLY_IN_RANGE ? LAW_BOOL : 0;
+	return fn < FN_COUNT ? fn_laws((enum scalar_fn)fn) : fn == APPLY_IN_RANGE ? LAW_BOOL : 0;
 }
 
 bool
@@ -82,7 +38,7 @@ poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n)
 		TERM_PUSH(t, arg[i]);
 	}
 	if (apply_commutes(t, fn))
-		term_sort(t->stack.at + mark + 1, n);
+		sort_int64(t->stack.at + mark + 1, (size_t)n);
 	return poly_of_factor(t, term_make(t, NODE_APPLY, mark, law_of(fn) & LAW_BOOL));
 }
 
@@ -239,7 +195,7 @@ monomial_product(struct terms *t, term_id a, term_id b)
 	n = merge_exponentials(t, factor, n);
 	if (n < 0)
 		return 0;
-	term_sort(factor, n);
+	sort_int64(factor, (size_t)n);
 	const int64_t mark = t->stack.n;
 	TERM_PUSH(t, bounda + boundb);
 	for (int i = 1; i <= 2 * bounda; i++)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-struct rule_number
+static struct rule_number
 rule_number_of_int(int64_t i)
 {
 	return (struct rule_number){false, i, (double)i};
@@ -43,8 +43,8 @@ rule_number_equal(struct rule_number a, struct rule_number b)
 	return a.fraction ? memcmp(&a.f, &b.f, sizeof a.f) == 0 : a.i == b.i;
 }
 
-static const struct rule_name *
-find_name(const struct rule_match *match, const char *name, bool is_type)
+const struct rule_name *
+rule_name_find(const struct rule_match *match, const char *name, bool is_type)
 {
 	for (int i = 0; i < match->nnames; i++)
 		if (match->name[i].name == name && match->name[i].is_type == is_type)
@@ -71,7 +71,7 @@ bool
 matcher_name(struct matcher *x, const char *name, bool is_type, struct ir_attr value)
 {
 	struct rule_match *match = x->match;
-	const struct rule_name *known = find_name(match, name, is_type);
+	const struct rule_name *known = rule_name_find(match, name, is_type);
 
 	value.key = NULL;
 	if (known)
@@ -121,7 +121,7 @@ rule_number_of_side(const struct rule_match *match, int side, struct ir_value *c
 	switch ((enum size_kind)s->kind) {
 	case SIZE_INT: *n = rule_number_of_int(s->i); return true;
 	case SIZE_NAME:
-		known = find_name(match, s->name, false);
+		known = rule_name_find(match, s->name, false);
 		return known && rule_number_of(&known->value, n);
 	case SIZE_DIM:
 		if (a.fraction || !dim_of(match, side, value, s->name, a.i, &n->i))

@@ -43,7 +43,9 @@ rule_value_number(const struct rule_pattern *p, const struct ir_value *v)
 	return v->id - p->value_base;
 }
 
-struct rule_number rule_number_of_int(int64_t i);
+/* What a name stands for, so far; NULL: not known. */
+const struct rule_name *rule_name_find(
+	const struct rule_match *match, const char *name, bool is_type);
 /* The number of an attribute; false: it is not a number. */
 bool rule_number_of(const struct ir_attr *a, struct rule_number *n);
 bool rule_number_equal(struct rule_number a, struct rule_number b);

@@ -46,20 +46,6 @@ term_fail(struct terms *t, const char *why)
 	return 0;
 }
 
-static int
-compare_words(const void *a, const void *b)
-{
-	const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-void
-term_sort(int64_t *words, int64_t n)
-{
-	qsort(words, (size_t)n, sizeof *words, compare_words);
-}
-
 static uint64_t
 hash_of(enum term_node kind, const int64_t *words, int32_t n)
 {

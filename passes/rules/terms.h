@@ -207,8 +207,6 @@ term_id monomial_product(struct terms *t, term_id a, term_id b);
 
 /* Makes a node of the words on the stack from `mark` on, and pops them. */
 term_id term_make(struct terms *t, enum term_node kind, int64_t mark, bool boolean);
-/* Sorts n words. */
-void term_sort(int64_t *words, int64_t n);
 /* The positions of a node's words that are terms: from *first on, every *step-th, before *end. */
 void term_children(const struct terms *t, term_id x, int *first, int *step, int *end);
 /* Pushes monomial m with factor n/d, reduced; nothing if n is 0. */

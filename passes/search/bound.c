@@ -19,6 +19,7 @@
  * where j goes last and W(S) is the sum of the kernels that some message of S waits for.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/replay/fine_heap.h"
 #include "passes/search/search.h"
 
@@ -118,33 +119,19 @@ sum_of_kernels(struct bound *b, uint32_t i, const uint32_t *first, const uint32_
 	return sum;
 }
 
+/* The earliest begin of node i after those in next[first[i]] ..., or the least time after its end. */
 static void
-find_head(struct bound *b, uint32_t i)
+find_path(
+	struct bound *b, uint32_t i, const uint32_t *first, const uint32_t *next, replay_time *path)
 {
-	replay_time t = b->message[i] ? sum_of_kernels(b, i, b->first_pred, b->pred) : 0;
+	replay_time t = b->message[i] ? sum_of_kernels(b, i, first, next) : 0;
 
-	for (uint32_t e = b->first_pred[i]; e < b->first_pred[i + 1]; e++)
-		t = replay_later(t, b->head[b->pred[e]] + b->duration[b->pred[e]]);
-	b->head[i] = t;
+	for (uint32_t e = first[i]; e < first[i + 1]; e++)
+		t = replay_later(t, path[next[e]] + b->duration[next[e]]);
+	path[i] = t;
 }
 
-static void
-find_tail(struct bound *b, uint32_t i)
-{
-	replay_time t = b->message[i] ? sum_of_kernels(b, i, b->first_reader, b->reader) : 0;
-
-	for (uint32_t e = b->first_reader[i]; e < b->first_reader[i + 1]; e++)
-		t = replay_later(t, b->tail[b->reader[e]] + b->duration[b->reader[e]]);
-	b->tail[i] = t;
-}
-
-static int
-by_head(const void *a, const void *b)
-{
-	const struct job *x = a, *y = b;
-
-	return (x->head > y->head) - (x->head < y->head);
-}
+ORDER_BY(by_head, struct job, UP(head))
 
 /* Jackson's preemptive schedule of one stream: the latest end, tails included. */
 static replay_time
@@ -184,13 +171,7 @@ one_machine(const struct bound *b, bool message)
 	return bound;
 }
 
-static int
-by_duration(const void *a, const void *b)
-{
-	const struct job *x = a, *y = b;
-
-	return (x->head < y->head) - (x->head > y->head);
-}
+ORDER_BY(by_duration, struct job, DOWN(head))
 
 /* Selects the longest messages, at most ORDERED; returns how many. */
 static uint32_t
@@ -273,9 +254,9 @@ search_order_bound(const struct plan *p)
 	struct bound *b = bound_create(p);
 
 	for (uint32_t i = 0; i < b->n; i++)
-		find_head(b, i);
+		find_path(b, i, b->first_pred, b->pred, b->head);
 	for (uint32_t i = b->n; i-- > 0;)
-		find_tail(b, i);
+		find_path(b, i, b->first_reader, b->reader, b->tail);
 	replay_time kernels = one_machine(b, false), messages = one_machine(b, true),
 		    order = best_order(b);
 	talloc_free(b);

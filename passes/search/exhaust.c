@@ -1,5 +1,6 @@
 /* Lists sets of kernels and messages, and finds the best order of each: see exhaust.h. */
 #include "passes/search/exhaust.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/map.h"
 #include "ir/base/mix.h"
@@ -38,13 +39,7 @@ struct exhaust {
 
 /* --- seen or not --- */
 
-static bool
-same_key(const void *list, uint32_t i, const void *key)
-{
-	const struct seen *s = list;
-
-	return memcmp(&s->key.at[i], key, sizeof s->key.at[i]) == 0;
-}
+MAP_SAME(same_key, struct seen, struct key, memcmp(&list->key.at[i], key, sizeof *key) == 0)
 
 static bool
 add(struct seen *s, const void *owner, struct key key)
@@ -169,15 +164,7 @@ all_kernels(struct exhaust *e)
 		}
 }
 
-static int
-by_bound(const void *a, const void *b)
-{
-	const struct found *x = a, *y = b;
-
-	if (x->bound != y->bound)
-		return x->bound < y->bound ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
+ORDER_BY(by_bound, struct found, UP(bound), UP(number))
 
 static void
 search_orders(struct exhaust *e)

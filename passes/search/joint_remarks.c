@@ -1,5 +1,6 @@
 /* What was tried for messages that are still exposed: see joint.h. */
 #include "passes/search/joint.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/number.h"
 #include "ir/base/alloc.h"
@@ -51,15 +52,7 @@ find_exposed(const struct plan *p, struct exposed *e)
 	return n;
 }
 
-static int
-by_time(const void *a, const void *b)
-{
-	const struct exposed *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? 1 : -1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
+ORDER_BY(by_time, struct exposed, DOWN(time), UP(node))
 
 /* The time of the step with a change compared with that without, as text; then the change is
  * undone. */

@@ -1,5 +1,6 @@
 /* The step with states in host memory: see offload.h. */
 #include "passes/sharded/offload.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -59,14 +60,7 @@ describe(const struct ir_module *m, const struct ir_numbering *place, struct ir_
 	return s->first != IR_NO_NUMBER;
 }
 
-static int
-by_first(const void *a, const void *b)
-{
-	const struct offload_state *x = a, *y = b;
-
-	return x->first != y->first ? (x->first < y->first ? -1 : 1)
-				    : (x->last > y->last) - (x->last < y->last);
-}
+ORDER_BY(by_first, struct offload_state, UP(first), UP(last))
 
 /* States whose ops are interleaved form one fragment. */
 static void

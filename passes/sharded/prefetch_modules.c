@@ -35,6 +35,7 @@
  * collectives. Neither policy considers the memory of the device.
  */
 #include "passes/sharded/prefetch.h"
+#include "ir/base/sort.h"
 #include "passes/sharded/repeated.h"
 #include "passes/sharded/scatters.h"
 
@@ -78,15 +79,7 @@ struct modules {
 /* Computes the name of the module that owns a param, a prefix of `param`; returns its length. */
 typedef size_t module_of(void *data, const char *param);
 
-static int
-by_reader(const void *a, const void *b)
-{
-	const struct member *x = a, *y = b;
-
-	if (x->begin != y->begin)
-		return x->begin < y->begin ? -1 : 1;
-	return x->at < y->at ? -1 : x->at > y->at;
-}
+ORDER_BY(by_reader, struct member, UP(begin), UP(at))
 
 static struct member
 member_create(const struct modules *w, struct gather *g)

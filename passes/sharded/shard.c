@@ -71,8 +71,8 @@ shard_forward_ops(const struct shard *s)
 	return forward;
 }
 
-static struct ir_op *
-update_of(const struct ir_value *v)
+struct ir_op *
+shard_update_of(const struct ir_value *v)
 {
 	IR_FOR_USES (u, v)
 		if (u->op->code == OP_update && ir_operand(u->op, 0) == v)
@@ -93,7 +93,7 @@ is_used_forward(const struct shard *s, const struct ir_value *v)
 static bool
 is_state(const struct shard *s, const struct ir_op *op)
 {
-	return update_of(&op->result[0]) && !is_used_forward(s, &op->result[0]);
+	return shard_update_of(&op->result[0]) && !is_used_forward(s, &op->result[0]);
 }
 
 /* A param that the forward pass uses, trained or not. */
@@ -101,6 +101,12 @@ static bool
 is_weight(const struct shard *s, const struct ir_op *op)
 {
 	return op->code == OP_param && !is_state(s, op);
+}
+
+bool
+shard_stays_whole(const struct shard *s, const struct ir_op *op)
+{
+	return s->stage < 3 && is_weight(s, op);
 }
 
 static bool
@@ -218,9 +224,8 @@ is_converted_sum(const struct shard *s, const struct ir_op *op)
 	       ir_operand_type(first, 0)->dtype == op->result[0].type->dtype;
 }
 
-/* A copy of a sum on other operands, before it. */
-static struct ir_value *
-sum_slices(const struct shard *s, struct ir_op *op, struct ir_value *v)
+struct ir_value *
+shard_sum_copy(const struct shard *s, struct ir_op *op, struct ir_value *v)
 {
 	struct ir_op *copy = ir_op_clone(s->m, op, &v);
 
@@ -228,6 +233,22 @@ sum_slices(const struct shard *s, struct ir_op *op, struct ir_value *v)
 		return NULL;
 	ir_insert_before(op, copy);
 	return &copy->result[0];
+}
+
+int
+shard_hops(const struct shard *s, const struct ir_op *sum, struct ir_op **hop)
+{
+	const struct ir_value *v = ir_operand(sum, 0);
+	int n = 0;
+
+	for (int axis = 0; axis < IR_MAX_AXES; axis++) {
+		const int ops = is_converted_sum(s, v->op) ? SHARD_SUM_OPS : goes_after(s, v->op);
+		for (int i = 0; i < ops; i++) {
+			hop[n++] = v->op;
+			v = ir_operand(v->op, 0);
+		}
+	}
+	return n;
 }
 
 /*
@@ -238,21 +259,13 @@ sum_slices(const struct shard *s, struct ir_op *op, struct ir_value *v)
 static bool
 scatter(struct shard *s, struct ir_op *op, int dim)
 {
-	enum { CONVERTED = 3 }; /* ops of a converted sum */
-	struct ir_op *hop[CONVERTED * IR_MAX_AXES];
-	struct ir_value *v = ir_operand(op, 0);
-	int n = 0;
+	struct ir_op *hop[SHARD_MAX_HOPS];
+	const int n = shard_hops(s, op, hop);
+	struct ir_value *v = ir_operand(n ? hop[n - 1] : op, 0);
 
-	for (int axis = 0; axis < IR_MAX_AXES; axis++) {
-		const int ops = is_converted_sum(s, v->op) ? CONVERTED : goes_after(s, v->op);
-		for (int i = 0; i < ops; i++) {
-			hop[n++] = v->op;
-			v = ir_operand(v->op, 0);
-		}
-	}
 	v = build(s, OP_reducescatter, v, dim, n ? hop[n - 1] : op);
 	for (int i = n - 1; v && i >= 0; i--)
-		v = sum_slices(s, hop[i], v);
+		v = shard_sum_copy(s, hop[i], v);
 	struct ir_value *whole = v ? build(s, OP_allgather, v, -1, op) : NULL;
 	if (!whole)
 		return false;
@@ -330,8 +343,8 @@ is_gradient_of(const struct ir_op *op, const struct ir_op *param)
 
 /* The output of the param's gradient, or NULL. Outputs have the order of the params, so the search
  * starts at the last one found. */
-static struct ir_op *
-gradient_of(struct shard *s, const struct ir_op *param)
+struct ir_op *
+shard_gradient_of(struct shard *s, const struct ir_op *param)
 {
 	struct ir_op *start = s->gradient ? s->gradient : param->block->first, *op = start;
 
@@ -349,10 +362,11 @@ gradient_of(struct shard *s, const struct ir_op *param)
 static bool
 shard_one(struct shard *s, struct ir_op *op)
 {
-	const bool weight = is_weight(s, op), whole = weight && s->stage < 3;
-	struct ir_op *update = update_of(&op->result[0]),
-		     *gradient = weight && !update ? gradient_of(s, op) : NULL;
-	const int dim = dim_of(s, op);
+	const bool weight = is_weight(s, op), whole = shard_stays_whole(s, op),
+		   row = whole && s->flat[op->id];
+	struct ir_op *update = shard_update_of(&op->result[0]),
+		     *gradient = weight && !update ? shard_gradient_of(s, op) : NULL;
+	const int dim = row ? 0 : dim_of(s, op);
 
 	if (dim < 0)
 		return true;
@@ -361,7 +375,9 @@ shard_one(struct shard *s, struct ir_op *op)
 			return false;
 		pass_count(s->run, weight ? "param(s) sharded" : "state(s) sharded", 1);
 	}
-	if (update && !take_slices(s, update, 1, dim, whole))
+	if (row && !take_slices(s, ir_operand(update, 1)->op, 0, dim, true))
+		return false;
+	if (update && !row && !take_slices(s, update, 1, dim, whole))
 		return false;
 	return !gradient || take_slices(s, gradient, 0, dim, false);
 }
@@ -376,6 +392,11 @@ shard_all(struct shard *s)
 	IR_FOR_OPS (o, block)
 		if (may_split(s, o))
 			op[n++] = o;
+	if (!shard_flatten(s, op, n))
+		return false;
+	s->forward = shard_forward_ops(s);
+	s->nids = s->m->value_ids;
+	s->seen = ARRAY_ZERO(s->run->scratch, bool, s->nids);
 	for (int i = 0; i < n; i++)
 		if (!shard_one(s, op[i]))
 			return false;
@@ -424,7 +445,7 @@ static bool
 has_updates(const struct shard *s)
 {
 	IR_FOR_OPS (op, &ir_func_find(s->m, "main")->body)
-		if (op->code == OP_param && update_of(&op->result[0]))
+		if (op->code == OP_param && shard_update_of(&op->result[0]))
 			return true;
 	return false;
 }
@@ -465,16 +486,17 @@ run(struct pass_run *run, struct ir_module *m)
 		.whole = pass_size(run, "whole"),
 		.scatter = (enum shard_scatter)pass_enum(run, "scatter"),
 		.gather = (enum shard_gather)pass_enum(run, "gather"),
-		.reshard = pass_bool(run, "reshard_after_forward"),
-		.nids = m->value_ids};
+		.reshard = pass_bool(run, "reshard_after_forward")};
 
 	if (!check(&s))
 		return false;
 	if (s.stage == 1 && !pass_given(run, "scatter"))
 		s.scatter = SCATTER_ONCE;
-	s.seen = ARRAY_ZERO(run->scratch, bool, s.nids);
 	s.forward = shard_forward_ops(&s);
-	return shard_all(&s) && propagate_over(run, m, 1u << s.axis) && shard_place_gathers(&s);
+	if (!shard_all(&s) || !propagate_over(run, m, 1u << s.axis))
+		return false;
+	shard_copy_views(&s);
+	return shard_place_gathers(&s);
 }
 
 static const struct pass_option options[] = {

@@ -107,7 +107,9 @@ move(const struct chain *g, struct ir_op *before)
 static void
 gather_each(const struct shard *s, struct ir_op *gather, const struct ir_op *reader)
 {
-	const uint32_t over = issue_op_axes(s->m, reader);
+	/* A reshape has one reader, with which it is repeated: shard_copy_views. */
+	const bool view = reader->code == OP_reshape && reader->result[0].uses;
+	const uint32_t over = issue_op_axes(s->m, view ? reader->result[0].uses->op : reader);
 
 	if (s->gather != GATHER_EACH || !over)
 		return;

@@ -22,6 +22,7 @@
  * shortest replayed step is taken.
  */
 #include "passes/sharded/repeated.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/number.h"
@@ -54,24 +55,10 @@ struct keeper {
 	uint32_t nkept; /* gathers whose results `keep` kept */
 };
 
-static int
-by_ratio(const void *a, const void *b)
-{
-	const struct repeated *x = a, *y = b;
-	const double rx = x->seconds / (double)x->bytes, ry = y->seconds / (double)y->bytes;
+ORDER_BY(by_ratio, struct repeated,
+	ORDER_UP(y->seconds / (double)y->bytes, x->seconds / (double)x->bytes), UP(number))
 
-	if (rx != ry)
-		return rx < ry ? 1 : -1;
-	return x->number < y->number ? -1 : x->number > y->number;
-}
-
-static int
-by_number_last_first(const void *a, const void *b)
-{
-	const struct repeated *x = a, *y = b;
-
-	return x->number > y->number ? -1 : x->number < y->number;
-}
+ORDER_BY(by_number_last_first, struct repeated, DOWN(number))
 
 static void
 sort(struct keeper *k)

@@ -1,13 +1,14 @@
 /*
  * amp: mixed precision (Micikevicius et al., "Mixed Precision Training"). Params stay in f32;
- * expensive ops are computed in bf16 or f16. Every op on f32 values is of one of four kinds, in the
- * table below:
+ * expensive ops are computed in bf16 or f16. Every op on f32 values is of one of four kinds, by its
+ * traits:
  *
  *     product   computes in the low type: its operands are converted, its result is low
- *     follows   computes in the low type if all its operands are low; params, constants and masks
+ *     narrow    computes in the low type if all its operands are low; params, constants and masks
  *               are converted to match. With another f32 operand it computes in
  *               f32
- *     moves     the same; and the moved value of a param is still converted to match
+ *     moves     the same, as do collectives; and the moved value of a param is still converted to
+ *               match
  *     wide      (all others: sums, exp, log, division, roots ...) computes in f32
  *
  * So activations are low from one product to the next, while softmax, norms and losses, which begin
@@ -35,72 +36,11 @@
 
 #include <string.h>
 
-enum kind { WIDE, FOLLOWS, MOVES, PRODUCT };
-
-/* Kinds of ops; those that are not listed are WIDE. */
-static const struct {
-	enum op_code code;
-	enum kind kind;
-} kinds[] = {
-	/* sums of products: computed by tensor cores and vector units in 16 bits */
-	{OP_matmul, PRODUCT},
-	{OP_contract, PRODUCT},
-	{OP_conv2d, PRODUCT},
-	/* arithmetic and activations that lose no more than the rounding of their result */
-	{OP_add, FOLLOWS},
-	{OP_sub, FOLLOWS},
-	{OP_mul, FOLLOWS},
-	{OP_neg, FOLLOWS},
-	{OP_abs, FOLLOWS},
-	{OP_maximum, FOLLOWS},
-	{OP_minimum, FOLLOWS},
-	{OP_relu, FOLLOWS},
-	{OP_gelu, FOLLOWS},
-	{OP_gelu_tanh, FOLLOWS},
-	{OP_silu, FOLLOWS},
-	{OP_elu, FOLLOWS},
-	{OP_leaky_relu, FOLLOWS},
-	{OP_clamp, FOLLOWS},
-	{OP_sign, FOLLOWS},
-	{OP_floor, FOLLOWS},
-	{OP_ceil, FOLLOWS},
-	{OP_round, FOLLOWS},
-	{OP_round_away, FOLLOWS},
-	{OP_trunc, FOLLOWS},
-	{OP_tanh, FOLLOWS},
-	{OP_erf, FOLLOWS},
-	{OP_sigmoid, FOLLOWS},
-	{OP_sin, FOLLOWS},
-	{OP_cos, FOLLOWS},
-	{OP_put, FOLLOWS},
-	{OP_avg_pool, FOLLOWS},
-	{OP_max_pool, FOLLOWS},
-	/* elements in other places, or one of two */
-	{OP_reshape, MOVES},
-	{OP_transpose, MOVES},
-	{OP_broadcast, MOVES},
-	{OP_slice, MOVES},
-	{OP_split, MOVES},
-	{OP_pad, MOVES},
-	{OP_reverse, MOVES},
-	{OP_concat, MOVES},
-	{OP_dynamic_slice, MOVES},
-	{OP_dynamic_update_slice, MOVES},
-	{OP_gather, MOVES},
-	{OP_pick, MOVES},
-	{OP_stop_gradient, MOVES},
-	{OP_barrier, MOVES},
-	{OP_select, MOVES},
-	{OP_partition, MOVES},
-	{OP_combine, MOVES},
-	{OP_replicate, MOVES},
-	{OP_reduce, MOVES},
-	{OP_allgather, MOVES},
-	{OP_allreduce, MOVES},
-	{OP_reducescatter, MOVES},
-	{OP_alltoall, MOVES},
-	{OP_send, MOVES},
-};
+static bool
+moves(const struct ir_op *op)
+{
+	return op_is(op, TRAIT_MOVES | TRAIT_PARALLEL);
+}
 
 /* State of a value that existed before the pass. */
 struct known {
@@ -114,8 +54,7 @@ struct amp {
 	struct ir_module *m;
 	enum ir_dtype low;
 	struct VEC(struct known *) known; /* by value->id; one entry for both types of a value */
-	enum kind kind[OP_NCODES];
-	bool low_params; /* what is computed of params alone is low */
+	bool low_params;                  /* what is computed of params alone is low */
 };
 
 static struct known *
@@ -182,7 +121,7 @@ lower_op(struct amp *a, struct ir_op *op)
 		}
 		written[i] = ir_type_intern(a->m->ctx, &t);
 	}
-	pass_count(a->run, a->kind[op->code] == PRODUCT ? "product(s)" : "other op(s)", 1);
+	pass_count(a->run, op_is(op, TRAIT_PRODUCT) ? "product(s)" : "other op(s)", 1);
 	return ir_infer(a->m, op, written);
 }
 
@@ -221,7 +160,7 @@ goes_along(const struct amp *a, const struct ir_op *op)
 		return true;
 	if (op->code == OP_convert)
 		return ir_operand_type(op, 0)->dtype == IR_bool;
-	return a->kind[op->code] == MOVES && all_go_along(a, op);
+	return moves(op) && all_go_along(a, op);
 }
 
 static bool
@@ -237,20 +176,18 @@ reads_any(const struct amp *a, const struct ir_op *op)
 static bool
 is_of_params(const struct amp *a, const struct ir_op *op)
 {
-	return a->kind[op->code] == FOLLOWS && op->result[0].type->rank > 0 && reads_any(a, op) &&
+	return op_is(op, TRAIT_NARROW) && op->result[0].type->rank > 0 && reads_any(a, op) &&
 	       all_go_along(a, op);
 }
 
 static bool
 visit(struct amp *a, struct ir_op *op)
 {
-	const enum kind kind = a->kind[op->code];
-
 	if (op->code == OP_release || op_is(op, TRAIT_KEYED)) /* they read no numbers */
 		return true;
-	if (kind == PRODUCT && reads_any(a, op))
+	if (op_is(op, TRAIT_PRODUCT) && reads_any(a, op))
 		return lower_op(a, op);
-	if (kind != WIDE && may_follow(a, op))
+	if ((moves(op) || op_is(op, TRAIT_NARROW | TRAIT_PRODUCT)) && may_follow(a, op))
 		return lower_op(a, op);
 	if (a->low_params && is_of_params(a, op))
 		return lower_op(a, op);
@@ -405,8 +342,6 @@ run(struct pass_run *run, struct ir_module *m)
 		.low = low[pass_enum(run, "to")],
 		.low_params = pass_enum(run, "params") == PARAMS_LOW};
 
-	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		a.kind[kinds[i].code] = kinds[i].kind;
 	know_all(&a);
 	IR_FOR_OPS_SAFE (op, &f->body)
 		if (!visit(&a, op))

@@ -106,6 +106,16 @@ optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value
 	ir_build(&s->b, OP_update, (struct ir_value *[]){old, fresh}, 2, NULL, 0);
 }
 
+int
+optimizer_shape(const struct optimizer_step *s, const struct ir_value *v, int64_t dim[IR_MAX_RANK])
+{
+	const bool like = v->type->rank == s->w->type->rank &&
+			  memcmp(v->type->dim, s->w->type->dim, sizeof v->type->dim) == 0;
+
+	return like ? ir_file_shape(s->param, v->type, dim)
+		    : (memcpy(dim, v->type->dim, sizeof v->type->dim), v->type->rank);
+}
+
 static struct ir_value *
 new_state(struct optimizer_step *s, const char *name, const struct ir_type *type)
 {
@@ -115,6 +125,9 @@ new_state(struct optimizer_step *s, const char *name, const struct ir_type *type
 	struct ir_value *v = ir_build_typed(&b, OP_state, name, NULL, 0, NULL, 0, type);
 	s->b.failed = s->b.failed || b.failed;
 	if (v) {
+		int64_t dim[IR_MAX_RANK];
+		if (optimizer_shape(s, v, dim) != type->rank)
+			ir_attr_set(b.m, v->op, ir_attr_find(s->param, "shape"));
 		v->name = ir_name(b.m->ctx, name);
 		s->last_state = v->op;
 	}
@@ -201,7 +214,7 @@ optimizer_shift(struct optimizer_step *s, struct ir_value *x, double summand)
 
 /*
  * lr * min(1, t / warmup) * (end + (1 - end) * f(p)), p = (t - 1 - warmup) / (steps - warmup), between 0 and 1; f is 1 (constant),
- * 1 - p (linear) or (1 + cos(pi p)) / 2 (cosine; Loshchilov and Hutter, "SGDR"). So the rate of the first step is not 0, step
+ * 1 - p (linear) or (1 + cos(pi p)) / 2 (cosine; Loshchilov and Hutter, "SGDR"); exponential is lr * end^p. So the rate of the first step is not 0, step
  * `warmup` and the next one have the full rate, and from step `steps` + 1 on the rate is lr * end.
  */
 static const char schedule_rule[] =
@@ -210,7 +223,8 @@ static const char schedule_rule[] =
 	"  p = (now + (-1 - warmup)) / (steps - warmup);"
 	"  p = minimum(maximum(p, 0), 1);"
 	"  schedule == 1 ? p * (end - 1) + 1"
-	"                : cos(p * 3.14159265358979323846) * ((1 - end) / 2) + (1 + end) / 2 };"
+	"  : schedule == 2 ? cos(p * 3.14159265358979323846) * ((1 - end) / 2) + (1 + end) / 2"
+	"  : exp(p * log(end)) };"
 	"(warmup == 0 ? fall : schedule == 0 ? rise : rise * fall) * lr";
 
 static bool
@@ -218,6 +232,12 @@ schedule_check(const struct pass_run *run)
 {
 	const int64_t warmup = pass_int(run, "warmup"), steps = pass_int(run, "steps");
 
+	if (pass_enum(run, "schedule") == SCHEDULE_EXPONENTIAL && !(pass_float(run, "end") > 0)) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "schedule"),
+			"%s: an exponential schedule needs its end as a factor above 0: end=0.01",
+			run->pass->name);
+		return false;
+	}
 	if (pass_enum(run, "schedule") == SCHEDULE_CONSTANT || steps > warmup)
 		return true;
 	diag_error(run->ctx->diag,
@@ -348,5 +368,9 @@ optimizer_run(struct pass_run *run, struct ir_module *m, const char *text)
 		if (done)
 			break;
 	}
-	return true;
+	if (pass_bool(run, "report") && s.param) {
+		struct ir_value *rate = optimizer_rate(&s);
+		ir_build_typed(&s.b, OP_output, "learning_rate", &rate, 1, NULL, 0, NULL);
+	}
+	return !s.b.failed;
 }

@@ -47,7 +47,8 @@ bool optimizer_run(struct pass_run *run, struct ir_module *m, const char *rule);
 /* Shapes of the learning rate schedule. */
 #define SCHEDULES(ROW)                                                                             \
 	ROW(SCHEDULE_CONSTANT, "constant")                                                         \
-	ROW(SCHEDULE_LINEAR, "linear") ROW(SCHEDULE_COSINE, "cosine")
+	ROW(SCHEDULE_LINEAR, "linear")                                                             \
+	ROW(SCHEDULE_COSINE, "cosine") ROW(SCHEDULE_EXPONENTIAL, "exponential")
 
 enum schedule { SCHEDULES(CHOICE_CODE) };
 
@@ -63,12 +64,19 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 		1e15},                                                                             \
 	{"end", PASS_FLOAT, "0", "final learning rate, as a fraction of lr", NULL, 0, 1},          \
 	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}, \
-	{"maximize", PASS_BOOL, "false", "ascend: the loss is to be large", NULL, 0, 0}
+	{"maximize", PASS_BOOL, "false", "ascend: the loss is to be large", NULL, 0, 0},           \
+	{"report", PASS_BOOL, "false",                                                             \
+		"output the learning rate of each step as learning_rate", NULL, 0, 0}
 /* clang-format on */
 
 /* A state named "pass.what.param" of that type, initially zero, placed after the param. */
 struct ir_value *optimizer_state(
 	struct optimizer_step *s, const char *what, const struct ir_type *type);
+
+/* The shape of v, or if v has the type of a param that is split as a row of elements, that of the
+ * param. Returns the rank. */
+int optimizer_shape(
+	const struct optimizer_step *s, const struct ir_value *v, int64_t dim[IR_MAX_RANK]);
 
 /* The same for all params: "pass.name", a scalar; f64 for an f64 param, else f32. */
 struct ir_value *optimizer_shared_state(struct optimizer_step *s, const char *name);

@@ -131,14 +131,8 @@ key_of_choice(const struct recompute *r, const bool *chosen)
 	return key;
 }
 
-static bool
-same_key(const void *list, uint32_t i, const void *key)
-{
-	const struct recompute_known *known = list;
-	const struct recompute_key *k = key;
-
-	return known[i].key.a == k->a && known[i].key.b == k->b;
-}
+MAP_SAME(same_key, struct recompute_known, struct recompute_key,
+	list[i].key.a == key->a && list[i].key.b == key->b)
 
 bool
 recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cost *cost)

@@ -12,14 +12,59 @@
 #include <math.h>
 #include <string.h>
 
+/* The layout of t without splits over devices. */
+static const struct ir_type *
+whole_type(struct ir_module *m, const struct ir_type *t)
+{
+	struct ir_type whole = *t;
+
+	for (int i = 0; i < m->naxes; i++)
+		if (!m->axis[i].time && whole.axis[i].kind == IR_SPLIT)
+			whole.axis[i] = (struct ir_state){.kind = IR_COPIED};
+	return ir_type_intern(m->ctx, &whole);
+}
+
+/* The rows of what has the type of a param that is split as a row of its elements, whole; else v. */
+static struct ir_value *
+rows_of(struct optimizer_step *s, struct ir_value *v)
+{
+	int64_t dim[IR_MAX_RANK];
+	const int rank = v ? optimizer_shape(s, v, dim) : 0;
+
+	if (!v || rank == v->type->rank)
+		return v;
+	const struct ir_attr shape = ir_make_ints(s->b.m, "shape", dim, rank);
+	v = reshard(&s->b, v, whole_type(s->b.m, v->type));
+	return v ? ir_build(&s->b, OP_reshape, &v, 1, &shape, 1) : NULL;
+}
+
+/* The reverse, for a tensor with the elements of the param in one layout on all devices. */
+static struct ir_value *
+param_of(struct optimizer_step *s, struct ir_value *v)
+{
+	const struct ir_type *w = s->w->type;
+	const struct ir_attr shape = ir_make_ints(s->b.m, "shape", w->dim, w->rank);
+
+	if (v && v->type->rank != w->rank)
+		v = ir_build(&s->b, OP_reshape, &v, 1, &shape, 1);
+	if (!v)
+		return NULL;
+	struct ir_type want = *v->type;
+	for (int a = 0; a < s->b.m->naxes; a++)
+		if (!s->b.m->axis[a].time)
+			want.axis[a] = w->axis[a];
+	return reshard(&s->b, v, ir_type_intern(s->b.m->ctx, &want));
+}
+
 /* x + weight_decay * w, or x for params without weight decay. */
 static struct rule_term
 call_decay(struct rule *r, const struct rule_term *x)
 {
 	struct optimizer_step *s = r->s;
 	const double decay = pass_float(s->run, "weight_decay");
+	int64_t dim[IR_MAX_RANK];
 
-	if (decay == 0 || s->w->type->rank < pass_int(s->run, "decay_rank"))
+	if (decay == 0 || optimizer_shape(s, s->w, dim) < pass_int(s->run, "decay_rank"))
 		return x[0];
 	return rule_is(ir_build2(&s->b, OP_add, x[0].v, optimizer_scale(s, s->w, decay)));
 }
@@ -69,10 +114,12 @@ call_mean(struct rule *r, const struct rule_term *x)
 	const int64_t dims[] = {(int64_t)x[1].c};
 	const struct ir_attr attr[] = {
 		ir_make_ints(b->m, "dims", dims, 1), ir_make_bool(b->m->ctx, "keep", x[2].c != 0)};
-	struct ir_value *sum = ir_build(b, OP_sum, &x[0].v, 1, attr, 2);
+	struct ir_value *rows = rows_of(r->s, x[0].v);
+	struct ir_value *sum = rows ? ir_build(b, OP_sum, &rows, 1, attr, 2) : NULL;
 
 	sum = sum ? reshard(b, sum, gradient_type(b->m, sum->type)) : NULL;
-	return rule_is(optimizer_scale(r->s, sum, 1 / (double)x[0].v->type->dim[dims[0]]));
+	return rule_is(
+		sum ? optimizer_scale(r->s, sum, 1 / (double)rows->type->dim[dims[0]]) : NULL);
 }
 
 static struct ir_value *
@@ -83,7 +130,7 @@ contract(struct optimizer_step *s, const char *spec, struct ir_value *x, struct 
 	return ir_build(&s->b, OP_contract, (struct ir_value *[]){x, y}, 2, &attr, 1);
 }
 
-/* The outer product over the last dim of each. */
+/* The outer product over the last dim of each, as large as the param. */
 static struct rule_term
 call_outer(struct rule *r, const struct rule_term *x)
 {
@@ -91,7 +138,8 @@ call_outer(struct rule *r, const struct rule_term *x)
 	const char *spec = TEXT(r->s->run->scratch, "%.*sy,%.*sz->%.*syz", batch, "abcdefgh", batch,
 		"abcdefgh", batch, "abcdefgh");
 
-	return rule_is(contract(r->s, spec, x[0].v, x[1].v));
+	struct ir_value *product = contract(r->s, spec, x[0].v, x[1].v);
+	return rule_is(product && r->s->w->type->rank == 1 ? param_of(r->s, product) : product);
 }
 
 /* x as the direction of the param: the step itself, which no learning rate scales. */
@@ -105,15 +153,18 @@ call_unscaled(struct rule *r, const struct rule_term *x)
 static struct rule_term
 call_rank(struct rule *r, const struct rule_term *x)
 {
-	(void)r;
-	return rule_number(x[0].v->type->rank);
+	int64_t dim[IR_MAX_RANK];
+
+	return rule_number(optimizer_shape(r->s, x[0].v, dim));
 }
 
 static struct rule_term
 call_dim(struct rule *r, const struct rule_term *x)
 {
-	(void)r;
-	return rule_number((double)x[0].v->type->dim[(int)x[1].c]);
+	int64_t dim[IR_MAX_RANK];
+
+	optimizer_shape(r->s, x[0].v, dim);
+	return rule_number((double)dim[(int)x[1].c]);
 }
 
 /* The number of elements. */
@@ -144,8 +195,10 @@ call_epsilon(struct rule *r, const struct rule_term *x)
 static bool
 is_matrix(const struct ir_module *m, const char *pattern)
 {
+	int64_t dim[IR_MAX_RANK];
+
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
-		if (op->code == OP_param && op->result[0].type->rank == 2 &&
+		if (op->code == OP_param && ir_file_shape(op, op->result[0].type, dim) == 2 &&
 			fnmatch(pattern, op->symbol, 0) == 0)
 			return true;
 	return false;
@@ -174,18 +227,6 @@ call_listed(struct rule *r, const struct rule_term *x)
 	return rule_number(rule_listed(r->s->run, r->s->param->symbol, NULL));
 }
 
-/* The layout of t without splits over devices. */
-static const struct ir_type *
-whole_type(struct ir_module *m, const struct ir_type *t)
-{
-	struct ir_type whole = *t;
-
-	for (int i = 0; i < m->naxes; i++)
-		if (!m->axis[i].time && whole.axis[i].kind == IR_SPLIT)
-			whole.axis[i] = (struct ir_state){.kind = IR_COPIED};
-	return ir_type_intern(m->ctx, &whole);
-}
-
 /*
  * Muon's iteration, named after Newton and Schulz: x over its norm, whose singular values x[1] iterations take near 1, in
  * bf16 if x[2] is not 0. Computed on the smaller side, from whole matrices: a split one is gathered before and split again after.
@@ -198,11 +239,11 @@ call_orthogonal(struct rule *r, const struct rule_term *x)
 	static const double least_norm = 1e-7; /* as in PyTorch */
 	struct optimizer_step *s = r->s;
 	struct ir_builder *b = &s->b;
-	struct ir_value *y = x[0].v;
+	struct ir_value *y = rows_of(s, x[0].v);
 	const enum ir_dtype own = dtype_of(s->w);
-	const bool tall = y->type->dim[0] > y->type->dim[1];
+	const bool tall = y && y->type->dim[0] > y->type->dim[1];
 
-	y = reshard(b, y, whole_type(b->m, y->type));
+	y = y ? reshard(b, y, whole_type(b->m, y->type)) : NULL;
 	struct ir_value *squares = y ? total_of_squares(b, y) : NULL;
 	if (!squares)
 		return rule_is(NULL);
@@ -220,7 +261,7 @@ call_orthogonal(struct rule *r, const struct rule_term *x)
 			tall ? contract(s, "ak,kb->ab", y, sum) : contract(s, "ak,kb->ab", sum, y);
 		y = ir_build2(b, OP_add, optimizer_scale(s, y, of_x), step);
 	}
-	return rule_is(reshard(b, total_convert(b, y, own), s->w->type));
+	return rule_is(param_of(s, total_convert(b, y, own)));
 }
 
 /* `kinds`: a letter an argument, v: a value, c: a number, x: either. */

@@ -15,7 +15,7 @@ void
 rt_json_put(FILE *out, const char *text)
 {
 	fputc('"', out);
-	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+	for (const unsigned char *s = (const unsigned char *)(text ? text : ""); *s; s++) {
 		if (*s < 0x20)
 			fprintf(out, "\\u%04x", *s);
 		else

@@ -12,7 +12,7 @@ struct rt_json {
 	const char *begin, *at, *end;
 };
 
-/* Writes a string with its quotes. */
+/* Writes a string with its quotes; NULL is empty. */
 void rt_json_put(FILE *out, const char *text);
 
 /* Skips white space, then `c` if it is next. */

@@ -62,14 +62,17 @@ load_tensor(struct rt_rank *r, struct rt_st_file *file, const struct rt_tensor *
 	const struct rt_st_tensor *from)
 {
 	const enum rt_dtype type = rt_st_dtype(from);
-	if (!rt_st_check_converted(file, from, t->dtype, t->rank, t->dims, r->status))
+	const struct rt_st_entry want = rt_st_whole_entry(t, t->name);
+	if (!rt_st_check_converted(file, from, t->dtype, want.rank, want.dims, r->status))
 		return false;
 	if (!rt_tensor_here(r->prog, t, r->ctx.coord))
 		return true;
 	struct rt_box box;
 	struct converter c = {{type, t->dtype, NULL}, rt_rank_room(r, t, 0), false, 0};
-	rt_tensor_box(r->prog, t, r->ctx.coord, 0, &box);
-	if (!rt_st_read(file, from, &box, &c.c.data, convert_run, &c, r->status))
+	const int64_t n = rt_tensor_box(r->prog, t, r->ctx.coord, 0, &box);
+	if (!(t->file_rank ? rt_st_read_flat(file, from, box.start[0], n, &c.c.data, convert_run,
+				     &c, r->status)
+			   : rt_st_read(file, from, &box, &c.c.data, convert_run, &c, r->status)))
 		return false;
 	if (c.lost)
 		return rt_fail(r->status, RT_EXIT_USAGE,
@@ -209,8 +212,7 @@ prepare(struct output *out, struct rt_rank *r, enum purpose purpose)
 		if (t->role == RT_INPUT && asprintf(name, RT_STEP_INPUT "%s", t->name) < 0)
 			return rt_fail_memory(r->status, strlen(t->name), "a name");
 		out->tensors[out->count] = t;
-		out->entries[out->count++] =
-			(struct rt_st_entry){*name ? *name : t->name, t->dtype, t->rank, t->dims};
+		out->entries[out->count++] = rt_st_whole_entry(t, *name ? *name : t->name);
 		largest = whole_bytes(t) > largest ? whole_bytes(t) : largest;
 	}
 	if (!r->world->rank)

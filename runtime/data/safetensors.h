@@ -93,6 +93,14 @@ struct rt_st_entry {
 	const int64_t *dims;
 };
 
+/* The entry of a whole tensor of a program, under that name. */
+static inline struct rt_st_entry
+rt_st_whole_entry(const struct rt_tensor *t, const char *name)
+{
+	return t->file_rank ? (struct rt_st_entry){name, t->dtype, t->file_rank, t->file_dims}
+			    : (struct rt_st_entry){name, t->dtype, t->rank, t->dims};
+}
+
 struct rt_st_writer {
 	struct rt_write out;
 	const char *path;

@@ -208,21 +208,33 @@ read_part(struct reader *r, const char *key, void *arg)
 	return strcmp(key, "files") ? skip(r) : read_counts(r, &p->t->grid->shards, &p->nfiles);
 }
 
+static int64_t
+elements_of(const struct rt_st_tensor *t)
+{
+	int64_t n = 1;
+	for (int d = 0; d < t->rank; d++)
+		n *= t->dims[d];
+	return n;
+}
+
 /* Is the grid one of this tensor, with a file for each part? */
 static bool
 check_grid(struct reader *r, const struct parts *p)
 {
-	const struct rt_st_grid *g = p->t->grid;
+	struct rt_st_grid *g = p->t->grid;
 	uint64_t elements = 8; /* bytes of the largest element type */
 	int64_t n = 1;
 	bool ok = rt_st_dtype(p->t) < RT_DTYPES;
+	for (int d = 0; d < p->t->rank && ok; d++)
+		ok = !__builtin_mul_overflow(elements, (uint64_t)p->t->dims[d], &elements);
+	g->flat = p->t->rank > 1 && g->ncuts[0] && !g->ncuts[1];
 	for (int d = 0; d < RT_MAX_RANK && ok; d++) {
-		ok = d < p->t->rank ? g->ncuts[d] > 0 && g->cuts[d][0] == 0 : !g->ncuts[d];
+		const int64_t size = g->flat ? elements_of(p->t) : p->t->dims[d];
+		ok = d < (g->flat ? 1 : p->t->rank) ? g->ncuts[d] > 0 && g->cuts[d][0] == 0
+						    : !g->ncuts[d];
 		for (int64_t i = 1; i < g->ncuts[d] && ok; i++)
-			ok = g->cuts[d][i - 1] < g->cuts[d][i] && g->cuts[d][i] < p->t->dims[d];
-		if (d < p->t->rank)
-			ok = ok && !__builtin_mul_overflow(n, g->ncuts[d], &n) &&
-			     !__builtin_mul_overflow(elements, (uint64_t)p->t->dims[d], &elements);
+			ok = g->cuts[d][i - 1] < g->cuts[d][i] && g->cuts[d][i] < size;
+		ok = ok && (!g->ncuts[d] || !__builtin_mul_overflow(n, g->ncuts[d], &n));
 	}
 	ok = ok && p->nfiles == n;
 	for (int64_t i = 0; i < n && ok; i++)
@@ -446,7 +458,7 @@ part_box(const struct rt_st_tensor *t, const int64_t *at, struct rt_box *box)
 }
 
 /* The elements of a part; NULL if its file lacks it. */
-static const void *
+static const char *
 part_data(const struct rt_st_file *f, const struct rt_st_tensor *t, int64_t number,
 	const struct rt_box *box, struct rt_status *st)
 {
@@ -454,7 +466,8 @@ part_data(const struct rt_st_file *f, const struct rt_st_tensor *t, int64_t numb
 	const struct rt_st_tensor *part = file ? rt_st_find(file, t->name) : NULL;
 	if (file && !part)
 		rt_fail(st, RT_EXIT_USAGE, "%s: there is no tensor '%s'", file->path, t->name);
-	return part && rt_st_check(file, part, rt_st_dtype(t), t->rank, box->extent, st)
+	return part && rt_st_check(file, part, rt_st_dtype(t), t->grid->flat ? 1 : t->rank,
+			       box->extent, st)
 		       ? part->data
 		       : NULL;
 }
@@ -474,6 +487,95 @@ cut_of(const struct rt_st_grid *g, int d, int64_t at)
 	return low;
 }
 
+/* A tensor that is being read. */
+struct reading {
+	const struct rt_st_file *f;
+	const struct rt_st_tensor *t;
+	int64_t first, n; /* elements of all in order */
+	const char **data;
+	void (*run)(void *arg, int64_t from, int64_t to, int64_t n);
+	void *arg;
+	struct rt_status *st;
+	bool failed;
+};
+
+/* Calls `run` of r for n elements of a tensor whose parts are of its elements in order. */
+static void
+flat_run(void *arg, int64_t from, int64_t to, int64_t n)
+{
+	struct reading *r = arg;
+	const struct rt_st_grid *g = r->t->grid;
+	for (int64_t i = cut_of(g, 0, from); n && !r->failed; i++) {
+		const int64_t end = i + 1 < g->ncuts[0] ? g->cuts[0][i + 1] : elements_of(r->t);
+		const int64_t count = end - from < n ? end - from : n;
+		const struct rt_box part = {.extent = {end - g->cuts[0][i]}};
+		*r->data = part_data(r->f, r->t, i, &part, r->st);
+		r->failed = !*r->data;
+		if (!r->failed)
+			r->run(r->arg, from - g->cuts[0][i], to, count);
+		from += count;
+		to += count;
+		n -= count;
+	}
+}
+
+/* The elements of a run of the tensor that are among r->n. */
+static void
+clip_run(void *arg, int64_t global, int64_t local, int64_t n)
+{
+	const struct reading *r = arg;
+	const int64_t end = r->first + r->n, begin = global > r->first ? global : r->first,
+		      last = global + n < end ? global + n : end;
+	if (begin < last)
+		r->run(r->arg, local + begin - global, begin - r->first, last - begin);
+}
+
+static void
+note_run(void *arg, int64_t global, int64_t local, int64_t n)
+{
+	const struct reading *r = arg;
+	(void)local;
+	if (global < r->first + r->n && global + n > r->first)
+		*(bool *)r->arg = true;
+}
+
+/* Reads what the part at a position of the grid has of the r->n elements. */
+static void
+read_part_flat(struct reading *r, const int64_t *at)
+{
+	struct rt_box part;
+	bool any = false;
+	const int64_t number = part_box(r->t, at, &part);
+	struct reading note = {.first = r->first, .n = r->n, .arg = &any};
+	rt_box_runs(r->t->rank, r->t->dims, &part, note_run, &note);
+	if (!any)
+		return;
+	*r->data = part_data(r->f, r->t, number, &part, r->st);
+	r->failed = !*r->data;
+	if (!r->failed)
+		rt_box_runs(r->t->rank, r->t->dims, &part, clip_run, r);
+}
+
+bool
+rt_st_read_flat(const struct rt_st_file *f, const struct rt_st_tensor *t, int64_t first, int64_t n,
+	const char **data, void (*run)(void *arg, int64_t from, int64_t to, int64_t n), void *arg,
+	struct rt_status *st)
+{
+	struct reading r = {f, t, first, n, data, run, arg, st, false};
+	int64_t at[RT_MAX_RANK] = {0};
+	*data = t->data;
+	if (t->data)
+		run(arg, first, 0, n);
+	else if (t->grid->flat)
+		flat_run(&r, first, 0, n);
+	for (int d = 0; d >= 0 && !t->data && !t->grid->flat && !r.failed;) {
+		read_part_flat(&r, at);
+		for (d = t->rank - 1; d >= 0 && ++at[d] == t->grid->ncuts[d]; d--)
+			at[d] = 0;
+	}
+	return !r.failed;
+}
+
 bool
 rt_st_read(const struct rt_st_file *f, const struct rt_st_tensor *t, const struct rt_box *box,
 	const char **data, void (*run)(void *arg, int64_t from, int64_t to, int64_t n), void *arg,
@@ -485,9 +587,15 @@ rt_st_read(const struct rt_st_file *f, const struct rt_st_tensor *t, const struc
 		rt_box_runs(t->rank, t->dims, box, run, arg);
 		return true;
 	}
-	for (int d = 0; d < t->rank; d++) {
+	for (int d = 0; d < t->rank; d++)
 		if (!box->extent[d])
 			return true;
+	if (t->grid->flat) {
+		struct reading r = {f, t, 0, 0, data, run, arg, st, false};
+		rt_box_runs(t->rank, t->dims, box, flat_run, &r);
+		return !r.failed;
+	}
+	for (int d = 0; d < t->rank; d++) {
 		at[d] = first[d] = cut_of(t->grid, d, box->start[d]);
 		last[d] = cut_of(t->grid, d, box->start[d] + box->extent[d] - 1);
 	}

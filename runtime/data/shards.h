@@ -15,7 +15,8 @@
  *
  * The parts of a tensor are a grid: in each dimension they begin at its cuts, and files[] names the
  * file of each part, row-major over the grid. So they cover the tensor exactly, whatever the index
- * says. A part has the tensor's name in its file. An index without "dopt" has whole tensors only. */
+ * says. A part has the tensor's name in its file. One list of cuts for a shape of several dimensions
+ * is of the tensor's elements in order: such parts are rows of elements, of one dimension. An index without "dopt" has whole tensors only. */
 #ifndef RUNTIME_SHARDS_H
 #define RUNTIME_SHARDS_H
 
@@ -27,6 +28,7 @@
 #define RT_ST_PART_OF "dopt.file"
 
 struct rt_st_grid {
+	bool flat; /* parts are of the elements in order; only cuts[0] is there */
 	int64_t ncuts[RT_MAX_RANK];
 	int64_t *cuts[RT_MAX_RANK]; /* [ncuts] each */
 	int64_t *shards;            /* [product of ncuts] */
@@ -54,6 +56,11 @@ char *rt_st_first_file(const char *path);
 bool rt_st_read(const struct rt_st_file *f, const struct rt_st_tensor *t, const struct rt_box *box,
 	const char **data, void (*run)(void *arg, int64_t from, int64_t to, int64_t n), void *arg,
 	struct rt_status *st);
+
+/* The same for n elements, from element `first` on of all in order; the second number of `run` is from 0 on. */
+bool rt_st_read_flat(const struct rt_st_file *f, const struct rt_st_tensor *t, int64_t first,
+	int64_t n, const char **data, void (*run)(void *arg, int64_t from, int64_t to, int64_t n),
+	void *arg, struct rt_status *st);
 
 /* Fails unless all parts of a tensor are there. */
 bool rt_st_check_parts(

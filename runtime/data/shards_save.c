@@ -190,6 +190,20 @@ replicas(
 	return n;
 }
 
+/* The parts of a tensor over each dimension. */
+static int64_t
+grid_of(const struct rt_program *p, const struct rt_tensor *t, int64_t *parts)
+{
+	int64_t n = 1;
+	for (int d = 0; d < t->rank; d++) {
+		parts[d] = 1;
+		for (int i = 0; i < t->split[d].n; i++)
+			parts[d] *= p->axes[t->split[d].axis[i]].size;
+		n *= parts[d];
+	}
+	return n;
+}
+
 /* What is replicated is divided over its replicas by these shares. */
 static bool
 find_shares(struct save *s)
@@ -240,6 +254,7 @@ find_content(struct content *c, const struct save *s)
 	const struct rt_rank *r = s->r;
 	const struct rt_program *p = r->prog;
 	const size_t n = (size_t)p->ntensors + 1;
+	int64_t parts[RT_MAX_RANK];
 	c->tensors = calloc(n, sizeof *c->tensors);
 	c->entries = calloc(n, sizeof *c->entries);
 	c->boxes = calloc(n, sizeof *c->boxes);
@@ -253,7 +268,9 @@ find_content(struct content *c, const struct save *s)
 		rt_tensor_box(p, t, r->ctx.coord, 0, box);
 		c->tensors[c->count] = t;
 		c->entries[c->count++] =
-			(struct rt_st_entry){t->name, t->dtype, t->rank, box->extent};
+			grid_of(p, t, parts) > 1
+				? (struct rt_st_entry){t->name, t->dtype, t->rank, box->extent}
+				: rt_st_whole_entry(t, t->name);
 	}
 	return true;
 }
@@ -297,20 +314,6 @@ write_file(struct save *s, const struct content *c, struct written *out)
 
 /* --- the index -------------------------------------------------------------------------------- */
 
-/* The parts of a tensor over each dimension. */
-static int64_t
-grid_of(const struct rt_program *p, const struct rt_tensor *t, int64_t *parts)
-{
-	int64_t n = 1;
-	for (int d = 0; d < t->rank; d++) {
-		parts[d] = 1;
-		for (int i = 0; i < t->split[d].n; i++)
-			parts[d] *= p->axes[t->split[d].axis[i]].size;
-		n *= parts[d];
-	}
-	return n;
-}
-
 /* The rank that writes each part, row-major over the grid; from malloc. */
 static int *
 writers(const struct save *s, int tensor, const int64_t *parts, int64_t n)
@@ -353,12 +356,13 @@ put_tensor(FILE *out, const struct save *s, int tensor, const int64_t *number_of
 		return false;
 	rt_json_put(out, t->name);
 	fprintf(out, ": {\"dtype\": \"%s\", \"shape\": [", rt_dtype_info(t->dtype)->safetensors);
-	for (int d = 0; d < t->rank; d++)
-		fprintf(out, "%s%" PRId64, d ? "," : "", t->dims[d]);
+	const struct rt_st_entry whole = rt_st_whole_entry(t, t->name);
+	for (int d = 0; d < whole.rank; d++)
+		fprintf(out, "%s%" PRId64, d ? "," : "", whole.dims[d]);
 	fputs("], \"cuts\": [", out);
-	for (int d = 0; d < t->rank; d++) {
+	for (int d = 0; d < (n > 1 ? t->rank : whole.rank); d++) {
 		fputs(d ? "," : "", out);
-		put_list(out, parts[d], t->dims[d] / parts[d]);
+		put_list(out, n > 1 ? parts[d] : 1, n > 1 ? t->dims[d] / parts[d] : 0);
 	}
 	fputs("], \"files\": [", out);
 	for (int64_t i = 0; i < n; i++)

@@ -3,6 +3,7 @@
  * scratch lie in the caller's scratch memory. Only oneDNN knows its size: if it is more than a
  * caller could assume, the call allocates memory of its own. */
 #include "runtime/kernel/conv.h"
+#include "runtime/status.h"
 #include <dnnl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -31,10 +32,10 @@ check(dnnl_status_t status, const struct rt_conv_shape *s, const char *what)
 		return;
 	/* Sizes were checked when the program was compiled: only memory can be lacking. */
 	fprintf(stderr,
-		"error: %s of a convolution of %lldx%lldx%lldx%lld by "
+		"%serror: %s of a convolution of %lldx%lldx%lldx%lld by "
 		"%lldx%lldx%lld: oneDNN status %d\n",
-		what, (long long)s->n, (long long)s->c, (long long)s->h, (long long)s->w,
-		(long long)s->o, (long long)s->kh, (long long)s->kw, (int)status);
+		rt_line_start(), what, (long long)s->n, (long long)s->c, (long long)s->h,
+		(long long)s->w, (long long)s->o, (long long)s->kh, (long long)s->kw, (int)status);
 	_Exit(1);
 }
 

@@ -2,6 +2,7 @@
  * machine's vector unit; it has no double precision, which is done here. */
 #include "runtime/kernel/gemm.h"
 #include "runtime/comm/threads.h"
+#include "runtime/status.h"
 #include <dnnl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +26,8 @@ call(bool trans_a, bool trans_b, int64_t m, int64_t n, int64_t k, float alpha, c
 	if (status == dnnl_success)
 		return;
 	/* Sizes were checked when the program was compiled: only memory can be lacking. */
-	fprintf(stderr, "error: matrix product of %lldx%lldx%lld: oneDNN status %d\n", (long long)m,
-		(long long)n, (long long)k, (int)status);
+	fprintf(stderr, "%serror: matrix product of %lldx%lldx%lld: oneDNN status %d\n",
+		rt_line_start(), (long long)m, (long long)n, (long long)k, (int)status);
 	_Exit(1);
 }
 

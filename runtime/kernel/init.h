@@ -24,15 +24,17 @@ static inline struct rt_initer
 rt_initer_of(const struct rt_tensor *t, uint64_t seed)
 {
 	double fan_in = 1, fan_out = 1;
-	if (t->rank == 1)
-		fan_in = fan_out = (double)t->dims[0];
-	else if (t->rank == RT_FILTER_RANK) {
-		const double window = (double)(t->dims[2] * t->dims[3]);
-		fan_in = (double)t->dims[1] * window;
-		fan_out = (double)t->dims[0] * window;
-	} else if (t->rank >= 2) {
-		fan_in = (double)t->dims[t->rank - 2];
-		fan_out = (double)t->dims[t->rank - 1];
+	const int rank = t->file_rank ? t->file_rank : t->rank;
+	const int64_t *dims = t->file_rank ? t->file_dims : t->dims;
+	if (rank == 1)
+		fan_in = fan_out = (double)dims[0];
+	else if (rank == RT_FILTER_RANK) {
+		const double window = (double)(dims[2] * dims[3]);
+		fan_in = (double)dims[1] * window;
+		fan_out = (double)dims[0] * window;
+	} else if (rank >= 2) {
+		fan_in = (double)dims[rank - 2];
+		fan_out = (double)dims[rank - 1];
 	}
 	struct rt_initer in = {t->init, t->scale, t->mean, rt_key(seed, t->seed, t->name)};
 	switch (t->init) {

@@ -3,6 +3,7 @@
  * that are the same for all events precede them in "otherData". */
 #include "runtime/layout.h"
 #include "runtime/trace/impl.h"
+#include "runtime/data/json.h"
 #include "runtime/data/write_file.h"
 
 #include <errno.h>
@@ -14,23 +15,10 @@
 enum { NAME_BYTES = 256 };
 
 static void
-put_string(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (const unsigned char *s = (const unsigned char *)(text ? text : ""); *s; s++) {
-		if (*s < 0x20)
-			fprintf(out, "\\u%04x", *s);
-		else
-			fprintf(out, *s == '"' || *s == '\\' ? "\\%c" : "%c", *s);
-	}
-	fputc('"', out);
-}
-
-static void
 put_field(FILE *out, const char *key, const char *text)
 {
 	fprintf(out, ",\"%s\":", key);
-	put_string(out, text);
+	rt_json_put(out, text);
 }
 
 /* ns as microseconds, exactly. */
@@ -73,7 +61,7 @@ put_axes(FILE *out, const struct rt_trace *t)
 	fputs(",\n\"axes\":[", out);
 	for (int a = 0; a < p->naxes; a++) {
 		fprintf(out, "%s{\"name\":", a ? "," : "");
-		put_string(out, p->axes[a].name);
+		rt_json_put(out, p->axes[a].name);
 		fprintf(out, ",\"size\":%" PRId64 ",\"time\":%s,\"place\":%" PRId64 "}",
 			p->axes[a].size, p->axes[a].is_time ? "true" : "false", t->coord[a]);
 	}
@@ -241,7 +229,7 @@ static void
 put_event(FILE *out, const struct rt_trace *t, int track, const struct rt_trace_event *e)
 {
 	fputs(",\n{\"name\":", out);
-	put_string(out, name_of(t->prog, e));
+	rt_json_put(out, name_of(t->prog, e));
 	fprintf(out, ",\"cat\":\"%s\",\"ph\":\"X\",", kinds[e->kind].category);
 	put_us(out, "ts", e->begin);
 	fputc(',', out);

@@ -46,6 +46,7 @@ digest_tensor(const struct rt_tensor *t, uint64_t h)
 {
 	h = digest_text(t->name, h);
 	h = ADD(ADD(ADD(ADD(h, t->role), t->dtype), t->rank), t->dims);
+	h = ADD(ADD(h, t->file_rank), t->file_dims);
 	for (int d = 0; d < RT_MAX_RANK; d++)
 		h = rt_digest(t->split[d].axis, t->split[d].n, h);
 	h = ADD(ADD(ADD(ADD(h, t->single), t->init), t->scale), t->mean);

@@ -7,7 +7,6 @@ The timeline says what runs when on each distinguished device; the module, as do
 operands, the mesh, and who sends to whom. The result is step.0.et, step.1.et ... and step.groups.json, the ranks of each
 communicator. Chakra's times are whole microseconds; the attributes dopt_start_us and dopt_duration_us are exact.
 """
-import argparse
 import collections
 import itertools
 import json
@@ -15,6 +14,8 @@ import math
 import re
 import struct
 import sys
+
+from dopt import script
 
 VALUES = {"double": 3, "int32": 7, "int64": 9, "uint64": 13, "bool": 27, "string": 29}  # fields of AttributeProto
 COMPUTE, SEND, RECEIVE, COLLECTIVE = 4, 5, 6, 7  # NodeType
@@ -181,7 +182,7 @@ class Step:
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="dopt.chakra", description=__doc__.split("\n", 1)[0])
+    parser = script.arguments("chakra", __doc__)
     parser.add_argument("timeline", help="what dopt -emit=timeline wrote")
     parser.add_argument("module", help="the module that it was made from, as dopt prints it")
     parser.add_argument("-o", required=True, dest="prefix", help="write PREFIX.0.et, PREFIX.1.et ... and PREFIX.groups.json")
@@ -198,9 +199,7 @@ def main():
         sys.exit(f"{o.timeline}:{error.lineno}:{error.colno}: error: {error.msg}")
     except (KeyError, TypeError, UnicodeDecodeError) as error:
         sys.exit(f"{o.timeline}:1:1: error: not a timeline as dopt writes it: {type(error).__name__}: {error}")
-    except OSError as error:
-        sys.exit(f"{error.filename}: {error.strerror}")
 
 
 if __name__ == "__main__":
-    main()
+    script.run(main)

@@ -67,16 +67,19 @@ def load(path, carry, argument=None):
     """A tree like `carry` with the values that a program's -save wrote. `argument`: what the step calls its carry; without it
     the one name of the file below which all of the carry is."""
     found = tensors.read(path)
-    wanted = [(jax.tree_util.keystr(place), np.iscomplexobj(x)) for place, x in jax.tree_util.tree_leaves_with_path(carry)]
-    named = lambda head: [clean(head + key) + ".re" * split for key, split in wanted]
+    wanted = [(jax.tree_util.keystr(place), np.iscomplexobj(x)) for place, x in jax.tree_util.tree_leaves_with_path(carry)
+              if np.size(x)]  # a file has no arrays without elements
+    lacks = lambda head: [name for name in (clean(head + key) + ".re" * split for key, split in wanted) if name not in found]
     heads = sorted({name.partition(".")[0] for name in found}) if argument is None else [argument]
-    fits = [head for head in heads if all(name in found for name in named(head))]
+    fits = [head for head in heads if not lacks(head)]
     if len(fits) != 1 and wanted:
-        missing = [name for name in named(argument or "carry") if name not in found]
+        missing = min((lacks(head) for head in heads or ["carry"]), key=len)
         raise KeyError(f"{path}: no value of {', '.join(missing[:5])}; it has {', '.join(list(found)[:5])}..."
                        if missing else f"{path}: argument={' or '.join(fits)}?")
 
     def value(place, old):
+        if not np.size(old):
+            return old
         name = clean(fits[0] + jax.tree_util.keystr(place))
         if is_key(old):
             data = jax.random.key_data(old)

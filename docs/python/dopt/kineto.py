@@ -7,7 +7,6 @@ Give a file of each rank. docs/profiles.md says which times are taken, what is l
 the profile say which time it is. Depending on the version of PyTorch, NCCL's kernels have the args of their collective,
 or only the event record_param_comms that launched them.
 """
-import argparse
 import collections
 import gzip
 import json
@@ -17,7 +16,7 @@ import sys
 import types
 import zlib
 
-from dopt import nccl_tests
+from dopt import nccl_tests, script
 
 KINDS = {name: kind for kind, names in {
     "allreduce": ["allreduce"], "reduce": ["reduce", "_reduce_oop"], "broadcast": ["broadcast", "_broadcast_oop"],
@@ -140,7 +139,7 @@ def merge(traces, per_node):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="dopt.kineto", description=__doc__.split("\n", 1)[0])
+    parser = script.arguments("kineto", __doc__)
     parser.add_argument("trace", nargs="+", help="what torch.profiler has written, a file of each rank")
     parser.add_argument("--device", type=nccl_tests.device_name, required=True, help="whose collectives they are")
     parser.add_argument("--per-node", type=int, default=0, help="devices of a node; by default as traces name hosts")
@@ -174,4 +173,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    script.run(main)

@@ -9,10 +9,11 @@ the latency on each side; a node without cards of its sockets has one; cards of 
 bandwidths. It does not describe GPUs: they are the default device. Links join parts, so a path of the file that is not the
 shortest over them is told as a note, as is more than one card. Faults are reported at line and column.
 """
-import argparse
 import difflib
 import re
 import sys
+
+from dopt import script
 
 DEVICES = 131072  # of a cluster, docs/clusters.md
 COUNTS = {"num_nodes": 1, "num_sockets_per_node": 1, "num_cpus_per_socket": 0, "num_gpus_per_socket": 1, "nic_persocket": 0}
@@ -130,21 +131,15 @@ class Reader:
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="dopt.machine_config", description=__doc__.split("\n", 1)[0])
+    parser = script.arguments("machine_config", __doc__)
     parser.add_argument("file", help="a machine configuration of FlexFlow")
     o = parser.parse_args()
     reader = Reader(o.file)
-    try:
-        with open(o.file, encoding="utf-8", errors="replace") as file:
-            reader.read(file.read())
-    except OSError as error:
-        sys.exit(f"{error.filename}: {error.strerror}")
-    if reader.faults:
-        sys.exit("\n".join(reader.faults))
+    script.read(reader, o.file)
     for note in reader.notes():
         print(note, file=sys.stderr)
     print("\n".join(reader.write()))
 
 
 if __name__ == "__main__":
-    main()
+    script.run(main)

@@ -17,6 +17,8 @@ import re
 import statistics
 import sys
 
+from dopt import script
+
 # The test, the kind as runtime/comm/collective.def names it, and whether its size is that of all ranks' parts.
 TESTS = {"all_reduce": ("allreduce", False), "reduce": ("reduce", False), "broadcast": ("broadcast", False),
          "all_gather": ("allgather", True), "gather": ("gather", True), "scatter": ("scatter", True),
@@ -200,7 +202,7 @@ def device_name(text):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="dopt.nccl_tests", description=__doc__.split("\n", 1)[0])
+    parser = script.arguments("nccl_tests", __doc__)
     parser.add_argument("text", help="what a test printed")
     parser.add_argument("--device", type=device_name, required=True, help="whose collectives they are")
     parser.add_argument("--kind", choices=list(KINDS), help="the collective, if the text does not name the test")
@@ -209,15 +211,9 @@ def main():
     if o.ranks < 0 or o.ranks == 1:
         parser.error("--ranks: a collective has at least 2")
     reader = Reader(o.text, o.kind, o.ranks)
-    try:
-        with open(o.text, encoding="utf-8", errors="replace") as file:
-            reader.read(file.read())
-    except OSError as error:
-        sys.exit(f"{o.text}: {error.strerror}")
-    if reader.faults:
-        sys.exit("\n".join(reader.faults))
+    script.read(reader, o.text)
     write(reader.rows, o.device, "nccl-tests", sys.stdout)
 
 
 if __name__ == "__main__":
-    main()
+    script.run(main)

@@ -9,12 +9,13 @@ PCIe switch (PIX, PXB) are connected to it, switches and single parts to the hos
 same CPU affinity), hosts to each other. NV# is a number of NVLinks: direct ones, or to an NVSwitch where a GPU does not
 have as many as its row adds up to. Texts after source say what is assumed. Faults are reported at line and column.
 """
-import argparse
 import itertools
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+
+from dopt import script
 
 # NVLinks of a GPU and GB/s of one in each direction, by NVIDIA's data sheets.
 NVLINKS = {"v100": (6, 25), "a100": (12, 25), "h100": (18, 25), "h200": (18, 25), "b200": (18, 50)}
@@ -178,7 +179,7 @@ class Reader:
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="dopt.topology", description=__doc__.split("\n", 1)[0])
+    parser = script.arguments("topology", __doc__)
     parser.add_argument("text", help="what nvidia-smi topo -m or lstopo --of xml printed")
     parser.add_argument("--device", required=True, help="an installed cluster with the device, such as h100")
     parser.add_argument("--network", help="bandwidth of each network card, such as 400Gbit/s")
@@ -189,14 +190,8 @@ def main():
     if o.network and not re.fullmatch(r"[0-9.]+([KMGT]B|B|[MG]bit)/s", o.network):
         parser.error(f"--network: expected a bandwidth such as 400Gbit/s, found '{o.network}'")
     reader = Reader(o.text)
-    try:
-        with open(o.text, encoding="utf-8", errors="replace") as file:
-            reader.read(file.read())
-        shipped = subprocess.run(["dopt", f"-list-clusters={o.device}"], capture_output=True, text=True, check=False)
-    except OSError as error:
-        sys.exit(f"{error.filename}: {error.strerror}")
-    if reader.faults:
-        sys.exit("\n".join(reader.faults))
+    script.read(reader, o.text)
+    shipped = subprocess.run(["dopt", f"-list-clusters={o.device}"], capture_output=True, text=True, check=False)
     if shipped.returncode:
         sys.exit(shipped.stderr.rstrip())
     for link in ("pcie", "network") if reader.nics else ("pcie",):
@@ -206,4 +201,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    script.run(main)

@@ -6,8 +6,6 @@
 #include "ir/base/alloc.h"
 #include "ir/ops/row.h"
 #include "parser/stablehlo/import/block.h"
-#include "parser/stablehlo/import/state/known.h"
-#include "parser/stablehlo/import/state/missing.h"
 #include "parser/stablehlo/spmd/spmd.h"
 
 #include <string.h>

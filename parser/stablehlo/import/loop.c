@@ -24,15 +24,6 @@ struct loop {
 	struct ptr_map *copied; /* values from outside -> those of the body */
 };
 
-static bool
-is_whole(const struct import *im, const struct ir_type *t)
-{
-	for (int a = 0; a < im->module->naxes; a++)
-		if (t->axis[a].kind != IR_COPIED)
-			return false;
-	return true;
-}
-
 /* A value that stands in for an argument of the body until the loop is complete. */
 static struct ir_value *
 carry(struct loop *l, struct ir_value *v)
@@ -58,7 +49,8 @@ brought_in(struct loop *l, struct ir_value *v)
 
 	if (in)
 		return in;
-	if (v->op && !v->op->noperands && op_is(v->op, TRAIT_PURE) && is_whole(l->im, v->type)) {
+	if (v->op && !v->op->noperands && op_is(v->op, TRAIT_PURE) &&
+		!ir_type_has(l->im->module, v->type, IR_NOT_COPIED)) {
 		struct ir_op *op = ir_op_clone(l->im->module, v->op, NULL);
 		ir_insert_before(l->body->first, op);
 		in = &op->result[0];
@@ -132,7 +124,7 @@ isolate(struct loop *l)
 				ir_set_operand(op, i, brought_in(l, v));
 		}
 	for (int64_t i = 0; i < l->before.n; i++)
-		if (!is_whole(l->im, l->before.at[i]->type))
+		if (ir_type_has(l->im->module, l->before.at[i]->type, IR_NOT_COPIED))
 			return import_unsupported(l->im, l->op,
 				"values that differ between processes in a loop that is not unrolled");
 	return true;

@@ -28,8 +28,8 @@ mlir_param_push(struct mlir_parser *p, const char *name, struct ir_loc loc, uint
 
 /* Sets `debug_name`, and `place` unless it is NULL, to those of a location, once all locations are
  * known. */
-void
-mlir_located(struct mlir_parser *p, const char **debug_name, const char **place,
+static void
+set_located(struct mlir_parser *p, const char **debug_name, const char **place,
 	struct mlir_symbol *location)
 {
 	if (location)
@@ -58,7 +58,7 @@ block_arguments(struct mlir_parser *p, uint32_t n)
 			.loc = param[i].loc,
 			.attr = param[i].attr,
 			.nattrs = param[i].nattrs};
-		mlir_located(p, &v->debug_name, NULL, param[i].location);
+		set_located(p, &v->debug_name, NULL, param[i].location);
 		mlir_symbol_define(p, param[i].name, param[i].loc, v, 1);
 	}
 }
@@ -301,7 +301,7 @@ make_op(struct mlir_parser *p, struct mlir_pending *pending, uint32_t results,
 		return false;
 	if (op->nattrs && !strcmp(op->name, "func.func"))
 		mlir_func_finish(p, op);
-	mlir_located(p, &op->debug_name, &op->place, location);
+	set_located(p, &op->debug_name, &op->place, location);
 	append(p->block, op);
 	p->file->nops++;
 	return true;

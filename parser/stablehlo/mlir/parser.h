@@ -298,8 +298,6 @@ void mlir_result_push(struct mlir_parser *p, struct mlir_named name, struct ir_l
 /* Its type and attributes are on their stacks. */
 void mlir_param_push(struct mlir_parser *p, const char *name, struct ir_loc loc, uint32_t nattrs,
 	struct mlir_symbol *location);
-void mlir_located(struct mlir_parser *p, const char **debug_name, const char **place,
-	struct mlir_symbol *location);
 /* Uses `p->params` and `p->isolated`. */
 void mlir_region_open(struct mlir_parser *p, struct ir_loc loc);
 void mlir_region_close(struct mlir_parser *p);

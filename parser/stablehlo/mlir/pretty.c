@@ -4,6 +4,7 @@
  */
 #include "parser/stablehlo/mlir/parser.h"
 #include "ir/base/number.h"
+#include "ir/ops/row.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -18,15 +19,21 @@ static const struct row {
 	enum sig_kind sig;
 	enum decoder decoder;
 	const char *items;
+	enum op_code point; /* of a row of point.def: has its number of operands */
 } rows[] = {
 #define PRETTY(name, least, most, sig, decoder, items)                                             \
-	{name, least, most, SIG_##sig, DECODE_##decoder, items},
+	{name, least, most, SIG_##sig, DECODE_##decoder, items, OP_NCODES},
+#define POINT(name, numbers, bools) {name, 0, 0, SIG_SAME, DECODE_PLAIN, "", OP_##numbers},
+#define POINT_BITS POINT
 #include "parser/stablehlo/mlir/pretty.def"
+#include "parser/stablehlo/mlir/point.def"
 #undef PRETTY
+#undef POINT
+#undef POINT_BITS
 };
 
 /* Ops that no row names: operands, `key = value`, {attributes}. */
-static const struct row unknown = {NULL, 0, -1, SIG_UNKNOWN, DECODE_PLAIN, ""};
+static const struct row unknown = {NULL, 0, -1, SIG_UNKNOWN, DECODE_PLAIN, "", OP_NCODES};
 
 enum { FORM_MAX_ITEMS = 8 }; /* of a row */
 
@@ -504,8 +511,11 @@ decode_dense(struct mlir_parser *p, const struct mlir_pending *op)
 static bool
 check_operand_count(struct mlir_parser *p, const struct mlir_form *f, const struct mlir_pending *op)
 {
+	const enum op_code point = f->row->point;
 	int n = (int)op->noperands, least = f->row->least, most = f->row->most;
 
+	if (point != OP_NCODES)
+		least = most = p->ctx->row[point].noperands;
 	if (n >= least && (most < 0 || n <= most))
 		return true;
 	mlir_error(p, op->loc, "%s: expected %s%d operand%s, found %d", f->name,

@@ -11,14 +11,9 @@
 
 #include <string.h>
 
-static bool
-same_text(const void *list, uint32_t i, const void *key)
-{
-	const struct mlir_parser *p = list;
-	const struct mlir_symbol *s = p->symbols.at[i], *of = key;
-
-	return s->n == of->n && memcmp(s->text, of->text, s->n) == 0;
-}
+MAP_SAME(same_text, struct mlir_parser, struct mlir_symbol,
+	list->symbols.at[i]->n == key->n &&
+		memcmp(list->symbols.at[i]->text, key->text, key->n) == 0)
 
 struct mlir_symbol *
 mlir_symbol_find(struct mlir_parser *p, const char *text, size_t n)

@@ -9,32 +9,6 @@
 #include <string.h>
 
 struct ir_value *
-spmd_reshape(struct import *im, struct ir_value *x, const int64_t *dim, int rank)
-{
-	if (!x)
-		return NULL;
-	if (x->type->rank == rank && !memcmp(x->type->dim, dim, sizeof *dim * (size_t)rank))
-		return x;
-	const struct ir_attr shape = ir_make_ints(im->module, "shape", dim, rank);
-	return ir_build(&im->builder, OP_reshape, &x, 1, &shape, 1);
-}
-
-struct ir_value *
-spmd_transpose(struct import *im, struct ir_value *x, const int64_t *perm)
-{
-	bool idle = true;
-
-	if (!x)
-		return NULL;
-	for (int d = 0; d < x->type->rank; d++)
-		idle = idle && perm[d] == d;
-	if (idle)
-		return x;
-	const struct ir_attr attr = ir_make_ints(im->module, "perm", perm, x->type->rank);
-	return ir_build(&im->builder, OP_transpose, &x, 1, &attr, 1);
-}
-
-struct ir_value *
 spmd_slice(struct import *im, struct ir_value *x, int dim, int64_t start, int64_t limit)
 {
 	const int64_t d = dim;
@@ -169,7 +143,7 @@ spmd_whole(struct import *im, struct import_value v)
 		return NULL;
 	}
 	memcpy(dim + 1, x->type->dim + lead, sizeof *dim * (size_t)rank);
-	return spmd_reshape(im, x, dim, rank + 1);
+	return build_reshape(im, x, dim, rank + 1);
 }
 
 struct import_value
@@ -191,7 +165,7 @@ spmd_spread(struct import *im, const struct mlir_op *op, struct ir_value *whole)
 			rank, IR_MAX_RANK);
 		return (struct import_value){0};
 	}
-	struct ir_value *x = spmd_reshape(im, whole, dim, rank);
+	struct ir_value *x = build_reshape(im, whole, dim, rank);
 	for (int a = 0; a < im->module->naxes; a++)
 		if (all >> a & 1)
 			x = spmd_partition(im, x, spmd_lead(all, a), a);
@@ -203,7 +177,7 @@ spmd_row(struct import *im, struct ir_value *whole, int64_t p)
 {
 	struct ir_value *x = spmd_slice(im, whole, 0, p, p + 1);
 
-	return x ? spmd_reshape(im, x, x->type->dim + 1, x->type->rank - 1) : NULL;
+	return x ? build_reshape(im, x, x->type->dim + 1, x->type->rank - 1) : NULL;
 }
 
 struct ir_value *
@@ -220,7 +194,7 @@ spmd_stack(struct import *im, struct ir_value **x, int64_t n)
 			return NULL;
 		}
 		memcpy(dim + 1, x[i]->type->dim, sizeof *dim * x[i]->type->rank);
-		x[i] = spmd_reshape(im, x[i], dim, x[i]->type->rank + 1);
+		x[i] = build_reshape(im, x[i], dim, x[i]->type->rank + 1);
 	}
 	return ir_build_concat(&im->builder, x, n, 0);
 }

@@ -143,8 +143,6 @@ spmd_lead(uint32_t varies, int axis)
 }
 
 /* Ops that return their operand if nothing changes. NULL after an error. */
-struct ir_value *spmd_reshape(struct import *im, struct ir_value *x, const int64_t *dim, int rank);
-struct ir_value *spmd_transpose(struct import *im, struct ir_value *x, const int64_t *perm);
 struct ir_value *spmd_slice(
 	struct import *im, struct ir_value *x, int dim, int64_t start, int64_t limit);
 /* Splits `dim`, innermost; if x is an allgather of exactly this split, returns its operand. */
@@ -198,17 +196,5 @@ bool spmd_axis_list(const struct import *im, const struct mlir_attr *list, uint3
 /* The type `shape` with the sharding's splits, else copied; NULL if they do not divide it. */
 const struct ir_type *spmd_sharding_type(
 	const struct import *im, const struct ir_type *shape, const struct spmd_sharding *s);
-
-/*
- * Turns a whole tensor into the slices of the processes over the axes `manual`: dims divided,
- * leading dims in front. Splits on other axes are undone.
- */
-bool spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
-	uint32_t manual, struct import_value *v);
-
-/* The inverse. A value that varies over an axis of `manual` that the sharding does not name is
- * taken from place 0 of that axis: the program asserts that it is the same everywhere. */
-bool spmd_to_full(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
-	uint32_t manual, struct import_value *v);
 
 #endif

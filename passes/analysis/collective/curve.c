@@ -1,5 +1,6 @@
 /* Time against size through measured points; fit.h has the picture. */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/collective/fit.h"
 #include "passes/analysis/fit/alpha_beta.h"
 
@@ -17,14 +18,7 @@ struct point {
 	double bytes, seconds;
 };
 
-static int
-compare_points(const void *a, const void *b)
-{
-	const struct point *x = a, *y = b;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return (x->seconds > y->seconds) - (x->seconds < y->seconds);
-}
+ORDER_BY(compare_points, struct point, UP(bytes), UP(seconds))
 
 /* Sorts the points and merges those of one size; returns the number left. */
 static uint32_t

@@ -1,5 +1,6 @@
 /* Memory of a step: see memory.h. */
 #include "passes/analysis/cost/memory.h"
+#include "ir/base/sort.h"
 
 #include "ir/names.h"
 #include "ir/base/alloc.h"
@@ -141,15 +142,7 @@ op_words(const void *owner, const struct names *names, const struct ir_op *op)
 	return op->symbol ? TEXT(owner, "%s %s", code, op->symbol) : TEXT(owner, "%s", code);
 }
 
-static int
-by_bytes(const void *x, const void *y)
-{
-	const struct memory_held *a = x, *b = y;
-
-	if (a->bytes != b->bytes)
-		return a->bytes < b->bytes ? 1 : -1;
-	return a->first != b->first ? (a->first < b->first ? -1 : 1) : strcmp(a->name, b->name);
-}
+ORDER_BY(by_bytes, struct memory_held, DOWN(bytes), UP(first), strcmp(x->name, y->name))
 
 /* The buffers that live at a moment. */
 static void

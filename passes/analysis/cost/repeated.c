@@ -27,13 +27,7 @@ struct numbering {
 	struct VEC(const struct ir_op *) op;
 };
 
-static bool
-same_entry(const void *list, uint32_t i, const void *op)
-{
-	const struct numbering *n = list;
-
-	return same_ops(n->op.at[i], op, n->as);
-}
+MAP_SAME(same_entry, struct numbering, struct ir_op, same_ops(list->op.at[i], key, list->as))
 
 /* The first op that computes the same; NULL: op itself. */
 static const struct ir_op *

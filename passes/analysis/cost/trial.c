@@ -1,5 +1,6 @@
 /* Trials of how a pass may use memory: see trial.h. */
 #include "passes/analysis/cost/trial.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/memory/storage.h"
@@ -531,15 +532,7 @@ expects_less(const struct fitter *f)
 	       t->expected[t->namounts - 1] > f->limit;
 }
 
-static int
-by_time(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->r.seconds != y->r.seconds)
-		return x->r.seconds < y->r.seconds ? -1 : 1;
-	return x->allowed > y->allowed ? -1 : x->allowed < y->allowed;
-}
+ORDER_BY(by_time, struct candidate, UP(r.seconds), DOWN(allowed))
 
 /* The fastest candidate whose peak, with gaps, is within the limit; NULL: none. */
 static const struct candidate *

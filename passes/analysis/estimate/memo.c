@@ -39,14 +39,8 @@ estimate_question(const uint32_t *op, uint32_t n, const bool *out)
 	return q;
 }
 
-static bool
-same_question(const void *list, uint32_t i, const void *key)
-{
-	const struct entries *e = list;
-	const struct estimate_question *q = key;
-
-	return e->at[i].q.a == q->a && e->at[i].q.b == q->b;
-}
+MAP_SAME(same_question, struct entries, struct estimate_question,
+	list->at[i].q.a == key->a && list->at[i].q.b == key->b)
 
 const struct estimate_answer *
 estimate_memo_find(const struct estimate_memo *m, struct estimate_question q)

@@ -13,42 +13,10 @@
 static enum nest_work
 work_of(enum scalar_fn fn)
 {
-	switch (fn) {
-	case FN_div:
-	case FN_rem:
-	case FN_exact:
-	case FN_sqrt:
-	case FN_rsqrt: return NEST_DIVISION;
-	case FN_exp:
-	case FN_log:
-	case FN_tanh:
-	case FN_erf:
-	case FN_sigmoid:
-	case FN_sin:
-	case FN_cos:
-	case FN_pow:
-	case FN_atan2:
-	case FN_log1p:
-	case FN_expm1:
-	case FN_log2:
-	case FN_exp2:
-	case FN_tan:
-	case FN_asin:
-	case FN_acos:
-	case FN_atan:
-	case FN_sinh:
-	case FN_cosh:
-	case FN_asinh:
-	case FN_acosh:
-	case FN_atanh:
-	case FN_cbrt:
-	case FN_erfc:
-	case FN_softplus: return NEST_CALL;
-	case FN_uniform:
-	case FN_normal:
-	case FN_draw_uniform:
-	case FN_draw_normal:
-	case FN_draw_bits: return NEST_RANDOM;
+	switch (fn_work(fn)) {
+	case WORK_DIVISION: return NEST_DIVISION;
+	case WORK_CALL: return NEST_CALL;
+	case WORK_RANDOM: return NEST_RANDOM;
 	default: return NEST_CHEAP;
 	}
 }

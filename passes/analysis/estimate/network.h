@@ -65,7 +65,7 @@ enum network_loss { NETWORK_SQUARE, NETWORK_LOGCOSH };
 
 /*
  * The mean over the graphs of the loss of the difference to target[i], times weight[i] (NULL: 1);
- * and its gradient by all weights, which is kept for network_step. Of w alone, without the networks
+ * and its gradient by all weights, which is kept for a step of training. Of w alone, without the networks
  * joined to it. Not thread-safe.
  */
 double network_gradient(struct network *w, const struct network_graph *const *g,
@@ -73,9 +73,6 @@ double network_gradient(struct network *w, const struct network_graph *const *g,
 
 /* Selects the loss; squares by default. */
 void network_set_loss(struct network *w, enum network_loss loss);
-
-/* One step of Adam, with that rate, along the gradient of the last call. */
-void network_step(struct network *w, double rate);
 
 /* All weights and their gradients, by index: for tests. */
 size_t network_weights(const struct network *w);

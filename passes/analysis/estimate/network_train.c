@@ -186,7 +186,7 @@ network_gradient(struct network *w, const struct network_graph *const *g, const 
  * docs/estimator.md compares other decays, and other noise and epochs below. */
 static const float BETA1 = 0.9f, BETA2 = 0.999f, EPSILON = 1e-8f, DECAY = 0.3f;
 
-void
+static void
 network_step(struct network *w, double rate)
 {
 	float *x = (float *)&w->w, *m = (float *)w->m, *v = (float *)w->v;

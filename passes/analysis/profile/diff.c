@@ -1,5 +1,6 @@
 /* Comparing two profiles: their entries as sorted lists of named values, merged. */
 #include "passes/analysis/profile/diff.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 
@@ -30,11 +31,7 @@ add(struct records *r, char *name, double value, double spread, bool seconds)
 	r->list[r->n++] = (struct record){name, value, spread * value / 2, seconds};
 }
 
-static int
-by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct record *)a)->name, ((const struct record *)b)->name);
-}
+ORDER_BY(by_name, struct record, strcmp(x->name, y->name))
 
 /* All entries of a device; false: reported. */
 static bool

@@ -16,6 +16,7 @@
  */
 #include "passes/analysis/profile/key.h"
 
+#include "ir/base/out.h"
 #include "ir/ops/row.h"
 #include "ir/base/vec.h"
 #include "passes/analysis/replay/kind.h"
@@ -52,15 +53,9 @@ put(struct text *t, const char *s)
 static void
 put_int(struct text *t, int64_t i)
 {
-	char digits[24];
-	size_t n = sizeof digits;
-	uint64_t u = i < 0 ? 0 - (uint64_t)i : (uint64_t)i;
-	do {
-		digits[--n] = (char)('0' + u % 10);
-	} while ((u /= 10) > 0);
-	if (i < 0)
-		digits[--n] = '-';
-	put_bytes(t, digits + n, sizeof digits - n);
+	char text[OUT_NUMBER];
+
+	put_bytes(t, text, number_of_int(text, i));
 }
 
 static void

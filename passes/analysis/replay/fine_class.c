@@ -73,14 +73,7 @@ struct numbering {
 	struct colour_list colour; /* by number */
 };
 
-static bool
-same_colour(const void *list, uint32_t i, const void *key)
-{
-	const struct colour_list *colour = list;
-	const uint64_t *c = key;
-
-	return colour->at[i] == *c;
-}
+MAP_SAME(same_colour, struct colour_list, uint64_t, list->at[i] == *key)
 
 /* Numbers the colours by first occurrence; returns the number of different ones. */
 static uint32_t

@@ -14,6 +14,7 @@
  * minimum under moves of sets.
  */
 #include "passes/analysis/trace/descend.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "passes/analysis/trace/fit.h"
@@ -156,15 +157,7 @@ struct duration {
 	double value;
 };
 
-static int
-by_duration(const void *x, const void *y)
-{
-	const struct duration *a = x, *b = y;
-
-	if (a->family != b->family)
-		return a->family < b->family ? -1 : 1;
-	return (a->value > b->value) - (a->value < b->value);
-}
+ORDER_BY(by_duration, struct duration, UP(family), UP(value))
 
 /* Sorts the durations by family and value; middle[family] receives the median of each family. */
 static void

@@ -1,5 +1,6 @@
 /* The events of a trace: "traceEvents". */
 #include "ir/base/vec.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/trace/impl.h"
 
 #include <stdlib.h>
@@ -196,17 +197,7 @@ trace_event_read(struct trace_reader *r, struct trace_file *f)
 	return true;
 }
 
-static int
-by_begin(const void *x, const void *y)
-{
-	const struct trace_event *a = x, *b = y;
-
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	if (a->end != b->end)
-		return a->end < b->end ? -1 : 1;
-	return a->at < b->at ? -1 : 1;
-}
+ORDER_BY(by_begin, struct trace_event, UP(begin), UP(end), UP(at))
 
 /* For two adjacent events of a list: does the second begin after the first? */
 static bool

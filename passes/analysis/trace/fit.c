@@ -13,6 +13,7 @@
  * durations concave, so that a descent method may end in a wrong valley; this one does not.
  */
 #include "passes/analysis/trace/fit.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 
@@ -171,15 +172,7 @@ list_corners(struct fit *f, double low, double high)
 	}
 }
 
-static int
-by_place(const void *x, const void *y)
-{
-	const struct corner *a = x, *b = y;
-
-	if (a->s != b->s)
-		return a->s < b->s ? -1 : 1;
-	return a->meet < b->meet ? -1 : a->meet > b->meet;
-}
+ORDER_BY(by_place, struct corner, UP(s), UP(meet))
 
 static void
 set_lines(struct fit *f, const double *x, const double *v)

@@ -1,5 +1,6 @@
 /* Collectives that connect clocks: see meet.h. */
 #include "passes/analysis/trace/meet.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/vec.h"
 
@@ -248,16 +249,7 @@ struct keyed {
 	uint32_t key[3], meet;
 };
 
-static int
-by_key(const void *x, const void *y)
-{
-	const struct keyed *a = x, *b = y;
-
-	for (int i = 0; i < 3; i++)
-		if (a->key[i] != b->key[i])
-			return a->key[i] < b->key[i] ? -1 : 1;
-	return a->meet < b->meet ? -1 : 1;
-}
+ORDER_BY(by_key, struct keyed, UP(key[0]), UP(key[1]), UP(key[2]), UP(meet))
 
 static void
 number_families(struct meeting *b)

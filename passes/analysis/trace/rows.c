@@ -10,6 +10,7 @@
  * that, it is left out.
  */
 #include "ir/base/vec.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/trace/meet.h"
 
 #include <math.h>
@@ -52,15 +53,7 @@ list_lines(struct pair *p, const struct meets *m)
 	}
 }
 
-static int
-by_begin(const void *x, const void *y)
-{
-	const struct line *a = x, *b = y;
-
-	if (a->begin != b->begin)
-		return a->begin < b->begin ? -1 : 1;
-	return a->right < b->right ? -1 : a->right > b->right;
-}
+ORDER_BY(by_begin, struct line, UP(begin), UP(right))
 
 /* Is b on or above the straight line from a to c? */
 static bool

@@ -4,6 +4,7 @@
  * which events belong together.
  */
 #include "ir/base/vec.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/trace/trace.h"
 
 #include <dirent.h>
@@ -68,13 +69,7 @@ add_folder(struct trace_set *s, struct diag *d, const char *path)
 	return ok && n > 0;
 }
 
-static int
-by_rank(const void *x, const void *y)
-{
-	const struct trace *const *a = x, *const *b = y;
-
-	return (*a)->rank < (*b)->rank ? -1 : (*a)->rank > (*b)->rank;
-}
+ORDER_POINTERS_BY(by_rank, struct trace, UP(rank))
 
 static bool
 same_tables(const struct trace *a, const struct trace *b)
@@ -155,19 +150,7 @@ struct ref {
 	struct trace_member member;
 };
 
-static int
-by_key(const void *x, const void *y)
-{
-	const struct ref *a = x, *b = y;
-
-	if (a->sequence != b->sequence)
-		return a->sequence < b->sequence ? -1 : 1;
-	if (a->axis != b->axis)
-		return a->axis < b->axis ? -1 : 1;
-	if (a->group != b->group)
-		return a->group < b->group ? -1 : 1;
-	return a->member.trace < b->member.trace ? -1 : a->member.trace > b->member.trace;
-}
+ORDER_BY(by_key, struct ref, UP(sequence), UP(axis), UP(group), UP(member.trace))
 
 static struct ref *
 list_collectives(struct trace_set *s)

@@ -18,7 +18,7 @@
 
 /* The only dim that the op sums over, if split down to one element; -1: the op is not such a
  * sum. */
-int
+static int
 replica_dim_of(const struct ir_module *m, const struct ir_op *op)
 {
 	const struct ir_type *t = ir_operand_type(op, 0);

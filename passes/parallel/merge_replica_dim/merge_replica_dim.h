@@ -12,12 +12,10 @@
 bool replica_join_sums(struct pass_run *run, struct ir_module *m, struct ir_block *b);
 
 /*
- * linear.c. replica_dim_of: the dim of replicas that op sums over, -1 if op is not such a
- * sum. replica_sum_of_linear: the sum op of the result of `inner`, as `inner` of sums of
+ * linear.c. replica_sum_of_linear: the sum op of the result of `inner`, as `inner` of sums of
  * its operands. replica_sum_beside: an allreduce of such a sum of x + y or x - y, one of which
  * lacks the dim; *sum is the sum of the other one. Both return NULL if the op has another form.
  */
-int replica_dim_of(const struct ir_module *m, const struct ir_op *op);
 struct ir_value *replica_sum_of_linear(struct pass_run *run, struct ir_builder *b,
 	const struct ir_op *op, const struct ir_op *inner);
 struct ir_value *replica_sum_beside(

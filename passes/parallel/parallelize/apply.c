@@ -42,15 +42,9 @@ struct apply {
 	struct VEC(struct changed) changed;
 };
 
-static bool
-same_change(const void *list, uint32_t i, const void *key)
-{
-	const struct apply *a = list;
-	const struct changed *k = key;
-
-	return a->changed.at[i].of == k->of && a->changed.at[i].type == k->type &&
-	       a->changed.at[i].again == k->again;
-}
+MAP_SAME(same_change, struct apply, struct changed,
+	list->changed.at[i].of == key->of && list->changed.at[i].type == key->type &&
+		list->changed.at[i].again == key->again)
 
 /* A constant in another layout is made in that layout. */
 static struct ir_value *

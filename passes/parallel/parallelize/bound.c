@@ -72,15 +72,9 @@ struct least_table {
 	struct split_table *table;
 };
 
-static bool
-same_table(const void *list, uint32_t i, const void *key)
-{
-	const struct bounder *b = list;
-	const struct least_table *k = key;
-
-	return b->table.at[i].of == k->of && b->table.at[i].factor == k->factor &&
-	       b->table.at[i].path == k->path;
-}
+MAP_SAME(same_table, struct bounder, struct least_table,
+	list->table.at[i].of == key->of && list->table.at[i].factor == key->factor &&
+		list->table.at[i].path == key->path)
 
 /* The layouts of one end of an edge. */
 static const struct parallel_lines *

@@ -428,14 +428,8 @@ parallel_costs_least(
 
 /* --- changes of layout ------------------------------------------------------------------------ */
 
-static bool
-same_change(const void *list, uint32_t i, const void *key)
-{
-	const struct changes *c = list;
-	const struct change *k = key;
-
-	return c->list.at[i].from == k->from && c->list.at[i].to == k->to;
-}
+MAP_SAME(same_change, struct changes, struct change,
+	list->list.at[i].from == key->from && list->list.at[i].to == key->to)
 
 /* Messages of that many times their bytes take as long for each byte as any that they are sent
  * together with, except for rounding. */

@@ -10,6 +10,7 @@
  * param also the gathers of its readers and the sums of its gradient.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/number.h"
 #include "ir/base/suggest.h"
 #include "ir/names.h"
@@ -99,15 +100,7 @@ count_costs(const struct parallel_step *s, const struct matched *m, struct alter
 	array_free(held);
 }
 
-static int
-by_cost(const void *x, const void *y)
-{
-	const struct alternative *a = x, *b = y;
-
-	if (a->found.cost != b->found.cost)
-		return a->found.cost < b->found.cost ? -1 : 1;
-	return (a->line > b->line) - (a->line < b->line);
-}
+ORDER_BY(by_cost, struct alternative, UP(found.cost), UP(line))
 
 static void
 print_alternative(FILE *out, const struct parallel_step *s, const struct parallel_plan *plan,

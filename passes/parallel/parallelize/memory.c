@@ -16,6 +16,7 @@
  * stored at all. Passes can move states to host memory, but no activations.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/parallel/parallelize/parallelize.h"
 
@@ -79,14 +80,7 @@ least_seconds(const struct parallel_choices *c)
 	return isfinite(least) ? least : 0;
 }
 
-static int
-cheapest_first(const void *a, const void *b)
-{
-	const struct result *x = a, *y = b;
-	const double left = x->seconds * y->bytes, right = y->seconds * x->bytes;
-
-	return left < right ? -1 : left > right;
-}
+ORDER_BY(cheapest_first, struct result, ORDER_UP(x->seconds * y->bytes, y->seconds * x->bytes))
 
 double
 parallel_forced_products(const struct parallel_step *s, const bool *before, const bool *after,

@@ -10,6 +10,7 @@
  * that of any policy.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/memory/storage.h"
 #include "ir/base/mix.h"
 #include "passes/analysis/cost/cost.h"
@@ -186,17 +187,7 @@ add(const void *owner, struct candidates *all, const struct parallel_plan *plan)
 	VEC_PUSH(owner, all, (struct candidate){*plan, 1u << plan->policy});
 }
 
-static int
-by_cost(const void *a, const void *b)
-{
-	const struct parallel_plan *x = a, *y = b;
-
-	if (x->found.cost != y->found.cost)
-		return x->found.cost < y->found.cost ? -1 : 1;
-	if (x->cuts != y->cuts)
-		return x->cuts < y->cuts ? -1 : 1;
-	return x->policy < y->policy ? -1 : x->policy > y->policy;
-}
+ORDER_BY(by_cost, struct parallel_plan, UP(found.cost), UP(cuts), UP(policy))
 
 /* --- weights of messages ---------------------------------------------------------------------- */
 
@@ -206,13 +197,8 @@ struct scaled {
 	struct split_table *table;
 };
 
-static bool
-same_scaled(const void *list, uint32_t i, const void *key)
-{
-	const struct scaled *s = (const struct scaled *)list + i, *k = key;
-
-	return s->of == k->of && s->factor == k->factor;
-}
+MAP_SAME(same_scaled, struct scaled, struct scaled,
+	list[i].of == key->of && list[i].factor == key->factor)
 
 static double *
 scale_costs(const void *owner, const double *cost, size_t n, double factor)

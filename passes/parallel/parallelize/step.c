@@ -36,11 +36,7 @@ struct builder {
 };
 
 /* Compares params by symbol, to find the param of a gradient's output. */
-static bool
-same_symbol(const void *list, uint32_t i, const void *key)
-{
-	return ((struct ir_op *const *)list)[i]->symbol == key;
-}
+MAP_SAME(same_symbol, struct ir_op *, char, list[i]->symbol == key)
 
 static void
 find_trained(struct parallel_step *s, const struct ir_block *main)
@@ -207,14 +203,9 @@ same_lines(const struct parallel_lines *a, const struct parallel_lines *b)
 	return a == b || (a->n == b->n && !memcmp(a->type, b->type, a->n * sizeof *a->type));
 }
 
-static bool
-same_table(const void *list, uint32_t i, const void *key)
-{
-	const struct builder *b = list;
-	const struct table_entry *k = key, *e = &b->table.at[i];
-
-	return same_lines(e->line[0], k->line[0]) && same_lines(e->line[1], k->line[1]);
-}
+MAP_SAME(same_table, struct builder, struct table_entry,
+	same_lines(list->table.at[i].line[0], key->line[0]) &&
+		same_lines(list->table.at[i].line[1], key->line[1]))
 
 /* Types are interned. */
 static uint64_t

@@ -27,6 +27,7 @@
  * sections as there are such ops count at these rates.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/arena.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/estimate/reach.h"
@@ -337,13 +338,7 @@ reads_of(struct traffic *t, const struct ir_op *op, int i)
 	return sum;
 }
 
-static int
-largest_first(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x > y ? -1 : x < y;
-}
+ORDER_BY(largest_first, double, ORDER_UP(*y, *x))
 
 /* The least ratio of the rate of loops to that of loops over rows by number. */
 static double

@@ -12,13 +12,8 @@ struct combined {
 	double *result;
 };
 
-static bool
-same_arrays(const void *list, uint32_t i, const void *key)
-{
-	const struct combined *a = (const struct combined *)list + i, *b = key;
-
-	return a->cost == b->cost && a->other == b->other;
-}
+MAP_SAME(same_arrays, struct combined, struct combined,
+	list[i].cost == key->cost && list[i].other == key->other)
 
 struct split_problem
 split_combine(const void *owner, const struct split_problem *p, double weight,

@@ -1,5 +1,6 @@
 /* See mix.h. */
 #include "passes/parallel/split/mix.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/sets.h"
@@ -31,17 +32,13 @@ add_edges(const struct split_problem *p, const uint16_t *other, const uint16_t *
 }
 
 /* What saves cost without bytes first, then the most saved per byte; ties in the order of nodes. */
-static int
-by_value(const void *x, const void *y)
+static double
+value_of(const struct part *p)
 {
-	const struct part *a = x, *b = y;
-	const double va = a->bytes > 0 ? a->saved / a->bytes : HUGE_VAL,
-		     vb = b->bytes > 0 ? b->saved / b->bytes : HUGE_VAL;
-
-	if (va != vb)
-		return va > vb ? -1 : 1;
-	return a->root < b->root ? -1 : a->root > b->root;
+	return p->bytes > 0 ? p->saved / p->bytes : HUGE_VAL;
 }
+
+ORDER_BY(by_value, struct part, ORDER_UP(value_of(y), value_of(x)), UP(root))
 
 double
 split_mix(const struct split_problem *p, const double *const *bytes, double limit,

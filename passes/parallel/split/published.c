@@ -1,5 +1,6 @@
 /* See published.h. */
 #include "passes/parallel/split/published.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/mix.h"
@@ -298,13 +299,7 @@ backtrack(struct unity *u, uint32_t from, uint32_t to, uint64_t candidates)
 		walk_change(w, best.node[i], best.choice[i]);
 }
 
-static int
-by_cost(const void *a, const void *b)
-{
-	const struct state *x = a, *y = b;
-
-	return x->cost < y->cost ? -1 : x->cost > y->cost;
-}
+ORDER_BY(by_cost, struct state, UP(cost))
 
 /* The best solution at the end of the segment for each choice of its last leader. */
 static void

@@ -5,13 +5,7 @@
 
 #include <string.h>
 
-static bool
-same_key(const void *list, uint32_t i, const void *key)
-{
-	const struct reducer *x = list;
-
-	return !memcmp(&x->known.at[i].key, key, sizeof(struct key));
-}
+MAP_SAME(same_key, struct reducer, struct key, !memcmp(&list->known.at[i].key, key, sizeof *key))
 
 const void **
 reduce_recall(struct reducer *x, struct key key)

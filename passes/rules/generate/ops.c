@@ -255,13 +255,8 @@ infer_layout(
 	return found;
 }
 
-static bool
-same_fact(const void *list, uint32_t i, const void *key)
-{
-	const struct gen_layout_fact *a = (const struct gen_layout_fact *)list + i, *b = key;
-
-	return a->op == b->op && a->x == b->x && a->y == b->y;
-}
+MAP_SAME(same_fact, struct gen_layout_fact, struct gen_layout_fact,
+	list[i].op == key->op && list[i].x == key->x && list[i].y == key->y)
 
 /* The layout of a result depends only on those of the operands, so it is inferred once. */
 static int32_t
@@ -284,11 +279,7 @@ layout_of(
 /* --- types --------------------------------------------------------------------------------------
  */
 
-static bool
-same_type(const void *list, uint32_t i, const void *key)
-{
-	return !memcmp((const struct gen_type *)list + i, key, sizeof(struct gen_type));
-}
+MAP_SAME(same_type, struct gen_type, struct gen_type, !memcmp(list + i, key, sizeof *key))
 
 static int32_t
 type_intern(struct gen *g, const struct gen_type *t)

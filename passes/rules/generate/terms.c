@@ -19,13 +19,8 @@ term_hash(const struct gen_term *t)
 		mix_word((uint64_t)(t->op + 1), (uint64_t)t->arg[0]), (uint64_t)t->arg[1] + 1);
 }
 
-static bool
-same_term(const void *list, uint32_t i, const void *key)
-{
-	const struct gen_term *a = (const struct gen_term *)list + i, *b = key;
-
-	return a->op == b->op && a->arg[0] == b->arg[0] && a->arg[1] == b->arg[1];
-}
+MAP_SAME(same_term, struct gen_term, struct gen_term,
+	list[i].op == key->op && list[i].arg[0] == key->arg[0] && list[i].arg[1] == key->arg[1])
 
 int32_t
 gen_term_add(struct gen *g, const struct gen_term *t)
@@ -47,11 +42,7 @@ gen_term_find(const struct gen *g, int32_t op, int32_t x, int32_t y)
 	return i == MAP_NONE ? -1 : (int32_t)i;
 }
 
-static bool
-same_class(const void *list, uint32_t i, const void *key)
-{
-	return ((const uint64_t *)list)[i] == *(const uint64_t *)key;
-}
+MAP_SAME(same_class, uint64_t, uint64_t, list[i] == *key)
 
 int32_t
 gen_class_of(struct gen *g, int32_t type, int32_t term)

@@ -13,6 +13,7 @@
  * This is exact for one kind of messages, alone on its stream; the replay judges the result.
  */
 #include "passes/search/dopt/impl.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 
@@ -101,15 +102,7 @@ list_messages(const struct dopt *d, const bool *leads, uint32_t *list)
 	return n;
 }
 
-static int
-by_ready(const void *a, const void *b)
-{
-	const struct gradient *x = a, *y = b;
-
-	if (x->ready != y->ready)
-		return x->ready < y->ready ? -1 : 1;
-	return (x->node > y->node) - (x->node < y->node);
-}
+ORDER_BY(by_ready, struct gradient, UP(ready), UP(node))
 
 static replay_time
 ready_time(const struct dopt *d, uint32_t node)
@@ -215,15 +208,7 @@ best_parts(struct dopt *d, uint32_t node, uint32_t *parts)
 	return best;
 }
 
-static int
-by_bytes(const void *a, const void *b)
-{
-	const struct sample *x = a, *y = b;
-
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? -1 : 1;
-	return (x->time > y->time) - (x->time < y->time);
-}
+ORDER_BY(by_bytes, struct sample, UP(bytes), UP(time))
 
 static void
 add_sample(struct packer *k, uint32_t node)

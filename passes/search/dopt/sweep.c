@@ -140,11 +140,7 @@ sweep_kernel(struct dopt *d, uint32_t node)
 	       sweep_preds(d, node) || sweep_near(d, node);
 }
 
-static bool
-same_colour(const void *list, uint32_t i, const void *key)
-{
-	return ((const struct dopt_colours *)list)->at[i] == *(const uint32_t *)key;
-}
+MAP_SAME(same_colour, struct dopt_colours, uint32_t, list->at[i] == *key)
 
 /* Adds a colour to d->seen; false: it was there already. */
 static bool

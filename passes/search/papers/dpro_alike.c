@@ -122,14 +122,7 @@ dpro_alike_class(const struct dpro_alike *a, const struct plan *p, uint32_t node
 
 /* --- what was decided --- */
 
-static bool
-same_entry(const void *list, uint32_t i, const void *key)
-{
-	const struct entries *e = list;
-	const uint64_t *what = key;
-
-	return e->at[i].what == *what;
-}
+MAP_SAME(same_entry, struct entries, uint64_t, list->at[i].what == *key)
 
 bool
 dpro_alike_find(const struct dpro_alike *a, uint64_t what, uint32_t *value)

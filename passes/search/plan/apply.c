@@ -7,6 +7,7 @@
  * the work that precedes it in the module, or is put before the first op that reads it. A plan that
  * was not changed thus has the loops of its module.
  */
+#include "ir/base/sort.h"
 #include "passes/search/plan/impl.h"
 
 #include "ir/base/vec.h"
@@ -178,14 +179,6 @@ is_ready(const struct maker *k, const struct ir_op *op)
 	return k->waits[op->id] == 0;
 }
 
-static int
-by_number(const void *a, const void *b)
-{
-	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static bool
 is_work(const struct maker *k, const struct ir_op *op)
 {
@@ -261,7 +254,7 @@ put(struct maker *k, struct ir_op *op)
 	ir_block_append(k->block, op);
 	arrive_all(k, &r, op);
 	if (r.n)
-		qsort(r.at, (size_t)r.n, sizeof *r.at, by_number);
+		sort_uint32(r.at, (size_t)r.n);
 	for (int64_t i = 0; i < r.n; i++)
 		put(k, k->op[r.at[i]]);
 	VEC_FREE(&r);

@@ -108,6 +108,8 @@ driver_search_read(struct driver *t)
 	double trial; /* trial.c reads it again: trials are made by no single driver */
 
 	t->manager->progress = NULL;
+	diag_show_progress(
+		t->ctx->diag, t->o->progress != DRIVER_PROGRESS_NEVER && isatty(STDERR_FILENO));
 	if (t->o->progress == DRIVER_PROGRESS_ALWAYS ||
 		(t->o->progress <= DRIVER_PROGRESS_AUTO && isatty(STDERR_FILENO)))
 		t->manager->progress = stderr;

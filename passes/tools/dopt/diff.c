@@ -15,6 +15,7 @@
  *     param h*.wq (32)              f32[64,64] -> f32[64,64/card]
  */
 #include "passes/tools/dopt/driver.h"
+#include "ir/base/sort.h"
 #include "passes/tools/input.h"
 #include "passes/tools/report/report.h"
 
@@ -193,14 +194,7 @@ gain(const struct pair *p)
 	return p->after.seconds - p->before.seconds;
 }
 
-static int
-pair_larger(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-	const double dx = fabs(gain(x)), dy = fabs(gain(y));
-
-	return dx != dy ? (dx < dy) - (dx > dy) : strcmp(x->name, y->name);
-}
+ORDER_BY(pair_larger, struct pair, ORDER_UP(fabs(gain(y)), fabs(gain(x))), strcmp(x->name, y->name))
 
 /* "+1.2ms", "-3.4MB", or "0", also for mere rounding of sums. */
 static const char *

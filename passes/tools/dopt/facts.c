@@ -24,18 +24,6 @@ facts_of(const struct pass *p, enum role role)
 	return role == PROVIDES ? p->provides : role == NEEDS ? p->needs : p->conflicts;
 }
 
-static bool
-contains(const char *facts, const char *name, size_t length)
-{
-	const char *word;
-	size_t n;
-
-	while (pass_fact_next(&facts, &word, &n))
-		if (n == length && !memcmp(word, name, n))
-			return true;
-	return false;
-}
-
 /* "    needed by:     cse, dce" and `tail`; nothing if there is no such pass. */
 static void
 passes_with(FILE *out, const struct pass_registry *r, enum role role, const char *label,
@@ -45,7 +33,7 @@ passes_with(FILE *out, const struct pass_registry *r, enum role role, const char
 
 	for (int i = 0; i < pass_registry_count(r); i++) {
 		const struct pass *p = pass_registry_get(r, i);
-		if (!contains(facts_of(p, role), name, length))
+		if (!pass_fact_listed(facts_of(p, role), name, length))
 			continue;
 		if (first)
 			fprintf(out, "    %-*s %s", LABEL_COLUMN, label, p->name);
@@ -81,7 +69,7 @@ seen(const struct pass_registry *r, int pass, enum role role, const char *name, 
 {
 	for (int i = 0; i <= pass; i++)
 		for (enum role k = PROVIDES; k < (i < pass ? CONFLICTS + 1 : role); k++)
-			if (contains(facts_of(pass_registry_get(r, i), k), name, length))
+			if (pass_fact_listed(facts_of(pass_registry_get(r, i), k), name, length))
 				return true;
 	return false;
 }

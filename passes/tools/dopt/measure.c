@@ -9,6 +9,7 @@
  * One rank per device of the module runs at once: they share memory and caches in training too.
  */
 #include "passes/tools/dopt/measure_impl.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/number.h"
 #include "lower/build.h"
@@ -53,13 +54,7 @@ struct found {
 	bool known;
 };
 
-static int
-by_text(const void *a, const void *b)
-{
-	const struct found *x = a, *y = b;
-	int order = strcmp(x->text, y->text);
-	return order ? order : (x->action > y->action) - (x->action < y->action);
-}
+ORDER_BY(by_text, struct found, strcmp(x->text, y->text), UP(action))
 
 static bool
 op_is_known(const struct measure *s, const struct known *k, const char *key)

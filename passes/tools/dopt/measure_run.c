@@ -95,6 +95,8 @@ store_line(struct run *r)
 		s->quality.wide_seconds += line.op.spread > MEASURE_WIDE ? line.op.median : 0;
 	}
 	s->messages_stored += good && line.kind == PROFILE_COLLECTIVE;
+	diag_progress(s->diag, "measured: %d of %d kernels, %d of %d collectives",
+		s->kernels_stored, s->nmissing, s->messages_stored, s->nmessages);
 	talloc_free(scratch);
 	return good;
 }
@@ -216,7 +218,12 @@ measure_run(struct measure *s)
 		s->o->arguments ? s->o->arguments : "");
 	if (s->o->verbose)
 		diag_report(s->diag, DIAG_REMARK, LOC_NONE, "%s", command);
-	bool good = start(&r, command) && end(&r, read_results(&r));
+	bool good = start(&r, command);
+	if (good) {
+		good = read_results(&r);
+		diag_progress(s->diag, NULL);
+		good = end(&r, good);
+	}
 	if (r.errors)
 		fclose(r.errors);
 	return good;

@@ -146,8 +146,9 @@ static const struct flag flags[] = {
 	{"time-limit", "TIME", "time limit of a search (10s); the best plan found by then is used",
 		FLAG_TEXT, AT(time_limit)},
 	{"progress", NULL,
-		"report the progress of a search: if standard error is a terminal (default), "
-		"always (ending with a summary line), or never",
+		"report the progress of searches, checks, measurements and compilers: if standard "
+		"error is a terminal (default), of searches always (ending with a summary line), or "
+		"never",
 		FLAG_CHOICE, AT(progress), .choice = CHOICES(DRIVER_PROGRESSES)},
 	{"measure-buffers", NULL,
 		"time kernels on the buffers of the step, in step order (default), or each alone "

@@ -237,10 +237,13 @@ check_meaning(struct driver *t, const struct pass_run *run, const struct pass_en
 
 	if (is_unchanged(input, m))
 		return true;
+	diag_progress(t->ctx->diag, "checking %s", e->pass->name);
 	const bool same = run->redefined || (bits ? interp_check_bits(input, m, run->reordered, &o)
 						  : interp_check_modules(input, m, &o));
 
-	if (same && check_layouts(t, m))
+	const bool layouts = same && check_layouts(t, m);
+	diag_progress(t->ctx->diag, NULL);
+	if (layouts)
 		return true;
 	diag_error(t->ctx->diag, e->loc, "bug in pass '%s': it changed what the module computes",
 		e->pass->name);

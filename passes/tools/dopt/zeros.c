@@ -7,6 +7,7 @@
 
 #include "ir/base/alloc.h"
 
+#include <string.h>
 #include <talloc.h>
 
 enum { NAMES_SHOWN = 3 };
@@ -30,6 +31,17 @@ is_trained(const struct ir_value *v)
 	return false;
 }
 
+/* Of StableHLO: arguments of a function have no `init`, and moments of optimizers are params, too. */
+static bool
+is_imported(const struct diag *d, struct ir_loc loc)
+{
+	const char *file = NULL, *suffix;
+	unsigned line, column;
+
+	return diag_place(d, loc, &file, &line, &column) && (suffix = strrchr(file, '.')) &&
+	       strcmp(suffix, ".mlir") == 0;
+}
+
 void
 driver_warn_zeros(struct driver *t, const struct ir_module *m)
 {
@@ -46,7 +58,11 @@ driver_warn_zeros(struct driver *t, const struct ir_module *m)
 		if (n <= NAMES_SHOWN)
 			names = text_append(names, "%s%s", n > 1 ? ", " : "", op->symbol);
 	}
-	if (n)
+	if (n && is_imported(t->ctx->diag, first->loc))
+		diag_note(t->ctx->diag, LOC_NONE,
+			"the text has no initial values: -load of the program, or -initial, reads those "
+			"that from_jax.export has written; else all params start as zeros");
+	else if (n)
 		diag_report(t->ctx->diag, DIAG_WARNING, first->loc,
 			"%d trained param%s without init start%s as zeros, and training cannot tell "
 			"their elements apart: %s%s; give an init such as \"xavier\", or values with "

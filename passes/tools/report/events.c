@@ -1,5 +1,6 @@
 /* Tables of single events: the critical path, and exposed collectives. */
 #include "passes/tools/report/impl.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 
@@ -24,30 +25,11 @@ critical_events(const struct report *r)
 	return l;
 }
 
-/* By a number, the largest first; equal ones by their order in the array of events. */
-static int
-compare(double a, double b, const struct cost_event *x, const struct cost_event *y)
-{
-	return a != b ? (a < b) - (a > b) : (x > y) - (x < y);
-}
+/* Equal ones by their order in the array of events. */
+ORDER_POINTERS_BY(
+	longer, struct cost_event, ORDER_UP(y->end - y->start, x->end - x->start), ORDER_UP(x, y))
 
-static int
-longer(const void *a, const void *b)
-{
-	const struct cost_event *x = *(const struct cost_event *const *)a;
-	const struct cost_event *y = *(const struct cost_event *const *)b;
-
-	return compare(x->end - x->start, y->end - y->start, x, y);
-}
-
-static int
-earlier(const void *a, const void *b)
-{
-	const struct cost_event *x = *(const struct cost_event *const *)a;
-	const struct cost_event *y = *(const struct cost_event *const *)b;
-
-	return compare(-x->start, -y->start, x, y);
-}
+ORDER_POINTERS_BY(earlier, struct cost_event, UP(start), ORDER_UP(x, y))
 
 /* "%h = matmul" */
 static void
@@ -143,13 +125,7 @@ struct exposed_op {
 	double seconds, exposed;
 };
 
-static int
-more_exposed(const void *a, const void *b)
-{
-	const struct exposed_op *x = a, *y = b;
-
-	return compare(x->exposed, y->exposed, x->worst, y->worst);
-}
+ORDER_BY(more_exposed, struct exposed_op, DOWN(exposed), UP(worst))
 
 /* The exposed ones, the longest first; their number in *n. talloc, owned by the report. */
 static struct exposed_op *

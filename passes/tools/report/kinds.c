@@ -1,5 +1,6 @@
 /* Ops by kind, and the tables about them: causes of exposed communication, where the time goes. */
 #include "passes/tools/report/impl.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "passes/analysis/cost/whatif.h"
@@ -28,27 +29,9 @@ kind_of(const struct view *v, struct view_kind *all, const struct ir_op *op)
 	return number;
 }
 
-static int
-kind_longer(const void *a, const void *b)
-{
-	const struct view_kind *x = a, *y = b;
+ORDER_BY(kind_longer, struct view_kind, DOWN(seconds), DOWN(count), UP(number))
 
-	if (x->seconds != y->seconds)
-		return (x->seconds < y->seconds) - (x->seconds > y->seconds);
-	if (x->count != y->count)
-		return (x->count < y->count) - (x->count > y->count);
-	return x->number - y->number;
-}
-
-static int
-kind_more_exposed(const void *a, const void *b)
-{
-	const struct view_kind *x = a, *y = b;
-
-	if (x->exposed != y->exposed)
-		return (x->exposed < y->exposed) - (x->exposed > y->exposed);
-	return kind_longer(a, b);
-}
+ORDER_BY(kind_more_exposed, struct view_kind, DOWN(exposed), kind_longer(x, y))
 
 struct view_kind *
 view_kinds(const void *owner, const struct view *v, bool (*test)(const struct cost_event *),

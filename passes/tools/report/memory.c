@@ -1,5 +1,6 @@
 /* Memory on the page: the curve, live bytes at the peak by kind, and the largest buffers there. */
 #include "passes/tools/report/impl.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/map.h"
@@ -71,14 +72,10 @@ struct alikes {
 	struct VEC(struct equal_buffers);
 };
 
-static bool
-is_alike(const void *list, uint32_t i, const void *key)
-{
-	const struct equal_buffers *a = &((const struct alikes *)list)->at[i], *b = key;
-
-	return a->first->kind == b->first->kind && a->first->bytes == b->first->bytes &&
-	       !strcmp(a->name, b->name);
-}
+MAP_SAME(is_alike, struct alikes, struct equal_buffers,
+	list->at[i].first->kind == key->first->kind &&
+		list->at[i].first->bytes == key->first->bytes &&
+		!strcmp(list->at[i].name, key->name))
 
 static double
 bytes_of(const struct equal_buffers *a)
@@ -87,14 +84,7 @@ bytes_of(const struct equal_buffers *a)
 }
 
 /* The most bytes first; else as they are in the curve. */
-static int
-larger(const void *a, const void *b)
-{
-	const struct equal_buffers *x = a, *y = b;
-
-	return bytes_of(x) != bytes_of(y) ? (bytes_of(x) < bytes_of(y) ? 1 : -1)
-					  : (x->first > y->first) - (x->first < y->first);
-}
+ORDER_BY(larger, struct equal_buffers, ORDER_UP(bytes_of(y), bytes_of(x)), UP(first))
 
 static struct alikes
 group(void *owner, const struct memory_curve *c)

@@ -132,6 +132,7 @@ step(struct rt_ctx *ctx)
 
 static const struct rt_program program = {
 	.abi = RT_ABI_VERSION,
+	.extensions = RT_EXTENSIONS_USED,
 	.name = "tiny",
 	.naxes = 2,
 	.axes = axes,

@@ -229,7 +229,8 @@ are_as_large(double a, double b, double least)
 #define EACH_SAME_3(name, C)
 #define EACH_BOOL_1(name, C)
 #define EACH_BOOL_2(name, C)
-#define SCALAR(name, arity, infix, kind, linear, C, d0, d1, d2) EACH_##kind##_##arity(name, C)
+#define SCALAR(name, arity, infix, kind, linear, work, laws, C, d0, d1, d2)                        \
+	EACH_##kind##_##arity(name, C)
 #define ALSO EACH(pow, M_pow(x, y)) EACH(rem, M_rem(x, y)) EACH(div, M_div(x, y))
 
 #define EACH FUNCTION

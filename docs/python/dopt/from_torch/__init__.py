@@ -16,7 +16,7 @@ import torch
 from .. import tensors
 from .attributes import Attributes, fill, made_real
 from .complexes import OF_REALS
-from .composed import DECOMPOSED, roi_align
+from .composed import DECOMPOSED, grouped_mm, roi_align
 from .custom import check_linear
 from .table import Unsupported, handler, name_of
 from .text import NOT_THE_STEP, Text
@@ -120,13 +120,15 @@ def with_batch(text, twice, far, odd=None, *, rows, name):
 def decomposed(program, table):
     try:
         return program.run_decompositions(table)
-    except RuntimeError as failed:
-        if "%while_loop" not in str(failed):
-            raise
-        at = [line for line in re.findall(r'File "[^"]*", line \d+, in \S+', str(failed)) if not any(f in line for f in NOT_THE_STEP)]
-        why = "a tensor is made of numbers inside; make it before the loop, which then reads it" \
-            if "FunctionalTensor" in str(failed) else str(failed).split("\n", 1)[0] + " (carry tensors, as torch.tensor(0))"
-        raise Unsupported(f"{at[-1] if at else 'in the step'}: while_loop: {why}") from failed
+    except Exception as failed:
+        said = str(failed)
+        at = [line for line in re.findall(r'File "[^"]*", line \d+, in \S+', said) if not any(f in line for f in NOT_THE_STEP)]
+        what = re.search(r"target=torch\.ops\.(?:higher_order\.)?([\w.]+)", said)
+        why = said.split("\n", 1)[0]
+        if what and what[1] == "while_loop":
+            why = "a tensor is made of numbers inside; make it before the loop, which then reads it" \
+                if "FunctionalTensor" in said else why + " (carry tensors, as torch.tensor(0))"
+        raise Unsupported(": ".join([at[-1] if at else "in the step", *([what[1]] if what else []), why])) from failed
 
 
 def translate(name, step, model, inputs, ignored=True, again=False):
@@ -139,6 +141,8 @@ def translate(name, step, model, inputs, ignored=True, again=False):
     table.update(DECOMPOSED)
     if hasattr(torch.ops.torchvision, "roi_align"):  # torchvision is in use
         table[torch.ops.torchvision.roi_align.default] = roi_align
+    if hasattr(torch.ops.transformers, "grouped_mm_fallback"):  # and transformers
+        table[torch.ops.transformers.grouped_mm_fallback.default] = grouped_mm
     module, before = Step(step, model), Attributes(model)
     try:
         program = exported(module, inputs)

@@ -9,8 +9,8 @@ from .table import COMPLEX, PARTS, Pair, RawName, handler, handles, is_complex
 
 PARTWISE = set("""view reshape _unsafe_view unsqueeze squeeze flatten unflatten permute transpose t expand repeat slice select
     split split_with_sizes chunk unbind flip index _unsafe_index index_select gather clone contiguous alias lift_fresh_copy
-    detach detach_copy add sub rsub neg sum mean cat stack slice_scatter select_scatter constant_pad_nd where zeros zeros_like ones full
-    full_like new_zeros empty copy roll diagonal masked_fill""".split())
+    detach detach_copy add sub rsub neg sum mean cat stack slice_scatter select_scatter constant_pad_nd where zeros zeros_like ones ones_like full
+    full_like new_zeros empty copy roll diagonal masked_fill cumsum eye""".split())
 OF_REALS = ("complex", "polar")  # they have a complex result alone
 BILINEAR = {"mul", "mm", "bmm", "matmul", "dot", "mv", "einsum", "linear"}
 def complex_call(b, node, named):
@@ -67,11 +67,21 @@ def b_part(b, made, node, named, part, args=None):
     if linear:
         args = tuple((a.imag if part else a.real) if i in numbers.get(b.which(), ()) and isinstance(a, (int, float, complex))
                      else a for i, a in enumerate(args))
-    if linear and part and b.which() == "ones":
+    if linear and part and b.which() in ("ones", "ones_like", "eye"):
         return b.full(0, b.shape(), b.dtype())
     value = made(b, *args, **named)
     b.value = held
     return value
+
+
+def parts_in(b, x, other):
+    """Those of an argument of a comparison with `other`, in its element type."""
+    if isinstance(x, torch.fx.Node) and is_complex(x):
+        return b.value[x]
+    t = PARTS[other.meta["val"].dtype]
+    if isinstance(x, torch.fx.Node):
+        return b.read(x, t), b.number(0.0, t)
+    return b.number(complex(x).real, t), b.number(complex(x).imag, t)
 
 
 def pair(b, x):
@@ -139,12 +149,16 @@ def squares(b, re, im):
     return b.op("add", b.op("square", re), b.op("square", im))
 
 
-@handles("abs", table=COMPLEX)
-def complex_abs(b, x):
+def absolute(b, re, im):
     """The gradient at 0 is 0."""
-    total, zero, one = squares(b, *b.value[x]), b.number(0.0, b.dtype()), b.number(1.0, b.dtype())
+    total, zero, one = squares(b, re, im), b.number(0.0, b.dtype()), b.number(1.0, b.dtype())
     inside = b.op("gt", total, zero)
     return b.op("select", inside, b.op("sqrt", b.op("select", inside, total, one)), zero)
+
+
+@handles("abs", table=COMPLEX)
+def complex_abs(b, x):
+    return absolute(b, *b.value[x])
 
 
 @handles("angle", table=COMPLEX)
@@ -156,8 +170,13 @@ def angle(b, x):
 @handles("exp", table=COMPLEX)
 def complex_exp(b, x):
     re, im = b.value[x]
-    r = b.op("exp", re)
-    return Pair(b.op("mul", r, b.op("cos", im)), b.op("mul", r, b.op("sin", im)))
+    return turned(b, re, im)
+
+
+def turned(b, size, angle):
+    """exp(size + i angle)."""
+    r = b.op("exp", size)
+    return Pair(b.op("mul", r, b.op("cos", angle)), b.op("mul", r, b.op("sin", angle)))
 
 
 @handles("div", "reciprocal", table=COMPLEX)
@@ -167,6 +186,10 @@ def complex_div(b, x, y=None):
     (c, d), (e, f) = pair(b, x), pair(b, y)
     if not (is_complex(y) if isinstance(y, torch.fx.Node) else isinstance(y, complex)):
         return Pair(b.op("div", c, e), b.op("div", d, e))
+    return quotient(b, c, d, e, f)
+
+
+def quotient(b, c, d, e, f):
     many = squares(b, e, f)
     re = b.op("add", b.op("mul", c, e), b.op("mul", d, f))
     im = b.op("sub", b.op("mul", d, e), b.op("mul", c, f))
@@ -174,12 +197,58 @@ def complex_div(b, x, y=None):
 
 
 @handles("pow", "square", table=COMPLEX)
-def complex_square(b, x, power=2):
-    if power != 2:
-        b.refuse("a power other than 2 of a complex number")
+def complex_power(b, x, power=2):
+    """Of a number, |x|^p with p times the angle."""
+    re, im = pair(b, x)
+    if power == 2:
+        return Pair(b.op("sub", b.op("square", re), b.op("square", im)),
+                    b.op("mul", b.op("mul", re, im), b.number(2.0, b.dtype())))
+    (a, t), (p, q) = (b.op("log", absolute(b, re, im)), b.op("atan2", im, re)), pair(b, power)
+    return turned(b, b.op("sub", b.op("mul", a, p), b.op("mul", t, q)), b.op("add", b.op("mul", a, q), b.op("mul", t, p)))
+
+
+@handles("sqrt", table=COMPLEX)
+def complex_sqrt(b, x):
+    return complex_power(b, x, 0.5)
+
+
+@handles("log", table=COMPLEX)
+def complex_log(b, x):
     re, im = b.value[x]
-    return Pair(b.op("sub", b.op("square", re), b.op("square", im)),
-                b.op("mul", b.op("mul", re, im), b.number(2.0, b.dtype())))
+    return Pair(b.op("log", absolute(b, re, im)), b.op("atan2", im, re))
+
+
+def hyperbolic(b, name, re, im):
+    """sinh and cosh of re + i im; the sine and the cosine are those of its i-fold."""
+    first, other = ("sinh", "cosh") if name == "sinh" else ("cosh", "sinh")
+    return Pair(b.op("mul", b.op(first, re), b.op("cos", im)), b.op("mul", b.op(other, re), b.op("sin", im)))
+
+
+@handles("sinh", "cosh", "sin", "cos", "tanh", "sigmoid", table=COMPLEX)
+def complex_curve(b, x):
+    name, (re, im) = b.which(), b.value[x]
+    if name in ("sinh", "cosh"):
+        return hyperbolic(b, name, re, im)
+    if name in ("sin", "cos"):  # of i z = -im + i re
+        found = hyperbolic(b, name + "h", b.op("neg", im), re)
+        return found if name == "cos" else Pair(found[1], b.op("neg", found[0]))
+    half = b.number(0.5, b.dtype())
+    re, im = (re, im) if name == "tanh" else (b.op("mul", re, half), b.op("mul", im, half))
+    found = quotient(b, *hyperbolic(b, "sinh", re, im), *hyperbolic(b, "cosh", re, im))
+    return found if name == "tanh" else Pair(b.op("add", b.op("mul", found[0], half), half), b.op("mul", found[1], half))
+
+
+@handles("eq", "ne", "isnan", table=COMPLEX)
+def complex_test(b, x, y=None):
+    name = b.which()
+    parts = [b.op("is_nan", v) for v in b.value[x]] if name == "isnan" else [
+        b.op(name, v, w) for v, w in zip(*(parts_in(b, a, x if is_complex(x) else y) for a in (x, y)))]
+    return b.op("and" if name == "eq" else "or", *parts)
+
+
+@handles("var", table=COMPLEX)
+def complex_variance(b, x, *args, **named):
+    return b.op("add", *[b_part(b, handler(b.node.target), b.node, dict(b.node.kwargs), i) for i in (0, 1)])
 
 
 FACTOR = 32  # the largest factor of a size that a Fourier transform is split into, if it has one

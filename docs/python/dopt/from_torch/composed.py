@@ -1,5 +1,6 @@
 """What has no row elsewhere is computed with other operations of torch. Where a value comes from an algorithm whose gradient
 would be that of its steps, the value is a constant plus a term that is 0 and has the gradient."""
+import functools
 import math
 
 import torch
@@ -34,6 +35,7 @@ def safe_sqrt(square):
 @decomposes("linalg_vector_norm")
 def vector_norm(x, order=2, dim=None, keepdim=False, dtype=None):
     x = x.to(dtype) if dtype else x
+    x = x.abs() if x.is_complex() else x
     dim = list(range(x.dim())) if dim is None or dim == [] else dim
     if order == 2:
         return safe_sqrt(x.square().sum(dim, keepdim))
@@ -174,11 +176,20 @@ def trilinear(x, y, z, expand1, expand2, expand3, sumdim, unroll_dim=1):
     return (x * y * z).sum(sumdim)
 
 
-@decomposes("median", "nanmedian")
-def median(x, dim=None, keepdim=False):
-    if dim is None:
-        return x.flatten().sort()[0][(x.numel() - 1) // 2]
-    return kthvalue(x, (x.shape[dim] - 1) // 2 + 1, dim, keepdim)
+def median(skips, x, dim=None, keepdim=False):
+    """Sorting puts NaNs last; of a row with one, the median is the first of them, the nanmedian that of the numbers before them."""
+    if dim is None or not x.dim():
+        return median(skips, x.flatten(), 0)[0] if dim is None else (x * 1, torch.zeros((), dtype=torch.int64))
+    value, place = x.sort(dim)
+    many = (x == x).sum(dim, keepdim=True)
+    k = ((many - 1) // 2).clamp(min=0)
+    k = k if skips else torch.where(many < x.shape[dim], many, k)
+    found = value.gather(dim, k), place.gather(dim, k)
+    return found if keepdim else tuple(v.squeeze(dim) for v in found)
+
+
+decomposes("median")(functools.partial(median, False))
+decomposes("nanmedian")(functools.partial(median, True))
 
 
 @decomposes("kthvalue")
@@ -208,6 +219,52 @@ def histc(x, bins=100, min=0, max=0):
     place = ((x - low) * bins / (high - low)).floor().clamp(0, bins - 1)
     inside = (x >= low) & (x <= high)
     return ((place.flatten()[:, None] == torch.arange(bins)) & inside.flatten()[:, None]).to(x.dtype).sum(0)
+
+
+@decomposes("signbit")
+def signbit(x):
+    return (x < 0) | (1 / x < 0) if x.is_floating_point() else x < 0
+
+
+@decomposes("conv_tbc")
+def conv_tbc(x, w, bias, pad=0):
+    return torch.nn.functional.conv1d(x.permute(1, 2, 0), w.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
+
+
+@decomposes("nonzero_static")
+def nonzero_static(x, *, size, fill_value=-1):
+    """Places in order: those of zeros become larger than all others."""
+    n, place = x.numel(), torch.arange(x.numel())
+    found = torch.where(x.flatten() != 0, place, n)
+    found = torch.cat([found, torch.full((max(size - n, 0),), n)]).sort()[0][:size]
+    return torch.stack([torch.where(found < n, found // math.prod(x.shape[d + 1:]) % x.shape[d], fill_value)
+                        for d in range(x.dim())], -1)
+
+
+def repeat_interleave(repeats, *, output_size=None):
+    if output_size is None:
+        raise Unsupported("repeat_interleave with a tensor of repeats: give output_size, their sum")
+    return searchsorted(repeats.cumsum(0), torch.arange(output_size), right=True)
+
+
+DECOMPOSED[aten.repeat_interleave.Tensor] = repeat_interleave
+
+
+@decomposes("_grouped_mm")
+def grouped_mm(x, w, offs=None, bias=None, out_dtype=None):
+    """Rows of x up to offs[0] times w[0], up to offs[1] times w[1] ...: all rows times each, of which the others are 0. Also groups of
+    columns of w, and of what is summed."""
+    if offs is None:
+        return x @ w
+    dim, size = (0, len(x)) if w.dim() == 3 else (1, w.shape[-1]) if x.dim() == 3 else (1, x.shape[-1])
+    chosen = searchsorted(offs, torch.arange(size, dtype=offs.dtype), right=True) == torch.arange(len(offs))[:, None]
+    if w.dim() == 3:
+        y = (torch.where(chosen[..., None], x, 0) @ w).sum(0)
+    elif x.dim() == 3:
+        y = torch.where(chosen[:, None], x @ w, 0).sum(0)
+    else:
+        y = torch.where(chosen[:, None], x, 0) @ w
+    return y if bias is None else y + bias
 
 
 # Views.

@@ -1,5 +1,7 @@
 """Products, convolutions, attention, norms and losses."""
 import math
+import re
+import string
 
 import torch
 
@@ -40,6 +42,8 @@ def linear(b, x, w, bias=None):
 @handles("einsum")
 def einsum(b, spec, operands, path=None):
     spec = spec.replace(" ", "")
+    unused = iter(sorted(set(string.ascii_lowercase) - set(spec)))
+    spec = re.sub("[A-Z]", lambda c, small={}: small.get(c[0]) or small.setdefault(c[0], next(unused)), spec)
     if "." in spec:
         parts, _, result = spec.partition("->")
         free = [c for c in "zyxwvutsrqponmlkjihgfedcba" if c not in spec]

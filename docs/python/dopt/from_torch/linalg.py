@@ -21,7 +21,7 @@ def inverse_and_pivots(a):
         order = torch.where(row == k, best, torch.where(row == best, k, row))
         both = both.gather(-2, order.unsqueeze(-1).expand(both.shape))
         pivot = both[..., k, k]
-        sign = sign * pivot.sign() * torch.where(best[..., 0] == k, 1, -1)
+        sign = sign * pivot.sgn() * torch.where(best[..., 0] == k, 1, -1)
         size = size + pivot.abs().log()
         top = both[..., k, :] / pivot.unsqueeze(-1)
         others = both - both[..., k].unsqueeze(-1) * top.unsqueeze(-2)
@@ -66,8 +66,13 @@ def triangular_solve(y, a, upper=True, transpose=False, unitriangular=False):
 @decomposes("_linalg_slogdet")
 def slogdet(a):
     x, sign, size = inverse_and_pivots(a)
-    size = with_gradient(size, (x.mT.detach() * a).sum((-2, -1)))
-    return sign.detach(), size, a, torch.zeros(a.shape[:-1], dtype=torch.int32)
+    slope = (x.mT.detach() * a).sum((-2, -1))
+    sign = sign.detach()
+    if a.is_complex():
+        sign = sign * (1 + (slope - slope.detach()).imag * 1j)
+        slope = slope.real
+    size = with_gradient(size, slope)
+    return sign, size, a, torch.zeros(a.shape[:-1], dtype=torch.int32)
 
 
 @decomposes("_linalg_det")
@@ -83,11 +88,11 @@ def cholesky_ex(a, *, upper=False, check_errors=False):
         raise Unsupported(f"a matrix of {n} columns is factored: at most {COLUMNS} are")
     row, rest, columns = torch.arange(n), a, []
     for k in range(n):
-        column = torch.where(row >= k, rest[..., k] / rest[..., k, k].sqrt().unsqueeze(-1), 0)
-        rest = rest - column.unsqueeze(-1) * column.unsqueeze(-2)
+        column = torch.where(row >= k, rest[..., k] / rest[..., k, k].real.sqrt().unsqueeze(-1), 0)
+        rest = rest - column.unsqueeze(-1) * column.conj().unsqueeze(-2)
         columns.append(column)
     factor = torch.stack(columns, -1)
-    return factor.mT if upper else factor, torch.zeros(a.shape[:-2], dtype=torch.int32)
+    return factor.mH if upper else factor, torch.zeros(a.shape[:-2], dtype=torch.int32)
 
 
 @decomposes("cholesky")
@@ -97,14 +102,14 @@ def cholesky(a, upper=False):
 
 @decomposes("cholesky_solve")
 def cholesky_solve(y, factor, upper=False):
-    low = inverse(factor.triu().mT if upper else factor.tril())
-    return low.mT @ (low @ y)
+    low = inverse(factor.triu().mH if upper else factor.tril())
+    return low.mH @ (low @ y)
 
 
 @decomposes("cholesky_inverse")
 def cholesky_inverse(factor, upper=False):
-    low = inverse(factor.triu().mT if upper else factor.tril())
-    return low.mT @ low
+    low = inverse(factor.triu().mH if upper else factor.tril())
+    return low.mH @ low
 
 
 @decomposes("linalg_qr")
@@ -112,8 +117,8 @@ def qr(a, mode="reduced"):
     """Householder's reflections."""
     rows, columns = a.shape[-2:]
     many, row = min(rows, columns), torch.arange(rows)
-    if mode != "reduced" or many > COLUMNS:
-        raise Unsupported(f"of QR factors the reduced ones are translated, of at most {COLUMNS} columns")
+    if mode != "reduced" or many > COLUMNS or a.is_complex():
+        raise Unsupported(f"of QR factors the reduced ones of real matrices are translated, of at most {COLUMNS} columns")
     r, vectors = a, []
     for k in range(many):
         column = torch.where(row >= k, r[..., k], 0)
@@ -129,6 +134,19 @@ def qr(a, mode="reduced"):
     for v in vectors[::-1]:
         q = q - 2 * v.unsqueeze(-1) * (v.unsqueeze(-2) @ q)
     return q, r[..., :many, :].triu()
+
+
+@decomposes("linalg_householder_product")
+def householder_product(a, tau):
+    """The first columns of the product of 1 - tau v v^T, of vectors v that are 0 above and 1 on the diagonal."""
+    if a.is_complex() or a.shape[-1] > COLUMNS:
+        raise Unsupported(f"reflections of complex vectors, or of more than {COLUMNS} columns")
+    rows, columns = a.shape[-2:]
+    q = torch.eye(rows, columns, dtype=a.dtype).expand(a.shape)
+    v = a.tril(-1) + q
+    for k in range(tau.shape[-1] - 1, -1, -1):
+        q = q - tau[..., k, None, None] * v[..., k, None] @ (v[..., None, :, k] @ q)
+    return q
 
 
 SQUARINGS = 16  # of the exponential of a matrix: norms up to 2^15
@@ -157,6 +175,8 @@ def rotated(z, rows):
     """Columns of the first `rows` rows made orthogonal by rotations of pairs of columns (Hestenes), which all rows follow. Every
     round rotates all columns in pairs, and other pairs than the round before it: the circle of a tournament."""
     n = z.shape[-1]
+    if z.is_complex():
+        raise Unsupported("of complex numbers; those of the real matrix [[re, -im], [im, re]] are the same, each of them twice")
     if n > EIGEN_COLUMNS:
         raise Unsupported(f"eigenvalues and singular values of a matrix of {n} columns: at most {EIGEN_COLUMNS} are translated")
     z = torch.cat([z, torch.zeros_like(z[..., :1])], -1) if n % 2 else z  # no rotation changes a column of zeros

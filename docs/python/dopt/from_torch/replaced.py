@@ -46,6 +46,23 @@ def adaptive_log_softmax(module, x, target):
     return torch.nn.modules.adaptive._ASMoutput(output, -output.mean())
 
 
+BATCH_NORM = torch.nn.modules.batchnorm._BatchNorm.forward
+
+
+def batch_norm(module, x):
+    """With momentum=None running statistics are means of all batches; torch reads their number."""
+    if module.momentum is not None or not module.training or module.running_mean is None:
+        return BATCH_NORM(module, x)
+    module._check_input_dim(x)
+    module.num_batches_tracked.add_(1)
+    means = module.running_mean, module.running_var
+    before = [v.clone() for v in means]
+    y = torch.nn.functional.batch_norm(x, *means, module.weight, module.bias, True, 1.0, module.eps)  # sets those of the batch
+    for v, old in zip(means, before):
+        v.copy_(old + (v - old) / module.num_batches_tracked)
+    return y
+
+
 class Solution:
     def __init__(self, solution):
         self.solution = solution

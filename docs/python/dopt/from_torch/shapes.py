@@ -139,8 +139,6 @@ def triangle(b, x, diagonal=0):
 
 @handles("full", "full_like", "zeros", "zeros_like", "ones", "ones_like", "scalar_tensor", "new_full", "new_zeros",
          "new_ones", "empty", "empty_like", "new_empty")
-
-
 def filled(b, *args, **_):
     how = b.which()
     if not math.prod(b.shape()):
@@ -158,10 +156,11 @@ def arange(b, *args, **_):
     return b.op("add", x, b.number(start, b.dtype())) if start else x
 
 
-@handles("tril_indices", "triu_indices", "linspace", "logspace", "eye")
+@handles("tril_indices", "triu_indices", "linspace", "logspace", "eye", "bartlett_window", "blackman_window", "hamming_window",
+         "hann_window", "kaiser_window")
 def evaluated(b, *args, **named):
     """What depends on numbers alone, as torch computes it."""
-    return b.literal(b.node.target(*args, **{**named, "device": "cpu"}))
+    return b.literal(b.node.target(*args, **{**named, "dtype": b.dtype(), "device": "cpu"}))
 
 
 # By index.

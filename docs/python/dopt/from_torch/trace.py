@@ -18,7 +18,7 @@ from .attributes import Attributes
 from .custom import functions_defined, refuse_hooks, refuse_own_gradient
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
-from .replaced import REPLACED, TWICE, adaptive_log_softmax, dropped_rows, flex_attention, made_of_numbers
+from .replaced import REPLACED, TWICE, adaptive_log_softmax, batch_norm, dropped_rows, flex_attention, made_of_numbers
 from .table import Unsupported, aten
 
 
@@ -59,9 +59,13 @@ def exported(step, inputs):
     return program
 
 
-def patches(step):
+class Everything(set):
+    def __contains__(self, _):
+        return True
+
+
+def patches():
     """What torch computes with values, or by kernels, and is exported without them: owner, name, and what is there meanwhile."""
-    code = getattr(step, "__code__", None)
     flex, masks = torch.nn.attention.flex_attention, torch.nn.modules.transformer
     again = torch.utils.checkpoint
     vision = sys.modules.get("torchvision.ops.stochastic_depth")
@@ -69,8 +73,9 @@ def patches(step):
         (torch.distributions.Distribution, "_validate_args", False),  # checks read values
         (masks, "_detect_is_causal_mask", lambda mask, is_causal=None, size=None: bool(is_causal)),
         (torch.nn.AdaptiveLogSoftmaxWithLoss, "forward", adaptive_log_softmax),
+        (torch.nn.modules.batchnorm._BatchNorm, "forward", batch_norm),
         (torch, "tensor", made_of_numbers),
-        (torch.fx.proxy, "_STACK_TRACE_ANCHORS", {(code.co_filename, code.co_name)} if code else set()),  # besides `forward`
+        (torch.fx.proxy, "_STACK_TRACE_ANCHORS", Everything()),  # lines of all functions, not of those named `forward` alone
         (flex, "flex_attention_hop", flex_attention),
         (flex, "_validate_device", lambda *tensors: None),  # refuses gradients on CPUs
         (flex, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True),  # otherwise the call is compiled
@@ -84,10 +89,13 @@ def patches(step):
 def graph_of(step, inputs):
     """Exported as it is or, if that fails and does not for its data, after a trace that knows gradients inside the step."""
     with contextlib.ExitStack() as patched:
-        for patch in patches(step.step):
+        for patch in patches():
             patched.enter_context(unittest.mock.patch.object(*patch))
         try:
-            return torch.export.export(step, tuple(inputs))
+            program = torch.export.export(step, tuple(inputs))
+            if any(isinstance(c, torch.Tensor) and not torch._C._has_storage(c) for c in program.constants.values()):  # of torch.func
+                raise ValueError("the step makes constants of values")
+            return program
         except Exception as failed:
             from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
             if isinstance(failed, Unsupported):

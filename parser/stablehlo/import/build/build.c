@@ -173,16 +173,6 @@ build_pad(struct import *im, struct ir_value *v, struct ir_value *with, const in
 }
 
 struct ir_value *
-build_reshape(struct import *im, struct ir_value *v, const int64_t *shape, int rank)
-{
-	if (!v || (v->type->rank == rank &&
-			  !memcmp(shape, v->type->dim, (size_t)rank * sizeof *shape)))
-		return v;
-	const struct ir_attr attr = ir_make_ints(im->module, "shape", shape, rank);
-	return ir_build(&im->builder, OP_reshape, &v, 1, &attr, 1);
-}
-
-struct ir_value *
 build_squeeze(struct import *im, struct ir_value *v, int dim)
 {
 	int64_t shape[IR_MAX_RANK];
@@ -230,24 +220,6 @@ build_flatten(struct import *im, struct ir_value *v, int from, int to)
 	for (int d = to; d < v->type->rank; d++)
 		shape[n++] = v->type->dim[d];
 	return build_reshape(im, v, shape, n);
-}
-
-struct ir_value *
-build_transpose(struct import *im, struct ir_value *v, const int *perm)
-{
-	int64_t list[IR_MAX_RANK];
-	bool same = true;
-
-	if (!v)
-		return NULL;
-	for (int d = 0; d < v->type->rank; d++) {
-		list[d] = perm[d];
-		same = same && perm[d] == d;
-	}
-	if (same)
-		return v;
-	const struct ir_attr attr = ir_make_ints(im->module, "perm", list, v->type->rank);
-	return ir_build(&im->builder, OP_transpose, &v, 1, &attr, 1);
 }
 
 struct ir_value *

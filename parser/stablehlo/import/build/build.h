@@ -30,16 +30,11 @@ struct ir_value *build_pad_zero(struct import *im, struct ir_value *v, const int
 /* The same with values from `with`, which has only leading dims, all shared with v. */
 struct ir_value *build_pad(struct import *im, struct ir_value *v, struct ir_value *with,
 	const int64_t *low, const int64_t *high, const int64_t *interior);
-
-struct ir_value *build_reshape(
-	struct import *im, struct ir_value *v, const int64_t *shape, int rank);
 /* Removes dim `dim`, of size 1, or inserts one before it. */
 struct ir_value *build_squeeze(struct import *im, struct ir_value *v, int dim);
 struct ir_value *build_unsqueeze(struct import *im, struct ir_value *v, int dim);
 /* `to - from` dims from `from` on become one. */
 struct ir_value *build_flatten(struct import *im, struct ir_value *v, int from, int to);
-/* Dim i of the result is dim perm[i] of v. */
-struct ir_value *build_transpose(struct import *im, struct ir_value *v, const int *perm);
 /* Dim i of v goes to dim dims[i] of the shape. */
 struct ir_value *build_broadcast(
 	struct import *im, struct ir_value *v, const int64_t *shape, int rank, const int64_t *dims);

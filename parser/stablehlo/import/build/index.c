@@ -174,7 +174,7 @@ sort_dims(struct index *x, bool clamp, bool *looked_up)
 static struct ir_value *
 build_entry(const struct index *x, struct ir_value *indices, int k)
 {
-	int perm[IR_MAX_RANK];
+	int64_t perm[IR_MAX_RANK];
 	struct ir_value *v = indices;
 
 	if (x->vector_dim < x->indices->rank)
@@ -347,7 +347,8 @@ slice_places(const struct index *x, const struct dims *window_dims, int rank, in
 struct ir_value *
 index_unpack(const struct index *x, struct ir_value *v, const struct dims *window_dims, int rank)
 {
-	int place[IR_MAX_RANK], perm[IR_MAX_RANK], n = 0;
+	int64_t perm[IR_MAX_RANK];
+	int place[IR_MAX_RANK], n = 0;
 	int64_t shape[IR_MAX_RANK];
 
 	if (!v)
@@ -372,7 +373,8 @@ index_unpack(const struct index *x, struct ir_value *v, const struct dims *windo
 struct ir_value *
 index_pack(const struct index *x, struct ir_value *v, const struct dims *window_dims, int rank)
 {
-	int place[IR_MAX_RANK], perm[IR_MAX_RANK], n = x->lead;
+	int64_t perm[IR_MAX_RANK];
+	int place[IR_MAX_RANK], n = x->lead;
 	int64_t shape[IR_MAX_RANK];
 
 	if (!v)
@@ -399,7 +401,7 @@ index_table(const struct index *x, struct ir_value *v)
 struct ir_value *
 index_untable(const struct index *x, struct ir_value *v)
 {
-	int inverse[IR_MAX_RANK];
+	int64_t inverse[IR_MAX_RANK];
 
 	for (int t = 0; t < x->lead + x->table->rank; t++)
 		inverse[x->table_perm[t]] = t;

@@ -44,7 +44,7 @@ struct index {
 	int nwhole;
 	int whole_dim[IR_MAX_RANK];   /* the table's */
 	int batch_order[IR_MAX_RANK]; /* of the numbers: batch dims of the indices, shared first */
-	int table_perm[IR_MAX_RANK];  /* with leading dims: shared first */
+	int64_t table_perm[IR_MAX_RANK]; /* with leading dims: shared first */
 };
 
 /* How an op calls the lists of its dimension numbers, and the attribute that has them. */

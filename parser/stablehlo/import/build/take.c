@@ -1,12 +1,10 @@
 /* Attributes of an op as numbers, checked; and its counts and shapes. */
-#include "ir/base/alloc.h"
 #include "ir/base/number.h"
 #include "parser/stablehlo/import/build/take.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <talloc.h>
 
 static const struct mlir_attr *
 find(const struct mlir_op *op, const struct mlir_attr *dict, const char *name)
@@ -75,6 +73,24 @@ take_padding(struct import *im, const struct mlir_op *op, int n, int64_t *low, i
 }
 
 bool
+take_distinct(struct import *im, const struct mlir_op *op, const char *name, const int64_t *dims,
+	int n, int rank)
+{
+	uint64_t seen = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (dims[i] < 0 || dims[i] >= rank)
+			return import_error(im, op, "%s: %" PRId64 " is not one of the %d dims",
+				name, dims[i], rank);
+		if (seen >> dims[i] & 1)
+			return import_error(
+				im, op, "%s: dim %" PRId64 " appears twice", name, dims[i]);
+		seen |= UINT64_C(1) << dims[i];
+	}
+	return true;
+}
+
+bool
 take_dims(struct import *im, const struct mlir_op *op, const struct mlir_attr *dict,
 	const char *name, int rank, struct dims *out)
 {
@@ -86,15 +102,8 @@ take_dims(struct import *im, const struct mlir_op *op, const struct mlir_attr *d
 	const int n = mlir_attr_ints(a, out->dim, IR_MAX_RANK);
 	if (n < 0)
 		return import_error(im, op, "%s must be a list of at most %d dims", name, rank);
-	for (out->n = 0; out->n < n; out->n++) {
-		const int64_t d = out->dim[out->n];
-		if (d < 0 || d >= rank)
-			return import_error(im, op,
-				"%s names dim %" PRId64 " of a tensor of rank %d", name, d, rank);
-		if (dims_has(out, d))
-			return import_error(im, op, "%s names dim %" PRId64 " twice", name, d);
-	}
-	return true;
+	out->n = n;
+	return take_distinct(im, op, name, out->dim, n, rank);
 }
 
 bool
@@ -158,12 +167,5 @@ take_scalar(struct import *im, const struct mlir_op *op, const struct import_val
 bool
 take_known(struct import *im, const struct import_value *v, int n, int64_t *out)
 {
-	void *scratch = alloc_scratch(NULL);
-	const struct tensor *t = import_known(scratch, im, v);
-	const bool ok = t && tensor_elements(t) == n && ir_dtype_class(t->dtype) != IR_FLOAT;
-
-	for (int i = 0; ok && i < n; i++)
-		out[i] = t->data[i].i;
-	talloc_free(scratch);
-	return ok;
+	return import_known_ints(im, v, out, n) == n;
 }

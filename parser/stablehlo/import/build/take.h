@@ -23,6 +23,9 @@ bool take_list(struct import *im, const struct mlir_op *op, const char *name, in
 	int64_t otherwise, int64_t *out);
 /* Low and high of n dims, from a dense n x 2 or a list of 2n; absent: zeros. */
 bool take_padding(struct import *im, const struct mlir_op *op, int n, int64_t *low, int64_t *high);
+/* Are the dims of the attribute in [0, rank) and different? */
+bool take_distinct(struct import *im, const struct mlir_op *op, const char *name,
+	const int64_t *dims, int n, int rank);
 /* A list of dims below `rank`, no dim twice; absent: none. */
 bool take_dims(struct import *im, const struct mlir_op *op, const struct mlir_attr *dict,
 	const char *name, int rank, struct dims *out);

@@ -16,6 +16,7 @@
  */
 #include "parser/stablehlo/import/collective/collective.h"
 #include "ir/base/alloc.h"
+#include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/ops.h"
 
 #include <inttypes.h>
@@ -59,15 +60,6 @@ fold(struct import *im, const struct mlir_op *op, struct ir_value **v, int64_t n
 	return acc.value;
 }
 
-/* The leading dims of `dims` (bits, by position) reduced by an IR op. */
-static struct ir_value *
-reduce_dims(struct import *im, struct ir_value *x, enum op_code code, const int64_t *dim, int n)
-{
-	const struct ir_attr attr = ir_make_ints(im->module, "dims", dim, n);
-
-	return x ? ir_build(&im->builder, code, &x, 1, &attr, 1) : NULL;
-}
-
 static struct ir_value *
 allreduce(struct import *im, struct ir_value *x, uint32_t axes)
 {
@@ -97,7 +89,7 @@ partial_sum(struct import *im, struct import_value v, uint32_t axes)
 	int64_t dim[IR_MAX_AXES];
 	const int n = leading_dims(&v, axes, dim);
 	const int64_t times = collective_size(im, axes & ~v.varies);
-	struct ir_value *x = n ? reduce_dims(im, v.value, OP_sum, dim, n) : v.value;
+	struct ir_value *x = n ? build_reduce(im, OP_sum, v.value, dim, n) : v.value;
 
 	if (!x || times == 1)
 		return x;
@@ -124,12 +116,12 @@ fold_axes(struct import *im, const struct mlir_op *op, struct import_value v, ui
 				perm[rank++] = spmd_lead(v.varies, a);
 	for (; rank < x->type->rank; rank++)
 		perm[rank] = rank;
-	x = spmd_transpose(im, x, perm);
+	x = build_transpose(im, x, perm);
 	if (!x)
 		return NULL;
 	const int group = __builtin_popcount(axes);
 	memcpy(dim + 1, x->type->dim + group, sizeof *dim * (size_t)(rank - group));
-	x = spmd_reshape(im, x, dim, rank - group + 1);
+	x = build_reshape(im, x, dim, rank - group + 1);
 	struct ir_value **row = NEW_ARRAY(im->spmd, struct ir_value *, n);
 	for (int64_t k = 0; k < n; k++)
 		row[k] = x ? spmd_row(im, x, k) : NULL;
@@ -154,7 +146,7 @@ reduce_axes(struct import *im, const struct mlir_op *op, struct import_value v, 
 	if (code == OP_NCODES || (!is_idempotent(m, t) && (axes & ~v.varies)))
 		return fold_axes(im, op, v, axes);
 	const int n = leading_dims(&v, axes, dim);
-	return reduce_dims(im, spmd_allgather(im, v.value, v.varies & axes), code, dim, n);
+	return build_reduce(im, code, spmd_allgather(im, v.value, v.varies & axes), dim, n);
 }
 
 /* Any groups: row p is what process p gets. Processes that are in no group get NULL. */
@@ -281,7 +273,7 @@ parts_to_lead(struct import *im, struct ir_value *x, uint32_t varies, uint32_t a
 	for (int d = __builtin_popcount(varies); d < x->type->rank; d++)
 		if (d < at || d >= at + group)
 			perm[n++] = d;
-	return spmd_transpose(im, x, perm);
+	return build_transpose(im, x, perm);
 }
 
 static struct ir_value *

@@ -29,7 +29,7 @@ lead_into_dim(struct import *im, struct ir_value *x, uint32_t varies, uint32_t a
 			perm[n++] = spmd_lead(varies, a);
 	for (int d = lead + dim; d < x->type->rank; d++)
 		perm[n++] = d;
-	x = spmd_transpose(im, x, perm);
+	x = build_transpose(im, x, perm);
 	if (!x)
 		return NULL;
 	n = 0;
@@ -39,7 +39,7 @@ lead_into_dim(struct import *im, struct ir_value *x, uint32_t varies, uint32_t a
 			size[n] *= x->type->dim[d + 1];
 		n++;
 	}
-	return spmd_reshape(im, x, size, n);
+	return build_reshape(im, x, size, n);
 }
 
 bool
@@ -126,7 +126,7 @@ exchange(struct import *im, struct import_value v, uint32_t axes, int from, int 
 					perm[n++] = spmd_lead(v.varies, a);
 		perm[n++] = lead + d + (d >= from ? group : 0);
 	}
-	x = spmd_transpose(im, x, perm);
+	x = build_transpose(im, x, perm);
 	if (!x)
 		return NULL;
 	int64_t size[IR_MAX_RANK];
@@ -137,7 +137,7 @@ exchange(struct import *im, struct import_value v, uint32_t axes, int from, int 
 			size[n] *= x->type->dim[d + 1];
 		n++;
 	}
-	return spmd_reshape(im, x, size, n);
+	return build_reshape(im, x, size, n);
 }
 
 /* The result of process p of a group: part `place` of each member's value, concatenated. */

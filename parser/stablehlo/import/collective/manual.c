@@ -66,8 +66,12 @@ way_of(const struct import *im, const struct spmd_sharding *s, uint32_t manual, 
 	return w;
 }
 
-bool
-spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
+/*
+ * Turns a whole tensor into the slices of the processes over the axes `manual`: dims divided,
+ * leading dims in front. Splits on other axes are undone.
+ */
+static bool
+slices_of(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
 	uint32_t manual, struct import_value *v)
 {
 	struct ir_value *x = v->value;
@@ -92,7 +96,7 @@ spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sh
 					d - lead, x->type->dim[d]);
 			x = spmd_partition(im, x, d, a);
 		}
-	x = spmd_reshape(im, x, w.size, w.n);
+	x = build_reshape(im, x, w.size, w.n);
 	for (int a = 0; a < im->module->naxes; a++)
 		for (int k = 0; k < w.n; k++)
 			if (w.axis[k] == a) {
@@ -102,7 +106,7 @@ spmd_to_shards(struct import *im, const struct mlir_op *op, const struct spmd_sh
 	for (int k = 0; k < w.n; k++)
 		if (w.axis[k] < 0)
 			perm[n++] = k;
-	v->value = x ? spmd_transpose(im, x, perm) : NULL;
+	v->value = build_transpose(im, x, perm);
 	v->type = NULL;
 	return v->value != NULL;
 }
@@ -122,14 +126,16 @@ first_place(struct import *im, struct import_value *v, uint32_t axes)
 			for (int d = 0; x && d < x->type->rank; d++)
 				if (d != lead)
 					dim[n++] = x->type->dim[d];
-			x = spmd_reshape(im, x, dim, n);
+			x = build_reshape(im, x, dim, n);
 		}
 	v->varies &= ~axes;
 	return v->value = x;
 }
 
-bool
-spmd_to_full(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
+/* The inverse. A value that varies over an axis of `manual` that the sharding does not name is
+ * taken from place 0 of that axis: the program asserts that it is the same everywhere. */
+static bool
+whole_of(struct import *im, const struct mlir_op *op, const struct spmd_sharding *s,
 	uint32_t manual, struct import_value *v)
 {
 	const uint32_t split = s->axes & manual;
@@ -159,8 +165,8 @@ spmd_to_full(struct import *im, const struct mlir_op *op, const struct spmd_shar
 	}
 	if (n != v->value->type->rank)
 		return import_error(im, op, "the sharding names dims that the value does not have");
-	struct ir_value *x = spmd_transpose(im, v->value, perm);
-	x = x ? spmd_reshape(im, x, size, rank) : NULL;
+	struct ir_value *x = build_transpose(im, v->value, perm);
+	x = build_reshape(im, x, size, rank);
 	v->value = spmd_allgather(im, x, split);
 	v->varies = rest;
 	v->type = NULL;
@@ -207,7 +213,7 @@ import_manual(struct import *im, const struct mlir_op *op, const struct import_v
 		struct spmd_sharding s;
 		v[i] = in[i];
 		ok = spmd_sharding_read(im, op, &from->item[i], in[i].type->rank, &s) &&
-		     spmd_to_shards(im, op, &s, manual, &v[i]);
+		     slices_of(im, op, &s, manual, &v[i]);
 		if (!ok)
 			break;
 		const struct ir_type *t = v[i].value->type;
@@ -227,7 +233,7 @@ import_manual(struct import *im, const struct mlir_op *op, const struct import_v
 		ok = out[i].value &&
 		     spmd_sharding_read(im, op, &to->item[i],
 			     out[i].value->type->rank - import_lead(&out[i]), &s) &&
-		     spmd_to_full(im, op, &s, manual, &out[i]);
+		     whole_of(im, op, &s, manual, &out[i]);
 	}
 	return ok;
 }
@@ -291,7 +297,7 @@ to_shards(struct import *im, const struct mlir_op *op, const struct import_value
 		return import_error(im, op, "the operand must come from a custom_call @Sharding");
 	out[0] = *in;
 	return spmd_sharding_read(im, op, a, in->type->rank, &s) &&
-	       spmd_to_shards(im, op, &s, spmd_axes(im), out);
+	       slices_of(im, op, &s, spmd_axes(im), out);
 }
 
 static bool
@@ -302,7 +308,7 @@ to_full(struct import *im, const struct mlir_op *op, const struct mlir_attr *a,
 
 	out[0] = *in;
 	return spmd_sharding_read(im, op, a, in->type->rank, &s) &&
-	       spmd_to_full(im, op, &s, spmd_axes(im), out);
+	       whole_of(im, op, &s, spmd_axes(im), out);
 }
 
 bool

@@ -54,8 +54,7 @@ collective_give(struct import *im, const struct mlir_op *op, uint32_t i, struct 
 	uint32_t varies, struct import_value *out)
 {
 	(void)im;
-	out[i] = import_result(op, (int)i, value, varies);
-	return value != NULL;
+	return import_give(op, i, value, varies, out);
 }
 
 bool
@@ -120,7 +119,7 @@ collective_parts(struct import *im, struct ir_value *x, int at, uint32_t axes)
 	for (int d = at + 1; d < x->type->rank; d++)
 		size[n++] = x->type->dim[d];
 	if (n <= IR_MAX_RANK)
-		return spmd_reshape(im, x, size, n);
+		return build_reshape(im, x, size, n);
 	diag_error(im->diag, im->builder.loc,
 		"a value over the mesh has rank %d; the largest rank is %d", n, IR_MAX_RANK);
 	return NULL;

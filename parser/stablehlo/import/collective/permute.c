@@ -118,7 +118,7 @@ take_first(struct import *im, const struct mlir_op *op, int i, struct import_val
 			for (int k = 0; x && k < x->type->rank; k++)
 				if (k != d)
 					dim[n++] = x->type->dim[k];
-			x = spmd_reshape(im, x, dim, n);
+			x = build_reshape(im, x, dim, n);
 		}
 	if (!x)
 		return false;
@@ -152,12 +152,12 @@ take_dynamic(struct import *im, const struct mlir_op *op, int i, struct import_v
 			in[members] = spmd_row(im, whole, m[members]);
 		struct ir_value *rows = spmd_stack(im, in, members), *mine = spmd_row(im, roots, p);
 		struct ir_value *root = spmd_slice(im, mine, 0, i, i + 1);
-		root = spmd_reshape(im, root, NULL, 0);
+		root = build_reshape(im, root, NULL, 0);
 		row[p] = rows && root ? ir_build(&im->builder, OP_dynamic_slice,
 						(struct ir_value *[]){rows, root}, 2, one, 2)
 				      : NULL;
 		if (row[p])
-			row[p] = spmd_reshape(
+			row[p] = build_reshape(
 				im, row[p], row[p]->type->dim + 1, row[p]->type->rank - 1);
 	}
 	whole = whole ? spmd_stack(im, row, n) : NULL;

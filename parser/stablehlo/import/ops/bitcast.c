@@ -106,6 +106,5 @@ import_bitcast(struct import *im, const struct mlir_op *op, const struct import_
 		v = same_width(im, v, plain(from));
 		v = v ? same_width(im, part(im, v, plain(to)), to) : NULL;
 	}
-	out[0] = import_result(op, 0, v, in[0].varies);
-	return v != NULL;
+	return import_give(op, 0, v, in[0].varies, out);
 }

@@ -68,6 +68,5 @@ import_erf_inv(struct import *im, const struct mlir_op *op, const struct import_
 	/* At the ends it is infinite. */
 	struct ir_value *end = build2(im, OP_eq, ir_build1(b, OP_abs, x), import_scalar(im, t, 1));
 	y = build_select(im, end, build2(im, OP_mul, x, import_scalar(im, t, INFINITY)), y);
-	out[0] = import_result(op, 0, build_convert(im, y, result), in[0].varies);
-	return out[0].value != NULL;
+	return import_give(op, 0, build_convert(im, y, result), in[0].varies, out);
 }

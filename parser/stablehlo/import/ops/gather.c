@@ -92,8 +92,7 @@ import_gather(struct import *im, const struct mlir_op *op, const struct import_v
 		return false;
 	struct ir_value *r = build_gather(
 		im, index_table(&x, v[0].value), x.number, x.nnumbers, x.dims, x.nshared);
-	out[0] = import_result(op, 0, index_unpack(&x, r, &offset, x.nbatch + offset.n), varies);
-	return out[0].value != NULL;
+	return import_give(op, 0, index_unpack(&x, r, &offset, x.nbatch + offset.n), varies, out);
 }
 
 /* result[.., b.., i.., ..] = operand[.., index[b.., i..], ..]: along dim, batch_dims in front. */
@@ -104,7 +103,8 @@ import_index_select(struct import *im, const struct mlir_op *op, const struct im
 	struct import_value v[2] = {in[0], in[1]};
 	const int rank = in[0].type->rank, irank = in[1].type->rank;
 	int64_t dim, batch;
-	int perm[IR_MAX_RANK], n = 0;
+	int64_t perm[IR_MAX_RANK];
+	int n = 0;
 
 	if (!take_int(im, op, NULL, "dim", 0, &dim) ||
 		!take_int(im, op, NULL, "batch_dims", 0, &batch))
@@ -141,6 +141,5 @@ import_index_select(struct import *im, const struct mlir_op *op, const struct im
 	for (int d = shared + others + before; n < lead + rank + others - 1; d++)
 		perm[n++] = d;
 	r = build_transpose(im, r, perm);
-	out[0] = import_result(op, 0, r, v[0].varies);
-	return r != NULL;
+	return import_give(op, 0, r, v[0].varies, out);
 }

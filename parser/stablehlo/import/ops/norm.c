@@ -95,8 +95,7 @@ give(const struct norm *n, const struct mlir_op *op, int i, struct ir_value *v, 
 	for (int d = n->nrest - 1; d >= 0 && vector; d--)
 		v = build_squeeze(n->im, v, (int)n->rest[d]);
 	v = build_convert(n->im, v, n->type);
-	out[i] = import_result(op, i, v, n->varies);
-	return v != NULL;
+	return import_give(op, i, v, n->varies, out);
 }
 
 static struct ir_value *

@@ -53,8 +53,7 @@ build(struct import *im, const struct mlir_op *op, enum op_code code, const stru
 	uint32_t varies = 0;
 	struct ir_value *v = import_build_point(im, code, in, n, attr, nattrs, &varies);
 
-	*out = import_result(op, 0, v, varies);
-	return v != NULL;
+	return import_give(op, 0, v, varies, out);
 }
 
 /* A value with a new IR value of the same leading dims. */
@@ -254,8 +253,7 @@ import_convert(struct import *im, const struct mlir_op *op, const struct import_
 	struct ir_value *v =
 		import_build_convert(im, in[0].value, (enum ir_dtype)op->result[0].type->dtype);
 
-	out[0] = import_result(op, 0, v, in[0].varies);
-	return v != NULL;
+	return import_give(op, 0, v, in[0].varies, out);
 }
 
 bool

@@ -174,7 +174,7 @@ take_updates(struct scatter *s, struct ir_value *which, struct ir_value **out)
 	struct import *im = s->x.im;
 	const int numbers = s->x.number[0]->type->rank;
 	const int64_t dim = s->x.nshared;
-	int perm[IR_MAX_RANK];
+	int64_t perm[IR_MAX_RANK];
 
 	for (int i = 0; i < s->n; i++) {
 		struct ir_value *flat = build_flatten(im, s->update[i], s->x.nshared, numbers);

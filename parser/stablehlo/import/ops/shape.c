@@ -1,4 +1,5 @@
 /* Constants, and ops that move elements. */
+#include "parser/stablehlo/import/build/build.h"
 #include "parser/stablehlo/import/build/take.h"
 #include "parser/stablehlo/import/ops/shape.h"
 
@@ -7,6 +8,7 @@
 #include "parser/stablehlo/import/ops.h"
 
 #include <inttypes.h>
+#include <string.h>
 #include <talloc.h>
 
 /* --- attributes --- */
@@ -43,25 +45,6 @@ import_dim(struct import *im, const struct mlir_op *op, const char *name, int ra
 	return true;
 }
 
-/* Are the dims in [0, rank) and different? */
-static bool
-import_unique_dims(struct import *im, const struct mlir_op *op, const char *name,
-	const int64_t *dims, int n, int rank)
-{
-	uint64_t seen = 0;
-
-	for (int i = 0; i < n; i++) {
-		if (dims[i] < 0 || dims[i] >= rank)
-			return import_error(im, op, "%s: %" PRId64 " is not one of the %d dims",
-				name, dims[i], rank);
-		if (seen >> dims[i] & 1)
-			return import_error(
-				im, op, "%s: dim %" PRId64 " appears twice", name, dims[i]);
-		seen |= UINT64_C(1) << dims[i];
-	}
-	return true;
-}
-
 /* The sizes of the result: as written, else from the known value of operand `from`. */
 static bool
 result_shape(struct import *im, const struct mlir_op *op, const struct import_value *from,
@@ -90,13 +73,6 @@ result_shape(struct import *im, const struct mlir_op *op, const struct import_va
 	return true;
 }
 
-static bool
-finish(const struct mlir_op *op, struct ir_value *v, uint32_t varies, struct import_value *out)
-{
-	*out = import_result(op, 0, v, varies);
-	return v != NULL;
-}
-
 /* --- sources --- */
 
 bool
@@ -111,7 +87,7 @@ import_constant(struct import *im, const struct mlir_op *op, const struct import
 	if (!import_same_type(a->dense->type, op->result[0].type))
 		return import_error(im, op, "the elements are %s, but the result is %s",
 			a->dense->type->text, op->result[0].type->text);
-	return finish(op, import_dense(im, op, a->dense), 0, out);
+	return import_give(op, 0, import_dense(im, op, a->dense), 0, out);
 }
 
 bool
@@ -131,9 +107,9 @@ import_iota(struct import *im, const struct mlir_op *op, const struct import_val
 	const struct ir_type *type =
 		import_type(im, op, import_local_type(im, (enum ir_dtype)t->dtype, rank, dim), 0);
 	struct ir_attr attr = ir_make_int(im->module->ctx, "dim", along);
-	return type &&
-	       finish(op, ir_build_typed(&im->builder, OP_iota, NULL, NULL, 0, &attr, 1, type), 0,
-		       out);
+	return type && import_give(op, 0,
+			       ir_build_typed(&im->builder, OP_iota, NULL, NULL, 0, &attr, 1, type),
+			       0, out);
 }
 
 /* --- shapes --- */
@@ -147,7 +123,7 @@ import_broadcast(struct import *im, const struct mlir_op *op, const struct impor
 	int rank;
 
 	if (!import_ints(im, op, "broadcast_dimensions", dims, t->rank) ||
-		!import_unique_dims(
+		!take_distinct(
 			im, op, "broadcast_dimensions", dims, t->rank, op->result[0].type->rank) ||
 		!result_shape(im, op, op->noperands > 1 ? &in[1] : NULL, shape, &rank))
 		return false;
@@ -163,7 +139,8 @@ import_broadcast(struct import *im, const struct mlir_op *op, const struct impor
 				"dim %d of the operand has size %" PRId64 ", but dim %" PRId64
 				" of the result has %" PRId64 "; only size 1 can be broadcast",
 				i, t->dim[i], dims[i], shape[dims[i]]);
-	return finish(op, import_build_broadcast(im, &in[0], rank, shape, dims), in[0].varies, out);
+	return import_give(
+		op, 0, import_build_broadcast(im, &in[0], rank, shape, dims), in[0].varies, out);
 }
 
 static int64_t
@@ -193,7 +170,7 @@ import_reshape(struct import *im, const struct mlir_op *op, const struct import_
 		return import_error(im, op,
 			"the operand has %" PRId64 " elements, but the result has %" PRId64,
 			product(in[0].type->dim, in[0].type->rank), product(shape, rank));
-	return finish(op, import_build_reshape(im, &in[0], rank, shape), in[0].varies, out);
+	return import_give(op, 0, import_build_reshape(im, &in[0], rank, shape), in[0].varies, out);
 }
 
 bool
@@ -204,8 +181,8 @@ import_transpose(struct import *im, const struct mlir_op *op, const struct impor
 	int rank = in[0].type->rank;
 
 	return import_ints(im, op, "permutation", perm, rank) &&
-	       import_unique_dims(im, op, "permutation", perm, rank, rank) &&
-	       finish(op, import_build_transpose(im, &in[0], perm), in[0].varies, out);
+	       take_distinct(im, op, "permutation", perm, rank, rank) &&
+	       import_give(op, 0, import_build_transpose(im, &in[0], perm), in[0].varies, out);
 }
 
 bool
@@ -218,16 +195,11 @@ import_reverse(struct import *im, const struct mlir_op *op, const struct import_
 
 	if (n < 0)
 		return import_error(im, op, "dimensions must be a list of dims");
-	if (!import_unique_dims(im, op, "dimensions", dims, n, in[0].type->rank))
+	if (!take_distinct(im, op, "dimensions", dims, n, in[0].type->rank))
 		return false;
 	for (int i = 0; i < n; i++)
 		dims[i] += import_lead(&in[0]);
-	if (!n)
-		return finish(op, in[0].value, in[0].varies, out);
-	struct ir_attr attr = ir_make_ints(im->module, "dims", dims, n);
-	return finish(op,
-		ir_build(&im->builder, OP_reverse, (struct ir_value *[]){in[0].value}, 1, &attr, 1),
-		in[0].varies, out);
+	return import_give(op, 0, build_reverse(im, in[0].value, dims, n), in[0].varies, out);
 }
 
 /* --- parts --- */
@@ -236,23 +208,15 @@ struct ir_value *
 import_build_slice(struct import *im, const struct import_value *v, const int64_t *start,
 	const int64_t *limit, const int64_t *stride)
 {
-	const struct ir_type *t = v->value->type;
-	int lead = import_lead(v), n = 0;
-	int64_t dims[IR_MAX_RANK], from[IR_MAX_RANK], to[IR_MAX_RANK], by[IR_MAX_RANK];
+	int64_t from[IR_MAX_RANK] = {0}, to[IR_MAX_RANK], by[IR_MAX_RANK];
+	const int lead = import_lead(v), rank = v->value->type->rank;
 
-	for (int i = 0; i + lead < t->rank; i++)
-		if (start[i] != 0 || limit[i] != t->dim[lead + i] || (stride && stride[i] != 1)) {
-			dims[n] = lead + i;
-			from[n] = start[i];
-			to[n] = limit[i];
-			by[n++] = stride ? stride[i] : 1;
-		}
-	if (!n)
-		return v->value;
-	struct ir_attr attr[] = {ir_make_ints(im->module, "start", from, n),
-		ir_make_ints(im->module, "limit", to, n), ir_make_ints(im->module, "step", by, n),
-		ir_make_ints(im->module, "dims", dims, n)};
-	return ir_build(&im->builder, OP_slice, (struct ir_value *[]){v->value}, 1, attr, 4);
+	for (int d = 0; d < rank; d++) {
+		from[d] = d < lead ? 0 : start[d - lead];
+		to[d] = d < lead ? v->value->type->dim[d] : limit[d - lead];
+		by[d] = d < lead || !stride ? 1 : stride[d - lead];
+	}
+	return build_slice(im, v->value, from, to, by);
 }
 
 bool
@@ -280,81 +244,39 @@ import_slice(struct import *im, const struct mlir_op *op, const struct import_va
 				"dim %d of the result is empty, but its written type is %s", i,
 				op->result[0].type->text);
 	}
-	return finish(op, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
+	return import_give(
+		op, 0, import_build_slice(im, &in[0], start, limit, stride), in[0].varies, out);
 }
 
-/* pad of a value that is not bool, with zeros or a number. */
+/* A known scalar as a constant, so that it is an attribute of the pad; another value itself. */
 static struct ir_value *
-build_pad(struct import *im, const struct import_value *v, const int64_t (*by)[IR_MAX_RANK],
-	const struct ir_attr *value)
-{
-	int lead = import_lead(v), rank = v->value->type->rank - lead;
-	int64_t dims[IR_MAX_RANK];
-
-	for (int i = 0; i < rank; i++)
-		dims[i] = lead + i;
-	struct ir_attr attr[] = {ir_make_ints(im->module, "low", by[0], rank),
-		ir_make_ints(im->module, "high", by[1], rank),
-		ir_make_ints(im->module, "interior", by[2], rank),
-		ir_make_ints(im->module, "dims", dims, rank), value ? *value : (struct ir_attr){0}};
-	return ir_build(
-		&im->builder, OP_pad, (struct ir_value *[]){v->value}, 1, attr, value ? 5 : 4);
-}
-
-/* The value attribute of a known scalar; false if it is not known or is NaN. */
-static bool
-known_scalar(struct import *im, const struct import_value *v, struct ir_attr *attr)
+known_scalar(struct import *im, const struct import_value *v)
 {
 	struct tensor *t = import_known(NULL, im, v);
-	bool real = t && ir_dtype_class(t->dtype) == IR_FLOAT;
-	bool fits = t && !(real && t->data[0].f != t->data[0].f) &&
-		    !(t->dtype == IR_u64 && t->data[0].i < 0);
+	struct ir_value *value = t ? import_tensor_value(im, t) : v->value;
 
-	if (fits && real)
-		*attr = ir_make_float(im->module->ctx, "value", t->data[0].f);
-	else if (fits)
-		*attr = ir_make_int(im->module->ctx, "value", t->data[0].i);
 	talloc_free(t);
-	return fits;
+	return value;
 }
 
-/*
- * by[0] low, by[1] high, by[2] interior. A padding value that is not known at import is selected
- * where a padded mask of ones has zeros.
- */
+/* by[0] low, by[1] high, by[2] interior, of dims without leading ones. */
 static bool
 pad(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	const int64_t (*by)[IR_MAX_RANK], struct import_value *out)
 {
 	struct import_value x[2] = {in[0], in[1]};
-	enum ir_dtype t = (enum ir_dtype)in[0].type->dtype;
-	bool plain = true;
-	struct ir_attr value;
+	int64_t all[3][IR_MAX_RANK] = {0};
 
-	for (int i = 0; i < in[0].type->rank; i++)
-		plain = plain && !by[0][i] && !by[1][i] && !by[2][i];
-	if (plain)
-		return finish(op, in[0].value, in[0].varies, out);
-	if (t == IR_bool)
-		for (int i = 0; i < 2; i++)
-			x[i].value = import_build_convert(im, x[i].value, IR_u8);
-	if (!x[0].value || !x[1].value)
-		return false;
-	if (known_scalar(im, &x[1], &value)) {
-		struct ir_value *v = build_pad(im, &x[0], by, &value);
-		return finish(op, import_build_convert(im, v, t), x[0].varies, out);
-	}
-	struct ir_value *one = import_integer(im, IR_u8, 1);
-	struct import_value mask = {.value = one};
-	mask.value = import_build_broadcast(im, &mask, in[0].type->rank, in[0].type->dim, NULL);
-	mask.value = mask.value ? build_pad(im, &mask, by, NULL) : NULL;
-	struct import_value pick[3] = {{.value = import_build_convert(im, mask.value, IR_bool)},
-		{.value = build_pad(im, &x[0], by, NULL), .varies = x[0].varies}, x[1]};
-	if (!pick[0].value || !pick[1].value)
-		return false;
-	uint32_t varies = 0;
-	struct ir_value *v = import_build_point(im, OP_select, pick, 3, NULL, 0, &varies);
-	return finish(op, import_build_convert(im, v, t), varies, out);
+	x[1].value = known_scalar(im, &x[1]);
+	if (x[1].value != in[1].value)
+		x[1].varies = 0;
+	if (x[1].varies)
+		import_align(im, x, 2, true);
+	const int lead = import_lead(&x[0]);
+	for (int k = 0; k < 3; k++)
+		memcpy(all[k] + lead, by[k], (size_t)in[0].type->rank * sizeof *by[k]);
+	return import_give(op, 0, build_pad(im, x[0].value, x[1].value, all[0], all[1], all[2]),
+		x[0].varies, out);
 }
 
 static bool
@@ -391,8 +313,8 @@ check_pad(struct import *im, const struct mlir_op *op, const struct import_value
 	for (int i = 0; i < t->rank; i++)
 		shape[i] = by[0][i] + by[1][i] + t->dim[i] +
 			   (t->dim[i] ? (t->dim[i] - 1) * by[2][i] : 0);
-	return finish(
-		op, import_build_broadcast(im, &in[1], t->rank, shape, NULL), in[1].varies, out);
+	return import_give(
+		op, 0, import_build_broadcast(im, &in[1], t->rank, shape, NULL), in[1].varies, out);
 }
 
 bool
@@ -427,26 +349,6 @@ import_dynamic_pad(struct import *im, const struct mlir_op *op, const struct imp
 
 /* --- concatenate, sizes --- */
 
-/* Concatenates in steps, each with as many operands as a kernel can read. */
-static struct ir_value *
-concat(struct import *im, struct import_value *v, uint32_t n, int dim)
-{
-	struct ir_value *x[FORM_MAX_INPUTS], *all = NULL;
-
-	for (uint32_t at = 0; at < n;) {
-		int k = 0;
-		if (all)
-			x[k++] = all;
-		while (k < FORM_MAX_INPUTS && at < n)
-			x[k++] = v[at++].value;
-		struct ir_attr attr = ir_make_int(im->module->ctx, "dim", dim + import_lead(&v[0]));
-		all = k == 1 ? x[0] : ir_build(&im->builder, OP_concat, x, k, &attr, 1);
-		if (!all)
-			return NULL;
-	}
-	return all;
-}
-
 bool
 import_concat(struct import *im, const struct mlir_op *op, const struct import_value *in,
 	struct import_value *out)
@@ -458,6 +360,7 @@ import_concat(struct import *im, const struct mlir_op *op, const struct import_v
 	if (!import_dim(im, op, "dimension", t->rank, &dim))
 		return false;
 	struct import_value *v = ARENA_ARRAY(im->arena, struct import_value, op->noperands);
+	struct ir_value **x = ARENA_ARRAY(im->arena, struct ir_value *, op->noperands);
 	for (uint32_t i = 0; i < op->noperands; i++) {
 		const struct mlir_type *u = in[i].type;
 		bool fits = u->rank == t->rank && u->dtype == t->dtype;
@@ -471,7 +374,11 @@ import_concat(struct import *im, const struct mlir_op *op, const struct import_v
 			v[n++] = in[i];
 	}
 	import_align(im, v, (int)n, true);
-	return finish(op, concat(im, v, n, dim), v[0].varies, out);
+	for (uint32_t i = 0; i < n; i++)
+		if (!(x[i] = v[i].value))
+			return false;
+	return import_give(op, 0, ir_build_concat(&im->builder, x, n, dim + import_lead(&v[0])),
+		v[0].varies, out);
 }
 
 bool
@@ -481,5 +388,5 @@ import_size(struct import *im, const struct mlir_op *op, const struct import_val
 	int dim;
 
 	return import_dim(im, op, "dimension", in[0].type->rank, &dim) &&
-	       finish(op, import_integer(im, IR_i32, in[0].type->dim[dim]), 0, out);
+	       import_give(op, 0, import_integer(im, IR_i32, in[0].type->dim[dim]), 0, out);
 }

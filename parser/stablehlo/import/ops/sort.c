@@ -24,7 +24,7 @@ struct sorting {
 	struct import *im;
 	const struct mlir_op *op;
 	int n, rank; /* operands; dims of their values, the sorted one last */
-	int perm[IR_MAX_RANK], inverse[IR_MAX_RANK];
+	int64_t perm[IR_MAX_RANK], inverse[IR_MAX_RANK];
 	uint32_t varies;
 	struct ir_value **x; /* the operands, the sorted dim last */
 };
@@ -172,7 +172,6 @@ sort_by_asking(const struct sorting *s)
 	struct ir_value **first = ARENA_ARRAY(s->im->arena, struct ir_value *, s->n);
 	struct ir_value **second = ARENA_ARRAY(s->im->arena, struct ir_value *, s->n);
 	struct ir_value *before;
-	int swap[IR_MAX_RANK];
 
 	if (n > SORT_MAX_ASKED)
 		return import_unsupported_form(s->im, s->op,
@@ -190,11 +189,7 @@ sort_by_asking(const struct sorting *s)
 	if (!run_comparator(s, first, second, &before))
 		return false;
 	before = build_like(s->im, before, first[0]);
-	for (int d = 0; d <= s->rank; d++)
-		swap[d] = d;
-	swap[s->rank - 1] = s->rank;
-	swap[s->rank] = s->rank - 1;
-	struct ir_value *after = build_transpose(s->im, before, swap);
+	struct ir_value *after = build_swap(s->im, before, s->rank - 1, s->rank);
 	struct ir_value *lower = ir_build2(
 		b, OP_lt, build_iota(s->im, IR_i32, 2, 0, n), build_iota(s->im, IR_i32, 2, 1, n));
 	struct ir_value *equal =

@@ -52,8 +52,7 @@ is_number(struct import *im, const struct mlir_op *op, const struct import_value
 		return false;
 	struct ir_value *to = import_scalar(im, (enum ir_dtype)in[0].type->dtype, number);
 	struct ir_value *y = build2(im, OP_eq, in[0].value, to);
-	out[0] = import_result(op, 0, y, in[0].varies);
-	return y != NULL;
+	return import_give(op, 0, y, in[0].varies, out);
 }
 
 bool
@@ -113,8 +112,7 @@ import_next_after(struct import *im, const struct mlir_op *op, const struct impo
 	struct ir_value *nan =
 		build2(im, OP_or, ir_build1(b, OP_is_nan, x), ir_build1(b, OP_is_nan, y));
 	next = build_select(im, nan, build2(im, OP_add, x, y), next);
-	out[0] = import_result(op, 0, next, v[0].varies);
-	return next != NULL;
+	return import_give(op, 0, next, v[0].varies, out);
 }
 
 /* A number in the shape of the operand. */
@@ -135,8 +133,7 @@ import_constant_like(struct import *im, const struct mlir_op *op, const struct i
 	v.type = import_local_type(im, type, 0, NULL);
 	v.value = v.value ? import_build_broadcast(im, &v, in[0].type->rank, in[0].type->dim, NULL)
 			  : NULL;
-	out[0] = import_result(op, 0, v.value, 0);
-	return v.value != NULL;
+	return import_give(op, 0, v.value, 0, out);
 }
 
 /* The imaginary part of a real tensor. */
@@ -151,8 +148,7 @@ import_imag(struct import *im, const struct mlir_op *op, const struct import_val
 		return import_error(im, op, "the operand is %s, but the result is %s",
 			in[0].type->text, op->result[0].type->text);
 	zero = import_build_broadcast(im, &v, in[0].type->rank, in[0].type->dim, NULL);
-	out[0] = import_result(op, 0, zero, 0);
-	return zero != NULL;
+	return import_give(op, 0, zero, 0, out);
 }
 
 /* The shape to which both broadcast: by the last dims, as in numpy, or as the attribute says for

@@ -5,7 +5,7 @@
  *
  * A table says whether an op depends only on constants; MARK_NONE: not determined yet.
  */
-#include "parser/stablehlo/import/state/known.h"
+#include "parser/stablehlo/import/state/state.h"
 
 #include "ir/base/alloc.h"
 #include "ir/base/vec.h"

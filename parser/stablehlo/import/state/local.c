@@ -146,6 +146,14 @@ import_result(const struct mlir_op *op, int i, struct ir_value *value, uint32_t 
 		.value = value, .type = op->result[i].type, .varies = varies, .failed = !value};
 }
 
+bool
+import_give(const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies,
+	struct import_value *out)
+{
+	out[i] = import_result(op, i, value, varies);
+	return value != NULL;
+}
+
 /* --- constants --- */
 
 /* A constant holds numbers of i64; a larger u64 becomes a literal. */
@@ -238,6 +246,45 @@ import_tensor_value(struct import *im, const struct tensor *t)
 		im, ir_type_intern(im->module->ctx, &type), t->data, tensor_elements(t));
 }
 
+/* --- ops on whole tensors --- */
+
+struct ir_value *
+build_reshape(struct import *im, struct ir_value *v, const int64_t *shape, int rank)
+{
+	if (!v || (v->type->rank == rank &&
+			  !memcmp(shape, v->type->dim, (size_t)rank * sizeof *shape)))
+		return v;
+	const struct ir_attr attr = ir_make_ints(im->module, "shape", shape, rank);
+	return ir_build(&im->builder, OP_reshape, &v, 1, &attr, 1);
+}
+
+struct ir_value *
+build_transpose(struct import *im, struct ir_value *v, const int64_t *perm)
+{
+	bool same = true;
+
+	if (!v)
+		return NULL;
+	for (int d = 0; d < v->type->rank; d++)
+		same = same && perm[d] == d;
+	if (same)
+		return v;
+	const struct ir_attr attr = ir_make_ints(im->module, "perm", perm, v->type->rank);
+	return ir_build(&im->builder, OP_transpose, &v, 1, &attr, 1);
+}
+
+struct ir_value *
+build_swap(struct import *im, struct ir_value *v, int dim, int other)
+{
+	int64_t perm[IR_MAX_RANK];
+
+	if (!v)
+		return NULL;
+	for (int d = 0; d < v->type->rank; d++)
+		perm[d] = d == dim ? other : d == other ? dim : d;
+	return build_transpose(im, v, perm);
+}
+
 /* --- leading dims --- */
 
 static int
@@ -272,8 +319,7 @@ spread(struct import *im, const struct import_value *v, uint32_t all, int pad)
 		shape[n++] = 1;
 	while (from < t->rank)
 		shape[n++] = t->dim[from++];
-	struct ir_attr attr = ir_make_ints(im->module, "shape", shape, n);
-	return ir_build(&im->builder, OP_reshape, (struct ir_value *[]){v->value}, 1, &attr, 1);
+	return build_reshape(im, v->value, shape, n);
 }
 
 /* The axes `more` as leading dims of v (which has them with size 1): repeated and split. */
@@ -351,31 +397,21 @@ rank_fits(struct import *im, int n)
 struct ir_value *
 import_build_reshape(struct import *im, const struct import_value *v, int rank, const int64_t *dim)
 {
-	const struct ir_type *t = v->value->type;
 	int64_t shape[IR_MAX_RANK];
 	int n = with_lead(v, dim, rank, false, shape);
 
 	if (!rank_fits(im, n))
 		return NULL;
-	if (n == t->rank && !memcmp(shape, t->dim, (size_t)n * sizeof *shape))
-		return v->value;
-	struct ir_attr attr = ir_make_ints(im->module, "shape", shape, n);
-	return ir_build(&im->builder, OP_reshape, (struct ir_value *[]){v->value}, 1, &attr, 1);
+	return build_reshape(im, v->value, shape, n);
 }
 
 struct ir_value *
 import_build_transpose(struct import *im, const struct import_value *v, const int64_t *perm)
 {
 	int64_t list[IR_MAX_RANK];
-	int rank = local_rank(v), n = with_lead(v, perm, rank, true, list);
-	bool same = true;
 
-	for (int i = 0; i < rank; i++)
-		same = same && perm[i] == i;
-	if (same)
-		return v->value;
-	struct ir_attr attr = ir_make_ints(im->module, "perm", list, n);
-	return ir_build(&im->builder, OP_transpose, (struct ir_value *[]){v->value}, 1, &attr, 1);
+	with_lead(v, perm, local_rank(v), true, list);
+	return build_transpose(im, v->value, list);
 }
 
 struct ir_value *

@@ -2,7 +2,7 @@
  * Messages, and unsupported ops: one message for each op name and reason, at its first place, with
  * the number of occurrences, even if a program uses an op a thousand times.
  */
-#include "parser/stablehlo/import/state/missing.h"
+#include "parser/stablehlo/import/state/state.h"
 
 #include "ir/base/alloc.h"
 

@@ -20,13 +20,7 @@ ptr_map_create(const void *owner)
 	return NEW(owner, struct ptr_map);
 }
 
-static bool
-same_key(const void *list, uint32_t i, const void *key)
-{
-	const struct ptr_map *m = list;
-
-	return m->entry.at[i].key == key;
-}
+MAP_SAME(same_key, struct ptr_map, void, list->entry.at[i].key == key)
 
 void
 ptr_map_set(struct ptr_map *m, const void *key, const void *value)

@@ -121,6 +121,10 @@ bool import_unsupported(struct import *im, const struct mlir_op *op, const char 
 bool import_unsupported_form(struct import *im, const struct mlir_op *op, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+struct import_missing *import_missing_create(const void *owner);
+/* Reports all that is not supported, at the end. */
+void import_missing_report(struct import *im);
+
 /* A message at the op. Returns false. */
 bool import_error(struct import *im, const struct mlir_op *op, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -149,6 +153,9 @@ void import_align(struct import *im, struct import_value *v, int n, bool broadca
 /* Result `i` of `op` from an IR value that varies over `varies`. The local type is the op's. */
 struct import_value import_result(
 	const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies);
+/* The same, into out[i]. False: there is no value, as something before failed. */
+bool import_give(const struct mlir_op *op, int i, struct ir_value *value, uint32_t varies,
+	struct import_value *out);
 
 /* Has result i the sizes dim[rank], as far as its written type has them? Reports if not: for results
  * that get no value of the IR, as they or their operands are empty. */
@@ -184,6 +191,16 @@ bool import_is_empty(const struct mlir_type *t);
 bool import_is_static(const struct mlir_type *t);
 
 /*
+ * Ops on all dims, leading ones too; a value that would not change is returned itself, and NULL is
+ * of NULL: build/build.h has more of them. Dim i of a transpose is dim perm[i] of v; a swap
+ * exchanges two dims.
+ */
+struct ir_value *build_reshape(
+	struct import *im, struct ir_value *v, const int64_t *shape, int rank);
+struct ir_value *build_transpose(struct import *im, struct ir_value *v, const int64_t *perm);
+struct ir_value *build_swap(struct import *im, struct ir_value *v, int dim, int other);
+
+/*
  * Ops on local dims, which keep the leading dims of v. Shape changes: reshape to `dim`; broadcast
  * to `dim`, where local dim i of v becomes dims[i] (any order, size 1 is repeated), dims NULL: the
  * last ones; transpose, result dim i is dim perm[i].
@@ -208,6 +225,7 @@ struct ir_value *import_build_convert(struct import *im, struct ir_value *v, enu
  * owned by `owner`; NULL if it is not constant. For trip counts, branches, dynamic shapes.
  */
 struct tensor *import_known(const void *owner, struct import *im, const struct import_value *v);
+struct import_known *import_known_create(const void *owner);
 
 /* Integers of a known value of rank 0 or 1 into out[max]; their number, -1: unknown or too many. */
 int import_known_ints(struct import *im, const struct import_value *v, int64_t *out, int max);

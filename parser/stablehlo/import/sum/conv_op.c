@@ -36,7 +36,7 @@ without_height(const struct convolution *c, struct ir_value *v)
 static struct ir_value *
 build_swapped(const struct convolution *c, struct ir_value *v, int a, int b)
 {
-	int perm[IR_MAX_RANK];
+	int64_t perm[IR_MAX_RANK];
 
 	for (int d = 0; d < IR_MAX_RANK; d++)
 		perm[d] = d == a ? b : d == b ? a : d;
@@ -94,7 +94,7 @@ lists(const struct ir_op *op, const char *key, int64_t dim)
 
 /* Does `reverse`, seen through a transpose, reverse exactly the filter's spatial dims? */
 static bool
-turns_filter(const struct convolution *c, const struct ir_op *reverse, const int *perm)
+turns_filter(const struct convolution *c, const struct ir_op *reverse, const int64_t *perm)
 {
 	for (int d = 0; d < c->rank + 2; d++)
 		if (c->f->type->dim[d] > 1 && lists(reverse, "dims", perm[d]) != (d >= 2))
@@ -104,7 +104,7 @@ turns_filter(const struct convolution *c, const struct ir_op *reverse, const int
 
 /* The filter before it was reversed, up to the permutation *perm; NULL: it is not reversed. */
 static struct ir_value *
-before_turned(const struct convolution *c, int perm[IR_MAX_RANK])
+before_turned(const struct convolution *c, int64_t perm[IR_MAX_RANK])
 {
 	const struct ir_op *op = c->f->op;
 	int64_t list[IR_MAX_RANK];
@@ -114,7 +114,7 @@ before_turned(const struct convolution *c, int perm[IR_MAX_RANK])
 	if (op && op->code == OP_transpose && ir_operand(op, 0)->op) {
 		ir_attr_ints(op, "perm", list, IR_MAX_RANK);
 		for (int d = 0; d < c->rank + 2; d++)
-			perm[d] = (int)list[d];
+			perm[d] = list[d];
 		op = ir_operand(op, 0)->op;
 	}
 	return op && op->code == OP_reverse && turns_filter(c, op, perm) ? ir_operand(op, 0) : NULL;
@@ -125,7 +125,8 @@ static struct ir_value *
 build_turned(const struct convolution *c)
 {
 	int64_t dims[IR_MAX_RANK];
-	int perm[IR_MAX_RANK], n = 0;
+	int64_t perm[IR_MAX_RANK];
+	int n = 0;
 	struct ir_value *before = before_turned(c, perm);
 
 	if (before)
@@ -188,20 +189,12 @@ by_conv2d_filter(struct convolution *c)
 	return build_swapped(c, without_height(c, v), 0, 1);
 }
 
+/* Is a factor above 1 along a spatial dim of more than one element? */
 static bool
-is_dilated(const struct convolution *c)
+spreads(const struct convolution *c, const int64_t *factor, const int64_t *size)
 {
 	for (int d = 0; d < c->rank; d++)
-		if (c->base[d] > 1 && c->image[d] > 1)
-			return true;
-	return false;
-}
-
-static bool
-has_stride(const struct convolution *c)
-{
-	for (int d = 0; d < c->rank; d++)
-		if (c->stride[d] > 1 && c->out[d] > 1)
+		if (factor[d] > 1 && size[d] > 1)
 			return true;
 	return false;
 }
@@ -219,16 +212,17 @@ product(const int64_t *list, int n)
 struct ir_value *
 conv_by_op(struct convolution *c, bool *fits)
 {
-	int perm[IR_MAX_RANK];
+	int64_t perm[IR_MAX_RANK];
 
 	*fits = c->rank >= 1 && c->rank <= 2 && ir_dtype_class(c->type) == IR_FLOAT &&
 		!c->varies[1] && conv_lead(c, 0) + 4 + (c->batch_groups > 1) <= IR_MAX_RANK;
 	if (!*fits)
 		return NULL;
 	if (product(c->kernel, c->rank) > product(c->out, c->rank) && c->groups == 1 &&
-		!c->varies[0] && !is_dilated(c))
+		!c->varies[0] && !spreads(c, c->base, c->image))
 		return by_conv2d_filter(c);
-	if (!has_stride(c) && (is_dilated(c) || before_turned(c, perm)))
+	if (!spreads(c, c->stride, c->out) &&
+		(spreads(c, c->base, c->image) || before_turned(c, perm)))
 		return by_conv2d_data(c);
 	return by_conv2d(c);
 }

@@ -152,7 +152,7 @@ static struct ir_value *
 build_ordered(struct convolution *c, const struct import_value *v, const int *dim)
 {
 	const int lead = import_lead(v);
-	int perm[IR_MAX_RANK];
+	int64_t perm[IR_MAX_RANK];
 
 	for (int d = 0; d < lead; d++)
 		perm[d] = d;
@@ -178,7 +178,7 @@ build_convolution(struct convolution *c, const struct import_value *in, struct i
 {
 	const uint32_t varies = in[0].varies | in[1].varies;
 	const int lead = __builtin_popcount(varies);
-	int perm[IR_MAX_RANK];
+	int64_t perm[IR_MAX_RANK];
 	bool fits = true;
 
 	for (int d = 0; d < c->rank; d++)

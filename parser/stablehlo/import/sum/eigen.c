@@ -163,16 +163,7 @@ check_matrix(struct import *im, const struct mlir_op *op, const struct mlir_type
 static struct ir_value *
 transpose(struct import *im, struct ir_value *v)
 {
-	int perm[IR_MAX_RANK];
-
-	if (!v)
-		return NULL;
-	const int rank = v->type->rank;
-	for (int i = 0; i < rank; i++)
-		perm[i] = i;
-	perm[rank - 2] = rank - 1;
-	perm[rank - 1] = rank - 2;
-	return build_transpose(im, v, perm);
+	return v ? build_swap(im, v, v->type->rank - 2, v->type->rank - 1) : NULL;
 }
 
 /* A symmetric matrix from one of its triangles. */
@@ -254,8 +245,7 @@ give_zeros(struct import *im, const struct mlir_op *op, int result, struct impor
 {
 	const struct ir_type *t = import_type(im, op, op->result[result].type, 0);
 
-	out[result] = import_result(op, result, t ? build_zeros(im, t) : NULL, 0);
-	return out[result].value != NULL;
+	return import_give(op, result, t ? build_zeros(im, t) : NULL, 0, out);
 }
 
 bool

@@ -223,7 +223,7 @@ stack(const struct fft *f, const struct fft_value *z)
 static struct ir_value *
 unstack(const struct fft *f, struct ir_value *x, int batch, int part)
 {
-	int perm[IR_MAX_RANK];
+	int64_t perm[IR_MAX_RANK];
 	int64_t shape[IR_MAX_RANK];
 
 	x = build_element(f->im, x, batch + f->levels - 1, part);
@@ -400,30 +400,17 @@ transform_last(struct fft *f, const struct mlir_op *op, struct fft_value *z, boo
 
 /* --- all dims --- */
 
-/* Dim d becomes the last one, or the last one dim d. */
-static struct ir_value *
-swap(struct import *im, struct ir_value *v, int d)
-{
-	int perm[IR_MAX_RANK];
-
-	if (!v || d == v->type->rank - 1)
-		return v;
-	for (int i = 0; i < v->type->rank; i++)
-		perm[i] = i;
-	perm[d] = v->type->rank - 1;
-	perm[v->type->rank - 1] = d;
-	return build_transpose(im, v, perm);
-}
-
 static bool
 transform(struct fft *f, const struct mlir_op *op, struct fft_value *z, int dim, bool real_result)
 {
-	z->re = swap(f->im, z->re, dim);
-	z->im = swap(f->im, z->im, dim);
+	const int last = z->re ? z->re->type->rank - 1 : 0;
+
+	z->re = build_swap(f->im, z->re, dim, last);
+	z->im = build_swap(f->im, z->im, dim, last);
 	if (!z->re || !transform_last(f, op, z, real_result))
 		return false;
-	z->re = swap(f->im, z->re, dim);
-	z->im = swap(f->im, z->im, dim);
+	z->re = build_swap(f->im, z->re, dim, last);
+	z->im = build_swap(f->im, z->im, dim, last);
 	return z->re != NULL;
 }
 

@@ -34,8 +34,7 @@ lapack_info(struct import *im, const struct mlir_op *op, int result,
 			result + 1, t->text);
 	zero.value = bad ? build_convert(im, bad, IR_i32)
 			 : import_build_broadcast(im, &zero, t->rank, t->dim, NULL);
-	out[result] = import_result(op, result, zero.value, bad ? like->varies : 0);
-	return zero.value != NULL;
+	return import_give(op, result, zero.value, bad ? like->varies : 0, out);
 }
 
 bool

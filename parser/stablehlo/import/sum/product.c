@@ -152,8 +152,7 @@ build_product(struct import *im, const struct mlir_op *op, const struct import_v
 	put_result(in, p, &l);
 	struct ir_value *v = build_contract(
 		im, l.spec, build_convert(im, in[0].value, t), build_convert(im, in[1].value, t));
-	out[0] = import_result(op, 0, build_convert(im, v, result), varies);
-	return v != NULL;
+	return import_give(op, 0, build_convert(im, v, result), varies, out);
 }
 
 bool

@@ -166,6 +166,5 @@ import_ragged_dot(struct import *im, const struct mlir_op *op, const struct impo
 			: build_members(&r, in[2].value, in[0].type->dim[r.ragged.dim[0]], result)};
 	const struct ir_attr attr = ir_make_string(im->module->ctx, "spec", r.spec);
 	struct ir_value *v = ir_build(&im->builder, OP_contract, x, in_batch ? 2 : 3, &attr, 1);
-	out[0] = import_result(op, 0, v, 0);
-	return v != NULL;
+	return import_give(op, 0, v, 0, out);
 }

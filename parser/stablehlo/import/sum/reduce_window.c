@@ -272,7 +272,6 @@ import_select_and_scatter(struct import *im, const struct mlir_op *op,
 	struct ir_value *init = build_convert(im, x[2].value, wide);
 	struct ir_value *v = build_scattered(&s, &f, build_convert(im, x[1].value, wide), init);
 	v = v ? build_uncut(&s, v, init) : NULL;
-	out[0] = import_result(
-		op, 0, build_convert(im, v, (enum ir_dtype)op->result[0].type->dtype), s.varies);
-	return v != NULL;
+	return import_give(op, 0, build_convert(im, v, (enum ir_dtype)op->result[0].type->dtype),
+		s.varies, out);
 }

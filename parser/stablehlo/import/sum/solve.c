@@ -21,15 +21,7 @@
 static struct ir_value *
 build_swapped(struct import *im, struct ir_value *v)
 {
-	int perm[IR_MAX_RANK];
-
-	if (!v)
-		return NULL;
-	for (int d = 0; d < v->type->rank; d++)
-		perm[d] = d;
-	perm[v->type->rank - 1] = v->type->rank - 2;
-	perm[v->type->rank - 2] = v->type->rank - 1;
-	return build_transpose(im, v, perm);
+	return v ? build_swap(im, v, v->type->rank - 2, v->type->rank - 1) : NULL;
 }
 
 /* Rows from i to k of a matrix, columns from j to l. */
@@ -159,8 +151,7 @@ solve_triangular(struct import *im, const struct mlir_op *op, const struct impor
 	s.n = s.b->type->dim[s.b->type->rank - 1];
 	struct ir_value *x = build_solved(&s);
 	x = build_convert(im, f->left ? x : build_swapped(im, x), t);
-	out[0] = import_result(op, 0, x, v[0].varies);
-	return x != NULL;
+	return import_give(op, 0, x, v[0].varies, out);
 }
 
 bool
@@ -233,8 +224,7 @@ solve_cholesky(struct import *im, const struct mlir_op *op, const struct import_
 			    : column;
 	}
 	done = build_convert(im, lower ? done : build_swapped(im, done), t);
-	out[0] = import_result(op, 0, done, in[0].varies);
-	return done != NULL;
+	return import_give(op, 0, done, in[0].varies, out);
 }
 
 bool

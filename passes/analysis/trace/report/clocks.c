@@ -6,21 +6,6 @@
 #include <math.h>
 #include <talloc.h>
 
-void
-trace_put_json(FILE *out, const char *text)
-{
-	fputc('"', out);
-	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
-		if (*s < 0x20)
-			fprintf(out, "\\u%04x", *s);
-		else if (*s == '"' || *s == '\\')
-			fprintf(out, "\\%c", *s);
-		else
-			fputc(*s, out);
-	}
-	fputc('"', out);
-}
-
 static const char *const link_names[] = {
 	[TRACE_LINK_REFERENCE] = "reference",
 	[TRACE_LINK_MESSAGES] = "messages",
@@ -44,7 +29,7 @@ trace_put_clocks(FILE *out, const struct trace_alignment *a)
 	for (uint32_t c = 0; c < a->nclocks; c++) {
 		const struct trace_clock *k = &a->clock[c];
 		fprintf(out, "%s\n{\"name\":", c ? "," : "");
-		trace_put_json(out, k->name);
+		rt_json_put(out, k->name);
 		fprintf(out, ",\"ranks\":%" PRIu32 ",\"link\":\"%s\",\"offset_ns\":%" PRId64,
 			k->nranks, link_names[k->link], k->offset);
 		put_number(out, "low_ns", k->low);
@@ -61,7 +46,7 @@ static void
 print_json(FILE *out, const struct trace_set *s, const struct trace_alignment *a)
 {
 	fputs("{\"format\":\"dopt-trace-clocks\",\"version\":1,\"program\":", out);
-	trace_put_json(out, s->trace[0]->program);
+	rt_json_put(out, s->trace[0]->program);
 	fprintf(out,
 		",\"drift\":%s,\"collectives\":%" PRIu32 ",\"constraints\":%" PRIu32
 		",\"outliers\":%" PRIu32 ",\"spread_before_us\":%.6g,\"spread_us\":%.6g,\n",

@@ -3,6 +3,7 @@
  * program has from the module that it was built from; a digest tells whether it is the same module.
  */
 #include "passes/analysis/trace/report/compare.h"
+#include "ir/base/sort.h"
 
 #include "ir/digest.h"
 #include "ir/base/vec.h"
@@ -111,16 +112,8 @@ fill_predicted(
 	p->text = "";
 }
 
-static int
-by_difference(const void *x, const void *y)
-{
-	const struct trace_pair *a = x, *b = y;
-	const double da = fabs(a->difference), db = fabs(b->difference);
-
-	if (da != db)
-		return da > db ? -1 : 1;
-	return a->op < b->op ? -1 : a->op > b->op;
-}
+ORDER_BY(by_difference, struct trace_pair, ORDER_UP(fabs(y->difference), fabs(x->difference)),
+	UP(op))
 
 static void
 pair_ops(struct trace_comparison *c, const struct trace_measured *measured,

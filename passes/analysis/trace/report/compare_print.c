@@ -22,9 +22,9 @@ static void
 put_pair(FILE *out, const struct trace_pair *p)
 {
 	fprintf(out, "{\"op\":%" PRIu32 ",\"value\":", p->op);
-	trace_put_json(out, p->value);
+	rt_json_put(out, p->value);
 	fputs(",\"name\":", out);
-	trace_put_json(out, p->name);
+	rt_json_put(out, p->name);
 	fprintf(out, ",\"kind\":\"%s\"", p->communication ? "communication" : "compute");
 	put_number(out, "predicted", p->predicted);
 	put_number(out, "measured", p->measured);
@@ -38,7 +38,7 @@ put_pair(FILE *out, const struct trace_pair *p)
 		put_number(out, "exposed_measured", p->exposed_measured);
 	}
 	fprintf(out, ",\"profiled\":%s,\"text\":", p->profiled ? "true" : "false");
-	trace_put_json(out, p->text);
+	rt_json_put(out, p->text);
 	fputc('}', out);
 }
 
@@ -46,11 +46,11 @@ static void
 print_json(FILE *out, const struct trace_comparison *c)
 {
 	fputs("{\"format\":\"dopt-trace-comparison\",\"version\":1,\"program\":", out);
-	trace_put_json(out, c->program);
+	rt_json_put(out, c->program);
 	fputs(",\"build\":", out);
-	trace_put_json(out, c->build);
+	rt_json_put(out, c->build);
 	fputs(",\"device\":", out);
-	trace_put_json(out, c->device);
+	rt_json_put(out, c->device);
 	fprintf(out,
 		",\"ranks\":%" PRIu32 ",\"steps\":%" PRIu32
 		",\n\"peak_bytes\":{\"predicted\":%.17g,\"measured\":%.17g},\n\"totals\":{",

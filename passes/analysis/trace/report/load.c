@@ -4,6 +4,7 @@
  * in the module, so its time is valid for every other module with this kernel.
  */
 #include "passes/analysis/trace/report/load.h"
+#include "ir/base/sort.h"
 
 #include "ir/base/alloc.h"
 #include "ir/numbering.h"
@@ -24,22 +25,8 @@ struct entry {
 	uint32_t events;
 };
 
-static int
-by_key(const void *a, const void *b)
-{
-	const struct entry *x = a, *y = b;
-
-	if (!x->key != !y->key)
-		return x->key ? -1 : 1;
-	if (x->key)
-		return strcmp(x->key, y->key);
-	const struct cost_collective *c = &x->collective, *d = &y->collective;
-	if (c->kind != d->kind)
-		return c->kind < d->kind ? -1 : 1;
-	if (c->places != d->places)
-		return c->places < d->places ? -1 : 1;
-	return c->bytes < d->bytes ? -1 : c->bytes > d->bytes;
-}
+ORDER_BY(by_key, struct entry, !x->key - !y->key, x->key && y->key ? strcmp(x->key, y->key) : 0,
+	UP(collective.kind), UP(collective.places), UP(collective.bytes))
 
 /* Merges entries with the same key; returns how many are left. */
 static uint32_t

@@ -44,13 +44,7 @@ median(double *v, size_t n)
 	return trace_middle_of(v, n).median;
 }
 
-static int
-by_op(const void *x, const void *y)
-{
-	const struct trace_op_time *a = x, *b = y;
-
-	return a->op < b->op ? -1 : a->op > b->op;
-}
+ORDER_BY(by_op, struct trace_op_time, UP(op))
 
 char *
 trace_value_text(const void *owner, const char *text, uint32_t op)

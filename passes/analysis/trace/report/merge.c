@@ -202,9 +202,9 @@ trace_print_merged(FILE *out, const struct trace_set *s, const struct trace_alig
 	fputs("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"format\":\"dopt-trace-merged\","
 	      "\"version\":1,\"program\":",
 		out);
-	trace_put_json(out, s->trace[0]->program);
+	rt_json_put(out, s->trace[0]->program);
 	fputs(",\"build\":", out);
-	trace_put_json(out, s->trace[0]->build);
+	rt_json_put(out, s->trace[0]->build);
 	fputs(",\n", out);
 	trace_put_clocks(out, a);
 	fputs("},\n\"traceEvents\":[\n", out);

@@ -3,6 +3,7 @@
 #define PASSES_ANALYSIS_TRACE_REPORT_PRINT_H
 
 #include "passes/analysis/trace/align.h"
+#include "runtime/data/json.h"
 
 #include <stdio.h>
 
@@ -16,8 +17,7 @@ void trace_print_alignment(FILE *out, enum trace_format format, const struct tra
  * begin to the others. */
 void trace_print_merged(FILE *out, const struct trace_set *s, const struct trace_alignment *a);
 
-/* A JSON string; and the member "clocks" of an object. */
-void trace_put_json(FILE *out, const char *text);
+/* The member "clocks" of an object. */
 void trace_put_clocks(FILE *out, const struct trace_alignment *a);
 
 #endif

@@ -36,9 +36,9 @@ static void
 put_op(FILE *out, uint32_t i, const struct trace_op_time *o)
 {
 	fprintf(out, "%s\n{\"op\":%" PRIu32 ",\"value\":", i ? "," : "", o->op);
-	trace_put_json(out, o->value);
+	rt_json_put(out, o->value);
 	fputs(",\"name\":", out);
-	trace_put_json(out, o->name);
+	rt_json_put(out, o->name);
 }
 
 static void
@@ -81,9 +81,9 @@ print_json(FILE *out, const struct trace_set *s, const struct trace_measured *m,
 	const struct trace_diagnosis *d)
 {
 	fputs("{\"format\":\"dopt-trace-report\",\"version\":1,\"program\":", out);
-	trace_put_json(out, s->trace[0]->program);
+	rt_json_put(out, s->trace[0]->program);
 	fputs(",\"build\":", out);
-	trace_put_json(out, s->trace[0]->build);
+	rt_json_put(out, s->trace[0]->build);
 	fprintf(out, ",\"ranks\":%" PRIu32 ",\"steps\":%" PRIu32, s->trace[0]->ranks, m->steps);
 	put_middle(out, "iteration", &m->iteration);
 	put_middle(out, "compute", &m->compute);
@@ -93,11 +93,11 @@ print_json(FILE *out, const struct trace_set *s, const struct trace_measured *m,
 	for (int b = 0; b < TRACE_BOUNDS; b++)
 		fprintf(out, "%s\"%s\":%.6g", b ? "," : "", bound_names[b], d->share[b]);
 	fprintf(out, "},\n\"bottleneck\":\"%s\",\"sentence\":", bound_names[d->bound]);
-	trace_put_json(out, d->sentence);
+	rt_json_put(out, d->sentence);
 	fputs(",\"facts\":[", out);
 	for (int i = 0; i < d->nfacts; i++) {
 		fputs(i ? ",\n" : "", out);
-		trace_put_json(out, d->fact[i]);
+		rt_json_put(out, d->fact[i]);
 	}
 	fputc(']', out);
 	put_ranks(out, m);

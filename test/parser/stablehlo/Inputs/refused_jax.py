@@ -37,12 +37,12 @@ with open(sys.argv[1] + ".drawn", "w") as out:
     out.write(f"KEY: drawn = {draw(carry['key'])}\nKEY: drawn = {draw(jax.random.split(carry['key'])[0])}\n")
 
 
-# Complex arrays are two for dopt, and one again in JAX.
+# Complex arrays are two for dopt, and one again in JAX; those without elements, as some optimizers have them, are not saved.
 def turning(carry, x):
-    return {"w": carry["w"] * jnp.exp(1j * x), "n": carry["n"] + 1}, {"size": jnp.abs(carry["w"]).sum()}
+    return {**carry, "w": carry["w"] * jnp.exp(1j * x), "n": carry["n"] + 1}, {"size": jnp.abs(carry["w"]).sum()}
 
 
-carry = {"w": jnp.array([1 + 2j, 3 - 1j], "complex64"), "n": jnp.zeros((), "int32")}
+carry = {"w": jnp.array([1 + 2j, 3 - 1j], "complex64"), "n": jnp.zeros((), "int32"), "none": jnp.zeros((0, 2))}
 from_jax.export(sys.argv[1] + "_complex", turning, carry, jnp.ones(2))
 from_jax.save_rows(sys.argv[1] + "_complex.data", train={"x": jnp.full(2, 0.5)})
 done = subprocess.run([sys.argv[2], "-run", "-steps=3", f"-data={sys.argv[1]}_complex.data", f"-initial={sys.argv[1]}_complex.safetensors",

@@ -2,7 +2,7 @@
 // RUN: %dopt -verify-diagnostics -split-input-file %s
 
 func.func @dot_dims(%a: tensor<2x3xf32>, %b: tensor<3x4xf32>) -> tensor<2x4xf32> {
-  // expected-error@+1 {{lhs_contracting_dimensions names dim 2 of a tensor of rank 2}}
+  // expected-error@+1 {{lhs_contracting_dimensions: 2 is not one of the 2 dims}}
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [2] x [0] : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
   return %0 : tensor<2x4xf32>
 }
@@ -50,7 +50,7 @@ func.func @conv_stride(%a: tensor<1x2x5x5xf32>, %b: tensor<4x2x3x3xf32>) -> tens
 // -----
 
 func.func @reduce_dims(%a: tensor<2x3xf32>, %i: tensor<f32>) -> tensor<2xf32> {
-  // expected-error@+1 {{dimensions names dim 1 twice}}
+  // expected-error@+1 {{dimensions: dim 1 appears twice}}
   %0 = stablehlo.reduce(%a init: %i) applies stablehlo.add across dimensions = [1, 1] : (tensor<2x3xf32>, tensor<f32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }

@@ -27,7 +27,8 @@ REASONS = [
 
 def rows(source):
     """(op, what it becomes) in the order of the table."""
-    text = open(os.path.join(source, "parser/stablehlo/import/import.def")).read()
+    files = [os.path.join(source, "parser/stablehlo", name) for name in ("mlir/point.def", "import/import.def")]
+    text = "".join(open(name).read() for name in files)
     text = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     for kind, args in re.findall(r'^(POINT|POINT_BITS|TEMPLATE|IMPORT|MOVED|BITS|REFUSED)\((.*)\)$', text, flags=re.M):
         name, rest = re.match(r'"([^"]+)", (.*)', args).groups()

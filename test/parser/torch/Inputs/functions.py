@@ -200,6 +200,39 @@ def complex_products(z, y):
     return total + torch.einsum("ij,ij,kj->k", c, c, c.conj()).abs().sum() + torch.einsum("ij,kj,kl->il", c, c, c).real.square().mean()
 
 
+def complex_functions(z, y):
+    c = torch.complex(z, y)
+    total = c.log().real.mean() + c.sqrt().abs().sum() + c.tanh().abs().mean() + c.sigmoid().abs().sum() + (c.sin() + c.cos()).abs().sum()
+    total = total + c.sinh().real.sum() + c.cosh().imag.sum() + c.pow(2.5).abs().mean() + (c ** c.conj()).abs().mean() + (2 ** c).abs().mean()
+    total = total + c.var().abs() + c.flip(0).cumsum(0).abs().sum() + torch.linalg.vector_norm(c) + (c != 0).sum() * c.imag.mean()
+    a = c[:4] + 3 * torch.eye(4)
+    total = total + torch.linalg.solve(a, c[4:8]).abs().sum() + torch.linalg.det(a).real + torch.linalg.inv(a).imag.sum()
+    return total + torch.linalg.cholesky(c.mH @ c + torch.eye(4)).imag.sum() + (a == c[0]).sum() * c.isnan().sum() * z.mean()
+
+
+def adapted(z, y):
+    """Steps of gradient descent inside the step, by torch.func."""
+    loss, w = lambda w: (torch.tanh(y @ w) - 0.5).square().mean(), z[:4]
+    for _ in range(3):
+        slope, value = torch.func.grad_and_value(loss)(w)
+        w = w - 0.3 * slope * value
+    out, back = torch.func.vjp(lambda v: v.sin().cumsum(0), w)
+    return loss(w) + (back(y[:4])[0] * out).mean()
+
+
+def with_gaps(z, y):
+    """Medians of what has NaNs."""
+    w = torch.where(y > 1, float("nan"), z)
+    return (w.median(0)[0].nansum() + w.median(1, True)[0].nansum() + w.nanmedian(0)[0].nansum() + w.nanmedian(1)[0].nansum()
+            + torch.nanmedian(w) + torch.median(z) + w.nanmedian(0)[1].sum() * z.mean() + torch.nanquantile(w, 0.4, 1).nansum())
+
+
+def places(z, y):
+    at = torch.nonzero_static(y > 1, size=9, fill_value=0)
+    total = z[at[:, 0], at[:, 1]].square().sum() + torch.combinations(z[:4, 0], 2).prod(1).sum() + (torch.signbit(z) * y).sum()
+    return total + torch.repeat_interleave(z, y[:, 0].argsort() % 3, 0, output_size=18).cumsum(0).square().mean()
+
+
 def outside_of_gradients(z, y):
     w = z * 2
     w.detach_()
@@ -518,6 +551,15 @@ FUNCTIONS = {
     "own_gradient": (NUMBERS, lambda z, y: (Sign.apply(z, 2.0) + sign(z * 2, 0.5) + y).tanh().square().mean()),
     "slope_with_constants": (NUMBERS, slope_with_constants),
     "stopped_with_slope": (NUMBERS, stopped_with_slope),
+    "complex_functions": (NUMBERS, complex_functions),
+    "adapted": (NUMBERS, adapted),
+    "with_gaps": (NUMBERS, with_gaps),
+    "places": (NUMBERS, places),
+    "sublists": (NUMBERS, lambda z, y: torch.einsum(z.view(3, 6, 4), [0, 1, 2], y, [3, 2], [0, 3]).square().mean()),
+    "conv_tbc": (NUMBERS, lambda z, y: torch.conv_tbc(z.view(6, 3, 4), y[:6].reshape(3, 4, 2), y[0, :2], 1).square().mean()),
+    "reflections": (NUMBERS, lambda z, y: torch.linalg.householder_product(z.view(3, 6, 4), y[:3].abs()).mul(y.view(3, 6, 4)).sum()),
+    "windows": (NUMBERS, lambda z, y: sum((z[:, 0] * w(18, dtype=F64)).square().sum() for w in (
+        torch.blackman_window, torch.hamming_window, torch.bartlett_window, torch.kaiser_window))),
     "outside_of_gradients": (NUMBERS, outside_of_gradients),
     "looping": (NUMBERS, looping),
     "more_looping": (NUMBERS, more_looping),

@@ -51,7 +51,17 @@ def warmed(make, steps):
     return made
 
 
+def decaying(make, factor):
+    def made(model):
+        optimizer = make(model)
+        schedule = optim.lr_scheduler.ExponentialLR(optimizer, factor)
+        optimizer.register_step_post_hook(lambda *_: schedule.step())
+        return optimizer
+    return made
+
+
 OPTIMIZERS = {
+    f"sgd{{lr=0.05,schedule=exponential,steps=50,end={0.9 ** 50!r}}}": decaying(of(optim.SGD, 0.05), 0.9),
     "sgd{lr=0.05,weight_decay=0.1}": of(optim.SGD, 0.05, weight_decay=0.1),
     "momentum{lr=0.05,momentum=0.8,dampening=0.3,weight_decay=0.1}":
         of(optim.SGD, 0.05, momentum=0.8, dampening=0.3, weight_decay=0.1),

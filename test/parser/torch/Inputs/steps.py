@@ -27,7 +27,7 @@ BATCHES = 4  # of the data set, taken in order
 class Mlp(nn.Module):
     def __init__(self):
         super().__init__()
-        self.net = nn.Sequential(nn.Linear(12, 24, bias=False), nn.BatchNorm1d(24), nn.ReLU(), nn.Linear(24, 24), nn.Tanh(),
+        self.net = nn.Sequential(nn.Linear(12, 24, bias=False), nn.BatchNorm1d(24, momentum=None), nn.ReLU(), nn.Linear(24, 24), nn.Tanh(),
                                  nn.LayerNorm(24), nn.Linear(24, 5))
 
     def forward(self, x):

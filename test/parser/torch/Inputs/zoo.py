@@ -60,6 +60,7 @@ steps.STEP = {
     "llama": text(lambda: hf.LlamaForCausalLM(hf.LlamaConfig(**GROUPS))),
     "qwen3": text(lambda: hf.Qwen3ForCausalLM(hf.Qwen3Config(**GROUPS, head_dim=8))),
     "mistral": text(lambda: hf.MistralForCausalLM(hf.MistralConfig(**GROUPS, head_dim=8, sliding_window=8))),
+    "mixtral": text(lambda: hf.MixtralForCausalLM(hf.MixtralConfig(**GROUPS, num_local_experts=4))),
     "gemma2": text(lambda: hf.Gemma2ForCausalLM(hf.Gemma2Config(**GROUPS, head_dim=8, attn_implementation="eager"))),
     "mamba": text(lambda: hf.MambaForCausalLM(hf.MambaConfig(
         hidden_size=16, state_size=4, num_hidden_layers=1, vocab_size=61))),
