@@ -7,8 +7,9 @@
  *
  * Arguments are inputs, params and states in the order of the text; results are outputs, and then
  * the next value of each param and state that is updated, aliased with its argument. The kind of an
- * argument and its initial value are its attributes dopt.input, dopt.param or dopt.state; on a mesh
- * dopt.mesh and dopt.type describe how the replicas share the tensors.
+ * argument and its initial value are its attributes dopt.input, dopt.param or dopt.state; the shape
+ * of an output in files is in dopt.output. On a mesh dopt.mesh and dopt.type describe how the
+ * replicas share the tensors.
  */
 #include "ir/base/vec.h"
 #include "lower/stablehlo/hlo.h"
@@ -222,7 +223,7 @@ write_block(struct hlo *h, const struct ir_block *b)
 
 struct result {
 	const struct ir_value *value;
-	const char *name;
+	const struct ir_op *op; /* the output or update */
 	const struct ir_op *of; /* the param or state whose next value it is; NULL: an output */
 };
 
@@ -238,12 +239,10 @@ collect_results(const struct ir_func *f, const void *owner, int *n)
 	*n = 0;
 	IR_FOR_OPS (op, &f->body)
 		if (op->code == OP_output)
-			r[(*n)++] = (struct result){ir_operand(op, 0), op->symbol, NULL};
+			r[(*n)++] = (struct result){ir_operand(op, 0), op, NULL};
 	IR_FOR_OPS (op, &f->body)
-		if (op->code == OP_update) {
-			const struct ir_op *of = ir_operand(op, 0)->op;
-			r[(*n)++] = (struct result){ir_operand(op, 1), of->symbol, of};
-		}
+		if (op->code == OP_update)
+			r[(*n)++] = (struct result){ir_operand(op, 1), op, ir_operand(op, 0)->op};
 	return r;
 }
 
@@ -341,7 +340,11 @@ write_head(struct hlo *h, const struct ir_func *f, const struct result *r, int n
 		const struct hlo_value type = hlo_local_type(h, r[i].value->type);
 		hlo_print(h, "%s%s {jax.result_info = ", i ? ",\n      " : "\n      -> (",
 			hlo_type_text(h, &type));
-		hlo_print_string(h, r[i].name);
+		hlo_print_string(h, (r[i].of ? r[i].of : r[i].op)->symbol);
+		if (r[i].op->nattrs) {
+			hlo_print(h, ", ");
+			write_kind(h, r[i].op);
+		}
 		if (ir_devices(h->m) > 1)
 			write_layout(h, r[i].value->type);
 		hlo_print(h, "}");

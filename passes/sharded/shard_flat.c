@@ -23,6 +23,7 @@
 #include "ir/base/arena.h"
 #include "ir/base/vec.h"
 #include "ir/ops/form.h"
+#include "ir/ops/row.h"
 
 #include <string.h>
 #include <talloc.h>
@@ -30,17 +31,19 @@
 struct flatten {
 	struct shard *s;
 	struct arena *arena;
-	uint8_t *seen; /* by value->id: 1 + can it be computed flat? 0: not known yet */
-	uint8_t *rows; /* by value->id: a tensor is computed from it that needs rows */
+	uint8_t *seen;  /* by value->id: 1 + can it be computed flat? 0: not known yet */
+	uint32_t first; /* id of the first value that is made here */
+	uint8_t *rows;  /* by value->id: a tensor is computed from it that needs rows */
 	struct VEC(struct ir_op *) sum; /* allreduces of gradients that were reached */
 };
 
-/* Are the rows not divisible by the axis, but the elements? */
+/* Are the rows not divisible by the axis, but the elements? With fewer rows than devices, slices of
+ * columns are few large pieces, whose packing takes little time. */
 static bool
 wants_flat(const struct shard *s, const struct ir_type *t)
 {
 	const int64_t n = s->m->axis[s->axis].size;
-	bool wants = t->rank > 1 && t->memory == IR_DEVICE && t->dim[0] % n &&
+	bool wants = t->rank > 1 && t->memory == IR_DEVICE && t->dim[0] > n && t->dim[0] % n &&
 		     ir_type_elements(t) % n == 0;
 
 	for (int a = 0; a < s->m->naxes; a++)
@@ -50,33 +53,37 @@ wants_flat(const struct shard *s, const struct ir_type *t)
 
 /* --- which tensors ---------------------------------------------------------------------------- */
 
-/* Does element i of the result depend on element i of each operand, or all of a scalar, alone? */
+/* Does element i of the result depend on element i of each operand, or all of a scalar, alone, whatever
+ * the shape? An identity that lists dims (transpose, broadcast, slice) does not qualify. */
 static bool
-is_elementwise(const struct flatten *x, const struct ir_op *op)
+is_elementwise(const struct shard *s, const struct ir_op *op)
 {
-	struct form f;
+	const struct ir_type *t = op->nresults == 1 ? op->result[0].type : NULL;
+	bool is = t && op->noperands && op_is(op, TRAIT_PURE) && wants_flat(s, t) &&
+		  row_is_pointwise(op_row(s->m->ctx, op));
 
-	if (!op_is(op, TRAIT_PURE) || op->body || op->nresults != 1 || !op->noperands ||
-		!form_exists((enum op_code)op->code) || op->noperands > FORM_MAX_INPUTS ||
-		!form_make(x->s->m, x->arena, op, op->result[0].type, &f) ||
-		f.reduce != REDUCE_NONE)
-		return false;
-	for (int i = 0; i < f.nindices; i++)
-		if (f.at[i] || expr_uses_index(f.body, i))
-			return false;
-	for (int j = 0; j < f.ninputs; j++)
-		if (f.in[j].rank && (f.in[j].rank != f.out.rank ||
-					    memcmp(f.in[j].index, f.out.index, f.out.rank) != 0))
-			return false;
-	return true;
+	for (int j = 0; is && j < op->noperands; j++) {
+		const struct ir_type *in = ir_operand_type(op, j);
+		is = !in->rank || (wants_flat(s, in) && ir_type_same_dims(in, t));
+	}
+	return is;
 }
 
-/* A sum over another axis, of each element by itself. */
+/* Is it the sum of a gradient over the axis? */
 static bool
-is_other_sum(const struct shard *s, const struct ir_op *op)
+is_sum(const struct shard *s, const struct ir_op *op)
 {
-	return (op->code == OP_allreduce || op->code == OP_reduce) && op->noperands == 1 &&
-	       ir_attr_int(op, "axis", -1) != s->axis;
+	return op->code == OP_allreduce && op->noperands == 1 &&
+	       ir_attr_int(op, "axis", -1) == s->axis;
+}
+
+/* Does the forward pass read a param here that stays whole, and has no row but for the optimizer? */
+static bool
+reads_whole(const struct shard *s, const struct ir_op *op, int operand)
+{
+	const struct ir_op *from = ir_operand(op, operand)->op;
+
+	return s->forward[op->id] && op_is(from, TRAIT_PERSISTENT) && shard_stays_whole(s, from);
 }
 
 static bool
@@ -92,11 +99,11 @@ can_be_flat(struct flatten *x, struct ir_value *v)
 	x->seen[v->id] = 1;
 	if (op_is(op, TRAIT_PERSISTENT))
 		can = x->s->flat[op->id];
-	else if (op->code == OP_allreduce && op->noperands == 1 && !is_other_sum(x->s, op))
+	else if (is_sum(x->s, op))
 		VEC_PUSH(x->arena, &x->sum, op);
-	else if (is_elementwise(x, op) || is_other_sum(x->s, op))
+	else if (is_elementwise(x->s, op))
 		for (int j = 0; j < op->noperands; j++)
-			can = can_be_flat(x, ir_operand(op, j)) && can;
+			can = can_be_flat(x, ir_operand(op, j)) && !reads_whole(x->s, op, j) && can;
 	else
 		can = false;
 	x->seen[v->id] = can ? 2 : 1;
@@ -108,13 +115,12 @@ can_be_flat(struct flatten *x, struct ir_value *v)
 static void
 need_rows(struct flatten *x, const struct ir_value *v, const struct ir_type *t)
 {
-	if (!v->op || x->rows[v->id] || v->type->rank != t->rank ||
-		memcmp(v->type->dim, t->dim, sizeof t->dim) != 0)
+	if (!v->op || x->rows[v->id] || !ir_type_same_dims(v->type, t))
 		return;
 	x->rows[v->id] = 1;
 	if (op_is(v->op, TRAIT_PERSISTENT))
 		x->s->flat[v->op->id] = false;
-	else if (v->op->code != OP_allreduce || is_other_sum(x->s, v->op))
+	else if (!is_sum(x->s, v->op))
 		for (int j = 0; j < v->op->noperands; j++)
 			need_rows(x, ir_operand(v->op, j), t);
 }
@@ -171,11 +177,12 @@ reshape(struct ir_builder *b, struct ir_value *v, const struct ir_type *like)
 	return ir_build(b, OP_reshape, &v, 1, &shape, 1);
 }
 
-/* The row of elements that v is a reshape of; NULL: it is none of those that are made here. */
+/* The row of elements that v is a reshape of; NULL: it is none that is made here, after `first` ids. */
 static struct ir_value *
-row_of(const struct shard *s, const struct ir_value *v)
+row_of(const struct shard *s, const struct ir_value *v, uint32_t first)
 {
-	struct ir_value *row = v->op && v->op->code == OP_reshape ? ir_operand(v->op, 0) : NULL;
+	struct ir_value *row =
+		v->id >= first && v->op && v->op->code == OP_reshape ? ir_operand(v->op, 0) : NULL;
 
 	return row && row->type->rank == 1 && wants_flat(s, v->type) ? row : NULL;
 }
@@ -241,6 +248,33 @@ is_total(const struct ir_op *op)
 	return op->code == OP_sum && !op->result[0].type->rank;
 }
 
+/* What recomputation waits for is rows: else what is computed from it again, such as a conversion to
+ * fewer bits, is behind the gather. */
+static bool
+sink_barrier(struct flatten *x, struct ir_op *op)
+{
+	struct shard *s = x->s;
+	struct ir_builder b = {.m = s->m, .block = op->block, .before = op->next, .loc = op->loc};
+
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *row = row_of(s, ir_operand(op, j), x->first), *v = &op->result[j];
+		const struct ir_type *t = v->type;
+		struct ir_use *uses = v->uses, *next;
+		if (!row)
+			continue;
+		ir_set_operand(op, j, row);
+		v->type = row->type;
+		struct ir_value *view = reshape(&b, v, t);
+		if (!view)
+			return false;
+		for (struct ir_use *u = uses; u; u = next) {
+			next = u->next;
+			ir_set_operand(u->op, (int)(u - u->op->operand), view);
+		}
+	}
+	return true;
+}
+
 /* Computes an op on the rows that its operands are reshapes of, if they all are, or scalars. */
 static bool
 sink(struct flatten *x, struct ir_op *op)
@@ -249,8 +283,10 @@ sink(struct flatten *x, struct ir_op *op)
 	struct ir_value *operand[FORM_MAX_INPUTS];
 	bool any = false, all = op->noperands <= FORM_MAX_INPUTS;
 
+	if (op->code == OP_barrier)
+		return sink_barrier(x, op);
 	for (int j = 0; j < op->noperands && all; j++) {
-		struct ir_value *v = ir_operand(op, j), *row = row_of(s, v);
+		struct ir_value *v = ir_operand(op, j), *row = row_of(s, v, x->first);
 		operand[j] = row ? row : v;
 		any = any || row;
 		all = row || !v->type->rank;
@@ -262,7 +298,7 @@ sink(struct flatten *x, struct ir_op *op)
 		ir_attr_remove(op, "dims");
 		return true;
 	}
-	if (!is_elementwise(x, op) && !is_other_sum(s, op))
+	if (!is_elementwise(s, op))
 		return true;
 	struct ir_builder b = {.m = s->m, .block = op->block, .before = op, .loc = op->loc};
 	struct ir_op *copy = ir_op_clone(s->m, op, operand);
@@ -279,15 +315,16 @@ sink(struct flatten *x, struct ir_op *op)
 
 /* Updates and reported gradients of tensors that are rows now take rows. */
 static void
-take_row(struct shard *s, struct ir_op *op)
+take_row(struct flatten *x, struct ir_op *op)
 {
+	struct shard *s = x->s;
 	int at;
 	const struct ir_type *t = op->result[0].type;
 	struct ir_op *to = s->flat[op->id] && t->rank == 1 ? taker(s, op, &at) : NULL;
 
 	if (!to)
 		return;
-	ir_set_operand(to, at, row_of(s, ir_operand(to, at)));
+	ir_set_operand(to, at, row_of(s, ir_operand(to, at), x->first));
 	if (to->code == OP_output)
 		ir_attr_set(s->m, to, ir_attr_find(op, "shape"));
 }
@@ -311,7 +348,7 @@ change(struct flatten *x, struct ir_op **op, int n)
 		if (!sink(x, o))
 			return false;
 	for (int i = 0; i < n; i++)
-		take_row(s, op[i]);
+		take_row(x, op[i]);
 	for (struct ir_op *o = block->last, *prev; o; o = prev) {
 		prev = o->prev;
 		if (o->code == OP_reshape && !o->result[0].uses)
@@ -323,7 +360,7 @@ change(struct flatten *x, struct ir_op **op, int n)
 bool
 shard_flatten(struct shard *s, struct ir_op **op, int n)
 {
-	struct flatten x = {.s = s, .arena = arena_create(NULL)};
+	struct flatten x = {.s = s, .arena = arena_create(NULL), .first = s->m->value_ids};
 
 	s->flat = ARRAY_ZERO(s->run->scratch, bool, s->m->op_ids);
 	x.seen = ARRAY_ZERO(s->run->scratch, uint8_t, s->m->value_ids);
@@ -338,7 +375,7 @@ void
 shard_copy_views(struct shard *s)
 {
 	IR_FOR_OPS_SAFE (op, &ir_func_find(s->m, "main")->body) {
-		const struct ir_value *row = op->nresults ? row_of(s, &op->result[0]) : NULL;
+		const struct ir_value *row = op->nresults ? row_of(s, &op->result[0], 0) : NULL;
 		if (!row || !row->op || row->op->code != OP_allgather)
 			continue;
 		for (struct ir_use *u = op->result[0].uses, *next; u; u = next) {

@@ -106,14 +106,33 @@ optimizer_update(struct optimizer_step *s, struct ir_value *old, struct ir_value
 	ir_build(&s->b, OP_update, (struct ir_value *[]){old, fresh}, 2, NULL, 0);
 }
 
+/* Has v, which has the dims of a param that is a row of elements, the param's shape? Means over the other dim of [1,n] or [n,1],
+ * and what is computed from them, have as many elements, but are vectors. */
+static bool
+is_row(const struct optimizer_step *s, const struct ir_value *v)
+{
+	while (v != s->w && v != s->g) {
+		const struct ir_op *op = v->op;
+		int j = 0;
+		if (op->code == OP_sum || op_is(op, TRAIT_PERSISTENT))
+			return ir_attr_find(op, "shape") != NULL;
+		while (j < op->noperands && !ir_type_same_dims(ir_operand_type(op, j), v->type))
+			j++;
+		if (j == op->noperands)
+			break;
+		v = ir_operand(op, j);
+	}
+	return true;
+}
+
 int
 optimizer_shape(const struct optimizer_step *s, const struct ir_value *v, int64_t dim[IR_MAX_RANK])
 {
-	const bool like = v->type->rank == s->w->type->rank &&
-			  memcmp(v->type->dim, s->w->type->dim, sizeof v->type->dim) == 0;
+	const bool row = ir_attr_find(s->param, "shape") &&
+			 ir_type_same_dims(v->type, s->w->type) && is_row(s, v);
 
-	return like ? ir_file_shape(s->param, v->type, dim)
-		    : (memcpy(dim, v->type->dim, sizeof v->type->dim), v->type->rank);
+	memcpy(dim, v->type->dim, sizeof v->type->dim);
+	return row ? ir_file_shape(s->param, v->type, dim) : v->type->rank;
 }
 
 static struct ir_value *
@@ -125,9 +144,6 @@ new_state(struct optimizer_step *s, const char *name, const struct ir_type *type
 	struct ir_value *v = ir_build_typed(&b, OP_state, name, NULL, 0, NULL, 0, type);
 	s->b.failed = s->b.failed || b.failed;
 	if (v) {
-		int64_t dim[IR_MAX_RANK];
-		if (optimizer_shape(s, v, dim) != type->rank)
-			ir_attr_set(b.m, v->op, ir_attr_find(s->param, "shape"));
 		v->name = ir_name(b.m->ctx, name);
 		s->last_state = v->op;
 	}
@@ -135,18 +151,21 @@ new_state(struct optimizer_step *s, const char *name, const struct ir_type *type
 }
 
 struct ir_value *
-optimizer_state(struct optimizer_step *s, const char *what, const struct ir_type *type)
+optimizer_state(struct optimizer_step *s, const char *what, const struct ir_value *like)
 {
 	/* A sum of gradients over micro-batches has one value, made in the last iteration. */
-	struct ir_type kept = *type;
+	struct ir_type kept = *like->type;
+	int64_t dim[IR_MAX_RANK];
 
 	for (int a = 0; a < s->b.m->naxes; a++)
 		if (s->b.m->axis[a].time)
 			kept.axis[a] = s->w->type->axis[a];
-	type = ir_type_intern(s->b.m->ctx, &kept);
-	return new_state(s,
+	struct ir_value *v = new_state(s,
 		TEXT(s->run->scratch, "%s.%s.%s", s->run->pass->name, what, s->param->symbol),
-		type);
+		ir_type_intern(s->b.m->ctx, &kept));
+	if (v && optimizer_shape(s, like, dim) != kept.rank)
+		ir_attr_set(s->b.m, v->op, ir_attr_find(s->param, "shape"));
+	return v;
 }
 
 static struct ir_value *

@@ -70,12 +70,12 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 		"output the learning rate of each step, where all elements have one, as learning_rate", NULL, 0, 0}
 /* clang-format on */
 
-/* A state named "pass.what.param" of that type, initially zero, placed after the param. */
+/* A state named "pass.what.param" of the type and shape of `like`, initially zero, placed after the param. */
 struct ir_value *optimizer_state(
-	struct optimizer_step *s, const char *what, const struct ir_type *type);
+	struct optimizer_step *s, const char *what, const struct ir_value *like);
 
-/* The shape of v, or if v has the type of a param that is split as a row of elements, that of the
- * param. Returns the rank. */
+/* The shape of v, or if v is computed from a param that is a row of elements, element by element, that of
+ * the param. Returns the rank. */
 int optimizer_shape(
 	const struct optimizer_step *s, const struct ir_value *v, int64_t dim[IR_MAX_RANK]);
 

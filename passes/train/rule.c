@@ -88,11 +88,11 @@ bind(struct rule *r, const char *at, int n, struct rule_term is)
 
 /* The state of that name before this step. */
 static struct rule_name *
-new_state(struct rule *r, const char *at, int n, const struct ir_type *type)
+new_state(struct rule *r, const char *at, int n, const struct ir_value *like)
 {
 	const char *what = TEXT(r->s->run->scratch, "%.*s", n, at);
 	struct ir_value *v =
-		r->shared ? optimizer_shared_state(r->s, what) : optimizer_state(r->s, what, type);
+		r->shared ? optimizer_shared_state(r->s, what) : optimizer_state(r->s, what, like);
 	struct rule_name *e = bind(r, at, n, rule_is(v));
 
 	e->old = v;
@@ -144,20 +144,20 @@ meaning(struct rule *r, const char *at, int n)
 		return is;
 	if (!strstr(r->text, TEXT(s->run->scratch, "%s :=", name)))
 		return fault(r, TEXT(s->run->scratch, "unknown name '%s'", name));
-	return new_state(r, at, n, s->w->type)->is;
+	return new_state(r, at, n, s->w)->is;
 }
 
 static struct rule_term
-assign(struct rule *r, const char *at, int n, const struct ir_type *type)
+assign(struct rule *r, const char *at, int n, const struct ir_value *like)
 {
-	if (type && !r->muted)
-		new_state(r, at, n, type);
+	if (like && !r->muted)
+		new_state(r, at, n, like);
 	const struct rule_term next = choice(r);
 	if (r->muted || r->fault)
 		return next;
 	struct rule_name *e = find_name(r, at, n);
 	if (!e)
-		e = new_state(r, at, n, r->s->w->type);
+		e = new_state(r, at, n, r->s->w);
 	if (!next.v || !e->old)
 		return fault(r, "a state is assigned one value");
 	optimizer_update(r->s, e->old, next.v);
@@ -263,7 +263,7 @@ primary(struct rule *r)
 		r->at += k;
 	}
 	if (take(r, ":="))
-		return assign(r, at, n, x.v ? x.v->type : NULL);
+		return assign(r, at, n, x.v);
 	return meaning(r, at, n);
 }
 

@@ -108,7 +108,7 @@ make_argument(struct import *im, struct step *s, uint32_t i)
 	if (!type)
 		type = import_type(im, s->func, t, v.varies);
 	struct ir_attr attr[ROW_MAX_ATTRS];
-	int nattrs, written = import_written(im, arg, attr, &nattrs);
+	int nattrs, written = import_written(im, arg->attr, arg->nattrs, type, attr, &nattrs);
 	if (type && s->carried[i] >= 0)
 		code = ir_dtype_class((enum ir_dtype)type->dtype) == IR_FLOAT ? OP_param : OP_state;
 	if (written >= 0 && (s->carried[i] < 0 || written != OP_input))
@@ -171,11 +171,18 @@ make_results(struct import *im, const struct step *s)
 			ok = make_update(im, s, i) && ok;
 		}
 	for (uint32_t r = 0; r < s->nresults; r++) {
+		const struct mlir_attr *of = import_result_attrs(s->func, r);
+		const struct ir_type *type = s->out[r].value ? s->out[r].value->type : NULL;
+		struct ir_attr attr[ROW_MAX_ATTRS];
+		int nattrs = 0;
 		char otherwise[32];
 		snprintf(otherwise, sizeof otherwise, "result.%u", r);
 		const char *text = import_result_text(s->func, r);
-		if (!carried[r])
-			ok = import_output(im, text ? text : otherwise, &s->out[r]) && ok;
+		if (carried[r])
+			continue;
+		if (of)
+			import_written(im, of->item, of->n, type, attr, &nattrs);
+		ok = import_output(im, text ? text : otherwise, &s->out[r], attr, nattrs) && ok;
 	}
 	return ok;
 }

@@ -149,7 +149,8 @@ void import_open_sizes(struct import *im, const struct mlir_block *b);
 const struct mlir_type *import_sized(
 	struct import *im, const struct mlir_op *func, uint32_t argument);
 
-/* An output of that name, made unique. */
-bool import_output(struct import *im, const char *name, const struct import_value *v);
+/* An output of that name, made unique, with these attributes. */
+bool import_output(struct import *im, const char *name, const struct import_value *v,
+	const struct ir_attr *attr, int nattrs);
 
 #endif

@@ -80,12 +80,13 @@ import_name_value(struct import *im, const struct mlir_value *v, struct ir_value
 }
 
 bool
-import_output(struct import *im, const char *name, const struct import_value *v)
+import_output(struct import *im, const char *name, const struct import_value *v,
+	const struct ir_attr *attr, int nattrs)
 {
 	if (!v->value)
 		return !v->failed; /* empty, or a token: nothing to report */
 	struct ir_op *op = ir_op_create(im->module, OP_output, im->builder.loc,
-		&(struct ir_value *){v->value}, 1, NULL, 0, 0);
+		&(struct ir_value *){v->value}, 1, attr, nattrs, 0);
 	op->symbol = import_symbol(im, name, "result");
 	if (!ir_infer(im->module, op, NULL)) {
 		im->failed = true;
@@ -119,16 +120,23 @@ import_argument_text(const struct mlir_value *v)
 	return v->debug_name ? v->debug_name : v->name;
 }
 
+const struct mlir_attr *
+import_result_attrs(const struct mlir_op *func, uint32_t i)
+{
+	const struct mlir_attr *all = mlir_attr_find(func, "res_attrs");
+	const bool has = all && all->kind == MLIR_LIST && i < all->n;
+
+	return has && all->item[i].kind == MLIR_DICT ? &all->item[i] : NULL;
+}
+
 const char *
 import_result_text(const struct mlir_op *func, uint32_t i)
 {
 	static const char *const keys[] = {"jax.result_info", "dopt.name"};
-	const struct mlir_attr *all = mlir_attr_find(func, "res_attrs");
+	const struct mlir_attr *of = import_result_attrs(func, i);
 
-	if (!all || all->kind != MLIR_LIST || i >= all->n || all->item[i].kind != MLIR_DICT)
-		return NULL;
-	for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-		const struct mlir_attr *a = mlir_item_find(&all->item[i], keys[k]);
+	for (size_t k = 0; of && k < sizeof keys / sizeof *keys; k++) {
+		const struct mlir_attr *a = mlir_item_find(of, keys[k]);
 		if (a && a->kind == MLIR_STRING && *a->s)
 			return a->s;
 	}

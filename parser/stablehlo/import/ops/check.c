@@ -115,7 +115,7 @@ report(struct import *im, const char *what, const struct import_value *v)
 	char name[48];
 
 	snprintf(name, sizeof name, "check.%u%s", im->nchecks, what);
-	return import_output(im, name, v);
+	return import_output(im, name, v, NULL, 0);
 }
 
 typedef struct ir_value *check_rule(
