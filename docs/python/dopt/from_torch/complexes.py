@@ -161,12 +161,6 @@ def complex_abs(b, x):
     return absolute(b, *b.value[x])
 
 
-@handles("angle", table=COMPLEX)
-def angle(b, x):
-    re, im = b.value[x]
-    return b.op("atan2", im, re)
-
-
 @handles("exp", table=COMPLEX)
 def complex_exp(b, x):
     re, im = b.value[x]

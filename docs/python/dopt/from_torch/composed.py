@@ -93,9 +93,17 @@ def log10(x):
 @decomposes("angle")
 def angle(x):
     if x.is_complex():
-        re, im = torch.view_as_real(x).unbind(-1)
+        re, im = torch.view_as_real(torch.where(x == 0, x.detach(), x)).unbind(-1)
         return torch.atan2(im, re)
     return torch.where(x < 0, math.pi, torch.where(x.isnan(), x.detach(), 0))
+
+
+@decomposes("sgn")
+def sgn(x):
+    if not x.is_complex():
+        return x.sign()
+    size = x.abs()
+    return torch.where(x == 0, x.detach(), x) / torch.where(size == 0, 1, size)
 
 
 @decomposes("copysign")

@@ -212,10 +212,11 @@ def complex_functions(z, y):
 
 
 def complex_limits(z, y):
-    """Powers of 0, of which the first have gradients there, and curves far from 0."""
+    """Powers of 0 and others, of which the first have gradients there, and curves far from 0."""
     zero, c = (torch.arange(18) % 3 == 0)[:, None], torch.complex(z, y)
     w = c - torch.where(zero, c, 0).detach()
     total = sum((w ** p).real.sum() + (w ** p).imag.sum() for p in (0, 1, 2, 3))
+    total = total + w.angle().sum() + (w.sgn() * (1 - 2j)).real.sum() + (z.sgn() * z).sum()
     w = torch.where(zero, 0, c)
     total = total + sum((w ** p).real.sum() + (w ** p).imag.sum() for p in (0.5, 2.5, 1 + 1j, y.abs() + 1, c * 0 + 1.5))
     total = total + w.sqrt().real.sum() + sum((torch.tanh(torch.complex(z * far, y)) * (1 - 2j)).real.sum() / far

@@ -26,9 +26,9 @@ def main():
         sys.exit(f"{sorted(a)} and {sorted(b)}")
     for name, values in a.items():
         largest = max(abs(x) for x in values) or 1
-        worst = max(abs(x - y) for x, y in zip(values, b[name]))
-        if len(values) != len(b[name]) or not worst <= tolerance * largest:
-            sys.exit(f"{name}: {worst} of {largest}")
+        wrong = [(x, y) for x, y in zip(values, b[name]) if not abs(x - y) <= tolerance * largest]  # NaNs are among them
+        if len(values) != len(b[name]) or wrong:
+            sys.exit(f"{name}: {wrong[:9]} of {largest}")
 
 
 main()
