@@ -1,6 +1,9 @@
 /* A description of this machine, from Linux' files on processors and caches. */
 #include "runtime/machine.h"
 
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,17 +16,31 @@
 /* The same for the largest cache that a core has to itself. */
 #define OWN_CACHE_UNKNOWN ((int64_t)2 << 20)
 
+#ifdef __x86_64__
+/* A bit of eax (0), ebx, ecx or edx (3) as CPUID leaves them. */
+static bool
+cpuid_bit(unsigned leaf, unsigned subleaf, int which, int bit)
+{
+	unsigned word[4] = {0};
+
+	__get_cpuid_count(leaf, subleaf, &word[0], &word[1], &word[2], &word[3]);
+	return word[which] >> bit & 1;
+}
+#endif
+
 bool
 rt_machine_runs(uint32_t extensions, struct rt_status *st)
 {
 	char lacks[RT_STATUS_TEXT / 2] = "";
 #ifdef __x86_64__
-#define ADD_LACKING(name, macro)                                                                   \
-	if (extensions >> RT_EXTENSION_##name & 1 && !__builtin_cpu_supports(#name))               \
+#define ADD_LACKING(name, has)                                                                     \
+	if (extensions >> RT_EXTENSION_##name & 1 && !(has))                                       \
 		snprintf(lacks + strlen(lacks), sizeof lacks - strlen(lacks), "%s" #name,          \
 			*lacks ? ", " : "");
+#define NAMED(name, macro) ADD_LACKING(name, __builtin_cpu_supports(#name))
+#define BIT(name, macro, ...) ADD_LACKING(name, cpuid_bit(__VA_ARGS__))
 	__builtin_cpu_init();
-	RT_EXTENSIONS(ADD_LACKING)
+	RT_EXTENSIONS(NAMED, BIT)
 #else
 	(void)extensions;
 #endif

@@ -6,9 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Extensions of x86-64 that -march selects: what __builtin_cpu_supports calls them, and the macro that compilers define as 1. */
+/*
+ * Extensions of x86-64 that -march selects: what __builtin_cpu_supports calls them, and the macro that compilers define as 1. For
+ * those that Clang 14 does not know there, where CPUID has them: leaf, subleaf, register (eax is 0), bit. They need of the operating
+ * system what avx or avx512f need. New rows come last: compiled programs have their numbers.
+ */
 /* clang-format off */
-#define RT_EXTENSIONS(ROW) \
+#define RT_EXTENSIONS(ROW, BIT) \
 	ROW(avx, __AVX__) \
 	ROW(avx2, __AVX2__) \
 	ROW(fma, __FMA__) \
@@ -25,11 +29,24 @@
 	ROW(avx512vnni, __AVX512VNNI__) \
 	ROW(avx512bitalg, __AVX512BITALG__) \
 	ROW(avx512vpopcntdq, __AVX512VPOPCNTDQ__) \
-	ROW(avx5124fmaps, __AVX5124FMAPS__)
+	ROW(avx5124fmaps, __AVX5124FMAPS__) \
+	ROW(popcnt, __POPCNT__) \
+	ROW(gfni, __GFNI__) \
+	ROW(vpclmulqdq, __VPCLMULQDQ__) \
+	ROW(avx512bf16, __AVX512BF16__) \
+	ROW(avx512vp2intersect, __AVX512VP2INTERSECT__) \
+	BIT(f16c, __F16C__, 1, 0, 2, 29) \
+	BIT(movbe, __MOVBE__, 1, 0, 2, 22) \
+	BIT(lzcnt, __LZCNT__, 0x80000001, 0, 2, 5) \
+	BIT(vaes, __VAES__, 7, 0, 2, 9) \
+	BIT(avxvnni, __AVXVNNI__, 7, 1, 0, 4) \
+	BIT(avx512fp16, __AVX512FP16__, 7, 0, 3, 23)
 /* clang-format on */
 
-#define RT_EXTENSION_CODE(name, macro) RT_EXTENSION_##name,
-enum rt_extension { RT_EXTENSIONS(RT_EXTENSION_CODE) RT_NEXTENSIONS };
+#define RT_EXTENSION_CODE(name, ...) RT_EXTENSION_##name,
+enum rt_extension {
+	RT_EXTENSIONS(RT_EXTENSION_CODE, RT_EXTENSION_CODE) RT_NEXTENSIONS /* at most 32 */
+};
 
 /* 1 if the macro is defined as 1, otherwise 0, also in a constant expression. */
 #define RT_DEFINED_AS_1 0,
@@ -40,7 +57,8 @@ enum rt_extension { RT_EXTENSIONS(RT_EXTENSION_CODE) RT_NEXTENSIONS };
 
 /* A bit for each extension that the compiler may use where this is expanded. */
 #define RT_EXTENSION_BIT(name, macro) | (uint32_t)RT_DEFINED(macro) << RT_EXTENSION_##name
-#define RT_EXTENSIONS_USED (0 RT_EXTENSIONS(RT_EXTENSION_BIT))
+#define RT_EXTENSION_FOUND(name, macro, ...) RT_EXTENSION_BIT(name, macro)
+#define RT_EXTENSIONS_USED (0 RT_EXTENSIONS(RT_EXTENSION_BIT, RT_EXTENSION_FOUND))
 
 /* False, with a message that names them: this processor lacks some of the extensions. */
 bool rt_machine_runs(uint32_t extensions, struct rt_status *st);

@@ -247,6 +247,34 @@ is_total(const struct ir_op *op)
 	return op->code == OP_sum && !op->result[0].type->rank;
 }
 
+/* What recomputation waits for is rows: else what is computed from it again, such as a conversion to
+ * fewer bits, is behind the gather. */
+static bool
+sink_barrier(struct flatten *x, struct ir_op *op)
+{
+	struct ir_builder b = {
+		.m = x->s->m, .block = op->block, .before = op->next, .loc = op->loc};
+
+	for (int j = 0; j < op->noperands; j++) {
+		struct ir_value *row = row_of(x->s, ir_operand(op, j), x->first),
+				*v = &op->result[j];
+		const struct ir_type *t = v->type;
+		struct ir_use *uses = v->uses, *next;
+		if (!row)
+			continue;
+		ir_set_operand(op, j, row);
+		v->type = row->type;
+		struct ir_value *view = reshape(&b, v, t);
+		if (!view)
+			return false;
+		for (struct ir_use *u = uses; u; u = next) {
+			next = u->next;
+			ir_set_operand(u->op, (int)(u - u->op->operand), view);
+		}
+	}
+	return true;
+}
+
 /* Computes an op on the rows that its operands are reshapes of, if they all are, or scalars. */
 static bool
 sink(struct flatten *x, struct ir_op *op)
@@ -255,6 +283,8 @@ sink(struct flatten *x, struct ir_op *op)
 	struct ir_value *operand[FORM_MAX_INPUTS];
 	bool any = false, all = op->noperands <= FORM_MAX_INPUTS;
 
+	if (op->code == OP_barrier)
+		return sink_barrier(x, op);
 	for (int j = 0; j < op->noperands && all; j++) {
 		struct ir_value *v = ir_operand(op, j), *row = row_of(s, v, x->first);
 		operand[j] = row ? row : v;

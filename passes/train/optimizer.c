@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char prefix[] = "grad.";
+static const char prefix[] = "grad.", rate_name[] = "learning_rate";
 
 static bool
 is_gradient(const struct ir_op *op)
@@ -369,8 +369,45 @@ run_one(struct optimizer_step *s, const struct params *params, struct ir_op *gra
 	return !b->failed;
 }
 
+/* The rate of this step by the rule `told`, in the type of the count whatever the params have. */
+static bool
+report_rate(struct optimizer_step *s, const char *told)
+{
+	struct rule rule = {.s = s, .text = told};
+	const enum ir_dtype wide = dtype_of(s->w) == IR_f64 ? IR_f64 : IR_f32;
+
+	s->w = optimizer_constant(s, wide, pass_float(s->run, "lr"));
+	struct ir_value *rate = s->b.failed ? NULL : rule_direction(&rule);
+	ir_build_typed(&s->b, OP_output, rate_name, &rate, 1, NULL, 0, NULL);
+	return !s->b.failed;
+}
+
+/* Reports why the option `report` is not possible. */
+static bool
+check_report(const struct pass_run *run, const struct ir_block *step, const char *told)
+{
+	if (!pass_bool(run, "report"))
+		return true;
+	if (!told) {
+		diag_error(run->ctx->diag, pass_option_loc(run, "report"),
+			"%s: every element has a step size of its own, and there is no learning rate that "
+			"'report' could output: leave it out",
+			run->pass->name);
+		return false;
+	}
+	IR_FOR_OPS (op, step)
+		if (op->code == OP_output && !strcmp(op->symbol, rate_name)) {
+			diag_error(run->ctx->diag, op->loc,
+				"%s: 'report' adds an output of this name, \"%s\": rename this one, or leave "
+				"'report' out",
+				run->pass->name, rate_name);
+			return false;
+		}
+	return true;
+}
+
 bool
-optimizer_run(struct pass_run *run, struct ir_module *m, const char *text)
+optimizer_run(struct pass_run *run, struct ir_module *m, const char *text, const char *told)
 {
 	struct ir_func *f = ir_func_find(m, "main");
 	struct ir_op *last = f->body.last;
@@ -378,7 +415,7 @@ optimizer_run(struct pass_run *run, struct ir_module *m, const char *text)
 	struct rule rule = {.s = &s, .text = text};
 	const struct params params = collect_params(run->scratch, &f->body);
 
-	if (!schedule_check(run) || !look_at_gradients(&s))
+	if (!schedule_check(run) || !check_report(run, &f->body, told) || !look_at_gradients(&s))
 		return false;
 	IR_FOR_OPS_SAFE (op, &f->body) {
 		bool done = op == last;
@@ -387,9 +424,5 @@ optimizer_run(struct pass_run *run, struct ir_module *m, const char *text)
 		if (done)
 			break;
 	}
-	if (pass_bool(run, "report") && s.param) {
-		struct ir_value *rate = optimizer_rate(&s);
-		ir_build_typed(&s.b, OP_output, "learning_rate", &rate, 1, NULL, 0, NULL);
-	}
-	return !s.b.failed;
+	return pass_bool(run, "report") && s.param ? report_rate(&s, told) : !s.b.failed;
 }

@@ -40,9 +40,10 @@ dtype_of(const struct ir_value *v)
 /*
  * Takes every output("grad.w", %g), asks the rule (rule.h) for the direction of w and appends update(%w, %new). The ops are
  * appended after the whole step, so that the gradients of later layers are communicated while earlier ones are computed, and
- * nothing waits for them before the end. The pass must have OPTIMIZER_OPTIONS.
+ * nothing waits for them before the end. The pass must have OPTIMIZER_OPTIONS. `told` is the rule of the rate that the option
+ * `report` outputs; NULL: there is none, and the option is an error.
  */
-bool optimizer_run(struct pass_run *run, struct ir_module *m, const char *rule);
+bool optimizer_run(struct pass_run *run, struct ir_module *m, const char *rule, const char *told);
 
 /* Shapes of the learning rate schedule. */
 #define SCHEDULES(ROW)                                                                             \
@@ -66,7 +67,7 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}, \
 	{"maximize", PASS_BOOL, "false", "ascend: the loss is to be large", NULL, 0, 0},           \
 	{"report", PASS_BOOL, "false",                                                             \
-		"output the learning rate of each step as learning_rate", NULL, 0, 0}
+		"output the learning rate of each step, where all elements have one, as learning_rate", NULL, 0, 0}
 /* clang-format on */
 
 /* A state named "pass.what.param" of the type and shape of `like`, initially zero, placed after the param. */

@@ -8,18 +8,22 @@
 typedef bool check_options(struct pass_run *run, const struct ir_module *m);
 
 static bool
-optimize(struct pass_run *run, struct ir_module *m, const char *rule, check_options *check)
+optimize(struct pass_run *run, struct ir_module *m, const char *rule, const char *told,
+	check_options *check)
 {
-	return (!check || check(run, m)) && optimizer_run(run, m, rule);
+	return (!check || check(run, m)) && optimizer_run(run, m, rule, told);
 }
 
 /* clang-format off */
 #define OPTIMIZER(id, rate, about, rule, check, ...)                                               \
+	OPTIMIZER_TELLS(id, rate, about, rule, "rate", check, __VA_ARGS__)
+/* The same for one whose rate is not that of its options: `told` in optimizer.h. */
+#define OPTIMIZER_TELLS(id, rate, about, rule, told, check, ...)                                   \
 	static const struct pass_option id##_options[] = {                                         \
 		OPTIMIZER_OPTIONS(rate), __VA_ARGS__, {0}};                                        \
 	static bool id##_run(struct pass_run *run, struct ir_module *m)                            \
 	{                                                                                          \
-		return optimize(run, m, rule, check);                                              \
+		return optimize(run, m, rule, told, check);                                        \
 	}                                                                                          \
 	const struct pass pass_##id = {.name = #id, .family = "train", .summary = about,           \
 		.options = id##_options, .needs = "grad", .provides = "optimizer,!grad",           \
@@ -137,7 +141,7 @@ OPTIMIZER(radam, "0.001",
 /* Shazeer and Stern, "Adafactor: Adaptive Learning Rates with Sublinear Memory Cost", algorithms 4 and 5. In place of the second
  * moment of a matrix it keeps that of its rows and of its columns (of its last two dims, if there are more). 1 / sqrt(t) over
  * a rate of 0 is infinite, and then 1. */
-OPTIMIZER(adafactor, "0.01",
+OPTIMIZER_TELLS(adafactor, "0.01",
 	"Adafactor: second moments of rows and columns in place of those of elements",
 	"once now = t; once some = pow(now, beta2_decay); once rest = 1 - some;"
 	"once lr_now = as(now, rate); once ratio = minimum(rsqrt(now) / lr_now, 1);"
@@ -151,7 +155,8 @@ OPTIMIZER(adafactor, "0.01",
 	"scale = maximum(sqrt(squares(w) / size(w)), eps_scale);"
 	"limit = maximum(sqrt(squares(u) / size(u)) / d, 1);"
 	"decay(u * (cast(scale / limit) * relative))",
-	NULL, {"beta2_decay", PASS_FLOAT, "-0.8", "exponent of the step in what a new square counts", NULL, -1e9, 0},
+	"minimum(rate, rsqrt(t))", NULL,
+	{"beta2_decay", PASS_FLOAT, "-0.8", "exponent of the step in what a new square counts", NULL, -1e9, 0},
 	{"eps", PASS_FLOAT, "0", "lower bound of the root of the second moment; 0: the machine epsilon of the type", NULL, 0, 1},
 	{"eps_scale", PASS_FLOAT, "0.001", "least size of a param, to which its step is relative", NULL, 0, 1e9},
 	{"d", PASS_FLOAT, "1", "largest root of the mean square of an update direction", NULL, 1e-9, 1e9}, DECAY("0"))
@@ -188,25 +193,26 @@ OPTIMIZER(adadelta, "1", "Adadelta: steps in proportion to the root of a mean of
 
 /* Riedmiller and Braun, "A Direct Adaptive Method for Faster Backpropagation Learning: The RPROP Algorithm", without steps back:
  * where the sign of a gradient changes, the param rests for a step. The learning rate is the size of the first step alone. */
-OPTIMIZER(rprop, "0.01", "Rprop: steps by the signs of gradients, longer while these stay the same",
+OPTIMIZER_TELLS(rprop, "0.01", "Rprop: steps by the signs of gradients, longer while these stay the same",
 	"turn = g * old; back = turn < 0; past = t == 1 ? rate : size;"
 	"factor = turn > 0 ? grow : back ? shrink : 1;"
 	"size := minimum(maximum(past * factor, least), most);"
 	"g = back ? 0 : g; old := g;"
 	"unscaled(sign(g) * size)",
-	NULL, {"grow", PASS_FLOAT, "1.2", "factor of steps while the sign stays the same", NULL, 1, 1e9},
+	NULL, NULL, {"grow", PASS_FLOAT, "1.2", "factor of steps while the sign stays the same", NULL, 1, 1e9},
 	{"shrink", PASS_FLOAT, "0.5", "factor of steps when the sign changes", NULL, 1e-9, 1},
 	{"least", PASS_FLOAT, "1e-6", "shortest step", NULL, 0, 1e9}, {"most", PASS_FLOAT, "50", "longest step", NULL, 0, 1e9})
 
 /* Polyak and Juditsky, "Acceleration of Stochastic Approximation by Averaging", with the rate of Bottou's SGD: the mean of a
  * param since step t0 is the state asgd.mean.w. PyTorch's ASGD computes the rate of a step at the end of the one before, so
  * under a schedule it is that step's; the first step has its own. */
-OPTIMIZER(asgd, "0.01", "Averaged SGD: the mean of each param over the steps is a state",
-	"once past = t - 1;"
-	"once fall = cast(pow(past * (lambd * before) + 1, -alpha)); once part = cast(1 / maximum(past - t0, 1));"
+OPTIMIZER_TELLS(asgd, "0.01", "Averaged SGD: the mean of each param over the steps is a state",
+	"once past = t - 1; once slow = schedule + warmup > 0 ? as(past, before) : before;"
+	"once fall = cast(pow(past * (lambd * slow) + 1, -alpha)); once part = cast(1 / maximum(past - t0, 1));"
 	"g = decay(g); d = (g + w * lambd) * fall * before;"
 	"mean := mean + (w - d - mean) * part; unscaled(d)",
-	NULL, {"lambd", PASS_FLOAT, "0.0001", "decay term", NULL, 0, 1e9},
+	"past = t - 1; pow(past * (lambd * before) + 1, -alpha) * before", NULL,
+	{"lambd", PASS_FLOAT, "0.0001", "decay term", NULL, 0, 1e9},
 	{"alpha", PASS_FLOAT, "0.75", "exponent of the fall of the learning rate", NULL, 0, 1e9},
 	{"t0", PASS_FLOAT, "1e6", "step at which the averaging starts", NULL, 0, 1e15}, L2)
 

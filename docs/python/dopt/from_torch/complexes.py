@@ -198,13 +198,23 @@ def quotient(b, c, d, e, f):
 
 @handles("pow", "square", table=COMPLEX)
 def complex_power(b, x, power=2):
-    """Of a number, |x|^p with p times the angle."""
+    """Small whole powers are products. Of another number, |x|^p with p times the angle; that of 0 is 0 and has no gradient."""
     re, im = pair(b, x)
-    if power == 2:
-        return Pair(b.op("sub", b.op("square", re), b.op("square", im)),
-                    b.op("mul", b.op("mul", re, im), b.number(2.0, b.dtype())))
-    (a, t), (p, q) = (b.op("log", absolute(b, re, im)), b.op("atan2", im, re)), pair(b, power)
-    return turned(b, b.op("sub", b.op("mul", a, p), b.op("mul", t, q)), b.op("add", b.op("mul", a, q), b.op("mul", t, p)))
+    if power == 0:
+        return Pair(b.full(1, b.shape(), b.dtype()), b.full(0, b.shape(), b.dtype()))
+    if power in (1, 2, 3):
+        found = Pair(re, im)
+        for _ in range(int(power.real) - 1):
+            found = Pair(*product_with(b, *found, re, im, "mul"))
+        return found
+    (p, q), total = pair(b, power), squares(b, re, im)
+    zero, one, half, nan = (b.number(v, b.dtype()) for v in (0.0, 1.0, 0.5, math.nan))
+    inside = b.op("gt", total, zero)
+    a = b.op("mul", b.op("log", b.op("select", inside, total, one)), half)
+    t = b.op("atan2", im, b.op("select", inside, re, one))
+    found = turned(b, b.op("sub", b.op("mul", a, p), b.op("mul", t, q)), b.op("add", b.op("mul", a, q), b.op("mul", t, p)))
+    of_0 = b.op("select", b.op("gt", p, zero), zero, nan)
+    return Pair(*[b.op("select", inside, v, of_0) for v in found])
 
 
 @handles("sqrt", table=COMPLEX)
@@ -224,18 +234,30 @@ def hyperbolic(b, name, re, im):
     return Pair(b.op("mul", b.op(first, re), b.op("cos", im)), b.op("mul", b.op(other, re), b.op("sin", im)))
 
 
-@handles("sinh", "cosh", "sin", "cos", "tanh", "sigmoid", table=COMPLEX)
+@handles("sinh", "cosh", "sin", "cos", table=COMPLEX)
 def complex_curve(b, x):
     name, (re, im) = b.which(), b.value[x]
     if name in ("sinh", "cosh"):
         return hyperbolic(b, name, re, im)
-    if name in ("sin", "cos"):  # of i z = -im + i re
-        found = hyperbolic(b, name + "h", b.op("neg", im), re)
-        return found if name == "cos" else Pair(found[1], b.op("neg", found[0]))
-    half = b.number(0.5, b.dtype())
-    re, im = (re, im) if name == "tanh" else (b.op("mul", re, half), b.op("mul", im, half))
-    found = quotient(b, *hyperbolic(b, "sinh", re, im), *hyperbolic(b, "cosh", re, im))
-    return found if name == "tanh" else Pair(b.op("add", b.op("mul", found[0], half), half), b.op("mul", found[1], half))
+    found = hyperbolic(b, name + "h", b.op("neg", im), re)  # of i z = -im + i re
+    return found if name == "cos" else Pair(found[1], b.op("neg", found[0]))
+
+
+@handles("tanh", "sigmoid", table=COMPLEX)
+def complex_step(b, x):
+    """By p = sigmoid(2 re), q = 1 - p, and d = p - q, none of which overflows; for the sigmoid of half of x. The divisor is
+    |cosh x|^2 / cosh(re)^2."""
+    name, (re, im), half, two = b.which(), b.value[x], b.number(0.5, b.dtype()), b.number(2.0, b.dtype())
+    twice, once = (b.op("mul", re, two), re) if name == "tanh" else (re, b.op("mul", re, half))
+    angle = im if name == "tanh" else b.op("mul", im, half)
+    p, q, d = b.op("sigmoid", twice), b.op("sigmoid", b.op("neg", twice)), b.op("tanh", once)
+    cos, sin, rest = b.op("cos", angle), b.op("sin", angle), b.op("mul", q, two)
+    turn = b.op("mul", b.op("mul", p, rest), cos)
+    divisor = b.op("add", b.op("square", d), b.op("mul", b.op("mul", turn, two), cos))
+    im = b.op("mul", turn, sin)
+    re, im = (d, b.op("mul", im, two)) if name == "tanh" else (
+        b.op("mul", p, b.op("add", d, b.op("mul", rest, b.op("square", cos)))), im)
+    return Pair(b.op("div", re, divisor), b.op("div", im, divisor))
 
 
 @handles("eq", "ne", "isnan", table=COMPLEX)

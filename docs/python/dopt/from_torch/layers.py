@@ -42,6 +42,9 @@ def linear(b, x, w, bias=None):
 @handles("einsum")
 def einsum(b, spec, operands, path=None):
     spec = spec.replace(" ", "")
+    if "->" not in spec:  # capitals come first, which is decided before they have other names
+        letters = sorted(c for c in set(spec) if c.isalpha() and spec.count(c) == 1)
+        spec += "->" + ("..." if "." in spec else "") + "".join(letters)
     unused = iter(sorted(set(string.ascii_lowercase) - set(spec)))
     spec = re.sub("[A-Z]", lambda c, small={}: small.get(c[0]) or small.setdefault(c[0], next(unused)), spec)
     if "." in spec:
@@ -50,11 +53,7 @@ def einsum(b, spec, operands, path=None):
         many = [len(b.shape(x)) - len(p.replace("...", "")) for p, x in zip(parts.split(","), operands)]
         most = "".join(free[:max(many)])
         parts = ",".join(p.replace("...", most[len(most) - n:]) for p, n in zip(parts.split(","), many))
-        letters = sorted(c for c in set(parts) if c.isalpha() and parts.count(c) == 1 and c not in most)
-        spec = parts + "->" + (result.replace("...", most) if "->" in spec else most + "".join(letters))
-    if "->" not in spec:
-        letters = sorted(c for c in set(spec) if c.isalpha() and spec.count(c) == 1)
-        spec += "->" + "".join(letters)
+        spec = parts + "->" + result.replace("...", most)
     values, (parts, _, result) = [b.read(x) for x in operands], spec.partition("->")
     parts = parts.split(",")
     for i, (part, x) in enumerate(zip(parts, operands)):

@@ -15,7 +15,7 @@ def inverse_and_pivots(a):
         raise Unsupported(f"a matrix of {n} columns is factored: at most {COLUMNS} are")
     eye = torch.eye(n, dtype=a.dtype).expand(a.shape)
     both, row = torch.cat([a, eye], -1), torch.arange(n)
-    sign, size = torch.ones_like(a[..., 0, 0]), torch.zeros_like(a[..., 0, 0])
+    sign, size = torch.ones_like(a[..., 0, 0]), torch.zeros_like(a[..., 0, 0].real)
     for k in range(n):
         best = torch.where(row >= k, both[..., k].abs(), -1).argmax(-1, keepdim=True)
         order = torch.where(row == k, best, torch.where(row == best, k, row))

@@ -206,8 +206,22 @@ def complex_functions(z, y):
     total = total + c.sinh().real.sum() + c.cosh().imag.sum() + c.pow(2.5).abs().mean() + (c ** c.conj()).abs().mean() + (2 ** c).abs().mean()
     total = total + c.var().abs() + c.flip(0).cumsum(0).abs().sum() + torch.linalg.vector_norm(c) + (c != 0).sum() * c.imag.mean()
     a = c[:4] + 3 * torch.eye(4)
-    total = total + torch.linalg.solve(a, c[4:8]).abs().sum() + torch.linalg.det(a).real + torch.linalg.inv(a).imag.sum()
-    return total + torch.linalg.cholesky(c.mH @ c + torch.eye(4)).imag.sum() + (a == c[0]).sum() * c.isnan().sum() * z.mean()
+    total = total + torch.linalg.solve(a, c[4:8]).abs().sum() + torch.linalg.det(a).real + torch.linalg.slogdet(a)[1] + torch.linalg.inv(a).imag.sum()
+    total = total + torch.linalg.cholesky(c.mH @ c + torch.eye(4)).imag.sum() + (a == c[0]).sum() * c.isnan().sum() * z.mean()
+    return total / 1000
+
+
+def complex_limits(z, y):
+    """Powers of 0, of which the first have gradients there, and curves far from 0."""
+    zero, c = (torch.arange(18) % 3 == 0)[:, None], torch.complex(z, y)
+    w = c - torch.where(zero, c, 0).detach()
+    total = sum((w ** p).real.sum() + (w ** p).imag.sum() for p in (0, 1, 2, 3))
+    w = torch.where(zero, 0, c)
+    total = total + sum((w ** p).real.sum() + (w ** p).imag.sum() for p in (0.5, 2.5, 1 + 1j, y.abs() + 1, c * 0 + 1.5))
+    total = total + w.sqrt().real.sum() + sum((torch.tanh(torch.complex(z * far, y)) * (1 - 2j)).real.sum() / far
+                                             + (torch.sigmoid(torch.complex(z.abs() * far - 1, y)) * (1 - 2j)).real.sum() / far
+                                             for far in (1, 1000))  # PyTorch has NaNs for a sigmoid far below 0
+    return total / 500
 
 
 def adapted(z, y):
@@ -296,7 +310,7 @@ def of_lists(z, y):
     torch._foreach_lerp_(a, b, 0.3)
     total = sum(v.square().sum() for v in torch._foreach_mul(a, [2.0, 3.0])) + sum(torch._foreach_norm(a, 1))
     torch._foreach_zero_(b)
-    return total + sum(v.sum() for v in (*torch._foreach_sqrt(torch._foreach_exp(a)), *b))
+    return (total + sum(v.sum() for v in (*torch._foreach_sqrt(torch._foreach_exp(a)), *b))) / 100
 
 
 def of_bools(z, y):
@@ -495,7 +509,9 @@ FUNCTIONS = {
          + torch.linalg.multi_dot([z, y.T, z]).mean() + torch.vdot(z[0], y[0]) + torch.linalg.vecdot(z, y).mean()),
     "einsum_dots": (NUMBERS,
          lambda z, y: torch.einsum("...i,...j->...ij", z, y).square().mean() + torch.einsum("ii->i", z[:4]).mean()
-         + torch.einsum("bi,bi->b", z, y).mean() + torch.einsum("ij,kj", z, y).mean()),
+         + torch.einsum("bi,bi->b", z, y).mean() + torch.einsum("ij,kj", z, y).mean()
+         + (torch.einsum("aB", z) * y.T).mean() + (torch.einsum("b...A,A->...Ab", z.view(3, 6, 4), y[0]) * z.view(6, 4, 3)).sum()
+         + (torch.einsum("z...Ab", z.view(3, 3, 2, 4)) * y.view(3, 2, 4, 3)).sum()),
     "norms": (NUMBERS,
          lambda z, y: z.norm() + z.norm(1) + z.norm(float("inf")) + torch.linalg.vector_norm(y * z, 3, dim=-1).mean()
          + torch.linalg.norm(z) + F.normalize(z, p=1, dim=0).square().mean() + z.norm(dim=0, p=0).mean()),
@@ -552,6 +568,7 @@ FUNCTIONS = {
     "slope_with_constants": (NUMBERS, slope_with_constants),
     "stopped_with_slope": (NUMBERS, stopped_with_slope),
     "complex_functions": (NUMBERS, complex_functions),
+    "complex_limits": (NUMBERS, complex_limits),
     "adapted": (NUMBERS, adapted),
     "with_gaps": (NUMBERS, with_gaps),
     "places": (NUMBERS, places),
@@ -615,7 +632,7 @@ FUNCTIONS = {
         F.max_pool2d(z.view(1, 2, 4, 9), (2, 3), (1, 2), dilation=(2, 1), return_indices=True, ceil_mode=True),
         F.max_pool1d(z.view(2, 4, 9), 4, 3, 2, ceil_mode=True, return_indices=True)))
                      + F.max_pool2d(z.view(1, 2, 6, 6).log(), 3, 2, 1, return_indices=True)[1].double().mean()),  # NaNs
-    "adaptive_maxima": (NUMBERS, lambda z, y: (lambda h: F.adaptive_max_pool2d(h, (4, 5)).square().sum() + F.adaptive_max_pool2d(h, 1).sum()
+    "adaptive_maxima": (NUMBERS, lambda z, y: 0.01 * (lambda h: F.adaptive_max_pool2d(h, (4, 5)).square().sum() + F.adaptive_max_pool2d(h, 1).sum()
                                                + F.adaptive_max_pool1d(h.flatten(2), 5).exp().sum()
                                                + F.adaptive_max_pool3d(h[:, None], (1, 3, 2)).sin().sum()
                                                + F.adaptive_max_pool2d((h - 0.5).log(), (2, 4), return_indices=True)[1].double().mean()  # NaNs
@@ -682,8 +699,9 @@ def check(dopt, scratch, name):
     from_torch.load(f"{path}.after", after)
     pairs = [*zip(ours, losses), *zip(after.linear.weight.flatten().tolist(), model.linear.weight.flatten().tolist()),
              *zip(after.linear.bias.tolist(), model.linear.bias.tolist())]
-    worst = max(abs(a - b) / max(abs(b), 0.1) for a, b in pairs)
-    return "" if len(ours) == STEPS and worst <= TOLERANCE else f"{name}: apart by {worst:.1e}: {ours}, PyTorch has {losses}"
+    apart = [abs(a - b) / max(abs(b), 0.1) for a, b in pairs]
+    wrong = [d for d in apart if not d <= TOLERANCE]  # NaNs are among them
+    return f"{name}: {len(wrong)} apart, by {max(wrong, default=0):.1e}: {ours}, PyTorch has {losses}" if wrong or len(ours) != STEPS else ""
 
 
 if __name__ == "__main__":
