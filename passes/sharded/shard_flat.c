@@ -37,12 +37,13 @@ struct flatten {
 	struct VEC(struct ir_op *) sum; /* allreduces of gradients that were reached */
 };
 
-/* Are the rows not divisible by the axis, but the elements? */
+/* Are the rows not divisible by the axis, but the elements? With fewer rows than devices, slices of
+ * columns are few large pieces, whose packing takes little time. */
 static bool
 wants_flat(const struct shard *s, const struct ir_type *t)
 {
 	const int64_t n = s->m->axis[s->axis].size;
-	bool wants = t->rank > 1 && t->memory == IR_DEVICE && t->dim[0] % n &&
+	bool wants = t->rank > 1 && t->memory == IR_DEVICE && t->dim[0] > n && t->dim[0] % n &&
 		     ir_type_elements(t) % n == 0;
 
 	for (int a = 0; a < s->m->naxes; a++)
@@ -252,12 +253,11 @@ is_total(const struct ir_op *op)
 static bool
 sink_barrier(struct flatten *x, struct ir_op *op)
 {
-	struct ir_builder b = {
-		.m = x->s->m, .block = op->block, .before = op->next, .loc = op->loc};
+	struct shard *s = x->s;
+	struct ir_builder b = {.m = s->m, .block = op->block, .before = op->next, .loc = op->loc};
 
 	for (int j = 0; j < op->noperands; j++) {
-		struct ir_value *row = row_of(x->s, ir_operand(op, j), x->first),
-				*v = &op->result[j];
+		struct ir_value *row = row_of(s, ir_operand(op, j), x->first), *v = &op->result[j];
 		const struct ir_type *t = v->type;
 		struct ir_use *uses = v->uses, *next;
 		if (!row)
