@@ -127,6 +127,7 @@ struct storage_target {
 	 * to 16 bytes (ir/loops/pitch.h). */
 	bool threads, online, parts, addresses, joins, vectors, registers, pitch;
 	int64_t rows;
+	int64_t batch; /* products of one call of a library at most */
 	struct storage_bundles {
 		int members; /* most of a bundle; 0: there are none */
 		int words;   /* most pointers of its kernels, storage_pointers */

@@ -56,6 +56,7 @@ const struct storage_target cuda_storage = {.align = CUDA_SCRATCH_START,
 	.registers = true,
 	.pitch = true,
 	.rows = CUDA_SHARED,
+	.batch = INT32_MAX, /* cuBLASLt counts them in 32 bits */
 	.bundles = {DOPT_BUNDLE_MOST, DOPT_BUNDLE_WORDS, CUDA_GROUPS},
 	.outside_arena = RT_CUDA_WORKSPACE + RT_CUDA_ADDRESSES,
 	.for_collectives = RT_CUDA_ROOM};

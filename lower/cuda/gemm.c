@@ -164,27 +164,29 @@ cut_sum(struct scheme_gemm *g, int64_t elements, int64_t bytes)
 	return parts;
 }
 
-/* The library counts the products of a batch in 32 bits: those of the last loop that does not add, or,
- * by addresses, of all loops that do not. */
-enum { BATCH_MOST = INT32_MAX };
-
-/* Cuts a larger batch into several calls of equal size. There is room for a loop: m, n and k are none. */
-static void
-cut_batch(struct scheme_gemm *g)
+/* Cuts a batch of more than `most` products, those of the last loop that does not add, into calls of
+ * equal size. There is room for a loop: m, n and k are none. If the last call is shorter, it is *rest,
+ * and the result is the number of products before it; else 0. */
+static int64_t
+cut_batch(struct scheme_gemm *g, int64_t most, struct scheme_gemm *rest)
 {
 	const int last = g->nloops - g->nsum - 1;
 	const struct scheme_gemm_loop l = last < 0 ? (struct scheme_gemm_loop){0} : g->loop[last];
-	int64_t calls = cuda_divide_up(l.size, BATCH_MOST);
+	const int64_t calls = cuda_divide_up(l.size, most);
 
 	if (calls <= 1)
-		return;
-	while (l.size % calls)
-		calls++;
-	const int64_t rest = l.size / calls;
-	memmove(&g->loop[last + 1], &g->loop[last],
-		(size_t)(g->nloops++ - last) * sizeof g->loop[0]);
-	g->loop[last] = (struct scheme_gemm_loop){calls, l.a * rest, l.b * rest, l.c * rest};
-	g->loop[last + 1].size = rest;
+		return 0;
+	const int64_t size = cuda_divide_up(l.size, calls), whole = l.size / size;
+	*rest = *g;
+	rest->loop[last].size = l.size % size;
+	g->loop[last].size = size;
+	if (whole > 1) {
+		memmove(&g->loop[last + 1], &g->loop[last],
+			(size_t)(g->nloops++ - last) * sizeof g->loop[0]);
+		g->loop[last] =
+			(struct scheme_gemm_loop){whole, l.a * size, l.b * size, l.c * size};
+	}
+	return rest->loop[last].size ? whole * size : 0;
 }
 
 /* The products of all loops that do not add. */
@@ -222,47 +224,84 @@ candidate_of(const struct cuda_sources *src, const struct scheme_gemm *g, enum r
 	return cuda_candidate(src, key);
 }
 
-int
-cuda_gemm(struct cuda_text *t, int i)
+/* What the calls of an op's products have in common. */
+struct product {
+	const struct scheme_op *o;
+	const struct epilogue *e;
+	const char *result; /* its address */
+	bool wide;
+};
+
+/* The address `elements` after another one. */
+static const char *
+moved(struct cuda_text *t, const char *address, int64_t elements, enum ir_dtype dtype)
+{
+	return elements ? cuda_printf(t, "(char *)(%s) + %" PRId64, address,
+				  elements * (int64_t)ir_dtype_bytes(dtype))
+			: address;
+}
+
+/* A row of the table of products, and its call; `at`: where its operands and its result start, in
+ * elements. */
+static void
+write_call(struct cuda_text *t, const struct product *p, const struct scheme_gemm *g,
+	struct scheme_gemm_loop at)
 {
 	static const char *const truth[] = {"false", "true"};
 	struct cuda_sources *src = t->src;
-	const struct scheme_op *o = &t->s->op[t->s->segment[i].op[0]];
-	struct scheme_gemm cut = t->s->segment[i].gemm;
-	const struct scheme_gemm *const g = &cut;
-	struct epilogue e;
-	const bool joined = find_epilogue(t, i, &e);
-	const bool wide = g->nsum > 0 && (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16);
-	const int64_t parts =
-		g->nsum && src->target->parts
-			? cut_sum(&cut, scheme_elements(&t->s->tensor[o->out]),
-				  o->f.dtype == IR_f64 ? sizeof(double) : sizeof(float))
-			: 1;
-	cut_batch(&cut);
-	const bool addresses =
-		src->target->addresses && g->nloops - g->nsum > 1 && batch_of(g) <= BATCH_MOST;
-	const char *result;
-
-	if (!joined)
-		e = (struct epilogue){o->out, -1, false};
-	else /* of the same rows, padded or not */
-		cut.ldc = t->s->tensor[e.result].row ? t->s->tensor[e.result].row : g->n;
-	result = wide || parts > 1 ? cuda_open_wide(t, o, parts) : cuda_host_pointer(t, e.result);
+	const struct epilogue *e = p->e;
+	const struct scheme_op *o = p->o;
+	const enum ir_dtype dtype = (enum ir_dtype)o->f.dtype;
+	const bool addresses = src->target->addresses && g->nloops - g->nsum > 1 &&
+			       batch_of(g) <= (double)src->target->batch;
 	const struct cuda_gemm_row row = {g->nloops ? loops_text(src, g) : NULL,
 		TEXT(src,
 			"RT_%s, %s, %s, %s, %s, %s, %" PRId64 ", %" PRId64 ", %" PRId64 ", %" PRId64
 			", %" PRId64 ", %" PRId64 ", %d, %d",
-			ir_dtype_name((enum ir_dtype)o->f.dtype), truth[g->trans_a],
-			truth[g->trans_b], truth[e.relu], truth[wide], truth[addresses], g->m, g->n,
-			g->k, g->lda, g->ldb, g->ldc, g->nloops, g->nsum),
-		{candidate_of(src, g, (enum rt_dtype)o->f.dtype, e.relu, wide, addresses, false),
+			ir_dtype_name(dtype), truth[g->trans_a], truth[g->trans_b], truth[e->relu],
+			truth[p->wide], truth[addresses], g->m, g->n, g->k, g->lda, g->ldb, g->ldc,
+			g->nloops, g->nsum),
+		{candidate_of(src, g, (enum rt_dtype)dtype, e->relu, p->wide, addresses, false),
 			candidate_of(
-				src, g, (enum rt_dtype)o->f.dtype, e.relu, wide, addresses, true)}};
+				src, g, (enum rt_dtype)dtype, e->relu, p->wide, addresses, true)}};
+
 	LIST_PUSH(src, src->gemm, src->ngemms, row);
 	fprintf(t->host, "\trt_cuda_gemm(ctx, %d, %s, %s, %s, %s);\n", src->ngemms - 1,
-		cuda_host_pointer(t, o->in[g->first]), cuda_host_pointer(t, o->in[g->second]),
-		e.bias < 0 ? "NULL" : cuda_host_pointer(t, e.bias), result);
-	if (wide || parts > 1)
+		moved(t, cuda_host_pointer(t, o->in[g->first]), at.a, dtype),
+		moved(t, cuda_host_pointer(t, o->in[g->second]), at.b, dtype),
+		e->bias < 0 ? "NULL" : cuda_host_pointer(t, e->bias),
+		moved(t, p->result, at.c, p->wide ? IR_f32 : dtype));
+}
+
+int
+cuda_gemm(struct cuda_text *t, int i)
+{
+	const struct scheme_op *o = &t->s->op[t->s->segment[i].op[0]];
+	struct scheme_gemm g = t->s->segment[i].gemm, rest;
+	struct epilogue e;
+	const bool joined = find_epilogue(t, i, &e);
+	const bool wide = g.nsum > 0 && (o->f.dtype == IR_f16 || o->f.dtype == IR_bf16);
+	const int64_t parts =
+		g.nsum && t->src->target->parts
+			? cut_sum(&g, scheme_elements(&t->s->tensor[o->out]),
+				  o->f.dtype == IR_f64 ? sizeof(double) : sizeof(float))
+			: 1;
+	const int64_t before = cut_batch(&g, t->src->target->batch, &rest);
+
+	if (!joined)
+		e = (struct epilogue){o->out, -1, false};
+	else /* of the same rows, padded or not */
+		g.ldc = t->s->tensor[e.result].row ? t->s->tensor[e.result].row : g.n;
+	const bool opens = wide || parts > 1;
+	const struct product p = {
+		o, &e, opens ? cuda_open_wide(t, o, parts) : cuda_host_pointer(t, e.result), wide};
+	write_call(t, &p, &g, (struct scheme_gemm_loop){0});
+	if (before) {
+		const struct scheme_gemm_loop l = rest.loop[rest.nloops - rest.nsum - 1];
+		write_call(t, &p, &rest,
+			(struct scheme_gemm_loop){0, before * l.a, before * l.b, before * l.c});
+	}
+	if (opens)
 		cuda_close_wide(t, o, parts);
 	return joined ? 2 : 1;
 }
