@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 
-SHAPES = ((9, 4), (7, 8), (1, 8), (5, 6), (15, 1, 4), (3, 5, 4), (8, 3), (3, 3), (12,))
+SHAPES = ((9, 4), (7, 8), (15, 8), (13, 1, 12), (5, 6), (5, 3, 4), (8, 3), (1, 8), (3, 3), (12,))
 OPTIMIZERS = ("sgd", "momentum", "adam", "adamw", "lamb", "nadam", "radam", "adafactor", "adamax", "rmsprop", "adagrad", "adadelta",
               "rprop", "asgd", "lion", "muon")
 SECONDS = 120  # for one step, which takes a tenth of a second
@@ -22,7 +22,7 @@ class Step:
 
     def __init__(self, rng):
         self.rng, self.lines, self.n = rng, [], 0
-        self.shaped = rng.choice((0, 0.1, 0.5))  # the share of ops that list dims
+        self.shaped = rng.choice((0, 0, 0.05, 0.3))  # the share of ops that list dims
 
     def op(self, text):
         self.n += 1
@@ -65,7 +65,7 @@ class Step:
 
 def draw(seed):
     rng = random.Random(seed)
-    devices, step, losses, tensors = rng.choice((2, 2, 3, 4)), Step(rng), [], {}
+    devices, step, losses, tensors = rng.choice((2, 2, 2, 3, 4)), Step(rng), [], {}
     shapes = rng.sample(SHAPES, rng.randint(1, 3))
     for i, shape in enumerate(shapes):
         for j in range(rng.randint(1, 3)):
@@ -77,8 +77,9 @@ def draw(seed):
     forward = {shape: [step.value([t for t, k in of if k == "param"], shape, rng.randrange(3))] for shape, of in tensors.items()}
     for shape, (v, ) in forward.items():
         v = step.op(f"add({v}, {tensors[shape][0][0]})")
-        size = step.op(f"mean({step.op(f'tanh({v})')})")
-        losses.append(step.op(f"mean({step.op(f'mul(%x, {size})')})"))
+        dims = "abc"[:len(shape)]
+        each = step.op(f"contract(%x, {v}) {{spec = \"x,{dims}->x{dims}\"}}")  # its gradient is a sum over devices
+        losses.append(step.op(f"mean({step.op(f'tanh({each})')})"))
     loss = losses[0]
     for more in losses[1:]:
         loss = step.op(f"add({loss}, {more})")
