@@ -245,7 +245,7 @@ static const struct kernel_case cases[] = {
 		"%q = input(\"q\") : f32[3,70,5]\n%k = input(\"k\") : f32[3,130,5]\n%r = fuse(%q, %k) {\n"
 		"%s = contract(%q, %k) {spec = \"btd,bsd->bts\"}\n%e = tanh(%s)\n%y = sum(%e) {dims = [0]}\n"
 		"yield(%y)\n}\n",
-		"column0 = (int64_t)(unit|sum"},
+		"column0 = (int)(unit|sum"},
 	{2, "constants and nothing else",
 		"%r = constant() {value = 3.5} : f32[100]\n%x = input(\"x\") : f32[1]\n%s = "
 		"neg(%x)\n",
