@@ -3,21 +3,21 @@
  *
  *     p1 --> sum --> message --> subtract --> p2 --> ...      each begins when the one before is done
  *
- * Whatever else a device does meanwhile, the step takes at least the time of all products on the path,
- * each with its launch unless a kernel may have several of them, of the ops that never share a kernel,
- * and of the messages between them. Messages of a path cannot be sent together, so each counts whole,
- * with its latency, in the number of parts in which it takes least. Of other ops, which may be in kernels of products,
- * nothing counts.
+ * Whatever else a device does meanwhile, the step takes at least the time of a path: that of its products,
+ * with a launch each unless a kernel may hold several of them; of ops that never share a kernel; and of the
+ * messages between these. Messages of a path cannot be sent together, so each counts in full, with its latency,
+ * in the number of parts in which it takes least. Other ops may be in kernels of products and count nothing.
  *
- * Kernels that depend on one of a path and lead to a later one of it run between the two, as well as those of
- * the path, but maybe during its messages: either these kernels count or the messages.
+ * A kernel that depends on one kernel of the path, and on which a later one depends, runs between these two, possibly
+ * during messages of the path: either such kernels count or these messages.
  *
- * With several paths, each with a share, the step takes at least the sum of their times by these shares.
- * One alone could be made short by layouts that cost another one much: the mean of a normalization on every
- * device, if what it is subtracted from counts nothing. So the longest path for the choices that make those
- * so far short is added, again and again. Whatever paths there are, the bound holds.
+ * The step also takes at least a weighted mean of the times of several paths. A single path could be made short
+ * by layouts that make others long, such as the mean of a normalization on every device, where the values that it is
+ * subtracted from count nothing. So the longest path is added, again and again, under the choices that make the
+ * paths so far shortest. The bound holds for any paths.
  */
 #include "ir/base/alloc.h"
+#include "ir/base/sort.h"
 #include "ir/base/vec.h"
 #include "ir/cluster/cluster.h"
 #include "passes/analysis/cost/internal.h"
@@ -39,8 +39,8 @@ parallel_path_seconds(const struct parallel_step *s, uint32_t node, uint32_t cho
 	return c->least[choice] + (s->several[op->id] ? 0 : d->launch);
 }
 
-/* The length of the longest path to each node that the set has, or INFINITY below 0; *edge: by node, the
- * edge that comes last. `from`: where paths begin; PARALLEL_NONE: anywhere. */
+/* The length of the longest path to each node of the set, -INFINITY for other nodes; *edge: by node, the last edge of
+ * that path. `from`: where paths begin; PARALLEL_NONE: anywhere. */
 static double *
 find_lengths(const void *scratch, const struct parallel_step *s, const uint16_t *choice,
 	const bool *set, uint32_t from, uint32_t *edge)
@@ -70,34 +70,24 @@ find_lengths(const void *scratch, const struct parallel_step *s, const uint16_t 
 	return length;
 }
 
-/* --- kernels beside a path ------------------------------------------------------------------------ */
+/* --- kernels between those of a path ------------------------------------------------------------- */
 
-/* A path, from its end to its begin. */
+/* A path, its last node first. */
 struct way {
 	const struct parallel_step *s;
 	const uint16_t *choice;
 	const bool *set;
 	struct VEC(uint32_t) node, edge; /* edge.at[i] leads to node.at[i] */
-	bool *hidden;                    /* [edge.n] it does not count, as kernels beside it do */
+	bool *hidden;                    /* [edge.n] kernels that may run during it count instead */
 };
 
-/* Kernels between two nodes of the path, by their places in it. */
-struct beside {
+/* A kernel between two kernels of the path; positions in node. */
+struct between {
 	uint32_t first, last, node;
 	double seconds;
 };
 
-static int
-compare_beside(const void *a, const void *b)
-{
-	const struct beside *x = a, *y = b;
-
-	if (x->first != y->first)
-		return x->first < y->first ? -1 : 1;
-	if (x->last != y->last)
-		return x->last < y->last ? -1 : 1;
-	return x->node < y->node ? -1 : x->node > y->node;
-}
+ORDER_BY(by_ends, struct between, UP(first), UP(last), UP(node))
 
 static bool
 is_kernel(const struct way *w, uint32_t node)
@@ -105,23 +95,23 @@ is_kernel(const struct way *w, uint32_t node)
 	return w->set[node] && parallel_path_seconds(w->s, node, w->choice[node]) > 0;
 }
 
-/* *first, *last: by node, the places of the nearest kernels of the path that it depends on, and that
- * depend on it; places count from the end. */
+/* *first, *last: by node, the positions of the nearest kernels of the path that it depends on, and that
+ * depend on it. */
 static void
-find_places(const void *scratch, const struct way *w, uint32_t **first, uint32_t **last)
+find_ends(const void *scratch, const struct way *w, uint32_t **first, uint32_t **last)
 {
 	const struct split_problem *p = &w->s->problem;
-	uint32_t *place = ARRAY_NEW(scratch, uint32_t, p->nnodes);
+	uint32_t *position = ARRAY_NEW(scratch, uint32_t, p->nnodes);
 	struct split_half *half;
 	uint32_t *begin;
 
 	*first = ARRAY_NEW(scratch, uint32_t, p->nnodes);
 	*last = ARRAY_NEW(scratch, uint32_t, p->nnodes);
 	for (uint32_t i = 0; i < p->nnodes; i++)
-		place[i] = (*first)[i] = (*last)[i] = PARALLEL_NONE;
+		position[i] = (*first)[i] = (*last)[i] = PARALLEL_NONE;
 	for (uint32_t i = 0; i < w->node.n; i++)
 		if (is_kernel(w, w->node.at[i]))
-			place[w->node.at[i]] = i;
+			position[w->node.at[i]] = i;
 	split_halves(scratch, p, &half, &begin);
 	for (uint32_t i = 0; i < p->nnodes; i++)
 		for (uint32_t k = begin[i]; k < begin[i + 1] && w->set[i]; k++) {
@@ -129,7 +119,7 @@ find_places(const void *scratch, const struct way *w, uint32_t **first, uint32_t
 			if (!half[k].side || from >= i || !w->set[from])
 				continue;
 			const uint32_t at =
-				place[from] != PARALLEL_NONE ? place[from] : (*first)[from];
+				position[from] != PARALLEL_NONE ? position[from] : (*first)[from];
 			(*first)[i] = at < (*first)[i] ? at : (*first)[i];
 		}
 	for (uint32_t i = p->nnodes; i-- > 0;)
@@ -137,7 +127,8 @@ find_places(const void *scratch, const struct way *w, uint32_t **first, uint32_t
 			const uint32_t to = half[k].other;
 			if (half[k].side || to <= i || !w->set[to])
 				continue;
-			const uint32_t at = place[to] != PARALLEL_NONE ? place[to] : (*last)[to];
+			const uint32_t at =
+				position[to] != PARALLEL_NONE ? position[to] : (*last)[to];
 			if (at != PARALLEL_NONE && ((*last)[i] == PARALLEL_NONE || at > (*last)[i]))
 				(*last)[i] = at;
 		}
@@ -153,23 +144,23 @@ seconds_of_edge(const struct way *w, uint32_t e)
 	return split_edge_cost(edge, w->choice[edge->end[0]], w->choice[edge->end[1]]);
 }
 
-/* Takes kernels beside the path where they take longer than the messages of the path next to them. */
+/* Counts the kernels between two of the path where they take longer than the messages between these. */
 static void
-take_beside(const void *scratch, struct way *w, double share, struct parallel_paths *paths)
+count_between(const void *scratch, struct way *w, double share, struct parallel_paths *paths)
 {
-	struct VEC(struct beside) list = {0};
+	struct VEC(struct between) list = {0};
 	uint32_t *first, *last;
 
-	find_places(scratch, w, &first, &last);
+	find_ends(scratch, w, &first, &last);
 	for (uint32_t i = 0; i < w->s->problem.nnodes; i++)
 		if (is_kernel(w, i) && first[i] != PARALLEL_NONE && last[i] != PARALLEL_NONE)
 			VEC_PUSH(scratch, &list,
-				((struct beside){first[i], last[i], i,
+				((struct between){first[i], last[i], i,
 					parallel_path_seconds(w->s, i, w->choice[i])}));
 	if (list.n)
-		qsort(list.at, (size_t)list.n, sizeof *list.at, compare_beside);
+		qsort(list.at, (size_t)list.n, sizeof *list.at, by_ends);
 	for (int64_t i = 0, n; i < list.n; i = n) {
-		const struct beside *b = &list.at[i];
+		const struct between *b = &list.at[i];
 		double gain = 0, loss = 0;
 		for (n = i;
 			n < list.n && list.at[n].first == b->first && list.at[n].last == b->last;
@@ -187,7 +178,7 @@ take_beside(const void *scratch, struct way *w, double share, struct parallel_pa
 }
 
 /* Adds the share to the nodes and edges of the path that ends at a node, but not to the node `from`, and
- * to the kernels beside it. */
+ * to the kernels between those of the path. */
 static void
 add_path(const void *scratch, const struct parallel_step *s, const uint16_t *choice,
 	const bool *set, uint32_t node, const uint32_t *edge, uint32_t from, double share,
@@ -202,7 +193,7 @@ add_path(const void *scratch, const struct parallel_step *s, const uint16_t *cho
 		VEC_PUSH(scratch, &w.node, node);
 	}
 	w.hidden = ARRAY_ZERO(scratch, bool, w.edge.n + 1);
-	take_beside(scratch, &w, share, paths);
+	count_between(scratch, &w, share, paths);
 	for (int64_t i = 0; i < w.node.n; i++)
 		paths->node[w.node.at[i]] += w.node.at[i] == from ? 0 : share;
 	for (int64_t i = 0; i < w.edge.n; i++)
