@@ -52,11 +52,11 @@ issue_map(const struct ir_module *m, uint32_t from, uint32_t t, uint32_t to)
 }
 
 /* The time axis over which the op is repeated although its types do not say so (`each`): a set. A
- * reshape is repeated with its operand. */
+ * reshape is repeated with its operand; one that has been erased has none. */
 static uint32_t
 again_axes(const struct ir_op *op)
 {
-	while (op->code == OP_reshape && ir_operand(op, 0)->op)
+	while (op->code == OP_reshape && op->noperands && ir_operand(op, 0)->op)
 		op = ir_operand(op, 0)->op;
 	const int64_t each = op_is(op, TRAIT_PARALLEL) ? ir_attr_int(op, "each", -1) : -1;
 	return each < 0 ? 0 : 1u << each;
