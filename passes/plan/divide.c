@@ -9,13 +9,13 @@
 
 #include <inttypes.h>
 
-/* Where no whole step fits: the best ones of so many families get micro-batches, more of them until the
- * step fits, or as long as they save such a share of its bytes. */
+/* Where no whole step fits, the best step of up to MOST_DIVIDED families is divided into more and more
+ * micro-batches, until it fits or dividing it again saves less than this share of its bytes. */
 enum { MOST_DIVIDED = 3 };
 static const double saved = 0.05;
 
-/* Once one fits, others are only divided in steps of at most so many ops, on average over the passes: each
- * takes up to a second. */
+/* Once one fits, only steps of at most this many ops, on average over the passes, are divided: each takes
+ * up to a second. */
 enum { DIVIDED_AGAIN = 10000 };
 
 /* Passes that the moves may have left out of the whole batch, as they take memory: micro-batches take less. */

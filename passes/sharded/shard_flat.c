@@ -248,8 +248,8 @@ is_total(const struct ir_op *op)
 	return op->code == OP_sum && !op->result[0].type->rank;
 }
 
-/* What recomputation waits for is rows: else what is computed from it again, such as a conversion to
- * fewer bits, is behind the gather. */
+/* A barrier takes and returns rows: otherwise ops that recompute values from its results, such as a
+ * conversion to fewer bits, would come after the gather. */
 static bool
 sink_barrier(struct flatten *x, struct ir_op *op)
 {
@@ -259,7 +259,6 @@ sink_barrier(struct flatten *x, struct ir_op *op)
 	for (int j = 0; j < op->noperands; j++) {
 		struct ir_value *row = row_of(s, ir_operand(op, j), x->first), *v = &op->result[j];
 		const struct ir_type *t = v->type;
-		struct ir_use *uses = v->uses, *next;
 		if (!row)
 			continue;
 		ir_set_operand(op, j, row);
@@ -267,10 +266,8 @@ sink_barrier(struct flatten *x, struct ir_op *op)
 		struct ir_value *view = reshape(&b, v, t);
 		if (!view)
 			return false;
-		for (struct ir_use *u = uses; u; u = next) {
-			next = u->next;
-			ir_set_operand(u->op, (int)(u - u->op->operand), view);
-		}
+		ir_replace_uses(v, view);
+		ir_set_operand(view->op, 0, v);
 	}
 	return true;
 }
