@@ -5,9 +5,11 @@
 
 #include <stdalign.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <talloc.h>
 
@@ -19,6 +21,8 @@ enum array_exit {
 enum {
 	CHUNK_BYTES = 64 << 10, /* arrays below are chunks of talloc: one allocation, not two */
 	AMOUNT_BYTES = 64,
+	HUGE_PAGE_BYTES = 2 << 20,        /* of x86-64 and arm64 with pages of 4 KiB */
+	HUGE_BYTES = 2 * HUGE_PAGE_BYTES, /* a block that has a huge page wherever it begins */
 };
 
 /* Bytes: more than any 64-bit machine can map in one process, 128 TiB. */
@@ -220,6 +224,19 @@ block_bytes(size_t n, size_t size, const char *what)
 	return sizeof(struct block) + n * size;
 }
 
+/* Asks for huge pages for a block from malloc, or NULL: walks over steps of 100,000 ops take up to a
+ * fifth less time with them. */
+static void *
+with_huge_pages(void *block, size_t bytes)
+{
+	const uintptr_t page = HUGE_PAGE_BYTES, begin = ((uintptr_t)block + page - 1) & ~(page - 1);
+	const uintptr_t end = ((uintptr_t)block + bytes) & ~(page - 1);
+
+	if (block && bytes >= HUGE_BYTES)
+		madvise((char *)block + (begin - (uintptr_t)block), end - begin, MADV_HUGEPAGE);
+	return block;
+}
+
 /* Room for n elements in a block of `owner`, zeroed or not. */
 static void *
 create(const void *owner, size_t n, size_t size, const char *what, bool zero)
@@ -233,7 +250,7 @@ create(const void *owner, size_t n, size_t size, const char *what, bool zero)
 		return b + 1;
 	}
 	/* The kernel's pages are already zero, and are mapped only when they are written to. */
-	b = zero ? calloc(1, bytes) : malloc(bytes);
+	b = with_huge_pages(zero ? calloc(1, bytes) : malloc(bytes), bytes);
 	if (!b)
 		out_of_memory_for(n, size, what);
 	struct holder *h = NEW(owner, struct holder);
@@ -268,7 +285,7 @@ block_resize(struct block *b, size_t bytes)
 {
 	struct holder *h = b->holder;
 
-	h->block = realloc(b, bytes);
+	h->block = with_huge_pages(realloc(b, bytes), bytes);
 	return h->block;
 }
 
@@ -276,7 +293,7 @@ block_resize(struct block *b, size_t bytes)
 static struct block *
 chunk_to_block(struct block *chunk, size_t bytes)
 {
-	struct block *b = malloc(bytes);
+	struct block *b = with_huge_pages(malloc(bytes), bytes);
 
 	if (!b)
 		return NULL;

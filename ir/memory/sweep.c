@@ -34,6 +34,11 @@ struct gap {
 	uint64_t begin, end;
 };
 
+/* Gaps by place, to find the neighbours of bytes, and by size, to find the smallest that holds some. */
+enum gap_order { BY_PLACE, BY_SIZE, GAP_ORDERS };
+
+struct gaps VEC(struct gap);
+
 /* Large values are placed lowest. */
 struct key {
 	double value;
@@ -52,7 +57,7 @@ struct storage_sweep {
 	uint32_t *count;              /* [moments + 1] */
 	uint64_t highest;             /* where a block ends */
 	uint32_t highest_at;          /* the time at which it was placed */
-	struct VEC(struct gap) gap;   /* ascending, never adjacent; the last one is unbounded */
+	struct gaps gap[GAP_ORDERS];  /* never adjacent; the last one is unbounded */
 };
 
 /* Begin or end of a block. */
@@ -107,64 +112,76 @@ make_blocks(struct storage_sweep *s, uint32_t n)
 	}
 }
 
-/* The index of the smallest gap of at least `bytes`; of several, the lowest. */
-static int64_t
-find_gap(const struct storage_sweep *s, uint64_t bytes)
+static bool
+is_before(struct gap a, struct gap b, enum gap_order order)
 {
-	int64_t best = s->gap.n - 1;
+	const uint64_t size_a = a.end - a.begin, size_b = b.end - b.begin;
 
-	for (int64_t i = s->gap.n - 1; i-- > 0;) {
-		const uint64_t size = s->gap.at[i].end - s->gap.at[i].begin;
-		if (size >= bytes && size <= s->gap.at[best].end - s->gap.at[best].begin)
-			best = i;
-	}
-	return best;
+	return order == BY_SIZE && size_a != size_b ? size_a < size_b : a.begin < b.begin;
 }
 
+/* The index of the first gap that is not before x. */
+static int64_t
+find_gap(const struct gaps *g, enum gap_order order, struct gap x)
+{
+	int64_t low = 0, high = g->n;
+
+	while (low < high) {
+		const int64_t middle = low + (high - low) / 2;
+		if (is_before(g->at[middle], x, order))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Puts a gap in the place of another one; either may be empty, which is none. */
+static void
+change_gap(struct storage_sweep *s, struct gap from, struct gap to)
+{
+	const bool adds = from.begin == from.end, drops = to.begin == to.end;
+
+	for (int order = 0; order < GAP_ORDERS; order++) {
+		struct gaps *g = &s->gap[order];
+		const int64_t old = adds ? g->n : find_gap(g, order, from);
+		const int64_t new = drops ? g->n : find_gap(g, order, to);
+		VEC_ROOM(s, g, g->n + 1);
+		if (old < new)
+			memmove(g->at + old, g->at + old + 1, (size_t)(new - 1 - old) * sizeof to);
+		else
+			memmove(g->at + new + 1, g->at + new, (size_t)(old - new) * sizeof to);
+		g->at[old < new ? new - 1 : new] = to;
+		g->n += adds - drops;
+	}
+}
+
+/* The begin of the smallest gap of at least `bytes`; of several, the lowest. */
 static uint64_t
 take(struct storage_sweep *s, uint64_t bytes)
 {
-	const int64_t i = find_gap(s, bytes);
-	struct gap *g = &s->gap.at[i];
-	const uint64_t at = g->begin;
+	const struct gaps *by_size = &s->gap[BY_SIZE];
+	const struct gap g = by_size->at[find_gap(by_size, BY_SIZE, (struct gap){0, bytes})];
 
-	g->begin += bytes;
-	if (g->begin == g->end) {
-		memmove(g, g + 1, (size_t)(s->gap.n - i - 1) * sizeof *g);
-		s->gap.n--;
-	}
-	return at;
+	change_gap(s, g, (struct gap){g.begin + bytes, g.end});
+	return g.begin;
 }
 
 static void
 give_back(struct storage_sweep *s, uint64_t begin, uint64_t end)
 {
-	int64_t low = 0, high = s->gap.n - 1;
+	const struct gaps *g = &s->gap[BY_PLACE];
+	const int64_t i = find_gap(g, BY_PLACE, (struct gap){end, end});
+	const struct gap none = {0}, above = g->at[i], below = i ? g->at[i - 1] : none;
+	const bool joins_below = i && below.end == begin, joins_above = above.begin == end;
 
-	while (low < high) { /* the first gap above */
-		const int64_t middle = low + (high - low) / 2;
-		if (s->gap.at[middle].begin < end)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	struct gap *above = &s->gap.at[low], *below = low ? above - 1 : NULL;
-	const bool joins_below = below && below->end == begin, joins_above = above->begin == end;
-	if (joins_below && joins_above) {
-		below->end = above->end;
-		memmove(above, above + 1, (size_t)(s->gap.n - low - 1) * sizeof *above);
-		s->gap.n--;
-	} else if (joins_below) {
-		below->end = end;
-	} else if (joins_above) {
-		above->begin = begin;
-	} else {
-		VEC_ROOM(s, &s->gap, s->gap.n + 1);
-		above = &s->gap.at[low];
-		memmove(above + 1, above, (size_t)(s->gap.n - low) * sizeof *above);
-		*above = (struct gap){begin, end};
-		s->gap.n++;
-	}
+	if (joins_below && joins_above)
+		change_gap(s, below, none);
+	change_gap(s,
+		joins_above   ? above
+		: joins_below ? below
+			      : none,
+		(struct gap){joins_below ? below.begin : begin, joins_above ? above.end : end});
 }
 
 ORDER_BY(by_value, struct key, DOWN(value), UP(block))
@@ -235,8 +252,8 @@ sweep_side(struct storage_sweep *s, bool back, uint64_t core_end)
 	order_by(s, s->side + s->ncore, n - s->ncore, END, true, s->end);
 	order_by(s, s->end, n - s->ncore, BEGIN, false, s->begin);
 	order_by(s, s->side, n, END, false, s->end);
-	s->gap.n = 0;
-	VEC_PUSH(s, &s->gap, (struct gap){core_end, UINT64_MAX});
+	s->gap[BY_PLACE].n = s->gap[BY_SIZE].n = 0;
+	change_gap(s, (struct gap){0}, (struct gap){core_end, UINT64_MAX});
 	for (uint32_t i = 0; i < n - s->ncore; i++) {
 		struct block *b = &s->block[begin[i]];
 		for (; s->block[end[ended]].end < b->begin; ended++) {

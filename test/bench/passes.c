@@ -16,6 +16,8 @@
 #include "test/bench/module.h"
 #include "ir/base/alloc.h"
 
+#include <limits.h>
+#include <malloc.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -284,6 +286,8 @@ main(int argc, char **argv)
 		fputs("usage: passes [-ROW] TRIES FILE...\n", stderr);
 		return 2;
 	}
+	mallopt(M_MMAP_THRESHOLD, 32 << 20); /* as the tools do */
+	mallopt(M_TRIM_THRESHOLD, INT_MAX);
 	const int nfiles = argc - 2;
 	struct bench *b = ZERO_ARRAY(NULL, struct bench, nfiles);
 	bool good = true;
