@@ -896,9 +896,9 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 		return;
 	}
 	typed = 0;
-	char *example = proven || !fits ? NULL
-					: rule_refute(owner, rules, r, &prover->samples,
-						  REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
+	char *example = proven || !fits || untyped ? NULL
+						   : rule_refute(owner, rules, r, &prover->samples,
+							     REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
 	if (!example && !typed) {
 		proof->verdict = RULE_UNUSABLE;
 		proof->why = untyped ? "the left side has no type for any sizes" : no_layouts;
