@@ -28,6 +28,8 @@ enum {
 	MAX_DOTS = 2,         /* dims that `..` stands for: none, one, several */
 	AXIS_SIZE = 2,        /* of a mesh axis */
 	MAX_LIST = 4,         /* items of a list */
+	MAX_NUMBER = 256,     /* values below it, some of which sums of bytes cannot have */
+	MAX_ELEMENTS = 4096,  /* of a tensor, which such a number may make large */
 	MAX_PARAMS = 32,      /* of a rule; the longest published ones have 8 */
 	SAMPLE_TRIES = 4,     /* element types and elements for each sample */
 	LAYOUT_DRAWS = 2000,  /* of attributes and sizes; all layouts are tried for each */
@@ -61,7 +63,8 @@ struct refuter {
 	struct VEC(struct draw) draw;
 	bool layouts; /* the rule has parallelization ops, so its operands have layouts */
 	uint64_t random;
-	int most;           /* size of a dim in this try */
+	int most; /* size of a dim in this try */
+	int list; /* items of most lists in it, as those of one op are of the same length */
 	struct ir_op *call; /* the attributes have been drawn */
 	struct ir_attr *attr;
 	const struct ir_type *type[MAX_PARAMS];
@@ -204,7 +207,8 @@ static int
 draw_list(struct refuter *r, enum draw_kind kind, int64_t *item)
 {
 	const int64_t how = kind == DRAW_SIZES ? -1 : below(r, 4);
-	int n = 0, rank = (int)below(r, MAX_LIST + 1);
+	const int rank = below(r, 4) ? r->list : (int)below(r, MAX_LIST + 1);
+	int n = 0;
 
 	for (int i = 0; i < rank; i++) {
 		if (how < 0) {
@@ -236,7 +240,9 @@ draw_name(struct refuter *r, struct ir_module *m, const struct draw *d, struct i
 		}
 		/* fall through */
 	case DRAW_INT:
-		*a = ir_make_int(r->ctx, d->name, below(r, 7) - (below(r, 2) ? 3 : 0));
+		*a = ir_make_int(r->ctx, d->name,
+			r->most > 2 && !below(r, 4) ? below(r, MAX_NUMBER)
+						    : below(r, 7) - (below(r, 2) ? 3 : 0));
 		break;
 	case DRAW_INTS:
 	case DRAW_SIZES: *a = ir_make_ints(m, d->name, item, draw_list(r, d->kind, item)); break;
@@ -270,6 +276,7 @@ put_sample(struct refuter *r, struct ir_module *m, const struct draw *d, struct 
 static void
 draw_names(struct refuter *r, struct ir_module *m)
 {
+	r->list = (int)below(r, MAX_LIST + 1);
 	for (int64_t i = 0; i < r->draw.n; i++) {
 		draw_name(r, m, &r->draw.at[i], &r->attr[i]);
 		if (r->sample)
@@ -685,6 +692,17 @@ compare_values(const struct refuter *r, const void *owner, struct sides *s,
 	return NULL;
 }
 
+/* Is a tensor too large to be worth the time? */
+static bool
+is_large(const struct sides *s)
+{
+	IR_FOR_OPS (op, &s->main->body)
+		for (int i = 0; i < op->nresults; i++)
+			if (ir_type_elements(op->result[i].type) > MAX_ELEMENTS)
+				return true;
+	return false;
+}
+
 static char *
 run_sides(struct refuter *r, const void *owner, struct sides *s, bool *ran)
 {
@@ -731,7 +749,7 @@ attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
 				  : text_append(situation(r, owner, m),
 					    "the right side is not valid: %s", reason(r, &s));
 	}
-	if (!layouts_fit(&s)) {
+	if (!layouts_fit(&s) || is_large(&s)) {
 		*typed = false;
 		return NULL;
 	}
