@@ -831,7 +831,7 @@ unknown_text(const void *owner, const struct decision *d)
 	size_t size = 0;
 	FILE *out = must_have(open_memstream(&text, &size));
 
-	fputs(d->why ? d->why : "the left side has a type for some element types only", out);
+	fputs(d->why ? d->why : "it holds for some sizes only", out);
 	if (d->cut) {
 		fputs(": ", out);
 		linear_print(out, &d->t, d->cut);
@@ -1000,9 +1000,12 @@ verify(const void *owner, struct rule_prover *prover, const struct ir_rules *rul
 	if (!example && !typed) {
 		proof->verdict = RULE_UNUSABLE;
 		proof->why = untyped ? "the left side has no type for any sizes" : no_layouts;
-	} else if (!example && undefined) {
+	} else if (!example && (undefined || untyped)) {
 		proof->verdict = RULE_UNUSABLE;
-		proof->why = "a side divides by 0";
+		proof->why =
+			undefined
+				? "a side divides by 0"
+				: "the left side has a type only for some of the element types that its letters stand for";
 	} else if (example) {
 		proof->verdict = RULE_REFUTED;
 		proof->why = decided && holds && n > 0 ? text_append(example, "; it holds%s",
