@@ -670,6 +670,11 @@ case_quotient(struct rule_case *c, term_id e, term_id d, bool exact)
 
 	if (!(e = case_affine(c, e)) || !(d = case_affine(c, d)))
 		return 0;
+	if (!case_is_at_least(c, d, 1) &&
+		case_at_least(c, linear_add(t, d, linear_constant(t, 1), -1)) < 0)
+		return 0;
+	if (linear_is_constant(t, d, &m) && m == 0)
+		return case_stop(c, STOP_ILL, "a division by 0"), 0;
 	if (linear_is_constant(t, d, &m) && m > 0) {
 		const term_id q = case_divide(c, e, m, &rest);
 		if (q && exact && rest)

@@ -37,6 +37,9 @@ struct decision {
 	bool expands, expandable; /* as in struct rule_case */
 	int32_t index[IR_MAX_RANK];
 	term_id root[CASE_VARS];
+	/* Values of both sides that have to be equal: the results, or what the last ops read if these are equal. */
+	struct VEC(const struct ir_value *) same[2];
+	const struct ir_op *end[2]; /* as in struct rule_case */
 	const char *why;
 	term_id form[2], cut; /* forms of a case that differs; the undecided form; 0: none */
 };

@@ -441,7 +441,7 @@ has_elements(const struct terms *t, term_id p)
 	return false;
 }
 
-/* The sign of a polynomial in sizes only: 1: never negative, -1: never positive, 0: undecided. */
+/* The sign of a polynomial in sizes and positions only: 1: never negative, -1: never positive, 0: undecided. */
 static int
 size_sign(struct terms *t, term_id p)
 {
@@ -457,7 +457,8 @@ size_sign(struct terms *t, term_id p)
 			if (t->node.at[m[f]].kind != NODE_VALUE)
 				return 0;
 			const struct var *v = &t->var.at[term_words(t, (term_id)m[f])[0]];
-			if (v->kind != VAR_SIZE && v->kind != VAR_NOT_NEGATIVE)
+			if (v->kind != VAR_SIZE && v->kind != VAR_NOT_NEGATIVE &&
+				v->kind != VAR_INDEX && v->kind != VAR_BOUND)
 				return 0;
 			low *= v->low;
 		}
@@ -943,6 +944,20 @@ apply_logic(struct terms *t, int fn, term_id p, term_id q)
 	}
 }
 
+/* rem(x + y, y) = rem(x, y), where neither is negative. */
+static term_id
+remains(struct terms *t, term_id x, term_id y, enum apply_type type)
+{
+	const term_id less = type == APPLY_REAL ? poly_sub(t, x, y) : 0;
+	const bool above = less && !poly_is_integer(t, y, 0) && size_sign(t, y) == 1 &&
+			   size_sign(t, less) == 1;
+	const term_id arg[2] = {above ? less : x, y};
+
+	if (x == y || above)
+		t->assumes |= RULE_NONZERO | RULE_FINITE;
+	return x == y ? poly_constant(t, 0, 1) : poly_apply_plain(t, FN_rem, arg, 2);
+}
+
 static term_id
 apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type type)
 {
@@ -956,6 +971,10 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_mul: return poly_mul(t, x, y);
 	case FN_neg: return poly_scale(t, x, -1, 1);
 	case FN_div:
+		if (poly_is_integer(t, x, 0)) {
+			t->assumes |= RULE_NONZERO;
+			return x;
+		}
 		return type == APPLY_REAL ? poly_mul(t, x, reciprocal(t, y))
 					  : poly_apply_plain(t, fn, arg, n);
 	case FN_select: return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
@@ -982,14 +1001,17 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_softplus: return logarithm(t, poly_add(t, one, exponential(t, x)));
 	case FN_log1p: return logarithm(t, poly_add(t, one, x));
 	case FN_expm1: return poly_sub(t, exponential(t, x), one);
+	case FN_rem: return remains(t, x, y, type);
 	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
 	default: break;
 	}
-	if (type == APPLY_REAL && poly_is_constant(t, x, &num, &den)) {
+	if (poly_is_constant(t, x, &num, &den) && poly_is_exact(t, x, type)) {
 		if (den == 1 && law_of(fn) & LAW_WHOLE)
 			return x;
 		if (fn == FN_abs)
 			return num < 0 ? poly_scale(t, x, -1, 1) : x;
+		if (fn == FN_sign)
+			return poly_constant(t, num > 0 ? 1 : num < 0 ? -1 : 0, 1);
 	}
 	/* Unsigned integers have no negative. */
 	if (type == APPLY_REAL && law_of(fn) & (LAW_ODD | LAW_EVEN)) {

@@ -244,14 +244,17 @@ converted_to(
 	return poly_apply_plain(c->t, APPLY_CONVERT + 32 * from + IR_NDTYPES, arg, 2);
 }
 
-/* An element that is a position: where its arithmetic may wrap around, a number of its own. */
+/* An element that is a position: where its arithmetic may wrap around, a number of its own. A constant is what it says in any
+ * type that it has. */
 static term_id
 load_index(struct rule_case *c, const struct sym_op *s, int j, const term_id *index)
 {
 	const struct value_type *type = &s->in[j]->type, number = {IR_i64, NULL};
+	const struct sym_op *made = s->in[j]->op;
 	const term_id p = load(c, s, j, index);
 
-	if (!p || poly_is_exact(c->t, p, type_kind(c, type)))
+	if (!p || (made && made->op->code == OP_constant) ||
+		poly_is_exact(c->t, p, type_kind(c, type)))
 		return p;
 	return converted_to(c, p, type->letter ? IR_NDTYPES : type->dtype, &number, APPLY_INTEGER);
 }

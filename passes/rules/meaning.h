@@ -135,7 +135,8 @@ struct rule_case {
 		struct sym_value *value;
 		uint32_t first;
 	} typed[2];
-	bool is_typed; /* both are known */
+	bool is_typed;              /* both are known */
+	const struct ir_op *end[2]; /* this op of a side and those after it have no types here */
 	int side;
 	struct sym_value *value;
 	uint32_t first;

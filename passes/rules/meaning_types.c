@@ -754,8 +754,8 @@ case_types(struct rule_case *c, int side)
 		if (!type_written(c, c->rule->param[i], v))
 			return false;
 	}
-	IR_FOR_OPS (op, &f->body)
-		if (op->code != OP_return && !type_op(c, op))
+	for (const struct ir_op *op = f->body.first; op != c->end[side]; op = op->next)
+		if (!type_op(c, op))
 			return false;
 	return true;
 }

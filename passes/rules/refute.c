@@ -18,6 +18,7 @@
 #include "ir/ops/row.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <talloc.h>
@@ -27,6 +28,8 @@ enum {
 	MAX_DOTS = 2,         /* dims that `..` stands for: none, one, several */
 	AXIS_SIZE = 2,        /* of a mesh axis */
 	MAX_LIST = 4,         /* items of a list */
+	MAX_NUMBER = 256,     /* values below it, some of which sums of bytes cannot have */
+	MAX_ELEMENTS = 4096,  /* of a tensor, which such a number may make large */
 	MAX_PARAMS = 32,      /* of a rule; the longest published ones have 8 */
 	SAMPLE_TRIES = 4,     /* element types and elements for each sample */
 	LAYOUT_DRAWS = 2000,  /* of attributes and sizes; all layouts are tried for each */
@@ -60,7 +63,8 @@ struct refuter {
 	struct VEC(struct draw) draw;
 	bool layouts; /* the rule has parallelization ops, so its operands have layouts */
 	uint64_t random;
-	int most;           /* size of a dim in this try */
+	int most; /* size of a dim in this try */
+	int list; /* items of most lists in it, as those of one op are of the same length */
 	struct ir_op *call; /* the attributes have been drawn */
 	struct ir_attr *attr;
 	const struct ir_type *type[MAX_PARAMS];
@@ -203,7 +207,8 @@ static int
 draw_list(struct refuter *r, enum draw_kind kind, int64_t *item)
 {
 	const int64_t how = kind == DRAW_SIZES ? -1 : below(r, 4);
-	int n = 0, rank = (int)below(r, MAX_LIST + 1);
+	const int rank = below(r, 4) ? r->list : (int)below(r, MAX_LIST + 1);
+	int n = 0;
 
 	for (int i = 0; i < rank; i++) {
 		if (how < 0) {
@@ -235,7 +240,9 @@ draw_name(struct refuter *r, struct ir_module *m, const struct draw *d, struct i
 		}
 		/* fall through */
 	case DRAW_INT:
-		*a = ir_make_int(r->ctx, d->name, below(r, 7) - (below(r, 2) ? 3 : 0));
+		*a = ir_make_int(r->ctx, d->name,
+			r->most > 2 && !below(r, 4) ? below(r, MAX_NUMBER)
+						    : below(r, 7) - (below(r, 2) ? 3 : 0));
 		break;
 	case DRAW_INTS:
 	case DRAW_SIZES: *a = ir_make_ints(m, d->name, item, draw_list(r, d->kind, item)); break;
@@ -269,6 +276,7 @@ put_sample(struct refuter *r, struct ir_module *m, const struct draw *d, struct 
 static void
 draw_names(struct refuter *r, struct ir_module *m)
 {
+	r->list = (int)below(r, MAX_LIST + 1);
 	for (int64_t i = 0; i < r->draw.n; i++) {
 		draw_name(r, m, &r->draw.at[i], &r->attr[i]);
 		if (r->sample)
@@ -308,21 +316,26 @@ conditions_hold(const struct ir_rule *rule, const struct ir_size_scope *scope)
 	return true;
 }
 
-/* The states on an axis, as a set of 1 << enum ir_state_kind, from which the ops that read the
- * parameter convert it to another state; 0: none, so that any state is allowed. */
-static unsigned
-states_wanted(const struct refuter *r, const struct ir_value *param, int axis)
-{
-	unsigned states = 0;
+enum { ALL_STATES = 1 << IR_COPIED | 1 << IR_SPLIT | 1 << IR_PARTIAL | 1 << IR_SINGLE };
 
-	IR_FOR_USES (u, param) {
+/* The states on an axis, as a set of 1 << enum ir_state_kind, from which all ops that read a value convert it to another
+ * one. What ops over other axes make of it has the same state. */
+static unsigned
+states_wanted(const struct refuter *r, const struct ir_value *v, int axis)
+{
+	unsigned states = ALL_STATES;
+
+	IR_FOR_USES (u, v) {
 		const struct ir_attr *a = op_is(u->op, TRAIT_PARALLEL) ? ir_attr_find(u->op, "axis")
 								       : NULL,
 				     *drawn = a && a->kind == ATTR_NAME
 						      ? ir_attr_find(r->call, a->s)
 						      : NULL;
-		if (drawn && drawn->i == axis)
-			states |= op_row(r->ctx, u->op)->from;
+		if (drawn)
+			states &= drawn->i == axis
+					  ? op_row(r->ctx, u->op)->from
+					  : states_wanted(
+						    r, &u->op->result[u - u->op->operand], axis);
 	}
 	return states;
 }
@@ -334,14 +347,13 @@ draw_layout(struct refuter *r, const struct ir_module *m, const struct ir_value 
 {
 	for (int a = 0; a < m->naxes; a++) {
 		const unsigned wanted = states_wanted(r, param, a);
-		int64_t k = wanted        ? below(r, 3 + t->rank)
-			    : below(r, 2) ? 2
-					  : below(r, 3 + t->rank);
+		const bool any = wanted == ALL_STATES;
+		int64_t k = !any ? below(r, 3 + t->rank) : below(r, 2) ? 2 : below(r, 3 + t->rank);
 		const enum ir_state_kind kind = k == 0   ? IR_PARTIAL
 						: k == 1 ? IR_SINGLE
 						: k == 2 ? IR_COPIED
 							 : IR_SPLIT;
-		if (wanted && !(wanted >> kind & 1))
+		if (!(wanted >> kind & 1))
 			k = wanted >> IR_COPIED & 1    ? 2
 			    : wanted >> IR_PARTIAL & 1 ? 0
 			    : wanted >> IR_SINGLE & 1  ? 1
@@ -680,6 +692,17 @@ compare_values(const struct refuter *r, const void *owner, struct sides *s,
 	return NULL;
 }
 
+/* Is a tensor too large to be worth the time? */
+static bool
+is_large(const struct sides *s)
+{
+	IR_FOR_OPS (op, &s->main->body)
+		for (int i = 0; i < op->nresults; i++)
+			if (ir_type_elements(op->result[i].type) > MAX_ELEMENTS)
+				return true;
+	return false;
+}
+
 static char *
 run_sides(struct refuter *r, const void *owner, struct sides *s, bool *ran)
 {
@@ -726,7 +749,7 @@ attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
 				  : text_append(situation(r, owner, m),
 					    "the right side is not valid: %s", reason(r, &s));
 	}
-	if (!layouts_fit(&s)) {
+	if (!layouts_fit(&s) || is_large(&s)) {
 		*typed = false;
 		return NULL;
 	}
@@ -743,6 +766,7 @@ attempt(struct refuter *r, const void *owner, struct ir_module *m, bool *typed)
  */
 struct layouts {
 	int n, order[MAX_PARAMS]; /* parameters by digit: those that ops read first come first */
+	int reached; /* most ops of both sides, one after the other, of which all but the last had a type */
 	struct {
 		struct VEC(const struct ir_type *) type;
 		int64_t at;
@@ -768,7 +792,7 @@ list_layouts(struct refuter *r, const struct ir_module *m, const struct ir_value
 						: k == -1 ? IR_SINGLE
 							  : IR_SPLIT;
 		const int depth = k < 0 ? 0 : ir_type_split_depth(&t, k);
-		if (wanted && !(wanted >> kind & 1))
+		if (!(wanted >> kind & 1))
 			continue;
 		for (int at = 0; at <= depth; at++) {
 			struct ir_type more = t;
@@ -852,7 +876,8 @@ ops_made(const struct sides *s)
 
 /* Tries one choice of layouts. False: it does not fit; *change: another one of these is needed. */
 static bool
-try_choice(struct refuter *r, const void *owner, struct ir_module *m, uint32_t *change, char **text)
+try_choice(struct refuter *r, const void *owner, struct ir_module *m, struct layouts *l,
+	uint32_t *change, char **text)
 {
 	struct sides s = sides_create(r, m);
 	int before = s.nargs;
@@ -860,12 +885,15 @@ try_choice(struct refuter *r, const void *owner, struct ir_module *m, uint32_t *
 
 	for (int side = RULE_LEFT; side <= RULE_RIGHT; side++) {
 		if (!side_make(r, &s, side)) {
-			*change = params_of_op(r->rule->side[side], ops_made(&s) - before);
+			const int made = ops_made(&s);
+			*change = params_of_op(r->rule->side[side], made - before);
+			l->reached = made - s.nargs < l->reached ? l->reached : made - s.nargs + 1;
 			return false;
 		}
 		before = ops_made(&s);
 	}
 	*change = UINT32_MAX;
+	l->reached = INT_MAX;
 	if (!layouts_fit(&s))
 		return false;
 	*text = compare_types(r, owner, &s);
@@ -876,12 +904,15 @@ try_choice(struct refuter *r, const void *owner, struct ir_module *m, uint32_t *
 
 /* Tries all layouts at the sizes that were drawn. */
 static bool
-try_layouts(struct refuter *r, const void *owner, struct ir_module *m, int *left, char **text)
+try_layouts(struct refuter *r, const void *owner, struct ir_module *m, int *left, int *reached,
+	char **text)
 {
 	const struct ir_size_scope scope = {m, r->call, NULL, NULL};
 	const struct ir_block *body = &r->rule->side[RULE_LEFT]->body;
 	struct layouts l = {0};
 	bool fits = false, more = true;
+
+	*reached = INT_MAX;
 
 	for (uint32_t i = 0; i < body->nargs; i++) {
 		const struct ir_type *whole = ir_type_resolve(&scope, r->rule->param[i]);
@@ -899,10 +930,11 @@ try_layouts(struct refuter *r, const void *owner, struct ir_module *m, int *left
 		memcpy(here->axis, m->axis, sizeof here->axis);
 		for (uint32_t i = 0; i < body->nargs; i++)
 			r->type[i] = l.of[i].type.at[l.of[i].at];
-		fits = try_choice(r, owner, here, &change, text);
+		fits = try_choice(r, owner, here, &l, &change, text);
 		more = fits || next_layouts(&l, change);
 		talloc_free(here);
 	}
+	*reached = l.reached;
 	return fits;
 }
 
@@ -911,15 +943,36 @@ struct same_axes {
 	int n, axis[IR_MAX_AXES];
 };
 
-/* From one for all names to all different ones, as few axes have few layouts; false: there are no more. */
+/* How many axes, in the order of draws, do the ops of the left side have, or the first n of both sides? */
+static int
+axes_of_ops(const struct refuter *r, int n)
+{
+	int most = 0;
+
+	for (int side = RULE_LEFT; side <= RULE_RIGHT; side++)
+		for (const struct ir_op *op = r->rule->side[side]->body.first;
+			op && op->code != OP_return && (n > 0 || side == RULE_LEFT);
+			op = op->next, n--)
+			for (int i = 0; i < op->nattrs; i++)
+				for (int64_t k = 0, at = 0; k < r->draw.n; k++) {
+					at += r->draw.at[k].kind == DRAW_AXIS;
+					if (op->attr[i].kind == ATTR_NAME && at > most &&
+						op->attr[i].s == r->draw.at[k].name)
+						most = (int)at;
+				}
+	return most;
+}
+
+/* From one for all names to all different ones, as few axes have few layouts; the first n of them change. False: there are no
+ * more. */
 static bool
-next_axes(struct same_axes *s)
+next_axes(struct same_axes *s, int n)
 {
 	for (int i = s->n - 1; i > 0; i--) {
 		int most = 0;
 		for (int k = 0; k < i; k++)
 			most = s->axis[k] > most ? s->axis[k] : most;
-		if (s->axis[i] <= most) {
+		if (i < n && s->axis[i] <= most) {
 			s->axis[i]++;
 			return true;
 		}
@@ -1009,9 +1062,12 @@ rule_refute_layouts(
 			for (int64_t k = 0; k < f.draw.n; k++)
 				axes.n += f.draw.at[k].kind == DRAW_AXIS;
 			bool more = axes.n <= IR_MAX_AXES && draw_fitting(&f, m, i == 0);
-			for (; more && !fits; more = next_axes(&axes)) {
+			while (more && !fits) {
+				int reached;
 				put_axes(&f, m, &axes);
-				fits = try_layouts(&f, owner, m, &left, text);
+				fits = try_layouts(&f, owner, m, &left, &reached, text);
+				/* Names of axes of later ops do not matter if there is no type before. */
+				more = next_axes(&axes, axes_of_ops(&f, reached));
 			}
 		}
 		f.ctx->diag = outer;

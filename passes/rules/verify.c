@@ -15,6 +15,8 @@ enum {
 	CASES_MOST = 2000,   /* limit on the cases of a rule: the hardest published rule has 31 */
 	REFUTE_TRIES = 2000, /* draws for a counterexample, and */
 	REFUTE_RUNS = 400,   /* how many of them are run: a tenth of a second */
+	UNTYPED_TRIES =
+		50, /* where a proof says that the left side has no type for letters of any types */
 	EQUATION_TRIES = 50, /* to find that sizes must be equal: the first draws mostly show it */
 	EQUATION_RUNS = 2,
 	EQUATION_CASES = 20, /* for the same */
@@ -55,26 +57,41 @@ compare_types(struct rule_case *c, const struct sym_value *x, const struct sym_v
 	return 1;
 }
 
-/* A factor, anywhere in x, that says whether a position computed from an element is in range. */
+/* An application that `is` accepts by its words, anywhere in x; 0: there is none. */
 static term_id
-fact_in(const struct terms *t, term_id x)
+find_apply(const struct terms *t, term_id x, bool (*is)(const struct terms *, const int64_t *))
 {
 	const struct node *node = &t->node.at[x];
 	const int64_t *w = term_words(t, x);
 	term_id found = 0;
 
-	if (node->kind == NODE_APPLY && w[0] == APPLY_IN_RANGE)
+	if (node->kind == NODE_APPLY && is(t, w))
 		return x;
 	if (node->kind == NODE_POLYNOMIAL)
 		for (int i = 0; i < node->n && !found; i += 3)
-			found = fact_in(t, (term_id)w[i]);
+			found = find_apply(t, (term_id)w[i], is);
 	if (node->kind == NODE_MONOMIAL)
 		for (int i = 1 + 2 * (int)w[0]; i < node->n && !found; i++)
-			found = fact_in(t, (term_id)w[i]);
+			found = find_apply(t, (term_id)w[i], is);
 	if (node->kind == NODE_APPLY && w[0] != APPLY_OPAQUE)
 		for (int i = 1; i < node->n && !found; i++)
-			found = fact_in(t, (term_id)w[i]);
+			found = find_apply(t, (term_id)w[i], is);
 	return found;
+}
+
+/* Does it say whether a position computed from an element is in range? */
+static bool
+is_fact(const struct terms *t, const int64_t *w)
+{
+	(void)t;
+	return w[0] == APPLY_IN_RANGE;
+}
+
+static bool
+divides_by_zero(const struct terms *t, const int64_t *w)
+{
+	return (w[0] == APPLY_RECIPROCAL && poly_is_integer(t, (term_id)w[1], 0)) ||
+	       ((w[0] == FN_div || w[0] == FN_rem) && poly_is_integer(t, (term_id)w[2], 0));
 }
 
 /* The types of both sides, which only a split of sizes changes: 1; 0: the case is decided; -1:
@@ -113,7 +130,7 @@ static const struct sym_value *
 result_of(const struct decision *d, struct rule_case *c, int side, int r)
 {
 	case_side(c, side);
-	return case_value(c, ir_operand(ir_rule_return(d->rule, side), r));
+	return case_value(c, d->same[side].at[r]);
 }
 
 /* Decides result `r` of the rule in a case; -1: c->stop is set. */
@@ -174,7 +191,7 @@ decide_case(struct decision *d, struct rule_case *c, int r)
 		return 2;
 	}
 	for (int k = 0; k < 2; k++) {
-		const term_id open = fact_in(t, p[k]);
+		const term_id open = find_apply(t, p[k], is_fact);
 		if (open && !d->t.bitwise) {
 			c->cut = (struct cut){CUT_TRUTH, open, 0, 0, 0};
 			return case_stop(c, STOP_CUT, NULL);
@@ -445,6 +462,7 @@ first_case(struct decision *d, struct rule_case *c)
 	c->expands = d->expands;
 	c->rules = d->rules;
 	c->rule = d->rule;
+	memcpy(c->end, d->end, sizeof c->end);
 	for (int k = 0; k < (d->dots == ANY_RANK ? 1 : d->dots); k++) {
 		const struct ir_size size = {.kind = SIZE_NAME,
 			.name = d->dots == ANY_RANK ? case_dots : case_dots_dim[k]};
@@ -466,6 +484,78 @@ first_case(struct decision *d, struct rule_case *c)
 	for (int k = 0; k < IR_MAX_RANK; k++)
 		d->index[k] = var_new(&d->t, VAR_INDEX, 0, NULL);
 	c->vars = d->t.var.n;
+}
+
+/* --- what has to be equal --- */
+
+static void
+compare_results(struct decision *d)
+{
+	for (int side = 0; side < 2; side++) {
+		d->end[side] = ir_rule_return(d->rule, side);
+		d->same[side].n = 0;
+		for (int i = 0; i < d->end[side]->noperands; i++)
+			VEC_PUSH(NULL, &d->same[side], ir_operand(d->end[side], i));
+	}
+}
+
+static bool
+has_dim(const struct ir_size *s)
+{
+	return s && (s->kind == SIZE_DIM || has_dim(s->arg[0]) || has_dim(s->arg[1]));
+}
+
+/* Is it a dim of a value, which each side has by its names? */
+static bool
+is_of_side(const struct ir_attr *a)
+{
+	for (int i = 0; a->kind == ATTR_LIST && i < a->n; i++)
+		if (is_of_side(&a->list[i]))
+			return true;
+	return a->kind == ATTR_SIZE && has_dim(a->size);
+}
+
+/* Are these the same function of their operands? */
+static bool
+are_same_function(const struct ir_op *a, const struct ir_op *b)
+{
+	for (int i = 0; i < a->nattrs; i++)
+		if (is_of_side(&a->attr[i]))
+			return false;
+	return a->code == b->code && a->noperands == b->noperands && op_is(a, TRAIT_PURE) &&
+	       !op_is(a, TRAIT_PARALLEL) && a->nresults == 1 && !a->written && !a->body &&
+	       ir_attrs_equal(a, b);
+}
+
+/*
+ * If both sides end in the same op, compares its operands in place of its results: that suffices, and an op after a shape or
+ * rank that is not known has no type. False: they do not.
+ */
+static bool
+compare_operands(struct decision *d)
+{
+	const struct ir_op *op[2] = {d->end[0]->prev, d->end[1]->prev};
+	bool found = false;
+
+	if (!op[0] || !op[1] || !are_same_function(op[0], op[1]))
+		return false;
+	for (int64_t i = 0; i < d->same[0].n; i++) {
+		const bool here = d->same[0].at[i] == &op[0]->result[0];
+		if (here != (d->same[1].at[i] == &op[1]->result[0]))
+			return false;
+		found = found || here;
+	}
+	for (int side = 0; side < 2; side++) {
+		int64_t n = 0;
+		for (int64_t i = 0; i < d->same[side].n; i++)
+			if (d->same[side].at[i] != &op[side]->result[0])
+				d->same[side].at[n++] = d->same[side].at[i];
+		d->same[side].n = n;
+		for (int i = 0; found && i < op[side]->noperands; i++)
+			VEC_PUSH(NULL, &d->same[side], ir_operand(op[side], i));
+		d->end[side] = op[side];
+	}
+	return true;
 }
 
 /* --- verdicts --- */
@@ -518,7 +608,7 @@ decide_results(struct decision *d, bool bitwise)
 	d->why = NULL;
 	d->cut = d->form[0] = 0;
 	first_case(d, &first);
-	for (int r = 0; r < ir_rule_return(d->rule, RULE_LEFT)->noperands; r++)
+	for (int r = 0; r < d->same[RULE_LEFT].n; r++)
 		if (!decide_result(d, &first, r))
 			return false;
 	return true;
@@ -741,7 +831,7 @@ unknown_text(const void *owner, const struct decision *d)
 	size_t size = 0;
 	FILE *out = must_have(open_memstream(&text, &size));
 
-	fputs(d->why ? d->why : "the left side has a type for some element types only", out);
+	fputs(d->why ? d->why : "it holds for some sizes only", out);
 	if (d->cut) {
 		fputs(": ", out);
 		linear_print(out, &d->t, d->cut);
@@ -823,13 +913,16 @@ rule_prover_create(const void *owner)
 	VEC_ROOM(prover, &d->todo, 64);
 	VEC_ROOM(prover, &d->free, 64);
 	VEC_ROOM(prover, &d->outcome, 64);
+	for (int side = 0; side < 2; side++)
+		VEC_ROOM(prover, &d->same[side], 8);
 	terms_init(prover, &d->t);
 	return prover;
 }
 
-void
-rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules *rules,
-	const struct ir_rule *r, struct rule_proof *proof)
+/* Decides whether the values in d->same are equal; a counterexample is looked for if `refutes`. */
+static void
+verify(const void *owner, struct rule_prover *prover, const struct ir_rules *rules,
+	const struct ir_rule *r, bool refutes, struct rule_proof *proof)
 {
 	struct decision *d = &prover->d;
 	struct ir_rule_condition where[WHERE_MOST];
@@ -839,7 +932,6 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 	const char *why = NULL; /* it is not decided */
 
 	*proof = (struct rule_proof){.verdict = RULE_UNKNOWN, .why = ""};
-	d->rules = rules;
 	d->rule = r;
 	d->most = CASES_MOST;
 	d->dots = ANY_RANK;
@@ -852,6 +944,9 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 		n = decision_conditions(d, kept, where, &bounds);
 	if (!decided)
 		why = unknown_text(owner, d); /* before other ranks and sizes are tried */
+	const bool undefined =
+		d->form[0] && (find_apply(&d->t, d->form[0], divides_by_zero) ||
+				      find_apply(&d->t, d->form[1], divides_by_zero));
 	if (!decided && has_dots(r) && prove_ranks(d, proof, &untyped)) {
 		if (has_trait(r, TRAIT_PARALLEL) && !try_layouts(owner, rules, r, proof))
 			*proof = (struct rule_proof){.verdict = RULE_UNUSABLE, .why = no_layouts};
@@ -895,13 +990,22 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 			proof->assumes = 0;
 		return;
 	}
+	if (!refutes)
+		return;
 	typed = 0;
 	char *example = proven || !fits ? NULL
 					: rule_refute(owner, rules, r, &prover->samples,
-						  REFUTE_TRIES, REFUTE_RUNS, 1, &typed);
+						  untyped ? UNTYPED_TRIES : REFUTE_TRIES,
+						  REFUTE_RUNS, 1, &typed);
 	if (!example && !typed) {
 		proof->verdict = RULE_UNUSABLE;
 		proof->why = untyped ? "the left side has no type for any sizes" : no_layouts;
+	} else if (!example && (undefined || untyped)) {
+		proof->verdict = RULE_UNUSABLE;
+		proof->why =
+			undefined
+				? "a side divides by 0"
+				: "the left side has a type only for some of the element types that its letters stand for";
 	} else if (example) {
 		proof->verdict = RULE_REFUTED;
 		proof->why = decided && holds && n > 0 ? text_append(example, "; it holds%s",
@@ -909,5 +1013,23 @@ rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules
 						       : example;
 	} else {
 		proof->why = why ? why : unknown_text(owner, d);
+	}
+}
+
+void
+rule_verify(const void *owner, struct rule_prover *prover, const struct ir_rules *rules,
+	const struct ir_rule *r, struct rule_proof *proof)
+{
+	struct decision *d = &prover->d;
+
+	d->rules = rules;
+	d->rule = r;
+	compare_results(d);
+	verify(owner, prover, rules, r, true, proof);
+	while (proof->verdict == RULE_UNKNOWN && compare_operands(d)) {
+		struct rule_proof of_operands;
+		verify(owner, prover, rules, r, false, &of_operands);
+		if (of_operands.verdict == RULE_PROVEN)
+			*proof = of_operands;
 	}
 }
