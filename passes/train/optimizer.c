@@ -246,6 +246,15 @@ static const char schedule_rule[] =
 	"  : exp(p * log(end)) };"
 	"(warmup == 0 ? fall : schedule == 0 ? rise : rise * fall) * lr";
 
+/* The option `factor` is a rule of the step, by which that rate is multiplied. */
+static const char *
+factor_rule(const struct pass_run *run)
+{
+	const char *text = pass_string(run, "factor");
+
+	return *text ? text : NULL;
+}
+
 static bool
 schedule_check(const struct pass_run *run)
 {
@@ -270,16 +279,27 @@ schedule_check(const struct pass_run *run)
 bool
 optimizer_scheduled(const struct pass_run *run)
 {
-	return pass_enum(run, "schedule") != SCHEDULE_CONSTANT || pass_int(run, "warmup") > 0;
+	return pass_enum(run, "schedule") != SCHEDULE_CONSTANT || pass_int(run, "warmup") > 0 ||
+	       factor_rule(run);
 }
 
 static struct ir_value *
 rate_at(struct optimizer_step *s, const char *now)
 {
-	struct rule schedule = {
-		.s = s, .text = TEXT(s->run->scratch, "now = %s; %s", now, schedule_rule)};
+	void *scratch = s->run->scratch;
+	const char *factor = factor_rule(s->run);
+	struct rule schedule = {.s = s, .text = TEXT(scratch, "now = %s; %s", now, schedule_rule)};
+	struct ir_value *rate = rule_direction(&schedule);
 
-	return total_convert(&s->b, rule_direction(&schedule), dtype_of(s->w));
+	if (factor) {
+		struct rule given = {.s = s,
+			.text = TEXT(scratch, "t = %s; %s", now, factor),
+			.option = "factor"};
+		struct ir_value *by = rule_direction(&given);
+		rate = by ? ir_build2(&s->b, OP_mul, rate, total_convert(&s->b, by, dtype_of(rate)))
+			  : NULL;
+	}
+	return total_convert(&s->b, rate, dtype_of(s->w));
 }
 
 struct ir_value *

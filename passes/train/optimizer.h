@@ -64,6 +64,8 @@ enum schedule { SCHEDULES(CHOICE_CODE) };
 	{"steps", PASS_INT, "0", "step at which the learning rate reaches its end", NULL, 0,       \
 		1e15},                                                                             \
 	{"end", PASS_FLOAT, "0", "final learning rate, as a fraction of lr", NULL, 0, 1},          \
+	{"factor", PASS_STRING, "",                                                                \
+		"times the rate of step t = 1, 2 ...: \"t > 30 ? 0.1 : 1\"", NULL, 0, 0},          \
 	{"clip", PASS_FLOAT, "0", "upper limit of the global gradient norm; 0: none", NULL, 0, 1e30}, \
 	{"maximize", PASS_BOOL, "false", "ascend: the loss is to be large", NULL, 0, 0},           \
 	{"report", PASS_BOOL, "false",                                                             \

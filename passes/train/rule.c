@@ -15,7 +15,7 @@ static struct rule_term
 fault(struct rule *r, const char *what)
 {
 	if (!r->fault && !r->s->b.failed)
-		r->fault = TEXT(r->s->run->scratch, "rule: %s before '%.20s'", what, r->at);
+		r->fault = TEXT(r->s->run->scratch, "%s before '%.20s'", what, r->at);
 	r->at = "";
 	return rule_number(0);
 }
@@ -129,19 +129,21 @@ meaning(struct rule *r, const char *at, int n)
 	if (e)
 		return e->is;
 	const char *name = TEXT(s->run->scratch, "%.*s", n, at);
+	if (!strcmp(name, "t"))
+		return rule_is(optimizer_count(s));
+	if (option(s->run, name, &is.c))
+		return is;
+	if (r->option)
+		return fault(r, TEXT(s->run->scratch, "unknown name '%s'", name));
 	if (!strcmp(name, "w"))
 		return rule_is(s->w);
 	if (!strcmp(name, "g"))
 		return rule_is(s->g);
-	if (!strcmp(name, "t"))
-		return rule_is(optimizer_count(s));
 	if (!strcmp(name, "rate"))
 		return rule_is(optimizer_rate(s));
 	if (!strcmp(name, "before"))
 		return optimizer_scheduled(s->run) ? rule_is(optimizer_rate_before(s))
 						   : rule_number(pass_float(s->run, "lr"));
-	if (option(s->run, name, &is.c))
-		return is;
 	if (!strstr(r->text, TEXT(s->run->scratch, "%s :=", name)))
 		return fault(r, TEXT(s->run->scratch, "unknown name '%s'", name));
 	return new_state(r, at, n, s->w)->is;
@@ -155,6 +157,8 @@ assign(struct rule *r, const char *at, int n, const struct ir_value *like)
 	const struct rule_term next = choice(r);
 	if (r->muted || r->fault)
 		return next;
+	if (r->option)
+		return fault(r, "a formula has no states: '=', not ':='");
 	struct rule_name *e = find_name(r, at, n);
 	if (!e)
 		e = new_state(r, at, n, r->s->w);
@@ -397,7 +401,11 @@ rule_direction(struct rule *r)
 	space(r);
 	if (*r->at)
 		fault(r, "expected the end");
-	if (r->fault)
+	if (r->fault && r->option)
+		diag_error(r->s->run->ctx->diag, pass_option_loc(r->s->run, r->option),
+			"%s: %s: %s", r->s->run->pass->name, r->option, r->fault);
+	else if (r->fault)
 		pass_bug(r->s->run, r->s->param, r->fault);
+	r->s->b.failed |= r->fault != NULL;
 	return r->fault || r->s->b.failed ? NULL : rule_value(r, x, dtype_of(r->s->w));
 }

@@ -55,6 +55,8 @@ struct rule_name {
 struct rule {
 	struct optimizer_step *s;
 	const char *text, *at;
+	const char *
+		option; /* whose value the text is: a formula of t and the numbers of options; NULL: a rule of ours */
 	const char *fault; /* NULL: none */
 	unsigned muted;    /* > 0: in the side of a choice that is not taken; no ops are made */
 	bool shared;       /* in a statement of that kind */

@@ -306,7 +306,7 @@ rule_call(struct rule *r, const char *name, const struct rule_term *x, int n,
 
 	if (r->s->b.failed)
 		return true;
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+	for (size_t i = 0; i < sizeof functions / sizeof *functions && !r->option; i++)
 		if (strcmp(functions[i].name, name) == 0) {
 			if (!fits(functions[i].kinds, x, n))
 				return false;

@@ -41,27 +41,36 @@ def of(kind, *positional, **options):
     return lambda model: kind(model.parameters(), *positional, **options)
 
 
+def scheduled(make, schedule, *options, **named):
+    """The optimizer with a learning rate of torch.optim.lr_scheduler."""
+    def made(model):
+        optimizer = make(model)
+        rate = getattr(optim.lr_scheduler, schedule)(optimizer, *options, **named)
+        optimizer.register_step_post_hook(lambda *_: rate.step())
+        return optimizer
+    return made
+
+
 def warmed(make, steps):
-    """The optimizer with a learning rate that rises over some steps."""
-    def made(model):
-        optimizer = make(model)
-        schedule = optim.lr_scheduler.LambdaLR(optimizer, lambda t: min(1, (t + 1) / steps))
-        optimizer.register_step_post_hook(lambda *_: schedule.step())
-        return optimizer
-    return made
+    """One that rises over some steps."""
+    return scheduled(make, "LambdaLR", lambda t: min(1, (t + 1) / steps))
 
 
-def decaying(make, factor):
-    def made(model):
-        optimizer = make(model)
-        schedule = optim.lr_scheduler.ExponentialLR(optimizer, factor)
-        optimizer.register_step_post_hook(lambda *_: schedule.step())
-        return optimizer
-    return made
+PI = "3.141592653589793"
 
 
 OPTIMIZERS = {
-    f"sgd{{lr=0.05,schedule=exponential,steps=50,end={0.9 ** 50!r}}}": decaying(of(optim.SGD, 0.05), 0.9),
+    f"sgd{{lr=0.05,schedule=exponential,steps=50,end={0.9 ** 50!r}}}": scheduled(of(optim.SGD, 0.05), "ExponentialLR", 0.9),
+    'sgd{lr=0.1,factor="pow(0.5, floor((t - 0.5) / 3))"}': scheduled(of(optim.SGD, 0.1), "StepLR", 3, 0.5),
+    'sgd{lr=0.1,factor="(t > 4 ? 0.3 : 1) * (t > 11 ? 0.3 : 1)"}': scheduled(of(optim.SGD, 0.1), "MultiStepLR", [4, 11], 0.3),
+    f'sgd{{lr=0.1,factor="(1 + cos({PI} * rem(t - 1, 6) / 6)) / 2"}}':
+        scheduled(of(optim.SGD, 0.1), "CosineAnnealingWarmRestarts", 6),
+    f'sgd{{lr=0.1,steps=20,factor="n = t - 1; up = 0.3 * steps - 1; n < up ? 0.52 - 0.48 * cos({PI} * n / up)'
+    f' : 0.500002 + 0.499998 * cos({PI} * (n - up) / (steps - 1 - up))"}}':
+        scheduled(of(optim.SGD, 0.1), "OneCycleLR", 0.1, 20, cycle_momentum=False),
+    'rprop{lr=0.1,factor="t < 4 ? 0.5 : 1"}': scheduled(of(optim.Rprop, 0.1), "LambdaLR", lambda t: 0.5 if t < 3 else 1),
+    'adam{lr=0.01,warmup=5,factor="pow(1 - minimum(t - 1, 18) / 18, 2)"}':
+        scheduled(of(optim.Adam, 0.01), "LambdaLR", lambda t: min(1, (t + 1) / 5) * (1 - min(t, 18) / 18) ** 2),
     "sgd{lr=0.05,weight_decay=0.1}": of(optim.SGD, 0.05, weight_decay=0.1),
     "momentum{lr=0.05,momentum=0.8,dampening=0.3,weight_decay=0.1}":
         of(optim.SGD, 0.05, momentum=0.8, dampening=0.3, weight_decay=0.1),
