@@ -41,6 +41,14 @@ double device_flops(const struct device *d, enum ir_dtype t);
 /* The same with operands that have the rates of `t`. */
 double device_reach_peak(const struct device *d, enum reach_type t);
 
+/* Are products at that peak those of tensor cores, which multiply several times as fast as the rest
+ * of the device computes? */
+static inline bool
+device_has_tensor_cores(const struct device *d, double peak)
+{
+	return d->scalar_flops > 0 && peak > 2 * d->scalar_flops;
+}
+
 /* Seconds to read and write `bytes` bytes: up to `cache` of them at the bandwidth of the cache. */
 double device_memory_seconds(const struct device *d, double bytes);
 

@@ -4,6 +4,7 @@
  * is split, and no position depends on where a slice begins.
  */
 #include "ir/loops/build.h"
+#include "ir/ops/row.h"
 
 /* Channels that a library's layouts are in multiples of. */
 #define CHANNELS 16
@@ -70,6 +71,13 @@ images(const struct scheme_tensor *t)
 	return n;
 }
 
+/* Channels, height and width of images, or of filters. */
+static int64_t
+image_dim(const struct ir_op *op, const struct scheme_tensor *t, int which)
+{
+	return t->dim[t->rank + row_image_dim(op, which - 3)];
+}
+
 bool
 scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_conv_shape *c)
 {
@@ -89,18 +97,19 @@ scheme_find_conv(const struct scheme *s, const struct scheme_op *o, struct rt_co
 	} else {
 		return false;
 	}
-	const int64_t *image = x->dim + x->rank - 3, *result = y->dim + y->rank - 3;
-	c->n = images(x), c->c = image[0], c->h = image[1], c->w = image[2];
-	c->o = f->dim[0], c->kh = f->dim[2], c->kw = f->dim[3];
-	c->oh = result[1], c->ow = result[2];
+	c->channels_last = ir_attr_int(op, "channels_last", 0);
+	c->n = images(x), c->c = image_dim(op, x, 0), c->h = image_dim(op, x, 1);
+	c->w = image_dim(op, x, 2);
+	c->o = f->dim[0], c->kh = image_dim(op, f, 1), c->kw = image_dim(op, f, 2);
+	c->oh = image_dim(op, y, 1), c->ow = image_dim(op, y, 2);
 	c->groups = ir_attr_int(op, "groups", 1);
 	pair(op, "stride", 1, c->stride);
 	pair(op, "low", 0, c->low);
 	pair(op, "dilation", 1, c->dilation);
 	return is_narrow(o->f.dtype) && first->dtype == o->f.dtype && second->dtype == o->f.dtype &&
 	       scheme_loads(o->f.body) == BOTH && !first->constant && !second->constant &&
-	       !o->absent && !is_shifted(o) && images(y) == c->n && result[0] == c->o &&
-	       c->c == f->dim[1] * c->groups && c->o % c->groups == 0 &&
+	       !o->absent && !is_shifted(o) && images(y) == c->n && image_dim(op, y, 0) == c->o &&
+	       c->c == image_dim(op, f, 0) * c->groups && c->o % c->groups == 0 &&
 	       fits_padding(c->h, c->kh, c->oh, c->stride[0], c->low[0], c->dilation[0]) &&
 	       fits_padding(c->w, c->kw, c->ow, c->stride[1], c->low[1], c->dilation[1]);
 }

@@ -78,7 +78,7 @@ dims_attr(struct matcher *mt, const char *key, int rank, int64_t dims[IR_MAX_RAN
 static bool
 match_both_groups(struct matcher *mt)
 {
-	const struct pattern *p = mt->row->pattern;
+	const struct pattern *p = mt->pattern;
 
 	for (int j = 0; j < p->ninputs; j++) {
 		int left = ir_operand_type(mt->op, j)->rank - row_side_letters(&p->in[j]) -
@@ -98,7 +98,7 @@ match_both_groups(struct matcher *mt)
 static bool
 match_groups(struct matcher *mt)
 {
-	const struct pattern *p = mt->row->pattern;
+	const struct pattern *p = mt->pattern;
 	const struct pattern_item *out = row_side_group(&p->out, '.');
 	int64_t shape[IR_MAX_RANK];
 
@@ -261,7 +261,7 @@ match_computed_group(struct matcher *mt, const struct pattern_item *item, int j,
 static bool
 match_operand(struct matcher *mt, int j)
 {
-	const struct pattern_side *side = &mt->row->pattern->in[j];
+	const struct pattern_side *side = &mt->pattern->in[j];
 	const struct ir_type *t = ir_operand_type(mt->op, j);
 	struct form_access *access = &mt->f->in[j];
 	int position[IR_MAX_RANK], d = 0;
@@ -327,7 +327,7 @@ mark_broadcasts(struct matcher *mt)
 static bool
 match_reduced(struct matcher *mt)
 {
-	const struct pattern *p = mt->row->pattern;
+	const struct pattern *p = mt->pattern;
 	int64_t dims[IR_MAX_RANK];
 
 	mt->f->reduce = (uint8_t)p->reduce;
@@ -407,7 +407,7 @@ new_out_index(struct matcher *mt, const struct pattern_item *item, int8_t *index
 static bool
 match_out(struct matcher *mt)
 {
-	const struct pattern_side *side = &mt->row->pattern->out;
+	const struct pattern_side *side = &mt->pattern->out;
 
 	for (int i = 0; i < side->nitems; i++) {
 		const struct pattern_item *item = &side->item[i];
@@ -433,7 +433,7 @@ match_out(struct matcher *mt)
 static bool
 match(struct matcher *mt)
 {
-	const struct pattern *p = mt->row->pattern;
+	const struct pattern *p = mt->pattern;
 
 	if (!match_groups(mt))
 		return false;
@@ -496,11 +496,14 @@ form_shape(const struct ir_module *m, const struct ir_op *op, const struct ir_ty
 {
 	struct matcher mt = {
 		.m = m, .op = op, .row = op_row(m->ctx, op), .written = written, .f = f, .a = a};
-	const struct pattern *p = mt.row->pattern;
+	const struct pattern *p = mt.row->last && ir_attr_int(op, "channels_last", 0)
+					  ? mt.row->last
+					  : mt.row->pattern;
 	const bool borrow = !a && p && (p->has_terms || op->code == OP_iota);
 
 	memset(f, 0, sizeof *f);
 	memset(mt.letter, -1, sizeof mt.letter);
+	mt.pattern = p;
 	if (!p)
 		return by_code[op->code](m, op, f, a);
 	f->ninputs = (uint8_t)p->ninputs;

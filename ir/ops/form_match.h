@@ -18,6 +18,7 @@ struct matcher {
 	const struct ir_module *m;
 	const struct ir_op *op;
 	const struct ir_row *row;
+	const struct pattern *pattern; /* the row's, with or without channels_last */
 	const struct ir_type *written;
 	struct form *f;
 	struct arena *a;                      /* of expressions */

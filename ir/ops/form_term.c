@@ -139,7 +139,7 @@ dim_attr(struct matcher *mt, const char *name, int rank)
 static int
 operand_named(const struct matcher *mt, const char *name)
 {
-	const struct pattern *p = mt->row->pattern;
+	const struct pattern *p = mt->pattern;
 
 	for (int j = 0; j < p->ninputs; j++)
 		if (name == p->name[j])
@@ -155,9 +155,12 @@ extent_expr(struct matcher *mt, const struct term *t, const struct computed *at)
 	if (t->name) {
 		operand = operand_named(mt, t->name);
 		const int rank = ir_operand_type(mt->op, operand)->rank;
+		const int entry = mt->row->last && !t->each && !t->along
+					  ? row_image_dim(mt->op, t->entry)
+					  : t->entry;
 		dim = t->each    ? at->which
 		      : t->along ? dim_attr(mt, "dim", rank)
-				 : t->entry + (t->entry < 0 ? rank : 0);
+				 : entry + (entry < 0 ? rank : 0);
 	}
 	if (dim < 0)
 		return fail_const(mt);
@@ -266,7 +269,7 @@ resolve(struct matcher *mt, const struct computed *c)
 	}
 	const int64_t size = ir_operand_type(mt->op, c->operand)->dim[c->dim];
 	if (!is_plain(mt, e, size, &index)) {
-		const struct pattern_item *out = &mt->row->pattern->out.item[0];
+		const struct pattern_item *out = &mt->pattern->out.item[0];
 		if (e->kind == EXPR_INDEX && c->here >= 0 && !out->size)
 			return FAIL(mt,
 				"%s: dim %d of operand %d has size %" PRId64 "; expected %" PRId64,
@@ -300,7 +303,7 @@ fail_condition(struct matcher *mt, const struct condition *c, const struct compu
 bool
 term_check(struct matcher *mt)
 {
-	const struct pattern *p = mt->row->pattern;
+	const struct pattern *p = mt->pattern;
 
 	for (int i = 0; i < p->nwhere; i++)
 		for (int d = 0; d < (p->where[i].each ? mt->dots_rank : 1); d++) {
@@ -319,7 +322,7 @@ term_check(struct matcher *mt)
 bool
 term_resolve(struct matcher *mt)
 {
-	const struct pattern *p = mt->row->pattern;
+	const struct pattern *p = mt->pattern;
 
 	for (int i = 0; i < mt->ncomputed; i++)
 		if (!resolve(mt, &mt->computed[i]))

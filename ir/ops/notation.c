@@ -432,6 +432,32 @@ notation_parse(struct ir_context *ctx, const char *text)
 	return p;
 }
 
+static void
+side_channels_last(struct pattern_side *s)
+{
+	struct pattern_item channels = {.name = 'c'};
+	const int at = s->nitems - 3; /* before height and width: the channels, or ".." */
+
+	if (s->item[at].name != '.') {
+		channels = s->item[at];
+		memmove(&s->item[at], &s->item[at + 1], 2 * sizeof *s->item);
+		s->nitems--;
+	}
+	s->item[s->nitems++] = channels;
+}
+
+const struct pattern *
+notation_channels_last(struct ir_context *ctx, const struct pattern *p)
+{
+	struct pattern *last = ARENA_NEW(ctx->arena, struct pattern);
+
+	*last = *p;
+	for (int j = 0; j < p->ninputs; j++)
+		side_channels_last(&last->in[j]);
+	side_channels_last(&last->out);
+	return last;
+}
+
 const struct term *
 notation_parse_expr(struct ir_context *ctx, const char *text)
 {

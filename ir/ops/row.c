@@ -96,6 +96,16 @@ row_is_pointwise(const struct ir_row *row)
 	return all;
 }
 
+int
+row_image_dim(const struct ir_op *op, int dim)
+{
+	static const int filter[] = {0, 3, 1, 2}, image[] = {-2, -3, -1};
+
+	if (!ir_attr_int(op, "channels_last", 0))
+		return dim;
+	return dim < 0 ? image[-dim - 1] : filter[dim];
+}
+
 const struct row_attr *
 row_attr_find(const struct ir_row *row, const char *key)
 {
@@ -217,6 +227,8 @@ ir_rows_parse(struct ir_context *ctx)
 		parse_layout(row, table[i].layout);
 		if (row->notation[0] != '@')
 			row->pattern = notation_parse(ctx, row->notation);
+		if (row_attr_find(row, "channels_last"))
+			row->last = notation_channels_last(ctx, row->pattern);
 	}
 	return rows;
 }

@@ -115,6 +115,7 @@ struct ir_row {
 	const char *operand_types;     /* one letter an operand */
 	const char *result_type;       /* "T", "b", "to", "written", "*" or "" */
 	const struct pattern *pattern; /* NULL if code makes the notation */
+	const struct pattern *last;    /* the same with channels_last; NULL: no such attribute */
 	unsigned from;                 /* parallelization: set of 1 << enum ir_state_kind */
 	int to;                        /* and the state after */
 };
@@ -154,5 +155,12 @@ const char *row_attr_type_name(enum row_attr_type t);
  * aborts. */
 const struct pattern *notation_parse(struct ir_context *ctx, const char *text);
 const struct term *notation_parse_expr(struct ir_context *ctx, const char *text);
+/* The pattern of a row with attribute channels_last: channels, in dim -3 of each side, are the last
+ * dim; where `..` includes them they become an index of their own, c. */
+const struct pattern *notation_channels_last(struct ir_context *ctx, const struct pattern *p);
+
+/* The dim of a tensor of such an op that is `dim` without channels_last: negative in images, from
+ * the start in filters. */
+int row_image_dim(const struct ir_op *op, int dim);
 
 #endif

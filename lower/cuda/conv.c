@@ -10,7 +10,8 @@
  * reports on an H100 (test/lower/cuda/Inputs/cudnn_algorithms.txt):
  *
  *     implicit products    none, or copies of all three tensors with the channels last, padded to
- *                          16 bytes for tensor cores, and up to 16.8 MB for sums that are split
+ *                          16 bytes for tensor cores, unless they are so in memory, and up to
+ *                          16.8 MB for sums that are split
  *     Winograd, F(4,3)     both images as tiles of 6 x 6 for every 4 x 4 results, and the filters
  *                          as 6 x 6; 3 x 3 filters without strides. cuDNN prefers it for the
  *                          gradient by the filters in f32, and only that is counted
@@ -59,6 +60,8 @@ copies_bytes(const struct rt_cuda_conv *v)
 	const int64_t in_group = (c->c / c->groups + lanes - 1) / lanes * lanes;
 	const int64_t out = (c->o + lanes - 1) / lanes * lanes;
 
+	if (c->channels_last && in == c->c && in_group == c->c / c->groups && out == c->o)
+		return SPLIT_BYTES;
 	return (uint64_t)((c->n * in * c->h * c->w + c->n * out * c->oh * c->ow) * bytes +
 			  out * in_group * c->kh * c->kw * 4) +
 	       SPLIT_BYTES;
@@ -123,12 +126,13 @@ cuda_conv(struct cuda_text *t)
 		", .w = %" PRId64 ", .o = %" PRId64 ", .kh = %" PRId64 ", .kw = %" PRId64
 		",\n\t\t.oh = %" PRId64 ", .ow = %" PRId64 ", .groups = %" PRId64
 		", .stride = {%" PRId64 ", %" PRId64 "}, .low = {%" PRId64 ", %" PRId64
-		"}, .dilation = {%" PRId64 ", %" PRId64 "}},\n\t\t%" PRIu64 ", %" PRIu64
+		"}, .dilation = {%" PRId64 ", %" PRId64 "}%s},\n\t\t%" PRIu64 ", %" PRIu64
 		", {%d, %d}",
 		ir_dtype_name((enum ir_dtype)o->f.dtype), kind[c->kind], c->n, c->c, c->h, c->w,
 		c->o, c->kh, c->kw, c->oh, c->ow, c->groups, c->stride[0], c->stride[1], c->low[0],
-		c->low[1], c->dilation[0], c->dilation[1], workspace, src->target->workspace.most,
-		row.candidate[0], row.candidate[1]);
+		c->low[1], c->dilation[0], c->dilation[1],
+		c->channels_last ? ", .channels_last = true" : "", workspace,
+		src->target->workspace.most, row.candidate[0], row.candidate[1]);
 	LIST_PUSH(src, src->conv, src->nconvs, text);
 	fprintf(t->host, "\trt_cuda_conv(ctx, %d, %s, %s, %s, ", src->nconvs - 1,
 		cuda_host_pointer(t, o->in[0]), cuda_host_pointer(t, o->in[1]),

@@ -2,7 +2,9 @@
  * Segments of one stage with reductions. A launch computes the ops that reduce the same loops:
  *
  *     lanes along the sum   the innermost loop is summed: a warp or a block per result
- *     a thread per result   another loop is innermost: neighbours read neighbouring elements
+ *     a thread per result   another loop is innermost: neighbours read neighbouring elements,
+ *                           and where vectors fit, a thread has several. Of 8 bytes: the
+ *                           registers of 16 would leave it fewer loads in flight
  *
  * If there are too few results for a device, each sum is cut into chunks, and a second launch adds
  * up the chunks in order. The number of chunks depends on the sizes alone.
@@ -20,7 +22,10 @@ struct spread {
 	int lanes;      /* 1, CUDA_LANES or CUDA_BLOCK: lanes of a group that computes one result */
 	int64_t chunks; /* of each sum */
 	int64_t length; /* of a chunk */
+	int width;      /* neighbouring results of a thread */
 };
+
+enum { UNROLL = 8 }; /* loads that a thread has in flight */
 
 static int64_t
 least(int64_t a, int64_t b)
@@ -28,10 +33,11 @@ least(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+/* `width`: that of the vectors along the last kept loop, if a thread has neighbouring results. */
 static struct spread
-choose(struct cuda_space kept, struct cuda_space over, bool inner)
+choose(struct cuda_space kept, struct cuda_space over, bool inner, int width)
 {
-	struct spread x = {kept, over, 1, 1, over.size};
+	struct spread x = {kept, over, 1, 1, over.size, 1};
 	int64_t most = cuda_divide_up(over.size, CUDA_CHUNK_LEAST), want = CUDA_THREADS;
 
 	if (over.size >= CUDA_LANES && (inner || kept.size < CUDA_LANES)) {
@@ -41,11 +47,16 @@ choose(struct cuda_space kept, struct cuda_space over, bool inner)
 			x.lanes = CUDA_LANES;
 		most = cuda_divide_up(over.size, (int64_t)8 * x.lanes);
 		want = CUDA_GROUPS;
+	} else if (width > 1) {
+		x.width = width;
+		want = CUDA_THREADS / 2 * width;
 	}
 	x.chunks = least(least(cuda_divide_up(want, kept.size), most), CUDA_CHUNKS);
 	if (x.chunks < 1 || kept.size >= want || (x.lanes == 1 && over.size <= CUDA_SUM_WHOLE))
 		x.chunks = 1;
 	x.length = cuda_divide_up(over.size, x.chunks);
+	if (x.chunks > 1 && x.lanes == 1) /* no rest, whose loads would wait for each other */
+		x.length = cuda_divide_up(x.length, UNROLL) * UNROLL;
 	x.chunks = cuda_divide_up(over.size, x.length);
 	return x;
 }
@@ -54,9 +65,9 @@ choose(struct cuda_space kept, struct cuda_space over, bool inner)
 static void
 open_units(struct cuda_text *t, const struct spread *x)
 {
-	const int64_t units = x->kept.size * x->chunks;
+	const int64_t own = x->kept.size / x->width, units = own * x->chunks;
 	const int per_block = CUDA_BLOCK / x->lanes;
-	const char *type = cuda_index_type(units + (int64_t)CUDA_GRID * CUDA_BLOCK);
+	const char *type = cuda_index_type(units * x->width + (int64_t)CUDA_GRID * CUDA_BLOCK);
 	const char *mine = x->lanes == 1            ? " + threadIdx.x"
 			   : x->lanes == CUDA_LANES ? " + threadIdx.x / 32"
 						    : "";
@@ -71,14 +82,17 @@ open_units(struct cuda_text *t, const struct spread *x)
 	if (x->chunks > 1)
 		kernel_line(&t->w,
 			"const %s kept = unit %% %" PRId64 ", chunk = unit / %" PRId64 ";", type,
-			x->kept.size, x->kept.size);
-	cuda_unflatten(t, &x->kept, x->chunks > 1 ? "kept" : "unit");
+			own, own);
+	const char *at = x->chunks > 1 ? "kept" : "unit";
+	if (x->width > 1)
+		kernel_line(&t->w, "const %s element = %s * %d;", type, at, x->width);
+	cuda_unflatten(t, &x->kept, x->width > 1 ? "element" : at);
 }
 
 static int64_t
 grid_of(const struct spread *x)
 {
-	return cuda_divide_up(x->kept.size * x->chunks * x->lanes, CUDA_BLOCK);
+	return cuda_divide_up(x->kept.size / x->width * x->chunks * x->lanes, CUDA_BLOCK);
 }
 
 /* The loop over a chunk of a sum, `at`. */
@@ -93,9 +107,10 @@ open_sum(struct cuda_text *t, const struct spread *x, const struct scheme_op *co
 		.first = x->lanes > 1 ? "lane" : "0",
 		.end = cuda_printf(t, "%" PRId64, x->over.size),
 		.step = x->lanes,
-		.unroll = x->lanes > 1                                    ? 0
-			  : x->chunks == 1 && x->length <= CUDA_SUM_WHOLE ? 16
-									  : 8,
+		.width = x->width,
+		.unroll = x->lanes > 1                                                     ? 0
+			  : x->chunks == 1 && x->length <= CUDA_SUM_WHOLE && x->width == 1 ? 16
+											   : UNROLL,
 		.count = cuda_divide_up(x->length, x->lanes)};
 
 	if (x->chunks > 1) {
@@ -117,6 +132,16 @@ open_sum(struct cuda_text *t, const struct spread *x, const struct scheme_op *co
 static void
 finish(struct cuda_text *t, const struct spread *x, const struct scheme_op *const *op, int nops)
 {
+	if (x->width > 1) {
+		const int last = x->kept.cls[x->kept.n - 1];
+		kernel_line(&t->w, "const int64_t first = i%d;", last);
+		kernel_line(&t->w, "#pragma unroll");
+		cuda_block(t, "for (int u = 0; u < %d; u++)", x->width);
+		kernel_line(&t->w, "const int64_t i%d = first + u;", last);
+		for (int i = 0; i < nops; i++)
+			kernel_line(&t->w, "%s v%d = w%d[u];", cuda_type(op[i]), op[i]->out,
+				op[i]->out);
+	}
 	for (int i = 0; i < nops && x->lanes > 1; i++)
 		cuda_reduce_lanes(t, op[i], 'v', x->lanes);
 	for (int i = 0; i < nops && x->chunks == 1; i++)
@@ -124,12 +149,15 @@ finish(struct cuda_text *t, const struct spread *x, const struct scheme_op *cons
 	if (x->lanes > 1)
 		cuda_block(t, "if (lane == 0)");
 	for (int i = 0; i < nops; i++) {
-		if (x->chunks > 1)
+		if (x->chunks > 1 && x->width > 1)
+			kernel_line(&t->w, "part%d[unit * %d + u] = v%d;", op[i]->out, x->width,
+				op[i]->out);
+		else if (x->chunks > 1)
 			kernel_line(&t->w, "part%d[unit] = v%d;", op[i]->out, op[i]->out);
 		else
 			kernel_store(&t->w, op[i]);
 	}
-	if (x->lanes > 1)
+	if (x->lanes > 1 || x->width > 1)
 		cuda_end(t);
 }
 
@@ -140,7 +168,8 @@ cuda_reduce_parts(struct cuda_text *t, const struct cuda_parts *p)
 		.over = {.size = p->count},
 		.lanes = 1,
 		.chunks = 1,
-		.length = p->count};
+		.length = p->count,
+		.width = 1};
 
 	if (p->count >= CUDA_LANES && p->kept.size < CUDA_GROUPS * CUDA_LANES)
 		x.lanes = CUDA_LANES;
@@ -190,8 +219,18 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 {
 	const uint32_t all = cuda_all(t->g);
 	const bool inner = set >> t->g->order[t->g->norder - 1] & 1;
-	const struct spread x =
-		choose(cuda_space_of(t->g, all & ~set), cuda_space_of(t->g, set), inner);
+	const struct cuda_space kept = cuda_space_of(t->g, all & ~set);
+	const bool *need = needed(t, set, store);
+	struct cuda_vectors v = {
+		.cls = kept.n ? kept.cls[kept.n - 1] : -1, .need = need, .store = store};
+	if (!inner && cuda_vectors_fit(t, &v))
+		v.width /= 2;
+	else
+		v.width = 1;
+	const struct cuda_space over = cuda_space_of(t->g, set);
+	struct spread x = choose(kept, over, inner, v.width);
+	if (x.length > SCHEME_SUM_BLOCK) /* sums that are cut have one accumulator */
+		x = choose(kept, over, inner, 1);
 	const struct scheme_op **op =
 		NEW_ARRAY(t->w.scratch, const struct scheme_op *, (size_t)t->g->nops);
 	const int nops = ops_over(t, set, op);
@@ -203,14 +242,18 @@ write_launch(struct cuda_text *t, uint32_t set, bool store)
 	cuda_prologue(t);
 	open_units(t, &x);
 	const struct cuda_sum sum = open_sum(t, &x, op, nops);
-	const bool *need = needed(t, set, store);
+	if (x.width > 1)
+		cuda_vectors_open(t, &v);
 	cuda_pointwise(t, 0, need, false);
 	for (int i = 0; i < nops; i++) {
 		const char *value = kernel_value(&t->w, op[i]);
-		cuda_accumulate(t, op[i], cuda_printf(t, "v%d", op[i]->out), value);
+		cuda_accumulate(t, op[i],
+			cuda_printf(t, x.width > 1 ? "w%d[u]" : "v%d", op[i]->out), value);
 	}
 	if (store)
 		cuda_store_pointwise(t, 0, need);
+	if (x.width > 1)
+		cuda_vectors_close(t, &v);
 	cuda_close_sum(t, &sum);
 	finish(t, &x, op, nops);
 	cuda_end(t);

@@ -21,9 +21,16 @@ any_cut(const struct cuda_sum *x)
 }
 
 static void
-declare(struct cuda_text *t, const struct scheme_op *o)
+declare(struct cuda_text *t, const struct cuda_sum *x, const struct scheme_op *o)
 {
-	kernel_line(&t->w, "%s v%d = %s;", cuda_type(o), o->out, kernel_identity(&t->w, o));
+	if (x->width > 1) {
+		kernel_line(&t->w, "%s w%d[%d];", cuda_type(o), o->out, x->width);
+		kernel_line(&t->w, "#pragma unroll");
+		kernel_line(&t->w, "for (int u = 0; u < %d; u++)", x->width);
+		kernel_line(&t->w, "\tw%d[u] = %s;", o->out, kernel_identity(&t->w, o));
+	} else {
+		kernel_line(&t->w, "%s v%d = %s;", cuda_type(o), o->out, kernel_identity(&t->w, o));
+	}
 }
 
 void
@@ -36,7 +43,7 @@ cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x)
 		if (is_cut(x, x->op[i]))
 			kernel_line(&t->w, "double z%d = 0;", x->op[i]->out);
 		else
-			declare(t, x->op[i]);
+			declare(t, x, x->op[i]);
 	if (cut) {
 		cuda_block(t, "for (%s from = %s; from < %s; from += %" PRId64 ")", x->type,
 			x->first, x->end, chunk);
@@ -46,7 +53,7 @@ cuda_open_sum(struct cuda_text *t, const struct cuda_sum *x)
 	}
 	for (int i = 0; i < x->nops; i++)
 		if (is_cut(x, x->op[i]))
-			declare(t, x->op[i]);
+			declare(t, x, x->op[i]);
 	if (x->unroll)
 		kernel_line(&t->w, "#pragma unroll %d", x->unroll);
 	cuda_block(t, "for (%s at = %s; at < %s; at += %d)", x->type, cut ? "from" : x->first,

@@ -197,6 +197,7 @@ struct cuda_sum {
 	int nops;
 	const char *type, *first, *end; /* of the index */
 	int step, unroll;
+	int width;     /* above 1: accumulators w<out>[width] of as many sums, which are not cut */
 	int64_t count; /* iterations at most */
 };
 

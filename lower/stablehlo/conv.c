@@ -9,7 +9,7 @@
  *                     spread by the stride (rhs_dilation), and the result is [o,c,.]
  *
  * Paddings follow from the sizes of the results. If height or width are split, or channels in
- * groups, the op is converted by its form.
+ * groups, or channels come last, the op is converted by its form.
  */
 #include "lower/stablehlo/hlo.h"
 
@@ -48,7 +48,7 @@ splits(const struct hlo *h, const struct ir_op *op, int from_end)
 static bool
 is_local(const struct hlo *h, const struct ir_op *op)
 {
-	if (splits(h, op, 1) || splits(h, op, 2))
+	if (splits(h, op, 1) || splits(h, op, 2) || ir_attr_int(op, "channels_last", 0))
 		return false;
 	if (ir_attr_int(op, "groups", 1) == 1)
 		return true;

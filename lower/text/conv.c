@@ -24,8 +24,9 @@ kernel_conv(struct kernel_text *w, int number)
 		c->o, c->kh, c->kw, c->oh, c->ow, c->groups);
 	kernel_line(w,
 		"\t.stride = {%" PRId64 ", %" PRId64 "}, .low = {%" PRId64 ", %" PRId64
-		"}, .dilation = {%" PRId64 ", %" PRId64 "}};",
-		c->stride[0], c->stride[1], c->low[0], c->low[1], c->dilation[0], c->dilation[1]);
+		"}, .dilation = {%" PRId64 ", %" PRId64 "}%s};",
+		c->stride[0], c->stride[1], c->low[0], c->low[1], c->dilation[0], c->dilation[1],
+		c->channels_last ? ", .channels_last = true" : "");
 	const char *call = o->f.dtype == IR_f32   ? "f32("
 			   : o->f.dtype == IR_f16 ? "half(RT_CONV_F16, "
 						  : "half(RT_CONV_BF16, ";

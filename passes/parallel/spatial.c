@@ -43,7 +43,8 @@ first_of(const struct ir_op *op, const char *key, int64_t otherwise)
 static bool
 is_windowed(const struct ir_op *op)
 {
-	return op->code == OP_conv2d || op->code == OP_max_pool || op->code == OP_avg_pool;
+	return (op->code == OP_conv2d || op->code == OP_max_pool || op->code == OP_avg_pool) &&
+	       !ir_attr_int(op, "channels_last", 0);
 }
 
 /* Block sizes and halo; false if the windows do not align with blocks. */

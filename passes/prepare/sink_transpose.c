@@ -8,14 +8,15 @@
  *     %y = relu(%t)                               %t = transpose(%y) {perm = [0,2,3,1]}
  *
  * An op is recreated on the inputs of its transposed operands, if every other operand can follow
- * without a transpose of its own: a scalar, a tensor with one dim larger than 1 (a reshape), a
- * constant, a broadcast. The dims of a sum are renumbered, and a transpose remains only if the
+ * without a transpose of its own: a scalar, a tensor whose dims larger than 1 keep their order (a
+ * reshape), a constant, a broadcast. In the end transposes of such tensors become reshapes. The dims of a sum are renumbered, and a transpose remains only if the
  * remaining dims are in another order. It is correct because an op's form is the same nest with its
  * indices renamed; slices, pads and concats name their dims.
  *
  * Each op is recreated at most once, so the walk is O(ops).
  */
 #include "ir/build_try.h"
+#include "ir/ops/row.h"
 #include "ir/product.h"
 #include "passes/prepare/canonicalize.h"
 
@@ -57,6 +58,22 @@ type_before(const struct sink *s, const struct ir_type *t)
 	return ir_type_intern(s->m->ctx, &r);
 }
 
+/* Does a transpose of such a tensor move no element in memory? */
+static bool
+keeps_order(const struct ir_type *t, const int64_t perm[IR_MAX_RANK])
+{
+	int64_t last = -1;
+
+	for (int d = 0; d < t->rank; d++) {
+		if (t->dim[perm[d]] == 1)
+			continue;
+		if (perm[d] < last)
+			return false;
+		last = perm[d];
+	}
+	return true;
+}
+
 /* An operand next to a transposed one, as it was before the transpose; NULL: that needs another.
  */
 static struct ir_value *
@@ -65,14 +82,11 @@ follow(struct sink *s, struct ir_value *v)
 	const struct ir_type *t = v->type;
 	int64_t perm[IR_MAX_RANK], dims[IR_MAX_RANK];
 	struct ir_value *x = transposed(v, perm);
-	int larger = 0;
 
 	if (x && t->rank == s->rank && !memcmp(perm, s->perm, (size_t)s->rank * sizeof *perm))
 		return x;
 	if (!t->rank)
 		return v;
-	for (int d = 0; d < t->rank; d++)
-		larger += t->dim[d] != 1;
 	const struct ir_type *want = type_before(s, t);
 	if (v->op && v->op->code == OP_constant)
 		return ir_build_try(&s->b, OP_constant, NULL, v->op->attr, v->op->nattrs, want);
@@ -90,7 +104,7 @@ follow(struct sink *s, struct ir_value *v)
 		return ir_build_try(&s->b, OP_broadcast, x, attr, 2, want);
 	}
 	const struct ir_attr shape = ir_make_ints(s->m, "shape", want->dim, want->rank);
-	x = larger <= 1 ? ir_build_try(&s->b, OP_reshape, v, &shape, 1, NULL) : NULL;
+	x = keeps_order(want, s->perm) ? ir_build_try(&s->b, OP_reshape, v, &shape, 1, NULL) : NULL;
 	return x && x->type == want ? x : NULL;
 }
 
@@ -109,6 +123,23 @@ renumber(struct sink *s, struct ir_op *copy, const char *key)
 	ir_attr_set(s->m, copy, &attr);
 }
 
+/* A pool of images whose channels are the last dim before the transpose: it has such a form. */
+static bool
+renumber_pool(struct sink *s, struct ir_op *copy)
+{
+	const struct ir_attr attr = ir_make_bool(s->m->ctx, "channels_last", true);
+
+	if (copy->code == OP_conv2d || copy->code == OP_conv2d_data ||
+		copy->code == OP_conv2d_filter || ir_attr_int(copy, "channels_last", 0))
+		return false;
+	ir_attr_set(s->m, copy, &attr);
+	for (int d = 0; d < s->rank; d++)
+		if (s->perm[d] !=
+			(d < s->rank - 3 ? d : s->rank + row_image_dim(copy, d - s->rank)))
+			return false;
+	return true;
+}
+
 /* The attributes of an op before the transpose; false if it has no such form. */
 static bool
 renumber_all(struct sink *s, struct ir_op *copy, const struct form *f)
@@ -120,7 +151,7 @@ renumber_all(struct sink *s, struct ir_op *copy, const struct form *f)
 	case OP_min:
 	case OP_prod:
 	case OP_any:
-	case OP_all: renumber(s, copy, "dims"); return !ir_attr_int(copy, "keep", 0);
+	case OP_all: renumber(s, copy, "dims"); return true;
 	case OP_slice:
 	case OP_pad:
 	case OP_reverse: renumber(s, copy, "dims"); return ir_attr_find(copy, "dims") != NULL;
@@ -133,6 +164,8 @@ renumber_all(struct sink *s, struct ir_op *copy, const struct form *f)
 	}
 	default: break;
 	}
+	if (row_attr_find(op_row(s->m->ctx, copy), "channels_last"))
+		return renumber_pool(s, copy);
 	for (int i = 0; i < f->nindices; i++)
 		if (f->at[i])
 			return false;
@@ -223,6 +256,25 @@ join(struct sink *s, struct ir_op *op)
 	return true;
 }
 
+/* The reshape that a transpose is; false: elements move. */
+static bool
+as_reshape(struct sink *s, struct ir_op *op)
+{
+	const struct ir_type *t = op->result[0].type;
+	const struct ir_attr shape = ir_make_ints(s->m, "shape", t->dim, t->rank);
+	int64_t perm[IR_MAX_RANK];
+
+	transpose_order(op, perm);
+	if (!keeps_order(ir_operand_type(op, 0), perm))
+		return false;
+	struct ir_value *r = ir_build_try(&s->b, OP_reshape, ir_operand(op, 0), &shape, 1, NULL);
+	if (!r || r->type != t)
+		return false;
+	r->name = op->result[0].name;
+	ir_replace_uses(&op->result[0], r);
+	return true;
+}
+
 static bool
 run(struct pass_run *run, struct ir_module *m)
 {
@@ -232,7 +284,8 @@ run(struct pass_run *run, struct ir_module *m)
 	IR_FOR_OPS_SAFE (op, b) {
 		s.b = (struct ir_builder){.m = m, .block = b, .before = op, .loc = op->loc};
 		if (op->nresults != 1 || !op_is(op, TRAIT_PURE) ||
-			op_is(op, TRAIT_PARALLEL | TRAIT_OWN) || op->body || op->noperands < 1 ||
+			(op_is(op, TRAIT_PARALLEL) && op->code != OP_allreduce) ||
+			op_is(op, TRAIT_OWN) || op->body || op->noperands < 1 ||
 			op->noperands > FORM_MAX_INPUTS)
 			continue;
 		if (op->code == OP_transpose)
@@ -244,6 +297,9 @@ run(struct pass_run *run, struct ir_module *m)
 		pass_reorders(run);
 	for (struct ir_op *op = b->last, *prev; op; op = prev) {
 		prev = op->prev;
+		s.b = (struct ir_builder){.m = m, .block = b, .before = op, .loc = op->loc};
+		if (op->code == OP_transpose)
+			pass_count(run, "transpose(s) of dims of size 1", as_reshape(&s, op));
 		if (op->nresults == 1 && !op->result[0].uses && op_is(op, TRAIT_PURE))
 			ir_op_erase(op);
 	}

@@ -8,6 +8,7 @@
  *     avg_pool <-> avg_pool_grad
  *     max_pool -> max_pool_grad, in equal shares for several maxima
  */
+#include "ir/ops/row.h"
 #include "passes/train/adjoint_internal.h"
 
 #include <string.h>
@@ -344,15 +345,23 @@ scatter_nd_rule(struct adjoint *x, bool *none)
 
 /* ---- convolution and pooling: images a, filters f, results g ---- */
 
-static const char *const conv_keys[] = {"stride", "low", "dilation", "groups", NULL};
-static const char *const pool_keys[] = {"window", "stride", "low", NULL};
+static const char *const conv_keys[] = {
+	"stride", "low", "dilation", "groups", "channels_last", NULL};
+static const char *const pool_keys[] = {"window", "stride", "low", "channels_last", NULL};
 
-/* The last two dims of a type as attributes. */
+/* Height (0) or width (1) of images. */
+static int64_t
+image_size(const struct adjoint *x, const struct ir_type *t, int i)
+{
+	return t->dim[t->rank + row_image_dim(x->op, i - 2)];
+}
+
+/* Those of a type as attributes: of filters, too, whose last two dims they are without channels_last. */
 static int
 add_size(struct adjoint *x, const struct ir_type *t, struct ir_attr *attr, int n)
 {
-	attr[n] = ir_make_int(x->b->m->ctx, "height", t->dim[t->rank - 2]);
-	attr[n + 1] = ir_make_int(x->b->m->ctx, "width", t->dim[t->rank - 1]);
+	attr[n] = ir_make_int(x->b->m->ctx, "height", image_size(x, t, 0));
+	attr[n + 1] = ir_make_int(x->b->m->ctx, "width", image_size(x, t, 1));
 	return n + 2;
 }
 
@@ -377,8 +386,8 @@ high_attr(struct adjoint *x, const struct ir_type *in, const struct ir_type *out
 	ir_attr_ints(x->op, "low", low, 2);
 	ir_attr_ints(x->op, "dilation", dilation, 2);
 	for (int i = 0; i < 2; i++)
-		high[i] = (out->dim[out->rank - 2 + i] - 1) * stride[i] +
-			  dilation[i] * (window[i] - 1) + 1 - low[i] - in->dim[in->rank - 2 + i];
+		high[i] = (image_size(x, out, i) - 1) * stride[i] + dilation[i] * (window[i] - 1) +
+			  1 - low[i] - image_size(x, in, i);
 	return ir_make_ints(x->b->m, "high", high, 2);
 }
 
@@ -388,7 +397,8 @@ build_conv(struct adjoint *x, struct ir_value *a, struct ir_value *f, const stru
 	struct ir_attr attr[8];
 	int n = copy_attrs(x->op, conv_keys, attr);
 
-	attr[n++] = high_attr(x, a->type, out, &f->type->dim[2]);
+	const int64_t window[] = {image_size(x, f->type, 0), image_size(x, f->type, 1)};
+	attr[n++] = high_attr(x, a->type, out, window);
 	return ir_build(x->b, OP_conv2d, (struct ir_value *[]){a, f}, 2, attr, n);
 }
 

@@ -50,13 +50,14 @@ rt_cuda_conv_key(char key[RT_CUDA_KEY], const struct rt_cuda_conv *c, bool tf32)
 	const struct rt_conv_shape *s = &c->shape;
 
 	snprintf(key, RT_CUDA_KEY,
-		"library convolution %d%s kind %d %" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64
+		"library convolution %d%s%s kind %d %" PRId64 "x%" PRId64 "x%" PRId64 "x%" PRId64
 		" by %" PRId64 "x%" PRId64 "x%" PRId64 " to %" PRId64 "x%" PRId64 " groups %" PRId64
 		" stride %" PRId64 " %" PRId64 " low %" PRId64 " %" PRId64 " dilation %" PRId64
 		" %" PRId64 " workspace %zu",
-		(int)c->dtype, rt_cuda_in_tf32(c->dtype, tf32) ? " tf32" : "", (int)s->kind, s->n,
-		s->c, s->h, s->w, s->o, s->kh, s->kw, s->oh, s->ow, s->groups, s->stride[0],
-		s->stride[1], s->low[0], s->low[1], s->dilation[0], s->dilation[1], c->workspace);
+		(int)c->dtype, rt_cuda_in_tf32(c->dtype, tf32) ? " tf32" : "",
+		s->channels_last ? " nhwc" : "", (int)s->kind, s->n, s->c, s->h, s->w, s->o, s->kh,
+		s->kw, s->oh, s->ow, s->groups, s->stride[0], s->stride[1], s->low[0], s->low[1],
+		s->dilation[0], s->dilation[1], c->workspace);
 }
 
 /* The key of one candidate, from that of the call. */

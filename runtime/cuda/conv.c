@@ -53,6 +53,7 @@ describe(const struct rt_cuda *d, const struct rt_cuda_conv *c, struct prepared 
 {
 	const struct rt_conv_shape *s = &c->shape;
 	const cudnnDataType_t type = data_type(c->dtype);
+	const cudnnTensorFormat_t format = s->channels_last ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
 
 	check(d, cudnnCreateTensorDescriptor(&p->x), "images");
 	check(d, cudnnCreateTensorDescriptor(&p->y), "results");
@@ -60,15 +61,15 @@ describe(const struct rt_cuda *d, const struct rt_cuda_conv *c, struct prepared 
 	check(d, cudnnCreateConvolutionDescriptor(&p->conv), "a convolution");
 	check(d,
 		cudnnSetTensor4dDescriptor(
-			p->x, CUDNN_TENSOR_NCHW, type, (int)s->n, (int)s->c, (int)s->h, (int)s->w),
+			p->x, format, type, (int)s->n, (int)s->c, (int)s->h, (int)s->w),
 		"images");
 	check(d,
-		cudnnSetTensor4dDescriptor(p->y, CUDNN_TENSOR_NCHW, type, (int)s->n, (int)s->o,
-			(int)s->oh, (int)s->ow),
+		cudnnSetTensor4dDescriptor(
+			p->y, format, type, (int)s->n, (int)s->o, (int)s->oh, (int)s->ow),
 		"results");
 	check(d,
-		cudnnSetFilter4dDescriptor(p->f, type, CUDNN_TENSOR_NCHW, (int)s->o,
-			(int)(s->c / s->groups), (int)s->kh, (int)s->kw),
+		cudnnSetFilter4dDescriptor(p->f, type, format, (int)s->o, (int)(s->c / s->groups),
+			(int)s->kh, (int)s->kw),
 		"filters");
 	check(d,
 		cudnnSetConvolution2dDescriptor(p->conv, (int)s->low[0], (int)s->low[1],

@@ -54,8 +54,12 @@ describe(const struct rt_conv_shape *s, bool any, dnnl_memory_desc_t d[TENSORS])
 	const dnnl_dims_t x = {s->n, s->c, s->h, s->w}, y = {s->n, s->o, s->oh, s->ow};
 	const dnnl_dims_t f = {s->o, s->c, s->kh, s->kw};
 	const dnnl_dims_t g = {s->groups, s->o / s->groups, s->c / s->groups, s->kh, s->kw};
-	const dnnl_format_tag_t four = any ? dnnl_format_tag_any : dnnl_abcd,
-				five = any ? dnnl_format_tag_any : dnnl_abcde;
+	const dnnl_format_tag_t four = any                ? dnnl_format_tag_any
+				       : s->channels_last ? dnnl_acdb
+							  : dnnl_abcd,
+				five = any                ? dnnl_format_tag_any
+				       : s->channels_last ? dnnl_abdec
+							  : dnnl_abcde;
 
 	check(dnnl_memory_desc_init_by_tag(&d[X], 4, x, dnnl_f32, four), s, "images");
 	check(dnnl_memory_desc_init_by_tag(

@@ -9,6 +9,7 @@
 #ifndef RUNTIME_CONV_H
 #define RUNTIME_CONV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,7 @@ struct rt_conv_shape {
 	int64_t o, kh, kw;      /* filters */
 	int64_t oh, ow, groups; /* results */
 	int64_t stride[2], low[2], dilation[2];
+	bool channels_last; /* x[n,h,w,c], f[o,kh,kw,c/groups], y[n,oh,ow,o] */
 };
 
 /* What oneDNN has compiled for a shape; made by the first call, kept until the program ends. */

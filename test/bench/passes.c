@@ -107,6 +107,7 @@ static const struct row rows[] = {
 	{NULL, "hoist", .pass = "hoist"},
 	{NULL, "dce", .pass = "dce"},
 	{NULL, "sink-transpose", .pass = "sink-transpose"},
+	{NULL, "channels-last", .pass = "channels-last{policy=all}"},
 	{NULL, "rewrite", .pass = "rewrite"},
 	{NULL, "rewrite{policy=search}", .pass = "rewrite{policy=search,evaluations=8}"},
 	{NULL, "amp", .pass = "amp"},

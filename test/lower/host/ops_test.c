@@ -105,6 +105,15 @@ struct op_case {
 			   "(%a) {dims = [0], keep = true}\n%t = " #name "(%c) {dims = [0, 2]}\n"  \
 	}
 
+/* The same with their channels last; options of convolutions of both kinds. */
+#define LAST                                                                                       \
+	IMAGES "%xl = transpose(%x) {perm = [0,2,3,1]}\n%fl = transpose(%f) {perm = "              \
+	       "[0,2,3,1]}\n%fl2 = transpose(%f2) {perm = [0,2,3,1]}\n"                            \
+	       "%yl = conv2d(%xl, %fl) {stride = [2,1], low = [1,2], high = [1,1], dilation = "    \
+	       "[1,2], channels_last = true}\n%zl = conv2d(%xl, %fl2) {groups = 3, "               \
+	       "channels_last = true}\n"
+#define LAST_OUTPUTS "output(\"ul\", %ul)\noutput(\"wl\", %wl)\n"
+
 /* Images %x and filters of 6 and of 2 channels. */
 #define IMAGES                                                                                     \
 	"%x0 = iota() {dim = 0} : f32[420]\n%x1 = mul(%x0, %h)\n%x2 = sin(%x1)\n%x = "             \
@@ -323,38 +332,53 @@ static const struct op_case cases[] = {
 		"%l = input(\"l\") {range = 9} : i32[100000]\n%l1 = cumsum(%l)\n%f = convert(%l) "
 		"{to = f32}\n%l2 = cumsum(%f) {exclusive = true, reverse = true}\n"
 		"output(\"l1\", %l1)\noutput(\"l2\", %l2)\n"},
-	{OP_conv2d, IMAGES
-		"%r = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], "
+	{OP_conv2d, LAST
+		"output(\"yl\", %yl)\noutput(\"zl\", %zl)\n%xh = convert(%xl) {to = bf16}\n%fh = "
+		"convert(%fl) {to = bf16}\n%yh = conv2d(%xh, %fh) {channels_last = true}\n"
+		"output(\"yh\", %yh)\n%r = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], "
 		"dilation = [1,2]}\n%s = conv2d(%x, %f2) {groups = 3}\n%x8 = convert(%x) {to = "
 		"bf16}\n%f8 = convert(%f) {to = bf16}\n%y8 = conv2d(%x8, %f8)\noutput(\"y8\", "
 		"%y8)\n%d8 = conv2d_data(%y8, %f8) {height = 5, width = 7}\noutput(\"d8\", "
 		"%d8)\n%x6 = convert(%x) {to = f16}\n%y6 = convert(%y8) {to = f16}\n%e6 = "
 		"conv2d_filter(%x6, %y6) {height = 3, width = 3}\noutput(\"e6\", %e6)\n"},
 	{OP_conv2d_data,
-		IMAGES "%g = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], dilation = "
-		       "[1,2]}\n%r = conv2d_data(%g, %f) {height = 5, width = 7, stride = [2,1], "
-		       "low = [1,2], dilation = [1,2]}\n%gg = conv2d(%x, %f2) {groups = 3}\n%s = "
-		       "conv2d_data(%gg, %f2) {height = 5, width = 7, groups = 3}\n"},
+		LAST "%ul = conv2d_data(%yl, %fl) {height = 5, width = 7, stride = [2,1], low = "
+		     "[1,2], dilation = [1,2], channels_last = true}\n%wl = conv2d_data(%zl, %fl2) "
+		     "{height = 5, width = 7, groups = 3, channels_last = true}\n" LAST_OUTPUTS
+		     "%g = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], dilation = "
+		     "[1,2]}\n%r = conv2d_data(%g, %f) {height = 5, width = 7, stride = [2,1], "
+		     "low = [1,2], dilation = [1,2]}\n%gg = conv2d(%x, %f2) {groups = 3}\n%s = "
+		     "conv2d_data(%gg, %f2) {height = 5, width = 7, groups = 3}\n"},
 	{OP_conv2d_filter,
-		IMAGES "%g = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], dilation = "
-		       "[1,2]}\n%r = conv2d_filter(%x, %g) {height = 3, width = 3, stride = [2,1], "
-		       "low = [1,2], dilation = [1,2]}\n%gg = conv2d(%x, %f2) {groups = 3}\n%s = "
-		       "conv2d_filter(%x, %gg) {height = 3, width = 3, groups = 3}\n"},
-	{OP_avg_pool, IMAGES "%r = avg_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], high "
-			     "= [1,0]}\n%s = avg_pool(%a) {window = [2,3]}\n"},
+		LAST "%ul = conv2d_filter(%xl, %yl) {height = 3, width = 3, stride = [2,1], low = "
+		     "[1,2], dilation = [1,2], channels_last = true}\n%wl = conv2d_filter(%xl, "
+		     "%zl) {height = 3, width = 3, groups = 3, channels_last = true}\n" LAST_OUTPUTS
+		     "%g = conv2d(%x, %f) {stride = [2,1], low = [1,2], high = [1,1], dilation = "
+		     "[1,2]}\n%r = conv2d_filter(%x, %g) {height = 3, width = 3, stride = [2,1], "
+		     "low = [1,2], dilation = [1,2]}\n%gg = conv2d(%x, %f2) {groups = 3}\n%s = "
+		     "conv2d_filter(%x, %gg) {height = 3, width = 3, groups = 3}\n"},
+	{OP_avg_pool, LAST
+		"%ul = avg_pool(%xl) {window = [3,2], stride = [2,2], low = [1,0], high "
+		"= [1,0], channels_last = true}\noutput(\"ul\", %ul)\n%r = avg_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], high "
+		"= [1,0]}\n%s = avg_pool(%a) {window = [2,3]}\n"},
 	{OP_avg_pool_grad, IMAGES "%y = avg_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], "
 				  "high = [1,1]}\n%r = avg_pool_grad(%y) {window = [3,2], stride = "
 				  "[2,2], low = [1,0], height = 5, width = 7}\n"},
-	{OP_max_pool, IMAGES "%r = max_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], high "
-			     "= [1,0]}\n%s = max_pool(%k) {window = [2,3], low = [1,2]}\n"},
+	{OP_max_pool, LAST
+		"%ul = max_pool(%xl) {window = [3,2], stride = [2,2], low = [1,0], high "
+		"= [1,0], channels_last = true}\noutput(\"ul\", %ul)\n%r = max_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], high "
+		"= [1,0]}\n%s = max_pool(%k) {window = [2,3], low = [1,2]}\n"},
 	{OP_max_pool_count, "%m = max_pool(%k) {window = [2,2]}\n%r = max_pool_count(%k, %m) "
 			    "{window = [2,2]}\n"},
 	{OP_max_pool_pick, IMAGES "%m = max_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], "
 				  "high = [1,0]}\n%e = exp(%x)\n%r = max_pool_pick(%x, %m, %e) "
 				  "{window = [3,2], stride = [2,2], low = [1,0]}\n"},
-	{OP_max_pool_grad, IMAGES "%m = max_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], "
-				  "high = [1,0]}\n%e = exp(%m)\n%r = max_pool_grad(%x, %m, %e) "
-				  "{window = [3,2], stride = [2,2], low = [1,0]}\n"},
+	{OP_max_pool_grad, LAST
+		"%ml = max_pool(%xl) {window = [3,2], channels_last = true}\n%el = "
+		"exp(%ml)\n%ul = max_pool_grad(%xl, %ml, %el) {window = [3,2], "
+		"channels_last = true}\noutput(\"ul\", %ul)\n%m = max_pool(%x) {window = [3,2], stride = [2,2], low = [1,0], "
+		"high = [1,0]}\n%e = exp(%m)\n%r = max_pool_grad(%x, %m, %e) "
+		"{window = [3,2], stride = [2,2], low = [1,0]}\n"},
 	{OP_gather, "%r = gather(%a, %i)\n%s = gather(%a, %i2)\n%big = mul(%i, %seven)\n%t = "
 		    "gather(%a, %big)\n"},
 	{OP_gather_nd,

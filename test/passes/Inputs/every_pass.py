@@ -36,7 +36,7 @@ PIPELINES = [
     "dp{axis=dp},grad,adadelta,shard{axis=dp},opfuse",
     "grad,rprop,dp{axis=dp},opfuse",
     "dp{axis=dp},grad,asgd,shard{axis=dp},cse,dce",
-    "grad,adamax,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,canonicalize,cse,dce",
+    "grad,adamax,dp{axis=dp},propagate,merge-replica-dim,sink-transpose,channels-last,canonicalize,cse,dce",
 ]
 
 dopt, folder = sys.argv[1], pathlib.Path(sys.argv[2])

@@ -205,6 +205,21 @@ static const struct {
 	{"conv2d_filter", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,4,3,3] %b = "
 			  "param(\"b\") {init = \"normal\", seed = 1} : f64[2,6,3,3] %r = "
 			  "conv2d_filter(%a, %b) {height = 3, width = 3, low = [1,1], groups = 2}"},
+	{"conv2d",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,5,6,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[6,3,2,2] %r = conv2d(%a, %b) {stride = [2,1], low = [1,0], high = [1,1], "
+		"dilation = [1,2], groups = 2, channels_last = true}"},
+	{"conv2d_data",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,4,4] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[4,3,2,3] %r = conv2d_data(%a, %b) {height = 6, width = 5, stride = "
+		"[2,1], low = [1,0], channels_last = true}"},
+	{"conv2d_filter",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,5,6,3] %b = param(\"b\") {init = \"normal\", seed = 1} : f64[2,3,5,4] %r = conv2d_filter(%a, %b) {height = 2, width = 2, stride "
+		"= [2,1], low = [1,0], channels_last = true}"},
+	{"avg_pool",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,5,6,3] %r = avg_pool(%a) {window = [3,2], stride = [2,2], low = [1,0], high "
+		"= [1,0], channels_last = true}"},
+	{"max_pool",
+		"%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,5,6,3] %r = max_pool(%a) {window = [3,2], stride = [2,2], low = [1,0], high "
+		"= [1,0], channels_last = true}"},
 	/* A batch for images alone, and one of a single result. */
 	{"conv2d_filter", "%a = param(\"a\") {init = \"normal\", seed = 0} : f64[2,3,5,6] %b = "
 			  "param(\"b\") {init = \"normal\", seed = 1} : f64[4,4,5] %r = "

@@ -26,13 +26,21 @@ small_numbers(uint64_t key, int64_t n)
 	return x;
 }
 
+static int64_t
+element(const struct rt_conv_shape *s, int64_t channels, int64_t height, int64_t width, int64_t n,
+	int64_t c, int64_t h, int64_t w)
+{
+	return s->channels_last ? ((n * height + h) * width + w) * channels + c
+				: ((n * channels + c) * height + h) * width + w;
+}
+
 /* Adds the products of one image, result channel and place of a filter to what is wanted. */
 static void
 add_plane(const struct rt_conv_shape *s, struct tensors *t, int64_t n, int64_t o, int64_t c,
 	int64_t k, int64_t l)
 {
 	const int64_t channels = s->c / s->groups, group = o / (s->o / s->groups);
-	const int64_t f = ((o * channels + c) * s->kh + k) * s->kw + l;
+	const int64_t f = element(s, channels, s->kh, s->kw, o, c, k, l);
 
 	for (int64_t i = 0; i < s->oh; i++)
 		for (int64_t j = 0; j < s->ow; j++) {
@@ -40,8 +48,9 @@ add_plane(const struct rt_conv_shape *s, struct tensors *t, int64_t n, int64_t o
 			const int64_t w = j * s->stride[1] + l * s->dilation[1] - s->low[1];
 			if (h < 0 || h >= s->h || w < 0 || w >= s->w)
 				continue;
-			const int64_t x = ((n * s->c + group * channels + c) * s->h + h) * s->w + w;
-			const int64_t y = ((n * s->o + o) * s->oh + i) * s->ow + j;
+			const int64_t x =
+				element(s, s->c, s->h, s->w, n, group * channels + c, h, w);
+			const int64_t y = element(s, s->o, s->oh, s->ow, n, o, i, j);
 			if (s->kind == RT_CONV_FORWARD)
 				t->want[y] += t->data[X][x] * t->data[F][f];
 			else if (s->kind == RT_CONV_DATA)
@@ -100,25 +109,29 @@ static void
 convolutions_and_gradients(void **state)
 {
 	static const struct rt_conv_shape shapes[] = {
-		{0, 2, 1, 8, 8, 16, 3, 3, 8, 8, 1, {1, 1}, {1, 1}, {1, 1}},
-		{0, 3, 5, 7, 9, 6, 3, 2, 5, 8, 1, {1, 1}, {0, 0}, {1, 1}},
-		{0, 2, 3, 16, 15, 7, 7, 7, 8, 8, 1, {2, 2}, {3, 3}, {1, 1}},
-		{0, 2, 32, 6, 6, 32, 3, 3, 6, 6, 8, {1, 1}, {1, 1}, {1, 1}},
-		{0, 2, 17, 6, 6, 17, 3, 3, 3, 3, 17, {2, 2}, {1, 1}, {1, 1}},
-		{0, 1, 4, 11, 11, 8, 3, 3, 7, 7, 1, {1, 1}, {0, 0}, {2, 2}},
+		{0, 2, 1, 8, 8, 16, 3, 3, 8, 8, 1, {1, 1}, {1, 1}, {1, 1}, false},
+		{0, 3, 5, 7, 9, 6, 3, 2, 5, 8, 1, {1, 1}, {0, 0}, {1, 1}, false},
+		{0, 2, 3, 16, 15, 7, 7, 7, 8, 8, 1, {2, 2}, {3, 3}, {1, 1}, false},
+		{0, 2, 32, 6, 6, 32, 3, 3, 6, 6, 8, {1, 1}, {1, 1}, {1, 1}, false},
+		{0, 2, 17, 6, 6, 17, 3, 3, 3, 3, 17, {2, 2}, {1, 1}, {1, 1}, false},
+		{0, 1, 4, 11, 11, 8, 3, 3, 7, 7, 1, {1, 1}, {0, 0}, {2, 2}, false},
 		/* the last rows of the image are not read; more padding on one side */
-		{0, 2, 2, 9, 8, 3, 2, 3, 4, 6, 1, {2, 1}, {0, 0}, {1, 1}},
-		{0, 2, 2, 5, 5, 3, 4, 4, 6, 6, 1, {1, 1}, {1, 2}, {1, 1}},
-		{0, 1, 64, 1, 1, 48, 1, 1, 1, 1, 1, {1, 1}, {0, 0}, {1, 1}},
+		{0, 2, 2, 9, 8, 3, 2, 3, 4, 6, 1, {2, 1}, {0, 0}, {1, 1}, false},
+		{0, 2, 2, 5, 5, 3, 4, 4, 6, 6, 1, {1, 1}, {1, 2}, {1, 1}, false},
+		{0, 1, 64, 1, 1, 48, 1, 1, 1, 1, 1, {1, 1}, {0, 0}, {1, 1}, false},
 	};
 
 	/* Kept until the end, as in a program. */
-	static struct rt_conv *_Atomic prepared[sizeof shapes / sizeof *shapes][3];
+	static struct rt_conv *_Atomic prepared[sizeof shapes / sizeof *shapes][2][3];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
-		for (int kind = 0; kind < 3; kind++)
-			check(shapes[i], (enum rt_conv_kind)kind, &prepared[i][kind]);
+		for (int kind = 0; kind < 6; kind++) {
+			struct rt_conv_shape shape = shapes[i];
+			shape.channels_last = kind / 3;
+			check(shape, (enum rt_conv_kind)(kind % 3),
+				&prepared[i][kind / 3][kind % 3]);
+		}
 }
 
 int

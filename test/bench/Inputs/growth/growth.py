@@ -19,7 +19,7 @@ BOUND = {
     "-stats: fused": (1.6, "as memory"),
 }
 # Rows that the step of dense blocks has nothing for, and one that has.
-MODEL = {"spatial": "images", "merge-replica-dim": "replicas", "sink-transpose": "replicas"}
+MODEL = {"spatial": "images", "merge-replica-dim": "replicas", "sink-transpose": "replicas", "channels-last": "images"}
 
 
 def measure(passes, folder, model, only):

@@ -1,8 +1,8 @@
 /* The part of cuDNN that libdopt_rt_cuda calls, as loops; empty without cuDNN's headers. A program
  * that relies on more than it requested fails: sizes must agree, and the workspace is overwritten.
  * Each kind has an algorithm that is faster and not deterministic, which must not be used, and one
- * that needs a workspace: a little with FMA_MATH, copies of the three tensors with TENSOR_OP_MATH,
- * which is what DEFAULT_MATH becomes; a run has the math type of its row. With SHIM_FAST=0 those
+ * that needs a workspace: a little with FMA_MATH, copies of the three tensors with TENSOR_OP_MATH
+ * unless their channels are last, which is what DEFAULT_MATH becomes; a run has the math type of its row. With SHIM_FAST=0 those
  * without FMA_MATH are the faster ones, with SHIM_FAST=1 those with it.
  *
  * With SHIM_CUDNN_ALGORITHMS=FILE, convolutions that were queried from a real cuDNN have its
@@ -26,11 +26,13 @@ enum { ROWS = 8, NAME = 128, LINE = 1024 };
 struct cudnnTensorStruct {
 	cudnnDataType_t type;
 	int n, c, h, w;
+	bool last; /* channels */
 };
 
 struct cudnnFilterStruct {
 	cudnnDataType_t type;
 	int o, c, h, w;
+	bool last;
 };
 
 struct cudnnConvolutionStruct {
@@ -111,16 +113,18 @@ cudnnStatus_t
 cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t t, cudnnTensorFormat_t format,
 	cudnnDataType_t type, int n, int c, int h, int w)
 {
-	*t = (struct cudnnTensorStruct){type, n, c, h, w};
-	return format == CUDNN_TENSOR_NCHW ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+	*t = (struct cudnnTensorStruct){type, n, c, h, w, format == CUDNN_TENSOR_NHWC};
+	return t->last || format == CUDNN_TENSOR_NCHW ? CUDNN_STATUS_SUCCESS
+						      : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 cudnnStatus_t
 cudnnSetFilter4dDescriptor(cudnnFilterDescriptor_t f, cudnnDataType_t type,
 	cudnnTensorFormat_t format, int o, int c, int h, int w)
 {
-	*f = (struct cudnnFilterStruct){type, o, c, h, w};
-	return format == CUDNN_TENSOR_NCHW ? CUDNN_STATUS_SUCCESS : CUDNN_STATUS_NOT_SUPPORTED;
+	*f = (struct cudnnFilterStruct){type, o, c, h, w, format == CUDNN_TENSOR_NHWC};
+	return f->last || format == CUDNN_TENSOR_NCHW ? CUDNN_STATUS_SUCCESS
+						      : CUDNN_STATUS_NOT_SUPPORTED;
 }
 
 cudnnStatus_t
@@ -161,8 +165,9 @@ static bool
 fits(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDescriptor_t c,
 	cudnnTensorDescriptor_t y)
 {
-	return x->type == y->type && x->type == f->type && c->sums_f32 && c->has_math &&
-	       x->n == y->n && y->c == f->o && x->c == f->c * c->groups && f->o % c->groups == 0 &&
+	return x->type == y->type && x->type == f->type && x->last == y->last &&
+	       x->last == f->last && c->sums_f32 && c->has_math && x->n == y->n && y->c == f->o &&
+	       x->c == f->c * c->groups && f->o % c->groups == 0 &&
 	       is_side(x->h, f->h, y->h, c->pad[0], c->stride[0], c->dilation[0]) &&
 	       is_side(x->w, f->w, y->w, c->pad[1], c->stride[1], c->dilation[1]);
 }
@@ -205,7 +210,7 @@ known_rows(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutio
 	int kind, struct row *row)
 {
 	const char *path = getenv("SHIM_CUDNN_ALGORITHMS");
-	FILE *file = path ? fopen(path, "r") : NULL;
+	FILE *file = path && !x->last ? fopen(path, "r") : NULL;
 	char name[NAME], line[LINE];
 	int n = 0;
 
@@ -228,9 +233,11 @@ rows_of(cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f, cudnnConvolutionDe
 	cudnnTensorDescriptor_t y, int kind, struct row *row)
 {
 	const int n = known_rows(x, f, c, kind, row);
-	const size_t copies = bytes_of(x->type, (int64_t)x->n * x->c * x->h * x->w) +
-			      bytes_of(x->type, (int64_t)y->n * y->c * y->h * y->w) +
-			      bytes_of(x->type, (int64_t)f->o * f->c * f->h * f->w);
+	const size_t copies =
+		x->last ? 0
+			: bytes_of(x->type, (int64_t)x->n * x->c * x->h * x->w) +
+				  bytes_of(x->type, (int64_t)y->n * y->c * y->h * y->w) +
+				  bytes_of(x->type, (int64_t)f->o * f->c * f->h * f->w);
 
 	for (int i = 0; i < n; i++)
 		row[i].math = c->math; /* not in the file */
@@ -345,6 +352,14 @@ add_one(struct tensors *t, cudnnDataType_t type, int64_t x, int64_t f, int64_t y
 		t->sum[y] += get(type, t->x, x) * get(type, t->f, f);
 }
 
+/* The position of an element of images or filters. */
+static int64_t
+element(bool last, const int size[3], int n, int c, int h, int w)
+{
+	return last ? (((int64_t)n * size[1] + h) * size[2] + w) * size[0] + c
+		    : (((int64_t)n * size[0] + c) * size[1] + h) * size[2] + w;
+}
+
 /* All products of one image, result channel and position of a filter. */
 static void
 add_plane(struct tensors *t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t f,
@@ -359,9 +374,10 @@ add_plane(struct tensors *t, cudnnTensorDescriptor_t x, cudnnFilterDescriptor_t 
 			const int w = j * c->stride[1] + l * c->dilation[1] - c->pad[1];
 			if (h < 0 || h >= x->h || w < 0 || w >= x->w)
 				continue;
-			add_one(t, x->type, (((int64_t)n * x->c + channel) * x->h + h) * x->w + w,
-				(((int64_t)o * f->c + ch) * f->h + k) * f->w + l,
-				(((int64_t)n * y->c + o) * y->h + i) * y->w + j);
+			add_one(t, x->type,
+				element(x->last, (int[]){x->c, x->h, x->w}, n, channel, h, w),
+				element(f->last, (int[]){f->c, f->h, f->w}, o, ch, k, l),
+				element(y->last, (int[]){y->c, y->h, y->w}, n, o, i, j));
 		}
 }
 
