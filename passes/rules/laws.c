@@ -590,6 +590,24 @@ is_not_negative(const struct terms *t, term_id p)
 	return fn == FN_exp || fn == FN_abs || fn == FN_sqrt;
 }
 
+/* A size, or a number that is not negative, that is a factor of all terms of p; 0: there is none. */
+static int64_t
+scale_of(struct terms *t, term_id p)
+{
+	const term_id first = t->node.at[p].n ? (term_id)term_words(t, p)[0] : 0;
+
+	for (int i = 1; first && i < t->node.at[first].n; i++) {
+		const int64_t f = term_words(t, first)[i];
+		bool all = i > 2 * term_words(t, first)[0] && t->node.at[f].kind == NODE_VALUE &&
+			   size_sign(t, poly_of_factor(t, (term_id)f)) == 1;
+		for (int k = 3; all && k < t->node.at[p].n; k += 3)
+			all = monomial_has(t, (term_id)term_words(t, p)[k], f);
+		if (all)
+			return f;
+	}
+	return 0;
+}
+
 /* maximum(a + c, b + c) = maximum(a, b) + c; associative, idempotent. */
 static term_id
 extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
@@ -628,7 +646,13 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 	t->assumes = before;
 	if (sign)
 		return (sign > 0) == (fn == FN_maximum) ? p : q;
-	if (type == APPLY_REAL && !t->bitwise) {
+	if (type == APPLY_REAL && !t->bitwise) { /* maximum(c x, 0) = c maximum(x, 0) */
+		const term_id x = t->node.at[p].n ? p : q, y = x == p ? q : p;
+		const int64_t f = scale_of(t, x);
+		if (f && (!t->node.at[y].n || scale_of(t, y) == f))
+			return poly_mul(t, poly_of_factor(t, (term_id)f),
+				extreme(t, fn, poly_map(t, x, monomial_without, f),
+					poly_map(t, y, monomial_without, f), type));
 		common = common_terms(t, p, q);
 		if (t->node.at[common].n) {
 			const unsigned assumes = t->assumes;
@@ -1229,4 +1253,34 @@ poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum apply_type t
 	if (p || t->failed)
 		return p;
 	return t->bitwise ? poly_apply_plain(t, fn, arg, n) : apply_law(t, fn, arg, n, type);
+}
+
+/* The same for maxima over v: of c p for a number c, of exp(p), and of maximum(p, q) with a q that v is not in. */
+term_id
+poly_reduce_monotone(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range,
+	enum apply_type type)
+{
+	const bool max = how == REDUCE_MAX;
+	const enum form_reduce dual = max ? REDUCE_MIN : REDUCE_MAX;
+	const int fn = max ? FN_maximum : FN_minimum;
+	const term_id f = poly_factor(t, p);
+	const int64_t scale = scale_of(t, p);
+	term_id inner, rest = 0, out = 0;
+
+	if (scale && !term_uses(t, (term_id)scale, v))
+		return poly_mul(t, poly_of_factor(t, (term_id)scale),
+			poly_reduce(
+				t, how, poly_map(t, p, monomial_without, scale), v, range, type));
+	if (is_negative(t, p))
+		return poly_scale(
+			t, poly_reduce(t, dual, poly_scale(t, p, -1, 1), v, range, type), -1, 1);
+	if (applied(t, p, &inner) == FN_exp)
+		return exponential(t, poly_reduce(t, how, inner, v, range, type));
+	for (int i = 1; f && factor_applies(t, f, fn) && i < t->node.at[f].n; i++) {
+		const term_id one = (term_id)term_words(t, f)[i];
+		term_id *to = term_uses(t, one, v) ? &rest : &out;
+		*to = *to ? extreme(t, fn, *to, one, type) : one;
+	}
+	return out && rest ? extreme(t, fn, poly_reduce(t, how, rest, v, range, type), out, type)
+			   : 0;
 }
