@@ -9,6 +9,8 @@
 #include <math.h>
 #include <string.h>
 
+enum { MOST_POWER = 4 }; /* a larger one is not multiplied out */
+
 static unsigned
 law_of(int fn)
 {
@@ -114,7 +116,8 @@ is_implied(struct terms *t, int64_t factor, int64_t by)
 	return true;
 }
 
-/* f (1 / f) = 1; [c] [c] = [c], and [c] [d] = [c] where c implies d; sqrt(x) sqrt(x) = x where x is one factor. */
+/* f (1 / f) = 1; [c] [c] = [c], and [c] [d] = [c] where c implies d; sqrt(x) sqrt(x) and sign(x) |x| are x where
+ * that is one factor. */
 static int
 cancel_factors(struct terms *t, int64_t *factor, int n)
 {
@@ -143,6 +146,11 @@ cancel_factors(struct terms *t, int64_t *factor, int n)
 				drop_i = other != 0;
 				if (drop_i)
 					t->assumes |= RULE_POSITIVE;
+			} else if (factor_applies(t, factor[i], FN_sign) &&
+				   factor_applies(t, factor[j], FN_abs)) {
+				inner = (term_id)term_words(t, (term_id)factor[i])[1];
+				other = poly_factor(t, inner);
+				drop_i = other && inner == term_words(t, (term_id)factor[j])[1];
 			} else if (factor[i] == factor[j] && factor_applies(t, factor[i], FN_abs)) {
 				inner = (term_id)term_words(t, (term_id)factor[i])[1];
 				if (poly_factor(t, inner)) {
@@ -342,6 +350,9 @@ factor_reciprocal(struct terms *t, int64_t f)
 		arg = poly_scale(t, (term_id)term_words(t, (term_id)f)[1], -1, 1);
 		return poly_apply_plain(t, FN_exp, &arg, 1);
 	}
+	if (factor_applies(t, f, FN_sqrt)) /* 1 / sqrt(x) = sqrt(x) / x */
+		return poly_mul(t, poly_of_factor(t, (term_id)f),
+			reciprocal(t, (term_id)term_words(t, (term_id)f)[1]));
 	arg = poly_of_factor(t, (term_id)f);
 	return poly_apply_plain(t, APPLY_RECIPROCAL, &arg, 1);
 }
@@ -524,7 +535,7 @@ has_argument(const struct terms *t, term_id p, int fn, term_id x)
 
 /* max(x, min(x, y)) = x: drops arguments that contain another one as an argument. */
 static int
-absorb(struct terms *t, int fn, term_id *arg, int n)
+absorb(struct terms *t, int fn, term_id *arg, int n, bool ordered)
 {
 	const int dual = fn == FN_maximum ? FN_minimum : FN_maximum;
 
@@ -534,6 +545,12 @@ absorb(struct terms *t, int fn, term_id *arg, int n)
 			bool all = i != j;
 			if (i == j)
 				continue;
+			const int sign = ordered ? size_sign(t, poly_sub(t, arg[i], arg[j])) : 0;
+			if (sign && (sign > 0) != (fn == FN_maximum)) {
+				arg[i] = arg[--n];
+				i = -1;
+				break;
+			}
 			/* All arguments of arg[j], or arg[j] itself, must be arguments of
 			 * arg[i]. */
 			if (f && factor_applies(t, f, dual)) {
@@ -560,10 +577,35 @@ absorb(struct terms *t, int fn, term_id *arg, int n)
 static bool
 is_not_negative(const struct terms *t, term_id p)
 {
+	const term_id f = poly_factor(t, p);
+	int64_t n, d;
 	term_id inner;
 	const int fn = applied(t, p, &inner);
 
+	if (poly_is_constant(t, p, &n, &d))
+		return n >= 0;
+	for (int i = 1; fn == FN_maximum && i < t->node.at[f].n; i++)
+		if (is_not_negative(t, (term_id)term_words(t, f)[i]))
+			return true;
 	return fn == FN_exp || fn == FN_abs || fn == FN_sqrt;
+}
+
+/* A size, or a number that is not negative, that is a factor of all terms of p; 0: there is none. */
+static int64_t
+scale_of(struct terms *t, term_id p)
+{
+	const term_id first = t->node.at[p].n ? (term_id)term_words(t, p)[0] : 0;
+
+	for (int i = 1; first && i < t->node.at[first].n; i++) {
+		const int64_t f = term_words(t, first)[i];
+		bool all = i > 2 * term_words(t, first)[0] && t->node.at[f].kind == NODE_VALUE &&
+			   size_sign(t, poly_of_factor(t, (term_id)f)) == 1;
+		for (int k = 3; all && k < t->node.at[p].n; k += 3)
+			all = monomial_has(t, (term_id)term_words(t, p)[k], f);
+		if (all)
+			return f;
+	}
+	return 0;
 }
 
 /* maximum(a + c, b + c) = maximum(a, b) + c; associative, idempotent. */
@@ -591,6 +633,10 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 			t->assumes |= fn == FN_minimum ? RULE_FINITE : 0;
 			return (fn == FN_maximum) == (k == 1) ? q : p;
 		}
+	if (type == APPLY_REAL && !t->bitwise && q == poly_scale(t, p, -1, 1)) {
+		p = poly_apply(t, FN_abs, &p, 1, type);
+		return fn == FN_maximum ? p : poly_scale(t, p, -1, 1);
+	}
 	const unsigned before = t->assumes;
 	/* x + 1 may wrap around, and be less than x. */
 	const bool ordered = type == APPLY_REAL ||
@@ -600,7 +646,13 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 	t->assumes = before;
 	if (sign)
 		return (sign > 0) == (fn == FN_maximum) ? p : q;
-	if (type == APPLY_REAL && !t->bitwise) {
+	if (type == APPLY_REAL && !t->bitwise) { /* maximum(c x, 0) = c maximum(x, 0) */
+		const term_id x = t->node.at[p].n ? p : q, y = x == p ? q : p;
+		const int64_t f = scale_of(t, x);
+		if (f && (!t->node.at[y].n || scale_of(t, y) == f))
+			return poly_mul(t, poly_of_factor(t, (term_id)f),
+				extreme(t, fn, poly_map(t, x, monomial_without, f),
+					poly_map(t, y, monomial_without, f), type));
 		common = common_terms(t, p, q);
 		if (t->node.at[common].n) {
 			const unsigned assumes = t->assumes;
@@ -636,7 +688,7 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 	for (int i = 0; i < count; i++)
 		arg[i] = (term_id)t->stack.at[mark + i];
 	t->stack.n = mark;
-	count = t->bitwise ? count : absorb(t, fn, arg, count);
+	count = t->bitwise ? count : absorb(t, fn, arg, count, ordered);
 	const term_id result = count == 1 ? arg[0] : poly_apply_plain(t, fn, arg, count);
 	return t->node.at[common].n ? poly_add(t, result, common) : result;
 }
@@ -647,6 +699,19 @@ static term_id
 negated(struct terms *t, term_id p)
 {
 	return poly_sub(t, poly_constant(t, 1, 1), p);
+}
+
+/* Is the coefficient of the first term negative? Then -p is the canonical one of p and -p. */
+static bool
+is_negative(const struct terms *t, term_id p)
+{
+	return t->node.at[p].n >= 3 && term_words(t, p)[1] < 0;
+}
+
+static bool
+is_positive(const struct terms *t, term_id p)
+{
+	return t->node.at[p].n && !is_negative(t, p);
 }
 
 static term_id apply_logic(struct terms *t, int fn, term_id p, term_id q);
@@ -682,6 +747,7 @@ static term_id
 compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 {
 	int64_t n[2], d[2];
+	term_id common;
 	const term_id arg[2] = {p, q};
 
 	if (are_constants(t, p, q, type, n, d)) {
@@ -692,35 +758,26 @@ compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 		t->assumes |= RULE_FINITE;
 		return poly_constant(t, fn == FN_eq, 1);
 	}
+	if (type == APPLY_BOOL && !t->bitwise)
+		return fn == FN_eq ? negated(t, apply_logic(t, FN_xor, p, q))
+				   : poly_mul(t, negated(t, p), q);
+	if (type == APPLY_REAL && !t->bitwise && !is_positive(t, p) && !is_positive(t, q))
+		return compared(t, fn, poly_scale(t, q, -1, 1), poly_scale(t, p, -1, 1), type);
+	if (type == APPLY_REAL && !t->bitwise && fn == FN_lt) {
+		const bool below = poly_is_constant(t, q, &n[1], &d[1]) && n[1] <= 0 &&
+				   is_not_negative(t, p),
+			   above = poly_is_constant(t, p, &n[0], &d[0]) &&
+				   n[0] < (applied(t, q, &common) == FN_exp) &&
+				   is_not_negative(t, q);
+		if (below || above) {
+			t->assumes |= RULE_FINITE; /* no NaN */
+			return poly_constant(t, above, 1);
+		}
+	}
 	return fn == FN_lt && !t->bitwise ? less(t, p, q, type) : poly_apply_plain(t, fn, arg, 2);
 }
 
 /* --- applications --- */
-
-/* Is the coefficient of the first term negative? Then -p is the canonical one of p and -p. */
-static bool
-is_negative(const struct terms *t, term_id p)
-{
-	return t->node.at[p].n >= 3 && term_words(t, p)[1] < 0;
-}
-
-static term_id
-raised(struct terms *t, term_id x, term_id power)
-{
-	const term_id arg[2] = {x, power};
-	int64_t n, d;
-	term_id p = poly_constant(t, 1, 1);
-
-	if (!poly_is_constant(t, power, &n, &d) || n > 4 || n < -4 || d > 2)
-		return poly_apply_plain(t, FN_pow, arg, 2);
-	if (d == 2) {
-		x = poly_apply(t, FN_sqrt, &x, 1, APPLY_REAL);
-		t->assumes |= RULE_POSITIVE;
-	}
-	for (int i = 0; i < (n < 0 ? -n : n); i++)
-		p = poly_mul(t, p, x);
-	return n < 0 ? reciprocal(t, p) : p;
-}
 
 /* log of a product, for positive factors. */
 static term_id
@@ -731,52 +788,120 @@ logarithm(struct terms *t, term_id x)
 
 	if (poly_is_integer(t, x, 1))
 		return sum;
-	if (!m || term_words(t, m)[0])
-		return poly_apply_plain(t, FN_log, &x, 1);
+	if (!m || term_words(t,
+			  m)[0]) { /* log of the sum of exp(a + c) = c + log of the sum of exp(a) */
+		const term_id shared = t->node.at[x].n ? shared_exponent(t, x) : sum;
+		return poly_is_integer(t, shared, 0)
+			       ? poly_apply_plain(t, FN_log, &x, 1)
+			       : poly_add(t, shared,
+					 logarithm(t, poly_map(t, x, monomial_shift, shared)));
+	}
 	for (int i = 1; i < t->node.at[m].n; i++) {
 		const int64_t f = term_words(t, m)[i];
 		if (factor_applies(t, f, FN_exp)) {
 			sum = poly_add(t, sum, (term_id)term_words(t, (term_id)f)[1]);
 			continue;
 		}
-		const bool below = factor_applies(t, f, APPLY_RECIPROCAL);
-		arg = below ? (term_id)term_words(t, (term_id)f)[1] : poly_of_factor(t, (term_id)f);
+		const bool below = factor_applies(t, f, APPLY_RECIPROCAL),
+			   half = factor_applies(t, f, FN_sqrt);
+		arg = below || half ? (term_id)term_words(t, (term_id)f)[1]
+				    : poly_of_factor(t, (term_id)f);
 		sum = poly_add(t, sum,
-			poly_scale(t, poly_apply_plain(t, FN_log, &arg, 1), below ? -1 : 1, 1));
-		if (t->node.at[m].n > 2)
+			poly_scale(t,
+				half ? logarithm(t, arg) : poly_apply_plain(t, FN_log, &arg, 1),
+				below ? -1 : 1, 1 + half));
+		if (t->node.at[m].n > 2 || half)
 			t->assumes |= RULE_POSITIVE;
 	}
 	return sum;
 }
 
+/* exp(n log(x) + y) = x^n exp(y) */
 static term_id
 exponential(struct terms *t, term_id x)
 {
-	term_id arg;
+	term_id out = poly_constant(t, 1, 1), rest = poly_constant(t, 0, 1), arg;
 
-	if (poly_is_integer(t, x, 0))
-		return poly_constant(t, 1, 1);
-	if (applied(t, x, &arg) == FN_log) {
+	for (int i = 0; rest && out && i < t->node.at[x].n; i += 3) {
+		const int64_t *w = term_words(t, x) + i, n = w[1], d = w[2], mark = t->stack.n;
+		poly_push(t, w[0], 1, 1);
+		const term_id one = term_make(t, NODE_POLYNOMIAL, mark, false);
+		if (d != 1 || n > MOST_POWER || n < -MOST_POWER ||
+			applied(t, one, &arg) != FN_log) {
+			rest = poly_add(t, rest, poly_scale(t, one, n, d));
+			continue;
+		}
 		t->assumes |= RULE_POSITIVE;
-		return arg;
+		for (int64_t k = 0; k < (n < 0 ? -n : n); k++)
+			out = poly_mul(t, out, n < 0 ? reciprocal(t, arg) : arg);
 	}
-	return poly_apply_plain(t, FN_exp, &x, 1);
+	if (!rest || !out || poly_is_integer(t, rest, 0))
+		return rest ? out : 0;
+	return poly_mul(t, out, poly_apply_plain(t, FN_exp, &rest, 1));
 }
 
+static term_id
+raised(struct terms *t, term_id x, term_id power)
+{
+	const term_id arg[2] = {x, power};
+	int64_t n, d;
+	term_id p = poly_constant(t, 1, 1);
+
+	if (!poly_is_constant(t, power, &n, &d)) { /* exp(y log x) */
+		t->assumes |= RULE_POSITIVE;
+		return exponential(t, poly_mul(t, power, logarithm(t, x)));
+	}
+	if (n > MOST_POWER || n < -MOST_POWER || d > 2)
+		return poly_apply_plain(t, FN_pow, arg, 2);
+	if (d == 2) {
+		x = poly_apply(t, FN_sqrt, &x, 1, APPLY_REAL);
+		t->assumes |= RULE_POSITIVE;
+	}
+	for (int i = 0; i < (n < 0 ? -n : n); i++)
+		p = poly_mul(t, p, x);
+	return n < 0 ? reciprocal(t, p) : p;
+}
+
+static term_id root(struct terms *t, term_id x);
+
+/* The square root of a factor. */
+static term_id
+factor_root(struct terms *t, int64_t f)
+{
+	term_id x = poly_of_factor(t, (term_id)f);
+
+	if (factor_applies(t, f, APPLY_RECIPROCAL))
+		return reciprocal(t, root(t, (term_id)term_words(t, (term_id)f)[1]));
+	if (factor_applies(t, f, FN_exp))
+		return exponential(t, poly_scale(t, (term_id)term_words(t, (term_id)f)[1], 1, 2));
+	return poly_apply_plain(t, FN_sqrt, &x, 1);
+}
+
+/* sqrt(x x y z) = |x| sqrt(y) sqrt(z), for positive y and z. */
 static term_id
 root(struct terms *t, term_id x)
 {
 	const term_id m = poly_single(t, x);
+	term_id out = poly_constant(t, 1, 1);
 	int64_t n, d;
+	int parts = 0;
 
 	if (poly_is_constant(t, x, &n, &d) && d == 1 && (n == 0 || n == 1))
 		return x;
-	if (m && !term_words(t, m)[0] && t->node.at[m].n == 3 &&
-		term_words(t, m)[1] == term_words(t, m)[2]) {
-		const term_id f = poly_of_factor(t, (term_id)term_words(t, m)[1]);
-		return poly_apply(t, FN_abs, &f, 1, APPLY_REAL);
+	if (!m || term_words(t, m)[0] || t->node.at[m].n < 2)
+		return poly_apply_plain(t, FN_sqrt, &x, 1);
+	for (int i = 1; i < t->node.at[m].n; i++, parts++) {
+		const int64_t f = term_words(t, m)[i];
+		const bool twice = i + 1 < t->node.at[m].n && term_words(t, m)[i + 1] == f;
+		const term_id one = poly_of_factor(t, (term_id)f);
+		out = poly_mul(t, out,
+			twice ? poly_apply(t, FN_abs, &one, 1, APPLY_REAL) : factor_root(t, f));
+		parts += !twice && parts;
+		i += twice;
 	}
-	return poly_apply_plain(t, FN_sqrt, &x, 1);
+	if (parts > 1)
+		t->assumes |= RULE_POSITIVE;
+	return out;
 }
 
 /* Is every number of type `from` representable in type `to`? */
@@ -796,6 +921,26 @@ is_lossless(enum ir_dtype from, enum ir_dtype to)
 	       ir_dtype_bytes(to) > ir_dtype_bytes(from);
 }
 
+/* Is a number of type a that is representable in b converted to `to` in the same way from both? From floating-point
+ * numbers, integers are the nearest ones, from integers they wrap around. */
+static bool
+rounds_alike(int a, int b, int to)
+{
+	const bool same = (ir_dtype_class((enum ir_dtype)a) == IR_FLOAT) ==
+			  (ir_dtype_class((enum ir_dtype)b) == IR_FLOAT);
+
+	return same || ir_dtype_class((enum ir_dtype)to) == IR_FLOAT ||
+	       ir_dtype_class((enum ir_dtype)to) == IR_BOOL ||
+	       is_lossless((enum ir_dtype)a, (enum ir_dtype)to);
+}
+
+static bool
+is_signed(int type)
+{
+	return type < IR_NDTYPES && (ir_dtype_class((enum ir_dtype)type) == IR_INT ||
+					    ir_dtype_class((enum ir_dtype)type) == IR_FLOAT);
+}
+
 static term_id
 converted(struct terms *t, int fn, term_id x)
 {
@@ -806,11 +951,19 @@ converted(struct terms *t, int fn, term_id x)
 
 	if (from == to && from < IR_NDTYPES)
 		return x;
-	if (poly_is_constant(t, x, &n, &d) && d == 1 && n >= 0 && n <= 1)
+	/* These have all types, and negative ones all that are signed. */
+	if (poly_is_constant(t, x, &n, &d) && d == 1 &&
+		(n == 0 || n == 1 ||
+			(to < IR_NDTYPES && ir_dtype_class((enum ir_dtype)to) != IR_BOOL && n > 0 &&
+				n <= 127) ||
+			(n < 0 && n >= -127 && is_signed(from) && is_signed(to))))
 		return x;
+	if (!t->bitwise && !has_elements(t, x) && (from == IR_i32 || from == IR_i64) &&
+		(to == IR_f32 || to == IR_f64))
+		return x; /* a position or size, rounded */
 	if (before >= APPLY_CONVERT) {
 		const int first = (before - APPLY_CONVERT) / 32;
-		if (first < IR_NDTYPES && from < IR_NDTYPES &&
+		if (first < IR_NDTYPES && from < IR_NDTYPES && rounds_alike(first, from, to) &&
 			is_lossless((enum ir_dtype)first, (enum ir_dtype)from))
 			return converted(t, APPLY_CONVERT + 32 * first + to, inner);
 	}
@@ -902,9 +1055,23 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 				return arg[k];
 		/* fall through */
 	case FN_xor:
+		if (fn == FN_xor && arg[0] == arg[1])
+			return poly_constant(t, 0, 1);
+		for (int k = 0; k < 2 && fn == FN_xor; k++) {
+			if (type != APPLY_BOOL && poly_is_integer(t, arg[k], -1))
+				return poly_apply(t, FN_not, &arg[1 - k], 1, type);
+			const term_id f = poly_factor(t, arg[k]);
+			for (int i = 1; f && factor_applies(t, f, fn) && i < 3; i++)
+				if (term_words(t, f)[i] == arg[1 - k])
+					return (term_id)term_words(t, f)[3 - i];
+		}
 		inner = without_neutral(t, fn, arg[0], arg[1], type);
 		return inner ? inner : without_neutral(t, fn, arg[1], arg[0], type);
 	case FN_not: return applied(t, arg[0], &inner) == FN_not ? inner : 0;
+	case FN_shift_left:
+	case FN_shift_right:
+	case FN_shift_right_logical:
+		return poly_is_integer(t, arg[0], 0) || poly_is_integer(t, arg[1], 0) ? arg[0] : 0;
 	case FN_rem:
 		if (poly_is_integer(t, arg[1], 0) && (type == APPLY_INTEGER || type == APPLY_WIDE))
 			return arg[0];
@@ -944,10 +1111,52 @@ apply_logic(struct terms *t, int fn, term_id p, term_id q)
 	}
 }
 
+/* The number k for which p = k q; false: there is none. */
+static bool
+is_multiple(struct terms *t, term_id p, term_id q, int64_t *n, int64_t *d)
+{
+	if (!p || !q || !t->node.at[p].n || !t->node.at[q].n)
+		return false;
+	*n = term_words(t, p)[1] * term_words(t, q)[2];
+	*d = term_words(t, p)[2] * term_words(t, q)[1];
+	if (*d < 0) {
+		*n = -*n;
+		*d = -*d;
+	}
+	return poly_scale(t, q, *n, *d) == p;
+}
+
+/* a < b ? a : b is the minimum of a and b, and so on; 0: it is not of this kind. */
+static term_id
+selected(struct terms *t, term_id p, term_id a, term_id b, enum apply_type type)
+{
+	const term_id no = poly_factor(t, p) ? 0 : poly_factor(t, negated(t, p)),
+		      f = no ? no : poly_factor(t, p);
+	int64_t n = 0, d;
+
+	if (!f || (!factor_applies(t, f, FN_lt) && !factor_applies(t, f, FN_eq)))
+		return 0;
+	const term_id x = (term_id)term_words(t, f)[1], y = (term_id)term_words(t, f)[2],
+		      yes = no ? b : a, other = no ? a : b;
+	const bool same = yes == x && other == y, swapped = yes == y && other == x;
+	if (factor_applies(t, f, FN_eq))
+		return same || swapped ? other : 0;
+	if (!same && !swapped &&
+		(type != APPLY_REAL ||
+			!is_multiple(t, poly_sub(t, yes, other), poly_sub(t, x, y), &n, &d)))
+		return 0;
+	t->assumes |= RULE_FINITE;
+	return extreme(t, same || n > 0 ? FN_minimum : FN_maximum, a, b, type);
+}
+
 /* rem(x + y, y) = rem(x, y), where neither is negative. */
 static term_id
 remains(struct terms *t, term_id x, term_id y, enum apply_type type)
 {
+	if (poly_is_integer(t, y, 1) && (type == APPLY_INTEGER || type == APPLY_WIDE))
+		return poly_constant(t, 0, 1);
+	if (type == APPLY_REAL && is_negative(t, x))
+		return poly_scale(t, remains(t, poly_scale(t, x, -1, 1), y, type), -1, 1);
 	const term_id less = type == APPLY_REAL ? poly_sub(t, x, y) : 0;
 	const bool above = less && !poly_is_integer(t, y, 0) && size_sign(t, y) == 1 &&
 			   size_sign(t, less) == 1;
@@ -977,7 +1186,10 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 		}
 		return type == APPLY_REAL ? poly_mul(t, x, reciprocal(t, y))
 					  : poly_apply_plain(t, fn, arg, n);
-	case FN_select: return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
+	case FN_select:
+		if ((p = selected(t, x, y, arg[2], type)))
+			return p;
+		return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
 	case FN_ne: return negated(t, compared(t, FN_eq, x, y, type));
 	case FN_eq:
 	case FN_lt: return compared(t, fn, x, y, type);
@@ -1005,6 +1217,11 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
 	default: break;
 	}
+	if (fn == FN_abs && (type == APPLY_REAL || applied(t, x, &p) == FN_maximum) &&
+		is_not_negative(t, x))
+		return x;
+	if (type == APPLY_REAL && law_of(fn) & LAW_EVEN && applied(t, x, &p) == FN_abs)
+		return poly_apply(t, fn, &p, 1, type);
 	if (poly_is_constant(t, x, &num, &den) && poly_is_exact(t, x, type)) {
 		if (den == 1 && law_of(fn) & LAW_WHOLE)
 			return x;
@@ -1036,4 +1253,34 @@ poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum apply_type t
 	if (p || t->failed)
 		return p;
 	return t->bitwise ? poly_apply_plain(t, fn, arg, n) : apply_law(t, fn, arg, n, type);
+}
+
+/* The same for maxima over v: of c p for a number c, of exp(p), and of maximum(p, q) with a q that v is not in. */
+term_id
+poly_reduce_monotone(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range,
+	enum apply_type type)
+{
+	const bool max = how == REDUCE_MAX;
+	const enum form_reduce dual = max ? REDUCE_MIN : REDUCE_MAX;
+	const int fn = max ? FN_maximum : FN_minimum;
+	const term_id f = poly_factor(t, p);
+	const int64_t scale = scale_of(t, p);
+	term_id inner, rest = 0, out = 0;
+
+	if (scale && !term_uses(t, (term_id)scale, v))
+		return poly_mul(t, poly_of_factor(t, (term_id)scale),
+			poly_reduce(
+				t, how, poly_map(t, p, monomial_without, scale), v, range, type));
+	if (is_negative(t, p))
+		return poly_scale(
+			t, poly_reduce(t, dual, poly_scale(t, p, -1, 1), v, range, type), -1, 1);
+	if (applied(t, p, &inner) == FN_exp)
+		return exponential(t, poly_reduce(t, how, inner, v, range, type));
+	for (int i = 1; f && factor_applies(t, f, fn) && i < t->node.at[f].n; i++) {
+		const term_id one = (term_id)term_words(t, f)[i];
+		term_id *to = term_uses(t, one, v) ? &rest : &out;
+		*to = *to ? extreme(t, fn, *to, one, type) : one;
+	}
+	return out && rest ? extreme(t, fn, poly_reduce(t, how, rest, v, range, type), out, type)
+			   : 0;
 }

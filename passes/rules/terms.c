@@ -809,6 +809,9 @@ poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id
 	}
 	if (extreme && !term_uses(t, rest, v))
 		return poly_add(t, out, rest);
+	const term_id law = shifts ? poly_reduce_monotone(t, how, rest, v, range, type) : 0;
+	if (law)
+		return poly_add(t, out, law);
 	const int64_t mark = t->stack.n;
 	TERM_PUSH(t, how);
 	TERM_PUSH(t, v);

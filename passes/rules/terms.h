@@ -177,6 +177,9 @@ term_id poly_sum(struct terms *t, term_id p, int32_t v, term_id range);
 /* Another reduction over v < range, of elements of that type. */
 term_id poly_reduce(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range,
 	enum apply_type type);
+/* Such a reduction, a maximum or minimum of real numbers, by laws of monotone functions; 0: none applies. */
+term_id poly_reduce_monotone(struct terms *t, enum form_reduce how, term_id p, int32_t v,
+	term_id range, enum apply_type type);
 bool poly_is_constant(const struct terms *t, term_id p, int64_t *numerator, int64_t *denominator);
 bool poly_is_integer(const struct terms *t, term_id p, int64_t value);
 /* The monomial of a polynomial that is a single monomial with factor 1; otherwise 0. */
