@@ -65,7 +65,10 @@ read_result(struct spec *s)
 				"contract: letter %c of the result does not appear "
 				"in any operand of \"%s\"",
 				*s->p, s->text);
-		if (out->rank == IR_MAX_RANK || memchr(out->index, index, out->rank))
+		if (out->rank == IR_MAX_RANK)
+			return FAIL(s, "contract: the result of \"%s\" has more than %d dims",
+				s->text, IR_MAX_RANK);
+		if (memchr(out->index, index, out->rank))
 			return FAIL(s, "contract: letter %c appears twice in the result of \"%s\"",
 				*s->p, s->text);
 		out->index[out->rank++] = index;

@@ -139,13 +139,13 @@ def translate(name, step, model, inputs, ignored=True, again=False):
     for op in [op for op in table if isinstance(op, torch._ops.OpOverload) and (handler(op) or name_of(op) in OF_REALS)]:
         table.pop(op)
     table.update(DECOMPOSED)
-    if hasattr(torch.ops.torchvision, "roi_align"):  # torchvision is in use
-        table[torch.ops.torchvision.roi_align.default] = roi_align
-    if hasattr(torch.ops.transformers, "grouped_mm_fallback"):  # and transformers
-        table[torch.ops.transformers.grouped_mm_fallback.default] = grouped_mm
     module, before = Step(step, model), Attributes(model)
     try:
         program = exported(module, inputs)
+        if hasattr(torch.ops.torchvision, "roi_align"):  # torchvision is in use
+            table[torch.ops.torchvision.roi_align.default] = roi_align
+        if hasattr(torch.ops.transformers, "grouped_mm_fallback"):  # and transformers
+            table[torch.ops.transformers.grouped_mm_fallback.default] = grouped_mm
         if module.found.functions and not again:
             check_linear(step, model, inputs)
         cut_gradients(program.graph_module)

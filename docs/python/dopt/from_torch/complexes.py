@@ -10,9 +10,12 @@ from .table import COMPLEX, PARTS, Pair, RawName, handler, handles, is_complex
 PARTWISE = set("""view reshape _unsafe_view unsqueeze squeeze flatten unflatten permute transpose t expand repeat slice select
     split split_with_sizes chunk unbind flip index _unsafe_index index_select gather clone contiguous alias lift_fresh_copy
     detach detach_copy add sub rsub neg sum mean cat stack slice_scatter select_scatter constant_pad_nd where zeros zeros_like ones ones_like full
-    full_like new_zeros empty copy roll diagonal masked_fill cumsum eye""".split())
+    full_like new_zeros empty copy roll diagonal masked_fill cumsum eye tril triu""".split())
 OF_REALS = ("complex", "polar")  # they have a complex result alone
-BILINEAR = {"mul", "mm", "bmm", "matmul", "dot", "mv", "einsum", "linear"}
+BIASED = {"linear": 0, "conv1d": 1, "conv2d": 2, "conv3d": 3}  # and the dims of an image, by which a bias is repeated
+BILINEAR = {"mul", "mm", "bmm", "matmul", "dot", "mv", "einsum", *BIASED}
+
+
 def complex_call(b, node, named):
     name = b.which()
     made = handler(node.target)
@@ -22,18 +25,21 @@ def complex_call(b, node, named):
         parts = [b_part(b, made, node, named, i) for i in (0, 1)]
         return [Pair(*p) for p in zip(*parts)] if isinstance(parts[0], list) else Pair(*parts)
     if name in BILINEAR and made:
-        bias = node.args[2] if name == "linear" and len(node.args) > 2 else None
+        bias = node.args[2] if name in BIASED and len(node.args) > 2 else None
         if name == "mul" and len(node.all_input_nodes) == 1 and node.args[0] is not node.args[1]:
             (c, d), (e, f) = pair(b, node.args[0]), pair(b, node.args[1])
             return Pair(b.op("sub", b.op("mul", c, e), b.op("mul", d, f)), b.op("add", b.op("mul", c, f), b.op("mul", d, e)))
         factors = []
-        args = torch.fx.node.map_arg(node.args[:2] if bias else node.args, lambda x: factors.append(stand_in(b, x)) or factors[-1])
+        args = torch.fx.node.map_arg((*node.args[:2], None, *node.args[3:]) if bias else node.args, lambda x: factors.append(stand_in(b, x)) or factors[-1])
         complexes, whole = [x for x in factors if is_complex(x)], [None, None]
         for parts in itertools.product((0, 1), repeat=len(complexes)):
             term = b_part(b, made, node, named, dict(zip(complexes, parts)), args)
             turns, old = sum(parts), whole[sum(parts) % 2]
             whole[turns % 2] = b.op("sub" if turns // 2 % 2 else "add", old, term) if old else term
-        return Pair(*whole) if bias is None else Pair(*[b.op("add", v, w) for v, w in zip(whole, pair(b, bias))])
+        if bias is None:
+            return Pair(*whole)
+        rows = b.shape(bias) + [1] * BIASED[name]
+        return Pair(*[b.op("add", v, b.reshape(w, rows)) for v, w in zip(whole, pair(b, bias))])
     b.refuse("this operation is not translated for complex numbers")
 
 

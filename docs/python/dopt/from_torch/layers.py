@@ -1,6 +1,6 @@
 """Products, convolutions, attention, norms and losses."""
+import itertools
 import math
-import re
 import string
 
 import torch
@@ -45,24 +45,49 @@ def einsum(b, spec, operands, path=None):
     if "->" not in spec:  # capitals come first, which is decided before they have other names
         letters = sorted(c for c in set(spec) if c.isalpha() and spec.count(c) == 1)
         spec += "->" + ("..." if "." in spec else "") + "".join(letters)
-    unused = iter(sorted(set(string.ascii_lowercase) - set(spec)))
-    spec = re.sub("[A-Z]", lambda c, small={}: small.get(c[0]) or small.setdefault(c[0], next(unused)), spec)
     if "." in spec:
         parts, _, result = spec.partition("->")
-        free = [c for c in "zyxwvutsrqponmlkjihgfedcba" if c not in spec]
+        free = [chr(c) for c in range(ord("\u0430"), ord("\u0430") + 26)]  # letters that are in no spec
         many = [len(b.shape(x)) - len(p.replace("...", "")) for p, x in zip(parts.split(","), operands)]
         most = "".join(free[:max(many)])
         parts = ",".join(p.replace("...", most[len(most) - n:]) for p, n in zip(parts.split(","), many))
         spec = parts + "->" + result.replace("...", most)
     values, (parts, _, result) = [b.read(x) for x in operands], spec.partition("->")
     parts = parts.split(",")
+    size = {c: n for part, x in zip(parts, operands) for c, n in zip(part, b.shape(x))}
     for i, (part, x) in enumerate(zip(parts, operands)):
         for c in [c for c in dict.fromkeys(part) if part.count(c) > 1]:  # a diagonal
             dims = [d for d, other in enumerate(part) if other == c]
             at = b.iota([b.shape(x)[part.index(c)]], 0) if len(parts[i]) == len(part) else b.refuse("two diagonals")
             values[i] = b.op("gather_nd", values[i], *[at] * len(dims), dims=dims)
             parts[i] = c + part.replace(c, "")
-    return b.op("contract", *values, spec=",".join(parts) + "->" + result)
+    while len(parts) > 2:  # the two of the smallest product: all at once would cost the product of all sizes
+        kept, i, k = min(((shared(parts, result, *p), *p) for p in itertools.combinations(range(len(parts)), 2)),
+                         key=lambda p: math.prod(size[c] for c in p[0]))
+        if len(kept) > RANK:
+            b.refuse(f"a product inside has {len(kept)} dims: at most {RANK} are translated")
+        values.append(b.op("contract", values[i], values[k], spec=named([parts[i], parts[k]], kept)))
+        parts.append(kept)
+        for n in (k, i):
+            del parts[n], values[n]
+    return b.op("contract", *values, spec=named(parts, result))
+
+
+RANK = 8  # the most dims of a tensor
+
+
+def shared(parts, result, i, k):
+    """Letters of two parts that others have, or the result."""
+    others = "".join(p for n, p in enumerate(parts) if n not in (i, k)) + result
+    return "".join(c for c in dict.fromkeys(parts[i] + parts[k]) if c in others)
+
+
+def named(parts, result):
+    """The spec of a contraction, with letters from a on if one is not lowercase."""
+    spec = ",".join(parts) + "->" + result
+    letters = [c for c in dict.fromkeys(spec) if c.isalpha()]
+    small = dict(zip(letters, letters if set(letters) <= set(string.ascii_lowercase) else string.ascii_lowercase))
+    return "".join(small.get(c, c) for c in spec)
 
 
 @handles("convolution", "conv1d", "conv2d", "conv3d")

@@ -34,8 +34,8 @@ def expand(b, x, *_, **__):
 @handles("repeat")
 def repeat(b, x, repeats):
     shape = [1] * (len(repeats) - len(b.shape(x))) + b.shape(x)
-    y = b.reshape(b.value[x], [s for n in shape for s in (1, n)])
-    y = b.broadcast(y, [s for r, n in zip(repeats, shape) for s in (r, n)])
+    y = b.reshape(b.value[x], [s for r, n in zip(repeats, shape) for s in ((1, n) if r != 1 else (n,))])
+    y = b.broadcast(y, [s for r, n in zip(repeats, shape) for s in ((r, n) if r != 1 else (n,))])
     return b.reshape(y, b.shape())
 
 

@@ -262,8 +262,10 @@ class Text:
         if kind in ("BUFFER_MUTATION", "PARAMETER_MUTATION"):
             signature = self.program.graph_signature
             kept = {**signature.inputs_to_buffers, **signature.inputs_to_parameters}
-            if spec.target in self.trained:
-                raise Unsupported(f"{spec.target}: the step writes into a parameter that an optimizer updates, too")
+            learns = kind == "PARAMETER_MUTATION" and self.program.state_dict[spec.target].requires_grad
+            if spec.target in self.trained or learns and any(has_gradient(user) for user in node.users):
+                raise Unsupported(f"{spec.target}: the step writes into a parameter that an optimizer updates, too; "
+                                  "if it is not trained: requires_grad_(False)")
             for target in [n for n in self.value if n.op == "placeholder" and kept.get(n.name) == spec.target]:
                 self.lines.append(f"  update({self.value[target]}, {self.value[node]})")
             return
@@ -278,6 +280,12 @@ class Text:
         if spec is not None and spec.type is dict:
             return str(spec.context[place])
         return "loss" if place == 0 else f"result.{place}"
+
+
+def has_gradient(user):
+    """Whether what an operation makes of its operands may have a gradient."""
+    quiet = user.target is torch.ops.higher_order.wrap_with_set_grad_enabled and not user.args[0]
+    return user.op != "output" and not quiet and user.target not in STOPS
 
 
 def module_path(node):

@@ -2,6 +2,7 @@
 import contextlib
 import os
 import random
+import re
 import sys
 import traceback
 import types
@@ -16,6 +17,7 @@ from torch._subclasses.functional_tensor import FunctionalTensor
 
 from .attributes import Attributes
 from .custom import functions_defined, refuse_hooks, refuse_own_gradient
+from .known import Known
 from .masks import Masks, Rows, applied
 from .packed import packed_sequences
 from .replaced import REPLACED, TWICE, adaptive_log_softmax, batch_norm, dropped_rows, flex_attention, made_of_numbers
@@ -198,11 +200,19 @@ class Replaced(torch.overrides.TorchFunctionMode):
 
     def __init__(self):
         super().__init__()
-        self.masks = Masks()
+        self.masks, self.known = Masks(), Known()
+        self.detached = {}  # results of detach(), which share their numbers, by id
         self.frozen = {}  # what the step has set to have no gradient from here on, by id
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        result = self.made(function, types, args, kwargs or {})
+        kwargs = kwargs or {}
+        tracks = not torch.compiler.is_dynamo_compiling()
+        args, result = self.known.chosen(function, args, kwargs) if tracks else (args, None)
+        if args is None:
+            return result
+        result = self.made(function, types, args, kwargs)
+        if tracks:
+            self.known.track(function, args, kwargs, result)
         leaves = torch.utils._pytree.tree_leaves
         outside = [x for x in leaves((args, kwargs)) if is_outside(x)]
         if outside and any(isinstance(x, torch.Tensor) and x.requires_grad for x in leaves(result)):
@@ -224,8 +234,20 @@ class Replaced(torch.overrides.TorchFunctionMode):
             self.frozen[id(args[0])] = args[0]
         if function is torch.Tensor.__getitem__ and is_place(args[1]):
             return args[0][args[1].reshape(1)].squeeze(0)
-        if function in (torch.Tensor.data.__get__, torch.Tensor.detach_):
-            return args[0].detach()
+        if function in (torch.Tensor.data.__get__, torch.Tensor.detach_, torch.Tensor.detach, torch.detach):
+            result = torch.Tensor.detach(args[0]) if isinstance(args[0], torch.Tensor) else args[0].detach()
+            if args[0].requires_grad and not isinstance(args[0], torch.nn.Parameter) and function is not torch.Tensor.detach_:
+                self.detached[id(result)] = result
+            return result
+        if function == torch.Tensor.data.__set__:
+            if args[0].requires_grad and not isinstance(args[0], torch.nn.Parameter) or args[0].shape != args[1].shape:
+                raise Unsupported("`.data = value` is of parameters and buffers, and of values of their shape")
+            with torch.no_grad():
+                return args[0].copy_(args[1])
+        if id(args[0] if args else None) in self.detached and (function is torch.Tensor.__setitem__ or re.search(
+                r"[^_]_$", getattr(function, "__name__", ""))):
+            raise Unsupported(f"{function.__name__} writes into x.detach() or x.data, and so into x, without its gradient: write into "
+                              "x.detach().clone()")
         if any(x is not None for x in self.frozen.values()) and function is not torch.Tensor.detach:
             args, kwargs = torch.utils._pytree.tree_map_only(
                 torch.Tensor, lambda x: x.detach() if self.frozen.get(id(x)) is not None else x, (args, kwargs))

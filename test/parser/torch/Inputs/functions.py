@@ -211,6 +211,88 @@ def complex_functions(z, y):
     return total / 1000
 
 
+def factored(z, y):
+    """Factors with pivots, of square, tall and wide matrices."""
+    a, more = z[:4] + 3 * torch.eye(4, dtype=F64), z.view(2, 4, 9)
+    p, low, up = torch.linalg.lu(z)
+    lu, pivots = torch.linalg.lu_factor(a)
+    total = low.square().sum() + up.cos().sum() + p[:, 0].sum() * z.mean() + torch.linalg.lu_factor(more)[0].sin().sum()
+    total = total + torch.linalg.lu_solve(lu, pivots, y[:4]).square().sum() + torch.lu_unpack(lu, pivots)[2].sum()
+    return total + (torch.linalg.lu_solve(lu, pivots, y[:4], adjoint=True) - torch.linalg.lu_solve(lu, pivots, y, left=False).sum()).mean()
+
+
+def complex_matrices(z, y):
+    """Of eigenvectors and singular vectors, what does not depend on their phase."""
+    c, w = torch.complex(z, y), torch.complex(y, z.detach() * 0 + 0.5)[:4]
+    a = c.view(3, 6, 4).mH @ c.view(3, 6, 4)
+    value, vector = torch.linalg.eigh(a)
+    total = (((vector * (value + 1).log().unsqueeze(-2)) @ vector.mH) * w).real.sum()
+    for x in (c[:4], c[:3]):
+        u, s, vh = torch.linalg.svd(x, full_matrices=False)
+        total = total + (((u * (s + 1).log()) @ vh) * w[:len(x)]).imag.sum() + torch.linalg.pinv(x).abs().square().sum() / 9
+        q, r = torch.linalg.qr(x)
+        total = total + q.real.sin().sum() + r.abs().square().cos().sum()
+    total = total + torch.linalg.matrix_norm(c, "nuc") + torch.linalg.eigvalsh(a).sqrt().sum()
+    low, up = torch.linalg.lu(c[:4] + 3 * torch.eye(4))[1:]
+    return total + (low * w).imag.sum() + (up @ w).abs().sum()
+
+
+def complex_convolutions(z, y):
+    c = torch.complex(z, y)
+    total = F.conv1d(c.view(2, 4, 9), c[:8].view(4, 4, 2), c[0], padding=1).abs().sum()
+    return total + F.conv2d(c[:16].view(1, 4, 4, 4), c[:4].view(2, 2, 2, 2), groups=2, stride=2).real.square().sum()
+
+
+def bessel(z, y):
+    """On both sides of 30, where a series takes the place of an integral."""
+    special = torch.special
+    total = sum((f(z.tanh() * 9) * y).mean() for f in (special.i0, special.i0e, special.i1, special.i1e))
+    return total + (special.i0e(z * 40) * y + special.i1e(z * 40)).mean() + torch.i0(z * torch.zeros(4, dtype=F64)).sum()
+
+
+def incomplete(z, y):
+    """Small and large, equal, and zero."""
+    many = torch.tensor([0.01, 0.5, 1, 900], dtype=F64)
+    total = (torch.special.gammainc(y.abs() * 3 + 0.1, z.exp() * 2) * y).mean() + torch.igammac(y.abs() * 30 + 0.1, z.exp() * 20).mean()
+    total = total + torch.special.gammaincc(many, z.exp() * many).square().mean() + (torch.igamma(many, many) * z).mean()
+    return total + torch.igamma(many + 2, (z * torch.tensor([0, 1, 0, 0.5], dtype=F64)).abs()).sum()
+
+
+def zetas(z, y):
+    special = torch.special
+    total = special.zeta(y.abs() + 1.1, z.exp() + 0.1).mean() + special.zeta(3.0, z.exp() + 0.2).mean()
+    total = total + (special.zeta(torch.tensor([1.5, 2, 1, 7], dtype=F64), 1.5)[[0, 1, 3]] * z[:, :3]).sum()
+    return total + torch.polygamma(3, z.exp() + 0.3).mean() + (torch.polygamma(2, y * 3 - 1).tanh() * z).mean()
+
+
+def long_einsum(z, y):
+    """Products of two at a time; more letters than the alphabet has."""
+    pairs = [chr(k) + chr(k + 1) for k in (*range(65, 90), *range(97, 110))]
+    chain = torch.einsum(",".join(pairs) + "->Ae", *[(z if k % 2 else y)[k % 14:k % 14 + 4] / 2 for k in range(len(pairs))])
+    return chain.tanh().sum() + torch.einsum("...B,bB,cB->b...c", z.view(3, 6, 4), y[:3], z[:2]).square().mean() \
+        + torch.einsum("aab,bc,ac,xy->ay", z[:16].view(4, 4, 4), y[:4], z[:4], y[4:9]).cos().sum()
+
+
+def averaged(z, y, model):
+    """An average as many write it: a new .data."""
+    model.slow.data = 0.9 * model.slow.data + 0.1 * z.detach().mean(0)
+    return ((z - model.slow) * y).square().mean()
+
+
+def known_masks(z, y):
+    """Masks of numbers of elements choose as many in each step; their values are there."""
+    s, label = z[:6] @ z[:6].T, torch.cat([torch.arange(3)] * 2)
+    mask = torch.eye(6, dtype=torch.bool)
+    same = (label[None] == label[:, None])[~mask].view(6, -1)
+    s = s[~mask].view(6, -1)
+    logits = torch.cat([s[same].view(6, -1), s[~same].view(6, -1)], 1)
+    upper = torch.ones(4, 4, dtype=torch.bool).triu(1)
+    upper[0, 1] = False
+    factor = 2.0 if upper.sum().item() == 5 else 0.0
+    return F.cross_entropy(logits, torch.zeros(6, dtype=torch.long)) + factor * torch.masked_select(z[:4], upper).std() \
+        + z[:4][upper.nonzero(as_tuple=True)].view(5, 1).repeat(1, 1, 1, 1, 1, 3).square().sum()
+
+
 def complex_limits(z, y):
     """Powers of 0 and others, of which the first have gradients there, and curves far from 0."""
     zero, c = (torch.arange(18) % 3 == 0)[:, None], torch.complex(z, y)
@@ -570,6 +652,15 @@ FUNCTIONS = {
     "stopped_with_slope": (NUMBERS, stopped_with_slope),
     "complex_functions": (NUMBERS, complex_functions),
     "complex_limits": (NUMBERS, complex_limits),
+    "averaged": (NUMBERS, averaged),
+    "known_masks": (NUMBERS, known_masks),
+    "complex_matrices": (NUMBERS, complex_matrices),
+    "complex_convolutions": (NUMBERS, complex_convolutions),
+    "factored": (NUMBERS, factored),
+    "bessel": (NUMBERS, bessel),
+    "incomplete_gamma": (NUMBERS, incomplete),
+    "zeta": (NUMBERS, zetas),
+    "long_einsum": (NUMBERS, long_einsum),
     "adapted": (NUMBERS, adapted),
     "with_gaps": (NUMBERS, with_gaps),
     "places": (NUMBERS, places),
@@ -666,6 +757,7 @@ class Step(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.linear = torch.nn.Linear(5, 4)
+        self.register_buffer("slow", torch.zeros(4))
 
     def forward(self, x):
         return self.linear(x)
@@ -678,7 +770,7 @@ def check(dopt, scratch, name):
     batch = {"x": torch.randn(18, 5, generator=g).double(), "y": numbers(g)}
     torch.manual_seed(1)
     model = Step().double()
-    step = lambda model, x, y: function(model(x), y)
+    step = lambda model, x, y: function(model(x), y, *[model][:function.__code__.co_argcount - 2])
     path = scratch / name
     from_torch.export(str(path), step, model, *batch.values(), batch=None, **dict(*options))
     from_torch.save_rows(f"{path}.data", train=batch)
@@ -698,7 +790,7 @@ def check(dopt, scratch, name):
     ours = [float(line.rpartition(" = ")[2]) for line in done.stdout.splitlines() if " loss = " in line]
     after = Step().double()
     from_torch.load(f"{path}.after", after)
-    pairs = [*zip(ours, losses), *zip(after.linear.weight.flatten().tolist(), model.linear.weight.flatten().tolist()),
+    pairs = [*zip(ours, losses), *zip(after.slow.tolist(), model.slow.tolist()), *zip(after.linear.weight.flatten().tolist(), model.linear.weight.flatten().tolist()),
              *zip(after.linear.bias.tolist(), model.linear.bias.tolist())]
     apart = [abs(a - b) / max(abs(b), 0.1) for a, b in pairs]
     wrong = [d for d in apart if not d <= TOLERANCE]  # NaNs are among them

@@ -238,6 +238,30 @@ class Looping(Layer):
         return self.linear(x).sum()
 
 
+class Shared(Layer):
+    """detach() shares its numbers."""
+
+    def forward(self, x):
+        y = self.linear(x)
+        y.detach().clamp_(0, 1)
+        return y.sum()
+
+
+class Assigned(Layer):
+    def forward(self, x):
+        y = self.linear(x)
+        y.data = y.data * 2
+        return y.sum()
+
+
+class ClippedBefore(Layer):
+    """The gradient of what is written would be lost."""
+
+    def forward(self, x):
+        self.linear.weight.data = self.linear.weight.data.clamp(-1, 1)
+        return self.linear(x).sum()
+
+
 class Lowest(Layer):
     """Not refused: a buffer that begins as infinite."""
 
@@ -267,7 +291,7 @@ class OneSize(Layer):
 
 
 for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed,
-              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, Sloped, Looping, OneSize, Lowest, Dropped):
+              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, Sloped, Looping, Shared, Assigned, ClippedBefore, OneSize, Lowest, Dropped):
     try:
         from_torch.export(str(SCRATCH / "2_refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
