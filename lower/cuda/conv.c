@@ -14,7 +14,8 @@
  *                          16.8 MB for sums that are split
  *     Winograd, F(4,3)     both images as tiles of 6 x 6 for every 4 x 4 results, and the filters
  *                          as 6 x 6; 3 x 3 filters without strides. cuDNN prefers it for the
- *                          gradient by the filters in f32, and only that is counted
+ *                          gradient by the filters in f32, and only that is counted; in 16 bits
+ *                          with the channels last tensor cores need none
  *     FFT                  up to 56 times the images, and seldom preferred: not counted
  */
 #include "lower/cuda/text.h"
@@ -75,8 +76,8 @@ winograd_bytes(const struct rt_cuda_conv *v)
 	const int64_t rows = (c->oh + WINOGRAD_RESULT - 1) / WINOGRAD_RESULT;
 	const int64_t columns = (c->ow + WINOGRAD_RESULT - 1) / WINOGRAD_RESULT;
 
-	if (c->kind != RT_CONV_FILTER || c->kh != WINOGRAD_FILTER || c->kw != WINOGRAD_FILTER ||
-		c->groups != 1 ||
+	if ((c->channels_last && v->dtype != RT_f32) || c->kind != RT_CONV_FILTER ||
+		c->kh != WINOGRAD_FILTER || c->kw != WINOGRAD_FILTER || c->groups != 1 ||
 		c->stride[0] * c->stride[1] * c->dilation[0] * c->dilation[1] != 1)
 		return 0;
 	return (uint64_t)(WINOGRAD_TILE * WINOGRAD_TILE * 4) *

@@ -4,6 +4,7 @@
 #include "ir/base/arena.h"
 #include "ir/loops/pitch.h"
 #include "ir/loops/scheme.h"
+#include "ir/ops/row.h"
 #include "passes/analysis/cost/internal.h"
 #include "passes/fuse/role.h"
 
@@ -29,7 +30,8 @@ conv_size(const struct ir_module *m, const struct ir_op *op, double f)
 	const bool filter = op->code == OP_conv2d_filter;
 	const struct ir_type *t = op->result[0].type;
 	const double c = (double)ir_type_local_elements(m, t);
-	const double channels = (double)ir_type_local_dim(m, t, filter ? 0 : 1);
+	const double channels =
+		(double)ir_type_local_dim(m, t, filter ? 0 : t->rank + row_image_dim(op, -3));
 	struct reach_size s = {.calls = 1, .batch = 1, .k = f / c};
 
 	s.m = filter ? channels : c / channels;
@@ -83,6 +85,22 @@ is_conv(const struct ir_op *op)
 	return op->code == OP_conv2d || op->code == OP_conv2d_data || op->code == OP_conv2d_filter;
 }
 
+/* Bytes of the tensors of a convolution that tensor cores cannot read or write as they are. */
+static double
+copied_bytes(const struct ir_module *m, const struct ir_op *op)
+{
+	const bool last = ir_attr_int(op, "channels_last", 0);
+	double bytes = 0;
+
+	for (int j = 0; j < op->noperands + op->nresults; j++) {
+		const struct ir_type *t = ir_op_value(op, j)->type;
+		const int64_t row = ir_type_local_dim(m, t, t->rank - 1) *
+				    (int64_t)ir_dtype_bytes((enum ir_dtype)t->dtype);
+		bytes += last && row % ALIGNED_BYTES == 0 ? 0 : (double)ir_type_local_bytes(m, t);
+	}
+	return bytes;
+}
+
 /* Sets the size and the kind of a product. */
 static void
 set_product(
@@ -103,6 +121,8 @@ set_product(
 		r->kernel = op->code == OP_conv2d        ? REACH_conv
 			    : op->code == OP_conv2d_data ? REACH_conv_data
 							 : REACH_conv_filter;
+	if (!gemm && is_conv(op))
+		r->copied = copied_bytes(m, op);
 	talloc_free(a);
 }
 
@@ -135,10 +155,13 @@ void
 reach_price(struct reach_op *r, const struct device *d)
 {
 	const struct reach *memory = &d->reach[REACH_flat][r->reads];
+	const double peak = device_reach_peak(d, (enum reach_type)r->type);
+	const double copied = device_has_tensor_cores(d, peak) ? 2 * r->copied : 0;
 
 	r->inside = product_seconds(d, r, REACH_attention);
 	r->seconds = fmax(product_seconds(d, r, (enum reach_kernel)r->kernel),
-		reach_seconds(memory, d->bandwidth, r->bytes));
+			     reach_seconds(memory, d->bandwidth, r->bytes)) +
+		     reach_seconds(memory, d->bandwidth, copied);
 }
 
 struct reach_op

@@ -6,7 +6,8 @@
  *
  * Programs for GPUs call a library for a product and run loops for the ops after it, so the result
  * of a product passes through memory: it is counted as bytes of the product, and of the other ops
- * that read it. A bias and a relu are part of the call. Products with a softmax between them are
+ * that read it. A convolution on tensor cores copies tensors whose channels are not the last dim, in
+ * multiples of 16 bytes, in both directions. A bias and a relu are part of the call. Products with a softmax between them are
  * one kernel, whose products have the rate of `attention` and whose intermediate values do not pass
  * through memory.
  */
@@ -31,6 +32,7 @@ struct reach_op {
 	double inside;         /* of a product in an attention kernel */
 	double bytes, results; /* of memory if it is a kernel of its own; of these, its results */
 	double spared;         /* bytes of its first operand that are skipped */
+	double copied;         /* bytes of tensors that a convolution on tensor cores copies */
 };
 
 /* Rows of products whose length is no multiple of 16 bytes. */

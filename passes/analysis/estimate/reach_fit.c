@@ -327,7 +327,8 @@ find_what_matters(struct fit *f, const void *owner)
 		const struct sample *s = &f->data->sample[i];
 		use_sample(used, s);
 		for (uint32_t p = 0; p < s->rest.products; p++)
-			used[REACH_flat][s->product[p].reads] |= 1u << FIELD_share;
+			used[REACH_flat][s->product[p].reads] |=
+				1u << FIELD_share | 1u << FIELD_half;
 		for (const struct unknown *u = f->unknown; u < f->unknown + f->nunknowns; u++)
 			if (used[u->kernel][u->type])
 				f->matters[(size_t)u->parameter * n + i] = true;

@@ -186,6 +186,8 @@ class Step:
         tf32 = "TF32" in self.row["precision"]
         passes = PLANS[plan].format(accumulate=accumulate, peeled=peeled, recompute=recompute, scatter=scatter, amp="" if tf32 else "amp{to=f16,params=low},",
                                     opfuse=self.opfuse(flash, self.batch // self.replicas // steps))
+        if "NHWC" in self.row["precision"]:
+            passes = passes.replace("opfuse", "channels-last{policy=all},opfuse", 1)
         sizes = self.sizes | {"B": self.batch, "nodes": -(-self.devices // self.node)}
         return ["-cluster=" + self.cluster, *(["-framework=" + framework] if framework else []), *(["-tf32"] if tf32 else []), "-pass=inline," + passes, *(word for k, v in sizes.items() for word in ("-D", f"{k}={v}")), self.model]
 
