@@ -72,11 +72,26 @@ new_grid(struct rt_st_tensor *t, int64_t n)
 	return ok && g->shards;
 }
 
-/* Tensor number i of the first file, with the rows of all files. */
 static bool
-join(struct rt_st_file *f, int i, struct rt_status *st)
+is_test(const struct rt_st_tensor *t)
 {
-	const struct rt_st_tensor *first = &f->shards[0].file.tensors[i];
+	return strncmp(t->name, "test.", strlen("test.")) == 0;
+}
+
+static bool
+has_test(const struct rt_st_file *file)
+{
+	for (int i = 0; i < file->count; i++)
+		if (is_test(&file->tensors[i]))
+			return true;
+	return false;
+}
+
+/* Tensor number i of file `from`, with the rows of all files; those without a test set have none of its. */
+static bool
+join(struct rt_st_file *f, int from, int i, struct rt_status *st)
+{
+	const struct rt_st_tensor *first = &f->shards[from].file.tensors[i];
 	struct rt_st_tensor *t = rt_st_add_tensor(f);
 	if (!t)
 		return rt_fail_memory(st, sizeof *t, "a data set");
@@ -88,33 +103,46 @@ join(struct rt_st_file *f, int i, struct rt_status *st)
 		return true;
 	t->data = NULL;
 	t->dims[0] = 0;
+	struct rt_st_grid *g = t->grid;
 	for (int k = 0; k < f->nshards; k++) {
-		const struct rt_st_tensor *part = find_alike(&f->shards[k].file, first, st);
-		struct rt_st_grid *g = t->grid;
+		const struct rt_st_file *file = &f->shards[k].file;
+		if (is_test(first) && !has_test(file))
+			continue;
+		const struct rt_st_tensor *part = find_alike(file, first, st);
 		if (!part)
 			return false;
-		if (!part->dims[0] && (k + 1 < f->nshards || g->ncuts[0]))
-			continue; /* no rows: no part, unless it is the only one */
+		if (!part->dims[0])
+			continue;
 		g->cuts[0][g->ncuts[0]] = t->dims[0];
 		g->shards[g->ncuts[0]++] = k;
 		t->dims[0] += part->dims[0];
 	}
+	if (!g->ncuts[0]) { /* no rows at all */
+		g->shards[0] = from;
+		g->ncuts[0] = 1;
+	}
 	return true;
 }
 
-/* Every file has the tensors of the first, and no others. */
+/* Every file has the tensors of the first, and no others, except the test set: some files may have it. */
 static bool
 join_all(struct rt_st_file *f, struct rt_status *st)
 {
 	for (int i = 0; i < f->shards[0].file.count; i++)
-		if (!join(f, i, st))
+		if (!join(f, 0, i, st))
 			return false;
+	const bool tested = has_test(&f->shards[0].file);
 	for (int k = 1; k < f->nshards; k++)
-		for (int i = 0; i < f->shards[k].file.count; i++)
-			if (!rt_st_find(f, f->shards[k].file.tensors[i].name))
+		for (int i = 0; i < f->shards[k].file.count; i++) {
+			const struct rt_st_tensor *t = &f->shards[k].file.tensors[i];
+			if (rt_st_find(f, t->name))
+				continue;
+			if (tested || !is_test(t))
 				return rt_fail(st, RT_EXIT_USAGE, "%s: tensor '%s' is not in %s",
-					f->shards[k].file.path, f->shards[k].file.tensors[i].name,
-					f->shards[0].file.path);
+					f->shards[k].file.path, t->name, f->shards[0].file.path);
+			if (!join(f, k, i, st))
+				return false;
+		}
 	return true;
 }
 
