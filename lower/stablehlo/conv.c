@@ -9,9 +9,11 @@
  *                     spread by the stride (rhs_dilation), and the result is [o,c,.]
  *
  * Paddings follow from the sizes of the results. If height or width are split, or channels in
- * groups, or channels come last, the op is converted by its form.
+ * groups (of such that come last: in any case), the op is converted by its form.
  */
 #include "lower/stablehlo/hlo.h"
+
+#include "ir/ops/row.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -44,14 +46,22 @@ splits(const struct hlo *h, const struct ir_op *op, int from_end)
 	return split;
 }
 
+static bool
+is_last(const struct ir_op *op)
+{
+	return ir_attr_int(op, "channels_last", 0);
+}
+
 /* Can each replica compute its part independently of the others? */
 static bool
 is_local(const struct hlo *h, const struct ir_op *op)
 {
-	if (splits(h, op, 1) || splits(h, op, 2) || ir_attr_int(op, "channels_last", 0))
+	if (splits(h, op, -row_image_dim(op, -1)) || splits(h, op, -row_image_dim(op, -2)))
 		return false;
 	if (ir_attr_int(op, "groups", 1) == 1)
 		return true;
+	if (is_last(op))
+		return false;
 	/* channels, and the filters, which are dim 0 of operand 2 or of the result */
 	const struct ir_type *filters =
 		op->code == OP_conv2d_filter ? op->result[0].type : ir_operand_type(op, 1);
@@ -115,7 +125,8 @@ hlo_conv2d(struct hlo *h, const struct ir_op *op, const struct hlo_value *in, st
 	struct convolution c = {
 		.lhs = in[0],
 		.rhs = in[1],
-		.numbers = "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]",
+		.numbers = is_last(op) ? "[b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f]"
+				       : "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]",
 		.stride = spatial_attr(op, "stride", 1),
 		.low = spatial_attr(op, "low", 0),
 		.high = spatial_attr(op, "high", 0),
@@ -153,7 +164,8 @@ hlo_conv2d_data(
 	const struct spatial low = spatial_attr(op, "low", 0);
 	const struct hlo_value type = hlo_local_type(h, op->result[0].type);
 	struct convolution c = {
-		.numbers = "[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]",
+		.numbers = is_last(op) ? "[b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f]"
+				       : "[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]",
 		.stride = ones,
 		.lhs_dilation = spatial_attr(op, "stride", 1),
 		.rhs_dilation = spatial_attr(op, "dilation", 1),
@@ -169,10 +181,11 @@ hlo_conv2d_data(
 	c.type = c.lhs;
 	memcpy(c.type.dim + 1, type.dim + type.rank - 3, 3 * sizeof *type.dim);
 	for (int i = 0; i < 2; i++) {
-		const int64_t reach = c.rhs_dilation.v[i] * (in[1].dim[2 + i] - 1),
-			      spread = (c.lhs.dim[2 + i] - 1) * c.lhs_dilation.v[i] + 1;
+		const int d = row_image_dim(op, 2 + i);
+		const int64_t reach = c.rhs_dilation.v[i] * (in[1].dim[d] - 1),
+			      spread = (c.lhs.dim[d] - 1) * c.lhs_dilation.v[i] + 1;
 		c.low.v[i] = reach - low.v[i];
-		c.high.v[i] = c.type.dim[2 + i] - spread + low.v[i];
+		c.high.v[i] = c.type.dim[d] - spread + low.v[i];
 	}
 	*out = hlo_reshape(h, convolve(h, &c), type.rank, type.dim);
 	return HLO_DONE;
@@ -183,7 +196,8 @@ hlo_conv2d_filter(
 	struct hlo *h, const struct ir_op *op, const struct hlo_value *in, struct hlo_value *out)
 {
 	struct convolution c = {
-		.numbers = "[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]",
+		.numbers = is_last(op) ? "[f, 0, 1, b]x[i, 0, 1, o]->[f, 0, 1, b]"
+				       : "[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]",
 		.stride = spatial_attr(op, "dilation", 1),
 		.low = spatial_attr(op, "low", 0),
 		.lhs_dilation = ones,
@@ -197,10 +211,12 @@ hlo_conv2d_filter(
 		return HLO_OTHER;
 	c.lhs = as_images(h, in[0]);
 	c.rhs = as_images(h, in[1]);
-	for (int i = 0; i < 2; i++)
-		c.high.v[i] = (c.type.dim[2 + i] - 1) * c.stride.v[i] +
-			      c.rhs_dilation.v[i] * (c.rhs.dim[2 + i] - 1) + 1 - c.lhs.dim[2 + i] -
+	for (int i = 0; i < 2; i++) {
+		const int d = row_image_dim(op, 2 + i);
+		c.high.v[i] = (c.type.dim[d] - 1) * c.stride.v[i] +
+			      c.rhs_dilation.v[i] * (c.rhs.dim[d] - 1) + 1 - c.lhs.dim[d] -
 			      c.low.v[i];
+	}
 	*out = convolve(h, &c);
 	return HLO_DONE;
 }
@@ -221,7 +237,7 @@ reduce_window(struct hlo *h, const struct ir_op *op, struct hlo_value x, enum fo
 	for (int d = 0; d < x.rank; d++)
 		size[d] = step[d] = 1;
 	for (int i = 0; i < 2; i++) {
-		const int d = x.rank - 2 + i;
+		const int d = x.rank + row_image_dim(op, i - 2);
 		size[d] = window.v[i];
 		step[d] = stride.v[i];
 		padding[2 * d] = low.v[i];
