@@ -164,6 +164,23 @@ count_devices(struct planner *p, int64_t *n)
 	return true;
 }
 
+const char plan_channels_last[] = "channels-last{policy=tensor-cores}";
+
+/* Is the step on one device faster if its convolutions have their channels last? */
+static bool
+wants_channels_last(const struct planner *p)
+{
+	struct ir_module *m = ir_module_clone(p->run->scratch, p->m);
+	const char *const passes = TEXT(p->run->scratch, "inline%s%s,channels-last",
+		p->amp ? ",amp" : "", p->has_gradients || !*p->optimizer ? "" : ",grad");
+	bool any = false;
+
+	if (pass_try(p->run, m, passes))
+		IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
+			any = any || ir_attr_int(op, "channels_last", 0);
+	return any;
+}
+
 static bool
 read_options(struct planner *p)
 {
@@ -189,7 +206,10 @@ read_options(struct planner *p)
 				 : pass_evaluations(p->run);
 	p->ends =
 		pass_time_limit(p->run) > 0 ? clock_seconds() + pass_time_limit(p->run) : INFINITY;
-	return read_decisions(p) && check_microbatches(p);
+	if (!read_decisions(p) || !check_microbatches(p))
+		return false;
+	p->channels_last = plan_decides(p, PLAN_FUSION) && wants_channels_last(p);
+	return true;
 }
 
 /* --- the pass --------------------------------------------------------------------------------- */

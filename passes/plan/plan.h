@@ -101,6 +101,7 @@ struct planner {
 	bool has_gradients, has_optimizer; /* of the module */
 	const char *optimizer;             /* "": none */
 	bool amp;
+	bool channels_last;       /* convolutions, as is predicted to pay on one device */
 	const char *microbatches; /* numbers, or auto */
 	uint64_t evaluations;
 	double ends;     /* of clock_seconds; INFINITY: any time */
@@ -117,6 +118,7 @@ struct planner {
 };
 
 extern const char plan_stage_axis[];
+extern const char plan_channels_last[]; /* a pass, as text */
 
 /* meshes.c: fills p->base for this number of devices; 1: only the mesh of the module. */
 void plan_meshes(struct planner *p, int64_t devices);

@@ -12,7 +12,8 @@
 /*
  * Words in capitals stand for passes that depend on the step, the mesh and the options:
  *
- *	AMP, GRAD, OPT  mixed precision, gradients and an optimizer, if the step lacks them
+ *	AMP, GRAD, OPT  mixed precision, gradients and an optimizer, if the step lacks them; behind
+ *	                gradients convolutions get their channels last, if that is faster
  *	DP              dp over all axes, the innermost first
  *	SHARD           shard over the innermost axis
  *	STAGES          pipeline over the axis of stages
@@ -97,6 +98,8 @@ add_word(struct planner *p, const struct plan_base *b, const char *word, struct 
 	} else if (!strcmp(word, "GRAD")) {
 		if (!p->has_gradients && *p->optimizer)
 			push(p, list, "grad");
+		if (p->channels_last)
+			push(p, list, plan_channels_last);
 	} else if (!strcmp(word, "OPT")) {
 		if (!p->has_optimizer && *p->optimizer)
 			push(p, list, p->optimizer);

@@ -267,18 +267,23 @@ tell_bound(struct writer *w, const struct plan_candidate *best)
 	const bool made = !p->base[best->base].n && best->r.naxes;
 	const int base = made ? plan_mesh_of(p, best->r.axis, best->r.naxes) : best->base;
 	const struct plan_base *b = &p->base[base];
-	struct ir_module *m = ir_module_clone(p->run->scratch, b->m);
 	const char *grad = p->has_gradients || !*p->optimizer ? "" : ",grad",
 		   *optimizer = p->has_optimizer ? "" : p->optimizer;
 	const char *passes = TEXT(w->scratch, "inline%s%s%s%s", p->amp ? ",amp" : "", grad,
 		*optimizer ? "," : "", optimizer);
+	const struct parallel_memory memory = {p->limit, p->host_limit > 0};
+	double bound = INFINITY;
 	char seconds[NUMBER_TEXT];
 
-	if (!b->n || !pass_try(p->run, m, passes))
-		return;
-	const struct parallel_memory memory = {p->limit, p->host_limit > 0};
-	const double bound = parallel_module_bound(p->run, p->model, m, memory);
-	if (bound > 0)
+	/* Of convolutions as they are written, and with their channels last, where that may be faster. */
+	for (int last = 0; b->n && last <= p->channels_last; last++) {
+		struct ir_module *m = ir_module_clone(p->run->scratch, b->m);
+		if (!pass_try(p->run, m,
+			    last ? TEXT(w->scratch, "%s,%s", passes, plan_channels_last) : passes))
+			return;
+		bound = fmin(bound, parallel_module_bound(p->run, p->model, m, memory));
+	}
+	if (isfinite(bound) && bound > 0)
 		diag_note(w->d, LOC_NONE,
 			"plan: lower bound for this mesh without micro-batches: %s, %.3g %% less",
 			number_seconds(seconds, bound), 100 * (1 - bound / best->r.seconds));

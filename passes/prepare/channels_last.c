@@ -29,7 +29,7 @@
 /* Equal transposes, as those of a filter for its two readers, become one. */
 static const char sink[] = "sink-transpose,cse,dce";
 
-#define POLICIES(ROW) ROW(COST, "cost") ROW(ALL, "all")
+#define POLICIES(ROW) ROW(COST, "cost") ROW(TENSOR_CORES, "tensor-cores") ROW(ALL, "all")
 enum policy { POLICIES(CHOICE_CODE) };
 
 /* v with channels as its last dim (`back`: as dim -3). */
@@ -129,15 +129,15 @@ is_faster(struct pass_run *run, const struct ir_module *m, const bool type[IR_ND
 static bool
 channels_last_run(struct pass_run *run, struct ir_module *m)
 {
-	const bool all = pass_enum(run, "policy") == ALL;
+	const enum policy policy = (enum policy)pass_enum(run, "policy");
 	bool type[IR_NDTYPES], any = false;
 
-	memset(type, all, sizeof type);
-	if (!all && run->cost)
+	memset(type, policy == ALL, sizeof type);
+	if (policy != ALL && run->cost)
 		tensor_core_types(cost_model_device(run->cost), type);
 	IR_FOR_OPS (op, &ir_func_find(m, "main")->body)
 		any = any || is_wanted(op, type);
-	if (!any || (!all && !is_faster(run, m, type)))
+	if (!any || (policy == COST && !is_faster(run, m, type)))
 		return true;
 	pass_reorders(run); /* the sum over channels is the innermost */
 	pass_count(run, "convolution(s) with their channels last", change(m, type));
@@ -146,7 +146,8 @@ channels_last_run(struct pass_run *run, struct ir_module *m)
 
 static const struct pass_option options[] = {
 	{"policy", PASS_ENUM, "cost",
-		"cost: those on tensor cores, if the step is predicted to be faster; all: every one",
+		"cost: those on tensor cores, if the step is predicted to be faster; tensor-cores: "
+		"without predicting it; all: every one",
 		CHOICE_LIST(POLICIES), 0, 0},
 	{0},
 };
