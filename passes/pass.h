@@ -195,9 +195,10 @@ char *pass_without(const struct pass_run *run, const char *option);
 char *pass_with(
 	const struct pass_run *run, const char *less, const char *option, const char *value);
 
-/* The passes that follow in the pipeline, as text, with `instead` for those that search for kernels and without further runs
- * of the same pass: to try a plan as the step will be in the end. "": none follow. Of run->scratch. */
-char *pass_rest(const struct pass_run *run, const char *instead);
+/* The passes that follow in the pipeline, to the first of the name `last` (NULL: all), as text, with `instead` for those that
+ * search for kernels and without further runs of the same pass: to try a plan as the step will be in the end. "": none
+ * follow, or not that one. Of run->scratch. */
+char *pass_rest(const struct pass_run *run, const char *instead, const char *last);
 
 /* Memory limit of a device for the final step, in bytes (`dopt -budget`); 0: none. */
 uint64_t pass_budget(const struct pass_run *run);

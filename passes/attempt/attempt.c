@@ -7,6 +7,7 @@
 #include "passes/analysis/cost/internal.h"
 #include "passes/analysis/cost/memory.h"
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 #include <talloc.h>
@@ -19,9 +20,11 @@ static const double worth = 4, worth_at_end = 40, seconds_of_copy = 5e-7;
 enum { MOST_OPS = 1 << 20 };
 
 struct kept {
-	const char *key;  /* the passes that made it, owned by the module */
-	const char *rest; /* those that follow, if one of the passes depends on them; or NULL */
-	bool budgeted;    /* a pass has asked for the budget: */
+	const char *key; /* the passes that made it, owned by the module */
+	const char
+		*rest; /* those that follow, as far as one of the passes depends on them; or NULL */
+	int looked;    /* of all entries, these decide */
+	bool budgeted; /* a pass has asked for the budget: */
 	uint64_t budget;
 	struct ir_module *m;
 	uint64_t ops;
@@ -155,18 +158,28 @@ passes_text(const void *owner, const struct pass_pipeline *p, int first, int end
 	return text;
 }
 
+/* The entries from `first` to before `end`, with a mark if they are all that follow. */
+static char *
+rest_text(const void *owner, const struct pass_pipeline *p, int first, int end)
+{
+	char *text = passes_text(owner, p, first, end < p->n ? end : p->n);
+
+	return end == INT_MAX ? text_append(text, ";") : text;
+}
+
 /* The step that was kept after the entries before `end`, and holds for those that follow. */
 static struct kept *
 find_kept(struct attempts *a, const struct pass_pipeline *p, int end)
 {
 	void *scratch = alloc_scratch(NULL);
 	const char *key = passes_text(scratch, p, 0, end),
-		   *rest = passes_text(scratch, p, end, p->n);
+		   *rest = rest_text(scratch, p, end, INT_MAX);
 	struct kept *found = NULL;
 
 	for (int64_t i = 0; i < a->kept.n && !found; i++) {
 		struct kept *k = &a->kept.at[i];
-		if (!strcmp(k->key, key) && (!k->rest || !strcmp(k->rest, rest)) &&
+		if (!strcmp(k->key, key) &&
+			(!k->rest || !strncmp(k->rest, rest, strlen(k->rest))) &&
 			(!k->budgeted || k->budget == a->manager->budget))
 			found = k;
 	}
@@ -201,7 +214,8 @@ drop_oldest(struct attempts *a)
 
 /* What the step depends on, apart from the passes before it. */
 struct depends {
-	bool rest, budget;
+	int rest; /* before this entry; INT_MAX: all */
+	bool budget;
 };
 
 static void
@@ -212,7 +226,8 @@ keep(struct attempts *a, const struct pass_pipeline *p, int end, struct depends 
 		return;
 	struct ir_module *copy = ir_module_clone(a, m);
 	const struct kept k = {.key = passes_text(copy, p, 0, end),
-		.rest = on.rest ? passes_text(copy, p, end, p->n) : NULL,
+		.rest = on.rest > end ? rest_text(copy, p, end, on.rest) : NULL,
+		.looked = on.rest,
 		.budgeted = on.budget,
 		.budget = a->manager->budget,
 		.m = copy,
@@ -232,7 +247,7 @@ run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_resul
 	int first;
 	struct kept *k = longest_kept(a, p, &first);
 	struct ir_module *m = ir_module_clone(NULL, k ? k->m : a->base);
-	struct depends on = {k && k->rest, k && k->budgeted};
+	struct depends on = {k && k->rest ? k->looked : 0, k && k->budgeted};
 	double since = 0;
 
 	if (k) {
@@ -256,7 +271,8 @@ run_kept(struct attempts *a, const struct pass_pipeline *p, struct attempt_resul
 			since = 0;
 		}
 	}
-	a->manager->looked_ahead = a->manager->asked_budget = NULL;
+	a->manager->looked_ahead = NULL;
+	a->manager->asked_budget = NULL;
 	return m;
 }
 

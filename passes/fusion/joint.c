@@ -65,7 +65,7 @@ apply_rules(struct pass_run *run, struct ir_module *m, const struct search_optio
 	if (limit)
 		text = text_append(text, ",evaluations=%" PRIu64, limit / RULES_SHARE + 1);
 	pass_changes_rounding(run);
-	return pass_apply_before(run, m, text_append(text, "}"), pass_rest(run, "opfuse"));
+	return pass_apply_before(run, m, text_append(text, "}"), pass_rest(run, "opfuse", NULL));
 }
 
 static bool

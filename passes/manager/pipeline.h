@@ -62,8 +62,9 @@ struct pass_manager {
 				 none at all; NULL: they search */
 	const char *explain;  /* values and params of -explain; NULL: none */
 	bool *explained;      /* set if a pass asks for it; NULL: not wanted */
-	bool *looked_ahead;   /* set if a pass asks which passes follow; NULL: not wanted */
-	bool *asked_budget;   /* set if a pass asks for the budget; NULL: not wanted */
+	int *looked_ahead; /* set to how many entries decide if a pass asks which follow, INT_MAX: all;
+				 NULL: not wanted */
+	bool *asked_budget; /* set if a pass asks for the budget; NULL: not wanted */
 	struct parallel_memo
 		*memo;     /* costs that runs of parallelize share; NULL: each has its own */
 	FILE *progress;    /* where a search reports its progress; NULL: nowhere */

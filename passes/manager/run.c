@@ -3,6 +3,7 @@
 
 #include "ir/base/alloc.h"
 
+#include <limits.h>
 #include <string.h>
 
 bool
@@ -128,18 +129,26 @@ pass_with(const struct pass_run *run, const char *less, const char *option, cons
 }
 
 char *
-pass_rest(const struct pass_run *run, const char *instead)
+pass_rest(const struct pass_run *run, const char *instead, const char *last)
 {
 	char *text = text_copy(run->scratch, "");
+	int *seen = run->manager->looked_ahead;
 
-	if (run->manager->looked_ahead)
-		*run->manager->looked_ahead = true;
 	for (int i = run->at + 1; i < run->pipeline->n; i++) {
 		const struct pass_entry *e = &run->pipeline->entry[i];
 		if (e->pass != run->pass)
 			text = text_append(text, *text ? ",%s" : "%s",
 				pass_entry_searches(e) ? instead : e->text);
+		if (last && strcmp(e->pass->name, last) == 0) {
+			if (seen)
+				*seen = *seen > i + 1 ? *seen : i + 1;
+			return text;
+		}
 	}
+	if (seen)
+		*seen = INT_MAX;
+	if (last)
+		return text_copy(run->scratch, "");
 	if (run->pipeline->then)
 		text = text_append(text, *text ? ",%s" : "%s", run->pipeline->then);
 	return text;

@@ -8,7 +8,8 @@
  *
  * The bytes of a block are those by which two sharded steps differ, as passes that use the memory
  * that is left hide it in the ends themselves. plan.c runs these steps as a whole; if one does not
- * fit, the next has as many blocks more as are missing.
+ * fit, the next has as many blocks more as are missing. In place of some blocks as a whole, recompute{policy=budget}
+ * computes values of all of them again that are quick, and decides on the whole step how many.
  */
 #include "ir/base/alloc.h"
 #include "passes/plan/plan.h"
@@ -19,6 +20,10 @@
 
 /* Families that get such a step, those with the fastest. */
 enum { MOST_FILLED = 3 };
+
+/* Values of all blocks that are quick to compute take this share of the time of the blocks that take as much memory,
+ * by an estimate that is rather too low: a whole step tells. */
+static const double quick = 0.4;
 
 /* Steps that follow from one that was run: each differs from it by fewer blocks. */
 enum { MOST_REFILLS = 2 };
@@ -34,15 +39,12 @@ plan_again(const struct pass_list *list)
 							 : PLAN_ALL_AGAIN;
 }
 
-static struct pass_list
-with_first(const struct planner *p, const struct pass_list *list, int64_t first)
+/* What replaces the pass that computes all blocks again. */
+static const char *
+again_text(const struct planner *p, const struct plan_fill *fill)
 {
-	struct pass_list other = {
-		COPY_ARRAY(p->run->scratch, const char *, list->pass, list->n), list->n};
-
-	other.pass[pass_list_find(list, PLAN_ALL_BLOCKS)] =
-		TEXT(p->run->scratch, "recompute{first=%" PRId64 "}", first);
-	return other;
+	return fill->values ? "recompute{policy=budget}"
+			    : TEXT(p->run->scratch, "recompute{first=%" PRId64 "}", fill->first);
 }
 
 static void
@@ -51,20 +53,26 @@ add(struct planner *p, struct plan_candidate like, struct plan_fill fill, double
 {
 	struct plan_candidate c = like;
 
-	c.list = with_first(p, &like.list, fill.first);
+	c.list.pass = COPY_ARRAY(p->run->scratch, const char *, like.list.pass, like.list.n);
+	c.list.pass[pass_list_find(&like.list, PLAN_ALL_BLOCKS)] = again_text(p, &fill);
 	c.text = pass_list_text(p->run->scratch, &c.list);
-	if (plan_find(p, c.base, c.text) >= 0)
+	const int64_t known = plan_find(p, c.base, c.text);
+	/* A move may have tried it: short steps, whose blocks are few, say little of it. */
+	if (known >= 0 && !(fill.values && p->candidate.at[known].estimated))
 		return;
-	c.from = like.fill.first
-			 ? like.from
-			 : TEXT(p->run->scratch, "%s; as few blocks again as fit", like.from);
+	c.from = like.fill.first ? like.from
+				 : TEXT(p->run->scratch, "%s; as few %s again as fit", like.from,
+					   fill.values ? "values" : "blocks");
 	c.fill = fill;
 	c.r.seconds = seconds;
 	c.r.peak = (uint64_t)fmin(bytes, p->limit);
 	c.estimated = c.expanded = true;
 	c.recipe = false;
 	c.estimate = 0;
-	VEC_PUSH(p->run->scratch, &p->candidate, c);
+	if (known >= 0)
+		p->candidate.at[known] = c;
+	else
+		VEC_PUSH(p->run->scratch, &p->candidate, c);
 }
 
 /* What is between a step that fits with all blocks computed again and one with none; `first` is 0
@@ -123,8 +131,12 @@ fill_once(struct planner *p)
 	}
 	if (from < 0)
 		return false;
-	add(p, p->candidate.at[from], fill, least,
-		(double)p->candidate.at[to].r.peak - (double)fill.first * fill.bytes);
+	const struct plan_candidate all = p->candidate.at[from], none = p->candidate.at[to];
+	add(p, all, fill, least, (double)none.r.peak - (double)fill.first * fill.bytes);
+	if (pass_list_find(&all.list, "parallelize") >= 0)
+		return true;
+	fill.values = true;
+	add(p, all, fill, none.r.seconds + quick * (least - none.r.seconds), p->limit);
 	return true;
 }
 
@@ -143,7 +155,7 @@ plan_refill(struct planner *p, int64_t i)
 	const struct plan_candidate c = p->candidate.at[i];
 	struct plan_fill fill = c.fill;
 
-	if (!fill.first || fill.refills == MOST_REFILLS || !plan_ran(&c))
+	if (!fill.first || fill.values || fill.refills == MOST_REFILLS || !plan_ran(&c))
 		return;
 	const double over = ((double)c.r.peak - p->limit) / fill.bytes;
 	int64_t more = (int64_t)ceil(over);

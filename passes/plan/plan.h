@@ -57,6 +57,7 @@ struct plan_fill {
 	int64_t first;         /* number of these blocks; 0: it is not such a step */
 	double bytes, seconds; /* of a block: saved if it is computed again, and that takes */
 	int refills;           /* steps of the same kind that led to it */
+	bool values;           /* not of blocks: recompute chooses as many values as fit */
 };
 
 struct plan_candidate {

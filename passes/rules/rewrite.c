@@ -199,7 +199,7 @@ static const char *
 finishing(const struct pass_run *run)
 {
 	static const char fusion[] = "opfuse";
-	const char *rest = pass_rest(run, fusion);
+	const char *rest = pass_rest(run, fusion, NULL);
 
 	return !*rest || strstr(rest, fusion) ? rest : TEXT(run->scratch, "%s,%s", rest, fusion);
 }

@@ -32,10 +32,13 @@
 #include "passes/analysis/cost/cost.h"
 #include "passes/analysis/cost/limit.h"
 #include "passes/analysis/cost/trial.h"
+#include "passes/attempt/edit.h"
+#include "passes/manager/pipeline.h"
 #include "passes/parallel/kept.h"
 #include "passes/pass.h"
 
 #include <string.h>
+#include <talloc.h>
 
 #define POLICIES(ROW)                                                                              \
 	ROW(BLOCKS, "blocks") ROW(GATHERS, "gathers") ROW(BUDGET, "budget") ROW(SEARCH, "search")
@@ -46,6 +49,9 @@ enum policy { POLICIES(CHOICE_CODE) };
  * previous result, which hardly change from one to the next; from the third round on by twice as
  * much as before. */
 enum { GAP_ROUNDS = 6 };
+
+/* Of the budget, for gathers on their way: without room for any, all of them are waited for. */
+static const double gathers_share = 0.01;
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
@@ -290,6 +296,13 @@ evaluations_of(const struct pass_run *run)
 static double
 peak_of(const struct pass_run *run, const struct recompute *r, const bool *chosen)
 {
+	if (r->finish) {
+		double seconds;
+		struct ir_module *m = recompute_finished(r, chosen, &seconds);
+		const double peak = (double)trial_peak(run, m);
+		talloc_free(m);
+		return peak;
+	}
 	recompute_apply(r, chosen);
 	const double peak = (double)trial_peak(run, r->m);
 	ir_saved_restore(r->base->saved);
@@ -316,15 +329,38 @@ choose_placed(struct pass_run *run, struct recompute *r, double budget, bool *ch
 	return true;
 }
 
+/*
+ * The passes that follow, to the one that forms kernels, and values that these have in registers: a step that is
+ * sharded after values are chosen needs other memory, and so does one whose attention is one kernel. Passes
+ * that search are too slow. If it is sharded, there is room for gathers on their way.
+ */
+static double
+find_finish(struct pass_run *run, struct recompute *r, double budget)
+{
+	struct pass_list rest = pass_list_read(run->scratch, pass_rest(run, "opfuse", "opfuse"));
+
+	if (!rest.n || pass_list_find(&rest, "parallelize") >= 0 || !r->cost)
+		return budget;
+	struct pass_manager *manager =
+		COPY_ARRAY(run->scratch, struct pass_manager, run->manager, 1);
+	manager->budget = 0; /* kernels as they would be with enough memory */
+	r->manager = manager;
+	r->finish = pass_list_text(run->scratch, &rest);
+	if (!recompute_find_inner(r))
+		r->finish = NULL;
+	return r->finish && pass_list_find(&rest, "shard") >= 0 ? (1 - gathers_share) * budget
+								: budget;
+}
+
 static bool
 run_budget(struct pass_run *run, struct recompute *r)
 {
-	const double budget = budget_of(run);
+	const double given = budget_of(run);
 	bool *chosen = ARRAY_ZERO(r->scratch, bool, r->step->ops->n + 1u);
 	int32_t *group = ARRAY_NEW(r->scratch, int32_t, r->step->ops->n + 1u);
 	struct recompute_cost cost = {0};
 
-	if (!budget) {
+	if (!given) {
 		diag_error(run->ctx->diag, pass_option_loc(run, "policy"),
 			"recompute: policies budget and search need a budget: budget=SIZE, -budget or "
 			"-cluster of dopt");
@@ -334,6 +370,7 @@ run_budget(struct pass_run *run, struct recompute *r)
 		r->most = evaluations_of(run);
 	if (pass_time_limit(run) > 0)
 		r->ends = clock_seconds() + pass_time_limit(run);
+	const double budget = find_finish(run, r, given);
 	if (!r->cost)
 		choose_all(r, chosen);
 	else if (!choose_placed(run, r, budget, chosen, &cost))
@@ -409,8 +446,9 @@ static const struct pass_option options[] = {
 		"what to recompute: blocks (everything in repeated templates except their "
 		"inputs), gathers (only values gathered over devices, other than params), "
 		"budget (what costs the least time and fits a budget) or search (the same, "
-		"improved by a search); budget and search fit the step they are given: run "
-		"them after shard and the optimizer, if there are any",
+		"improved by a search); budget and search fit the step after the passes that follow, "
+		"up to opfuse; without opfuse the step they are given: run them after shard and the "
+		"optimizer then",
 		CHOICE_LIST(POLICIES), 0, 0},
 	{"budget", PASS_SIZE, "",
 		"memory limit of policies budget and search (default: that of -budget)", NULL, 0,

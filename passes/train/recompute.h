@@ -29,6 +29,9 @@ struct recompute {
 	const struct recompute_ops *step;
 	const int32_t *block; /* the block that an op is in, or RECOMPUTE_KEPT */
 	int32_t nblocks;
+	const char *finish;                 /* passes after which steps are compared; NULL: none */
+	const struct pass_manager *manager; /* for these */
+	bool *inner; /* values that are in registers of kernels alone after them; NULL: none */
 	struct VEC(struct recompute_known) known;
 	struct map known_map;
 	uint32_t evaluations; /* of the cost model so far */
@@ -50,6 +53,13 @@ int32_t recompute_groups(const struct recompute *r, const bool *chosen, int32_t 
 
 /* Recomputes the chosen ops, until ir_saved_restore(r->base->saved). */
 void recompute_apply(const struct recompute *r, const bool *chosen);
+
+/* A copy of the step in which they are, after r->finish, and its time; the caller frees it. */
+struct ir_module *recompute_finished(
+	const struct recompute *r, const bool *chosen, double *seconds);
+
+/* Finds r->inner. False: the pass refuses the step. */
+bool recompute_find_inner(struct recompute *r);
 
 /* Evaluates the step in which the chosen ops are recomputed, or knows it from before. False: an
  * error was reported. */
@@ -89,7 +99,8 @@ struct recompute_class {
 	struct recompute_merit merit; /* at the last evaluation, */
 	int64_t round;                /* which was in this round of growing */
 	struct recompute_cost then;   /* cost of the step with it then */
-	double time;                  /* that it added when it was taken */
+	double time;                  /* that it added when it was taken, */
+	double saved;                 /* and bytes of the peak that it took away; 0: not known */
 	bool tried;                   /* excluded from further tries */
 };
 
@@ -98,6 +109,7 @@ struct recompute_search {
 	double budget;
 	struct VEC(struct recompute_class) class;
 	bool *chosen;               /* [ops->n] as the classes say */
+	bool inner;                 /* and r->inner of the blocks that have one */
 	struct recompute_cost cost; /* of it */
 	bool *least;                /* [ops->n] the choice with the lowest peak so far */
 	struct recompute_cost least_cost;

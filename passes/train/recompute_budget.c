@@ -15,6 +15,12 @@
  * Cost: some evaluations of the cost model for each class and direction. They count live bytes. If
  * gaps between buffers make the arena of the result larger than the budget, all is repeated for a
  * budget that is lower by these gaps.
+ *
+ * If passes up to one that forms kernels follow, each choice is made on a copy on which these passes are then run,
+ * and the copy is evaluated. Values that end in registers of kernels are chosen with others of their block, so that what they
+ * are computed from can be: a kernel of the backward pass computes them again anyway. The choice for the step without the
+ * passes is improved in the same way, since kernels may gain by several classes together where each alone gains
+ * nothing.
  */
 #include "passes/train/recompute.h"
 
@@ -24,9 +30,11 @@
 #include "ir/base/vec.h"
 #include "ir/memory/storage.h"
 #include "ir/numbering.h"
+#include "passes/attempt/attempt.h"
 
 #include <ctype.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -104,17 +112,100 @@ recompute_groups(const struct recompute *r, const bool *chosen, int32_t *group)
 	return n;
 }
 
-void
-recompute_apply(const struct recompute *r, const bool *chosen)
+static void
+apply_to(const struct recompute *r, struct ir_module *m, const bool *chosen)
 {
 	void *scratch = alloc_scratch(NULL);
 	int32_t *group = ARRAY_NEW(scratch, int32_t, r->step->ops->n + 1u);
 	const int32_t n = recompute_groups(r, chosen, group);
 	struct recompute_group *result = ARRAY_ZERO(scratch, struct recompute_group, (size_t)n + 1);
 
-	ir_saved_change(r->base->saved);
-	recompute_copy(r->step, r->m, group, result, n);
+	recompute_copy(r->step, m, group, result, n);
 	talloc_free(scratch);
+}
+
+void
+recompute_apply(const struct recompute *r, const bool *chosen)
+{
+	ir_saved_change(r->base->saved);
+	apply_to(r, r->m, chosen);
+}
+
+/* --- with kernels ----------------------------------------------------------------------------- */
+
+/* Seconds of the step after these passes; INFINITY: one refuses it. */
+static double
+finish(const struct recompute *r, struct ir_module *m, const struct cost_model *model)
+{
+	struct attempt_result result;
+
+	attempt_on(r->manager, model, m, r->finish, &result);
+	return result.seconds;
+}
+
+struct ir_module *
+recompute_finished(const struct recompute *r, const bool *chosen, double *seconds)
+{
+	struct ir_module *m = ir_module_clone(NULL, r->m);
+
+	apply_to(r, m, chosen);
+	*seconds = finish(r, m, r->cost);
+	return m;
+}
+
+/* Time and live bytes of a choice. False: reported. */
+static bool
+measure(struct recompute *r, const bool *chosen, struct recompute_cost *cost)
+{
+	struct trial_result step;
+
+	r->evaluations++;
+	if (!r->finish) {
+		recompute_apply(r, chosen);
+		const bool ok = trial_measure(r->base, r->m, &step);
+		ir_saved_restore(r->base->saved);
+		*cost = (struct recompute_cost){step.seconds, (double)step.live};
+		return ok;
+	}
+	struct ir_module *m = recompute_finished(r, chosen, &cost->time);
+	struct storage *s = storage_create_unplaced(
+		NULL, m, ir_func_find(m, "main"), cost_model_storage(r->cost), NULL);
+	cost->peak = (double)storage_in_use(s);
+	talloc_free(s);
+	talloc_free(m);
+	return true;
+}
+
+/* The number n of the name vn; a number from `n` on: n. */
+static uint32_t
+number_of_name(const char *name, uint32_t n)
+{
+	const unsigned long i = name && *name == 'v' ? strtoul(name + 1, NULL, 10) : n;
+
+	return i < n ? (uint32_t)i : n;
+}
+
+/* A kernel has the names of the values that it writes, so all values of a copy get their numbers as names. */
+bool
+recompute_find_inner(struct recompute *r)
+{
+	struct ir_module *m = ir_module_clone(NULL, r->m);
+	const struct ir_block *main = &ir_func_find(m, "main")->body;
+	uint32_t n = 0;
+
+	r->inner = ARRAY_ZERO(r->scratch, bool, r->step->ops->n + 1u);
+	IR_FOR_OPS (op, main) {
+		for (int k = 0; k < op->nresults; k++)
+			op->result[k].name = ir_name(m->ctx, TEXT(m, "v%u", n));
+		r->inner[n] = recompute_may(r, n);
+		n++;
+	}
+	const bool formed = finish(r, m, NULL) < INFINITY;
+	IR_FOR_OPS (op, main)
+		for (int k = 0; k < op->nresults; k++)
+			r->inner[number_of_name(op->result[k].name, n)] = false;
+	talloc_free(m);
+	return formed;
 }
 
 /* Two independent hashes, so that different choices never have the same in practice. */
@@ -139,16 +230,12 @@ recompute_evaluate(struct recompute *r, const bool *chosen, struct recompute_cos
 {
 	const struct recompute_key key = key_of_choice(r, chosen);
 	const uint32_t at = map_add(r->scratch, &r->known_map, key.a, same_key, r->known.at, &key);
-	struct trial_result step;
+	struct recompute_known new = {.key = key};
 	bool ok = true;
 
 	if (at == r->known.n) {
-		recompute_apply(r, chosen);
-		ok = trial_measure(r->base, r->m, &step);
-		ir_saved_restore(r->base->saved);
-		r->evaluations++;
-		VEC_PUSH(r->scratch, &r->known,
-			(struct recompute_known){key, {step.seconds, (double)step.live}});
+		ok = measure(r, chosen, &new.cost);
+		VEC_PUSH(r->scratch, &r->known, new);
 	}
 	*cost = r->known.at[at].cost;
 	return ok;
@@ -223,12 +310,28 @@ find_classes(struct recompute_search *s)
 	const struct recompute_ops *a = s->r->step;
 
 	for (uint32_t i = 0; i < a->ops->n; i++)
-		if (recompute_may(s->r, i)) {
+		if (recompute_may(s->r, i) && !(s->r->inner && s->r->inner[i])) {
 			struct recompute_class *c = class_of(s, i);
 			VEC_PUSH(s->r->scratch, &c->member, i);
 			c->bytes += (double)a->op[i].bytes;
 		}
 	drop_small(s);
+}
+
+static void
+take_inner(struct recompute_search *s)
+{
+	const struct recompute *r = s->r;
+	const uint32_t n = r->step->ops->n;
+	bool *has = ARRAY_ZERO(NULL, bool, (size_t)r->nblocks + 1);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (s->chosen[i] && !r->inner[i] && r->block[i] != RECOMPUTE_KEPT)
+			has[r->block[i]] = true;
+	for (uint32_t i = 0; i < n; i++)
+		if (r->inner[i])
+			s->chosen[i] = r->block[i] != RECOMPUTE_KEPT && has[r->block[i]];
+	array_free(has);
 }
 
 void
@@ -237,6 +340,8 @@ recompute_take(struct recompute_search *s, struct recompute_class *c, uint32_t t
 	c->taken = taken;
 	for (int64_t k = 0; k < c->member.n; k++)
 		s->chosen[c->member.at[k]] = k < taken;
+	if (s->inner)
+		take_inner(s);
 }
 
 /* The step if `taken` members of the class were recomputed; the class is restored afterwards. */
@@ -260,6 +365,9 @@ is_more(struct recompute_merit a, struct recompute_merit b)
 	return a.rank != b.rank ? a.rank > b.rank : a.value > b.value;
 }
 
+/* A class that makes the finished step faster by this share, as kernels then read less, is taken first. */
+static const double faster = 1e-3;
+
 /* First classes that make the step fit, by time; then those that lower the peak, by time; else
  * values that are large and quick, which matter once the peak is elsewhere. */
 static struct recompute_merit
@@ -269,6 +377,8 @@ merit_of(const struct recompute_search *s, const struct recompute_class *c,
 	const double least = 1e-9, /* seconds: avoids infinite merit of values that take no time */
 		time = then->time - s->cost.time > least ? then->time - s->cost.time : least;
 
+	if (s->r->finish && then->time < (1 - faster) * s->cost.time)
+		return (struct recompute_merit){3, -then->time};
 	if (then->peak <= s->budget)
 		return (struct recompute_merit){2, -time};
 	if (then->peak < s->cost.peak)
@@ -307,8 +417,8 @@ static bool
 grow(struct recompute_search *s)
 {
 	for (int64_t k = 0; k < s->class.n; k++)
-		s->class.at[k].merit = (struct recompute_merit){3, 0};
-	for (int64_t round = 1; s->cost.peak > s->budget; round++) {
+		s->class.at[k].merit = (struct recompute_merit){4, 0};
+	for (int64_t round = 1; s->r->finish || s->cost.peak > s->budget; round++) {
 		struct recompute_class *c;
 		while ((c = most_promising(s)) && c->round != round) {
 			if (!what_if(s, c, (uint32_t)c->member.n, &c->then))
@@ -316,10 +426,11 @@ grow(struct recompute_search *s)
 			c->merit = merit_of(s, c, &c->then);
 			c->round = round;
 		}
-		if (!c)
+		if (!c || (s->cost.peak <= s->budget && c->merit.rank < 3))
 			break;
 		recompute_take(s, c, (uint32_t)c->member.n);
 		c->time = c->then.time - s->cost.time;
+		c->saved = s->cost.peak - c->then.peak;
 		s->cost = c->then;
 		note_least(s);
 	}
@@ -335,7 +446,7 @@ static bool
 take_fewest(struct recompute_search *s, struct recompute_class *c)
 {
 	uint32_t low = 0;
-	double each = c->bytes / (double)c->member.n;
+	double each = (s->r->finish && c->saved > 0 ? c->saved : c->bytes) / (double)c->member.n;
 	struct recompute_cost then;
 
 	for (int tries = 1; low < c->taken; tries++) {
@@ -345,6 +456,8 @@ take_fewest(struct recompute_search *s, struct recompute_class *c)
 				       : spare < left ? (uint32_t)spare
 						      : left,
 			       at = tries % 3 ? c->taken - fewer : low + left / 2;
+		if (spare < 1 && (c->saved > 0 || tries > 1) && s->r->finish)
+			break;
 		if (!what_if(s, c, at, &then))
 			return false;
 		if (then.peak > s->cost.peak)
@@ -373,6 +486,10 @@ slowest(struct recompute_search *s)
 	return best;
 }
 
+/* A finished step, which takes long to evaluate, is not tried without a class if this share of what the class saved
+ * when it was taken would be too much. */
+static const double needed = 0.8;
+
 /* Leaves out classes without which the step fits. */
 static bool
 shrink(struct recompute_search *s)
@@ -384,6 +501,8 @@ shrink(struct recompute_search *s)
 		s->class.at[k].tried = false;
 	while ((c = slowest(s))) {
 		c->tried = true;
+		if (s->r->finish && s->cost.peak + needed * c->saved > s->budget)
+			continue;
 		if (!what_if(s, c, 0, &then))
 			return false;
 		if (then.peak > s->budget || then.time > s->cost.time)
@@ -422,8 +541,36 @@ start_from(struct recompute_search *s, bool blocks)
 		const bool take = blocks && c->key && !leaves_block(s->r, c->member.at[0]);
 		recompute_take(s, c, take ? (uint32_t)c->member.n : 0);
 		c->time = c->bytes; /* unknown: the largest first */
+		c->saved = 0;
 		c->round = 0;
 	}
+}
+
+/* The fewest blocks, from the first on, that make the step fit if they are computed again as a whole. */
+static bool
+search_first(struct recompute_search *s)
+{
+	const int64_t blocks = s->r->nblocks;
+	struct recompute_cost then = {0};
+
+	start_from(s, true);
+	for (int64_t k = 0; k < s->class.n; k++)
+		s->class.at[k].round = s->class.at[k].taken; /* of all blocks */
+	for (int64_t low = 0, high = blocks, n = blocks / 2; low <= high; n = (low + high) / 2) {
+		for (int64_t k = 0; k < s->class.n; k++)
+			recompute_take(
+				s, &s->class.at[k], (uint32_t)(s->class.at[k].round * n / blocks));
+		if (!recompute_evaluate(s->r, s->chosen, &then))
+			return false;
+		if (low == high)
+			break;
+		if (then.peak <= s->budget)
+			high = n;
+		else
+			low = n + 1;
+	}
+	s->cost = then;
+	return true;
 }
 
 static bool
@@ -496,6 +643,7 @@ create_search(struct recompute *r, double budget)
 		.chosen = ARRAY_ZERO(r->scratch, bool, n + 1u),
 		.least = ARRAY_ZERO(r->scratch, bool, n + 1u)};
 
+	s.inner = r->inner != NULL;
 	find_classes(&s);
 	return s;
 }
@@ -523,16 +671,52 @@ recompute_tell(
 	return true;
 }
 
+/* Goes on from the choice for the step as it is, without what follows: kernels can be faster with what one class
+ * after the other does not find. */
+static bool
+search_finished(struct recompute_search *s, bool *chosen, struct recompute_cost *cost)
+{
+	const struct recompute *r = s->r;
+	struct recompute bare = {.scratch = r->scratch,
+		.cost = r->cost,
+		.base = r->base,
+		.m = r->m,
+		.step = r->step,
+		.block = r->block,
+		.nblocks = r->nblocks};
+	bool *other = ARRAY_ZERO(r->scratch, bool, r->step->ops->n + 1u);
+	struct recompute_cost then;
+
+	if (!recompute_choose(&bare, s->budget, other, &then))
+		return false;
+	s->inner = false;
+	start_from(s, false);
+	load(s, other);
+	if (!recompute_evaluate(s->r, s->chosen, &s->cost) ||
+		(s->cost.peak <= s->budget && !shrink(s)))
+		return false;
+	s->inner = true;
+	keep_if_better(s, chosen, cost);
+	return true;
+}
+
 bool
 recompute_choose(struct recompute *r, double budget, bool *chosen, struct recompute_cost *cost)
 {
 	struct recompute_search s = create_search(r, budget);
 
-	*cost = (struct recompute_cost){INFINITY, INFINITY};
-	if (!search_from(&s, false))
+	memset(chosen, 0, sizeof *chosen * r->step->ops->n);
+	if (!recompute_evaluate(r, chosen, cost) || !search_from(&s, false))
 		return false;
 	keep_if_better(&s, chosen, cost);
-	if (r->nblocks) {
+	if (r->finish && !search_finished(&s, chosen, cost))
+		return false;
+	if (r->finish && r->nblocks) {
+		if (!search_first(&s))
+			return false;
+		keep_if_better(&s, chosen, cost);
+	}
+	if (r->nblocks && !(r->finish && cost->peak <= budget)) {
 		if (!search_from(&s, true))
 			return false;
 		keep_if_better(&s, chosen, cost);

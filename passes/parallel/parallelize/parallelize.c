@@ -581,7 +581,7 @@ apply_rules(struct pass_run *run, struct ir_module *m)
 	text = text_append(
 		text, "%s,devices=%" PRId64 "},opfuse\"}", n ? "]" : "", pass_int(run, "devices"));
 	pass_changes_rounding(run);
-	const char *rest = pass_rest(run, "opfuse"),
+	const char *rest = pass_rest(run, "opfuse", NULL),
 		   *again = pass_with(run, "rules", "known", "true");
 	return pass_apply_before(
 		run, m, text, TEXT(run->scratch, "%s%s%s", again, *rest ? "," : "", rest));

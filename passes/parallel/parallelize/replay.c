@@ -61,7 +61,8 @@ struct candidates VEC(struct candidate);
 const char *
 parallel_finish(const struct pass_run *run)
 {
-	return pass_given(run, "finish") ? pass_string(run, "finish") : pass_rest(run, "opfuse");
+	return pass_given(run, "finish") ? pass_string(run, "finish")
+					 : pass_rest(run, "opfuse", NULL);
 }
 
 /* Where no plan fits, those that exceed the budget by the same number of this share of it, rounded

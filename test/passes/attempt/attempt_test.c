@@ -38,6 +38,11 @@ static const char *const pipelines[] = {
 	"inline,grad,adam,parallelize{finish=opfuse},opfuse",
 	"inline,grad,adam,opfuse,grad",
 	"inline,dp{axis=dp},grad,adam,opfuse,tensorfuse",
+	/* It looks ahead to opfuse alone. */
+	"inline,dp{axis=dp},grad,recompute{policy=budget,budget=200KB},shard{axis=dp},adam,opfuse",
+	"inline,dp{axis=dp},grad,recompute{policy=budget,budget=200KB},shard{axis=dp},adam,opfuse,prefetch",
+	"inline,dp{axis=dp},grad,recompute{policy=budget,budget=200KB},shard{axis=dp},sgd,opfuse",
+	"inline,dp{axis=dp},grad,recompute{policy=budget,budget=200KB},shard{axis=dp},adam",
 };
 
 enum { PIPELINES = sizeof pipelines / sizeof *pipelines };
