@@ -112,7 +112,7 @@ static bool
 is_faster(struct pass_run *run, const struct ir_module *m, const bool type[IR_NDTYPES])
 {
 	static const char fusion[] = "opfuse";
-	const char *rest = pass_rest(run, fusion);
+	const char *rest = pass_rest(run, fusion, NULL);
 
 	if (!strstr(rest, fusion))
 		rest = TEXT(run->scratch, "%s%s%s", rest, *rest ? "," : "", fusion);

@@ -574,6 +574,20 @@ absorb(struct terms *t, int fn, term_id *arg, int n, bool ordered)
 	return n;
 }
 
+/* Is it a product in which each factor is twice? */
+static bool
+is_square(const struct terms *t, term_id p)
+{
+	const term_id m = poly_single(t, p);
+	const int n = m ? t->node.at[m].n : 0;
+
+	for (int i = 1; i < n; i += 2)
+		if (term_words(t, m)[0] || n % 2 == 0 ||
+			term_words(t, m)[i] != term_words(t, m)[i + 1])
+			return false;
+	return n > 1;
+}
+
 static bool
 is_not_negative(const struct terms *t, term_id p)
 {
@@ -584,6 +598,8 @@ is_not_negative(const struct terms *t, term_id p)
 
 	if (poly_is_constant(t, p, &n, &d))
 		return n >= 0;
+	if (is_square(t, p))
+		return true;
 	for (int i = 1; fn == FN_maximum && i < t->node.at[f].n; i++)
 		if (is_not_negative(t, (term_id)term_words(t, f)[i]))
 			return true;
@@ -743,6 +759,14 @@ less(struct terms *t, term_id p, term_id q, enum apply_type type)
 	return poly_apply_plain(t, FN_lt, arg, 2);
 }
 
+/* A NaN is not less, equal or greater. */
+static void
+assume_ordered(struct terms *t, enum apply_type type)
+{
+	if (type != APPLY_INTEGER && type != APPLY_WIDE && type != APPLY_BOOL)
+		t->assumes |= RULE_FINITE;
+}
+
 static term_id
 compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 {
@@ -755,7 +779,7 @@ compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 		return poly_constant(t, fn == FN_eq ? x == y : x < y, 1);
 	}
 	if (p == q) {
-		t->assumes |= RULE_FINITE;
+		assume_ordered(t, type);
 		return poly_constant(t, fn == FN_eq, 1);
 	}
 	if (type == APPLY_BOOL && !t->bitwise)
@@ -1067,7 +1091,21 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 		}
 		inner = without_neutral(t, fn, arg[0], arg[1], type);
 		return inner ? inner : without_neutral(t, fn, arg[1], arg[0], type);
-	case FN_not: return applied(t, arg[0], &inner) == FN_not ? inner : 0;
+	case FN_not: {
+		const term_id f = poly_factor(t, arg[0]);
+		const int of = applied(t, arg[0], &inner);
+		if (t->bitwise && (of == FN_eq || of == FN_ne)) {
+			const term_id same[2] = {inner, (term_id)term_words(t, f)[2]};
+			return poly_apply_plain(t, of == FN_eq ? FN_ne : FN_eq, same, 2);
+		}
+		return of == FN_not ? inner : 0;
+	}
+	case FN_eq:
+	case FN_ne:
+		for (int k = 0; k < 2 && type == APPLY_BOOL; k++)
+			if (poly_is_integer(t, arg[k], fn == FN_eq))
+				return arg[1 - k];
+		return 0;
 	case FN_shift_left:
 	case FN_shift_right:
 	case FN_shift_right_logical:
@@ -1194,8 +1232,8 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_eq:
 	case FN_lt: return compared(t, fn, x, y, type);
 	case FN_gt: return compared(t, FN_lt, y, x, type);
-	case FN_le: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, y, x, type));
-	case FN_ge: t->assumes |= RULE_FINITE; return negated(t, compared(t, FN_lt, x, y, type));
+	case FN_le: assume_ordered(t, type); return negated(t, compared(t, FN_lt, y, x, type));
+	case FN_ge: assume_ordered(t, type); return negated(t, compared(t, FN_lt, x, y, type));
 	case FN_and:
 	case FN_or:
 	case FN_xor:

@@ -279,6 +279,8 @@ changed_dims(const struct ir_op *op, int dim[IR_MAX_RANK])
 		if (!whole)
 			dim[n++] = d;
 	}
+	if (!n && t->rank)
+		dim[n++] = 0; /* none, and so any one */
 	return n;
 }
 

@@ -26,7 +26,7 @@ enum {
 	STEPS = 1200,       /* programs of a file, at least, in which a rule is applied */
 	FEWEST = 6,         /* of a rule */
 	TRIES = 2000,       /* for each of them: random sizes, of which not all have a type ... */
-	MOST_TRIES = 20000, /* ... and more as long as it is applied in none */
+	MOST_TRIES = 50000, /* ... and more as long as it is applied in none */
 };
 
 struct drawing {
