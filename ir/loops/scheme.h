@@ -106,7 +106,6 @@ struct scheme_op {
 enum scheme_kind {
 	SCHEME_LOOPS,
 	SCHEME_GEMM,
-	SCHEME_VIEW,
 	SCHEME_OWN,    /* the whole kernel is one op with its own functions: lower/own.h */
 	SCHEME_STREAM, /* the whole kernel is products of tiles, for devices: stream.h */
 };
