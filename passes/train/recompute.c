@@ -37,6 +37,7 @@
 #include "passes/parallel/kept.h"
 #include "passes/pass.h"
 
+#include <math.h>
 #include <string.h>
 #include <talloc.h>
 
@@ -379,7 +380,12 @@ run_budget(struct pass_run *run, struct recompute *r)
 		!recompute_tell(r, budget, chosen, remark_kept, run))
 		return false;
 	const int32_t n = recompute_groups(r, chosen, group);
-	copy_groups(run, r, group, n, NULL);
+	/* Whole blocks also compute again what classes of values never are. */
+	const double least =
+		r->finish && r->nblocks && cost.peak > budget ? peak_of(run, r, NULL) : INFINITY;
+	const bool blocks = least < cost.peak;
+	copy_groups(run, r, blocks ? r->block : group, blocks ? r->nblocks : n, NULL);
+	cost.peak = blocks ? least : cost.peak;
 	remark_over(run, r, budget, &cost);
 	return true;
 }

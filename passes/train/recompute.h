@@ -54,7 +54,8 @@ int32_t recompute_groups(const struct recompute *r, const bool *chosen, int32_t 
 /* Recomputes the chosen ops, until ir_saved_restore(r->base->saved). */
 void recompute_apply(const struct recompute *r, const bool *chosen);
 
-/* A copy of the step in which they are, after r->finish, and its time; the caller frees it. */
+/* A copy of the step in which they are (NULL: whole blocks, as by policy blocks), after r->finish, and its time;
+ * the caller frees it. */
 struct ir_module *recompute_finished(
 	const struct recompute *r, const bool *chosen, double *seconds);
 

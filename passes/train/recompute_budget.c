@@ -117,10 +117,10 @@ apply_to(const struct recompute *r, struct ir_module *m, const bool *chosen)
 {
 	void *scratch = alloc_scratch(NULL);
 	int32_t *group = ARRAY_NEW(scratch, int32_t, r->step->ops->n + 1u);
-	const int32_t n = recompute_groups(r, chosen, group);
+	const int32_t n = chosen ? recompute_groups(r, chosen, group) : r->nblocks;
 	struct recompute_group *result = ARRAY_ZERO(scratch, struct recompute_group, (size_t)n + 1);
 
-	recompute_copy(r->step, m, group, result, n);
+	recompute_copy(r->step, m, chosen ? group : r->block, result, n);
 	talloc_free(scratch);
 }
 
