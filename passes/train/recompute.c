@@ -277,8 +277,8 @@ remark_over(struct pass_run *run, const struct recompute *r, double budget,
 
 	if (r->cost && cost->peak > budget)
 		pass_remark(run, NULL, PASS_MISSED,
-			"the step needs %s even if everything that helps is recomputed, %s more than "
-			"the budget",
+			"the step needs %s with the choice of the least memory that was found, %s more "
+			"than the budget",
 			number_bytes(need, cost->peak), number_bytes(over, cost->peak - budget));
 }
 
@@ -347,10 +347,31 @@ find_finish(struct pass_run *run, struct recompute *r, double budget)
 	manager->budget = 0; /* kernels as they would be with enough memory */
 	r->manager = manager;
 	r->finish = pass_list_text(run->scratch, &rest);
+	r->bare = ARRAY_ZERO(run->scratch, bool, r->step->ops->n + 1u);
 	if (!recompute_find_inner(r))
 		r->finish = NULL;
 	return r->finish && pass_list_find(&rest, "shard") >= 0 ? (1 - gathers_share) * budget
 								: budget;
+}
+
+/*
+ * Where no choice fits: the one of the least peak with kernels that are made for the budget, of that for the step with
+ * kernels, that for the step as it is, and whole blocks (NULL), which compute again what no class has.
+ */
+static const bool *
+least_of(struct pass_run *run, struct recompute *r, const bool *chosen, struct recompute_cost *cost)
+{
+	const bool *start[] = {chosen, r->bare, NULL}, *least = chosen;
+
+	r->manager->budget = run->manager->budget;
+	for (int i = 0; i < (r->nblocks ? 3 : 2); i++) {
+		const double peak = peak_of(run, r, start[i]);
+		if (i && peak >= cost->peak)
+			continue;
+		cost->peak = peak;
+		least = start[i];
+	}
+	return least;
 }
 
 static bool
@@ -379,13 +400,15 @@ run_budget(struct pass_run *run, struct recompute *r)
 	if (r->cost && pass_remarks_wanted(run) &&
 		!recompute_tell(r, budget, chosen, remark_kept, run))
 		return false;
-	const int32_t n = recompute_groups(r, chosen, group);
-	/* Whole blocks also compute again what classes of values never are. */
-	const double least =
-		r->finish && r->nblocks && cost.peak > budget ? peak_of(run, r, NULL) : INFINITY;
-	const bool blocks = least < cost.peak;
-	copy_groups(run, r, blocks ? r->block : group, blocks ? r->nblocks : n, NULL);
-	cost.peak = blocks ? least : cost.peak;
+	const bool *least = chosen;
+	if (r->finish && cost.peak > budget)
+		least = least_of(run, r, chosen, &cost);
+	if (least) {
+		const int32_t n = recompute_groups(r, least, group);
+		copy_groups(run, r, group, n, NULL);
+	} else {
+		copy_groups(run, r, r->block, r->nblocks, NULL);
+	}
 	remark_over(run, r, budget, &cost);
 	return true;
 }

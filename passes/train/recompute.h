@@ -29,9 +29,10 @@ struct recompute {
 	const struct recompute_ops *step;
 	const int32_t *block; /* the block that an op is in, or RECOMPUTE_KEPT */
 	int32_t nblocks;
-	const char *finish;                 /* passes after which steps are compared; NULL: none */
-	const struct pass_manager *manager; /* for these */
+	const char *finish;           /* passes after which steps are compared; NULL: none */
+	struct pass_manager *manager; /* for these */
 	bool *inner; /* values that are in registers of kernels alone after them; NULL: none */
+	bool *bare;  /* [ops] or NULL: chosen for the step as it is, without r->finish */
 	struct VEC(struct recompute_known) known;
 	struct map known_map;
 	uint32_t evaluations; /* of the cost model so far */

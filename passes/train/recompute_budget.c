@@ -684,14 +684,13 @@ search_finished(struct recompute_search *s, bool *chosen, struct recompute_cost 
 		.step = r->step,
 		.block = r->block,
 		.nblocks = r->nblocks};
-	bool *other = ARRAY_ZERO(r->scratch, bool, r->step->ops->n + 1u);
 	struct recompute_cost then;
 
-	if (!recompute_choose(&bare, s->budget, other, &then))
+	if (!recompute_choose(&bare, s->budget, r->bare, &then))
 		return false;
 	s->inner = false;
 	start_from(s, false);
-	load(s, other);
+	load(s, r->bare);
 	if (!recompute_evaluate(s->r, s->chosen, &s->cost) ||
 		(s->cost.peak <= s->budget && !shrink(s)))
 		return false;
