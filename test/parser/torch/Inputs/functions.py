@@ -293,6 +293,43 @@ def known_masks(z, y):
         + z[:4][upper.nonzero(as_tuple=True)].view(5, 1).repeat(1, 1, 1, 1, 1, 3).square().sum()
 
 
+def written_masks(z, y):
+    """Writes of constants, of which the values stay known, also through views, and by operators."""
+    m, k = torch.eye(4, dtype=torch.bool), torch.arange(4)
+    m |= torch.arange(4) > 2
+    m[1:] ^= torch.arange(4) > 1
+    m.t()[0].logical_not_()
+    torch.logical_and(m, k[:, None] < 3, out=m)
+    k[1:] += 3
+    k //= 2
+    k <<= 1
+    none = torch.zeros(4, dtype=torch.bool)
+    total = z[:4][none].square().sum() + torch.masked_select(z[:4], none).sum() + z[torch.nonzero(none).squeeze(1)].sum()
+    return total + z[:4][m].view(5).square().cumsum(0).sum() + z[k].view(4, 2, 2).sin().sum() + z[:4][k > 2].cumsum(0).square().sum()
+
+
+def overwritten_masks(z, y):
+    """Writes of what depends on data."""
+    total, masks = 0, [torch.arange(4) < 1 for _ in range(6)]
+    masks[0] |= y[0] > 0
+    masks[1][1:] &= y[0, 1:] > 0
+    torch.gt(y[1], 0, out=masks[2])
+    masks[3].data = y[2] > 0
+    masks[4].unbind(0)[3].copy_(y[3, 0] > -9)
+    torch._foreach_add_(masks[5:], [y[4] > 0])
+    for i, m in enumerate(masks):
+        total = total + z[i:i + 4][m].square().sum() * (i + 1)
+    return total
+
+
+def written_with_slope(z, y):
+    """In a step that has gradients inside."""
+    m = torch.arange(4) < 2
+    v = (y * 0.5).requires_grad_()
+    m ^= torch.arange(4) > 0
+    return torch.autograd.grad((v[:4][m] * z[:4][m]).tanh().sum(), v, create_graph=True)[0].square().mean()
+
+
 def complex_limits(z, y):
     """Powers of 0 and others, of which the first have gradients there, and curves far from 0."""
     zero, c = (torch.arange(18) % 3 == 0)[:, None], torch.complex(z, y)
@@ -654,6 +691,7 @@ FUNCTIONS = {
     "complex_limits": (NUMBERS, complex_limits),
     "averaged": (NUMBERS, averaged),
     "known_masks": (NUMBERS, known_masks),
+    **{f.__name__: (NUMBERS, f) for f in (written_masks, overwritten_masks, written_with_slope)},
     "complex_matrices": (NUMBERS, complex_matrices),
     "complex_convolutions": (NUMBERS, complex_convolutions),
     "factored": (NUMBERS, factored),
