@@ -265,6 +265,34 @@ def zetas(z, y):
     return total + torch.polygamma(3, z.exp() + 0.3).mean() + (torch.polygamma(2, y * 3 - 1).tanh() * z).mean()
 
 
+def of_integers(z, y):
+    """What torch computes in f32 then."""
+    special, k = torch.special, y + 1
+    functions = (special.i0, special.i0e, special.i1, special.i1e, torch.lgamma, torch.digamma, torch.sinc, torch.log10, torch.angle,
+                 special.erfcx, special.log_ndtr, special.entr, special.ndtr, torch.erf, torch.exp2, torch.isnan)
+    total = sum((f(k) * z).mean() for f in functions) + sum((torch.polygamma(n, k) * z).mean() for n in range(3))
+    total = total + ((torch.erfinv(k // 4) + special.ndtri(k // 4)).isinf() * z).sum() + (torch.copysign(k, -k) * z).mean()
+    for f in (special.zeta, special.xlogy, special.xlog1py):
+        total = total + ((f(k + 1, k) + f(2.5, k) + f(k + 1, 2.5) + f(k + 1, y.double() + 0.3)) * z).mean()
+    return total
+
+
+def special_limits(z, y):
+    """Where values are infinite, or are not numbers."""
+    def values(x):
+        return (z * x.nan_to_num(7, 8, 9)).mean()
+    special, inf = torch.special, torch.inf
+    far, whole, total = torch.tensor([[1e308], [-1e308], [inf], [-inf]], dtype=F64), 0 - torch.arange(4.0, dtype=F64), 0
+    for f in (special.i0, special.i0e, special.i1, special.i1e, torch.lgamma, torch.digamma, torch.erfinv, special.ndtri):
+        total = total + sum(values(f(x)) for x in (*far, whole))
+    total = total + sum(values(special.zeta(s, torch.tensor([-1, -15, 0, inf], dtype=F64))) for s in (2.0, 2.5)) \
+        + values(torch.polygamma(2, whole))
+    for f in (torch.igamma, torch.igammac):
+        total = total + values(f(torch.tensor([0.5, 2, 0, inf], dtype=F64), far[2])) + values(f(far[2], y[0].abs())) \
+            + values(f(torch.tensor([0.5, 1, 2, inf], dtype=F64), torch.zeros(4, dtype=F64)))
+    return total + torch.igamma(torch.tensor([2, 2, 2, 3], dtype=F64), z.abs() * torch.tensor([0, 0, 0, 1.0], dtype=F64)).sum()
+
+
 def long_einsum(z, y):
     """Products of two at a time; more letters than the alphabet has."""
     pairs = [chr(k) + chr(k + 1) for k in (*range(65, 90), *range(97, 110))]
@@ -698,6 +726,8 @@ FUNCTIONS = {
     "bessel": (NUMBERS, bessel),
     "incomplete_gamma": (NUMBERS, incomplete),
     "zeta": (NUMBERS, zetas),
+    "of_integers": (below(4, 4), of_integers),
+    "special_limits": (NUMBERS, special_limits),
     "long_einsum": (NUMBERS, long_einsum),
     "adapted": (NUMBERS, adapted),
     "with_gaps": (NUMBERS, with_gaps),
