@@ -397,7 +397,11 @@ rule_direction(struct rule *r)
 			r->name[kept++] = r->name[i];
 	r->nnames = kept;
 	r->at = r->text;
+	const struct ir_loc loc = r->s->b.loc;
+	if (r->option)
+		r->s->b.loc = pass_option_loc(r->s->run, r->option);
 	const struct rule_term x = body(r);
+	r->s->b.loc = loc;
 	space(r);
 	if (*r->at)
 		fault(r, "expected the end");

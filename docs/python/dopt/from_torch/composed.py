@@ -4,19 +4,29 @@ import functools
 import math
 
 import torch
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
 from .table import Unsupported, aten
 
 DECOMPOSED = {}
 
 
-def decomposes(*names):
+def in_floats(function):
+    """Of integers in the default type of torch, of halves in f32."""
+    def made(*args):
+        wide, kind = elementwise_dtypes(*args, type_promotion_kind=ELEMENTWISE_TYPE_PROMOTION_KIND.INT_TO_FLOAT)
+        return function(*(a.to(wide) if isinstance(a, torch.Tensor) else a for a in args)).to(kind)
+    return made
+
+
+def decomposes(*names, floats=False):
     def add(function):
+        made = in_floats(function) if floats else function
         for name in names:
             packet = getattr(aten, name, None)  # None: a version of torch that lacks it
             for overload in packet.overloads() if packet else ():
                 if not overload.endswith(("out", "hacked_twin")):
-                    DECOMPOSED[getattr(packet, overload)] = function
+                    DECOMPOSED[getattr(packet, overload)] = made
         return function
     return add
 
@@ -63,7 +73,7 @@ def pdist(x, p=2.0):
     return vector_norm(x[i] - x[j], p, [-1])
 
 
-@decomposes("sinc")
+@decomposes("sinc", floats=True)
 def sinc(x):
     inside = x != 0
     y = math.pi * torch.where(inside, x, 1)
@@ -85,7 +95,7 @@ def fmin(x, y):
     return torch.where((x <= y) | (y != y), x, y)
 
 
-@decomposes("log10")
+@decomposes("log10", floats=True)
 def log10(x):
     return torch.log(x) / math.log(10)
 
@@ -106,7 +116,7 @@ def sgn(x):
     return torch.where(x == 0, x.detach(), x) / torch.where(size == 0, 1, size)
 
 
-@decomposes("copysign")
+@decomposes("copysign", floats=True)
 def copysign(x, y):
     y = y if isinstance(y, torch.Tensor) else torch.full((), y, dtype=x.dtype)
     return torch.where((y < 0) | (1 / y < 0), -x.abs(), x.abs())

@@ -46,7 +46,7 @@ def rounded_to(b, x):
 @handles("isnan", "isinf", "isfinite")
 def is_number(b, x):
     return b.op({"isnan": "is_nan", "isinf": "is_inf", "isfinite": "is_finite"}[b.which()],
-                b.value[x])
+                b.read(x, torch.result_type(x.meta["val"], 1.0)))
 
 
 @handles("logical_not")

@@ -8,8 +8,8 @@ from .masks import ROWWISE, Rows, name_of
 
 MADE = set("""eye arange zeros ones full tensor linspace triu_indices tril_indices zeros_like ones_like full_like""".split())
 KEPT = (ROWWISE - {"dropout"}) | MADE | set("""getitem setitem cat stack concat repeat repeat_interleave tile expand permute transpose
-    t roll flip tril triu diagonal diag fill_diagonal scatter scatter_ fill_diagonal_ fill_ zero_ masked_fill_ index_fill_ copy_ where
-    nonzero unique argsort outer meshgrid one_hot movedim item tolist numel count_nonzero""".split())
+    t roll flip tril triu diagonal diag fill_diagonal scatter fill zero index_fill copy lshift rshift where nonzero
+    unique argsort outer meshgrid one_hot movedim item tolist numel count_nonzero""".split())
 READ = {torch.Tensor.item, torch.Tensor.tolist, torch.Tensor.__bool__, torch.Tensor.__int__, torch.Tensor.__float__,
         torch.Tensor.__index__}
 COUNTED = {torch.nonzero, torch.Tensor.nonzero, torch.unique, torch.Tensor.unique}
@@ -30,10 +30,19 @@ def plain():
 
 class Known:
     def __init__(self):
-        self.of = {}  # by id: the tensor of the trace, and one with its values
+        self.of = {}  # by id: the tensor of the trace, one with its values, and by how many writes more torch has counted of the first
+
+    def keep(self, x, real):
+        if not x.is_inference():  # torch counts no writes into those
+            self.of[id(x)] = x, real, x._version - real._version
 
     def is_known(self, x):
-        return isinstance(x, torch.Tensor) and id(x) in self.of
+        """Whether all that was written into it, or into a view of it, was written into its values too."""
+        _, real, more = self.of.get(id(x), (None, None, None))
+        return real is not None and x._version - real._version == more
+
+    def are_known(self, args, kwargs):
+        return all(map(self.is_known, leaves((args, kwargs))))
 
     def value(self, function, args, kwargs):
         args, kwargs = torch.utils._pytree.tree_map_only(torch.Tensor, lambda x: self.of[id(x)][1], (args, kwargs))
@@ -45,41 +54,41 @@ class Known:
         with plain():
             numbers = real.tolist()
         x = torch.tensor(numbers, dtype=real.dtype)
-        self.of[id(x)] = x, real
+        self.keep(x, real)
         return x
+
+    def is_mask(self, x):
+        """Whether the places that x chooses are known. Without any, there is nothing to gather: it stays a mask."""
+        return self.is_known(x) and x.dtype == torch.bool and self.value(lambda m: m.any().item(), (x,), {})
 
     def places(self, index):
         """An index whose masks are numbers of elements."""
         found = []
         for x in index if isinstance(index, tuple) else (index,):
-            mask = self.is_known(x) and x.dtype == torch.bool
-            found += [self.traced(p) for p in self.value(torch.where, (x,), {})] if mask else [x]
+            found += [self.traced(p) for p in self.value(torch.where, (x,), {})] if self.is_mask(x) else [x]
         return tuple(found)
 
     def chosen(self, function, args, kwargs):
         """The arguments, or None and the result."""
         masks = function is torch.Tensor.__getitem__ or function is torch.Tensor.__setitem__ and isinstance(args[2], torch.Tensor) \
             and args[2].dim() > 0
-        if function in (torch.masked_select, torch.Tensor.masked_select) and len(args) == 2 and self.is_known(args[1]) \
+        if function in (torch.masked_select, torch.Tensor.masked_select) and len(args) == 2 and self.is_mask(args[1]) \
                 and args[0].shape == args[1].shape:
             return None, args[0][self.places(args[1])]
         index = args[1] if masks else ()
-        if any(self.is_known(x) and x.dtype == torch.bool for x in (index if isinstance(index, tuple) else (index,))):
+        if any(map(self.is_mask, index if isinstance(index, tuple) else (index,))):
             return (args[0], self.places(index), *args[2:]), None
         counts = function in COUNTED or function is torch.where and len(args) == 1
-        if (function in READ or counts) and all(map(self.is_known, leaves((args, kwargs)))):
-            return None, torch.utils._pytree.tree_map_only(torch.Tensor, self.traced, self.value(function, args, kwargs))
+        if (function in READ or counts) and self.are_known(args, kwargs):
+            found = self.value(function, args, kwargs)
+            if all(x.numel() for x in leaves(found)):
+                return None, torch.utils._pytree.tree_map_only(torch.Tensor, self.traced, found)
         return args, None
 
     def track(self, function, args, kwargs, result):
-        name, given = name_of(function), leaves((args, kwargs))
-        written = name.endswith("_") or name == "setitem"
-        if not all(map(self.is_known, given)) or name not in KEPT or not given and name not in MADE:
-            if written and given and (self.is_known(given[0]) or isinstance(given[0], torch.Tensor) and given[0]._is_view()):
-                self.of.clear()  # perhaps a part of what is known
-            return
-        if not all(isinstance(x, torch.Tensor) and x.numel() <= MOST for x in leaves(result)):
-            return
-        made = self.value(function, args, kwargs)
-        for x, real in zip(leaves(result), leaves(made)):
-            self.of[id(x)] = x, real
+        """Of a function whose arguments were known before it was called."""
+        name = name_of(function)
+        made = name in MADE or leaves((args, kwargs)) and (name.removesuffix("_") in KEPT or name[:1] == "i" and name[1:] in KEPT)
+        if made and all(isinstance(x, torch.Tensor) and x.numel() <= MOST for x in leaves(result)):
+            for x, real in zip(leaves(result), leaves(self.value(function, args, kwargs))):
+                self.keep(x, real)

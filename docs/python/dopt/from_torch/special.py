@@ -1,9 +1,13 @@
 """Special functions."""
+import functools
 import math
 
 import torch
 
-from .composed import decomposes, with_gradient
+from . import composed
+from .composed import with_gradient
+
+decomposes = functools.partial(composed.decomposes, floats=True)
 
 
 @decomposes("lgamma")
@@ -17,8 +21,9 @@ def lgamma(x):
         total = total + c / (z + k)
     t = z + 7.5
     value = 0.5 * math.log(2 * math.pi) + (z + 0.5) * t.log() - t + total.log()
-    sine = torch.where(small, torch.sin(math.pi * x).abs(), 1)
-    return torch.where(small, math.log(math.pi) - sine.log() - value, value)
+    sine = torch.where(small, torch.sin(math.pi * (x - x.round())).abs(), 1)
+    infinite = (x.abs() == math.inf) | small & (x == x.round())
+    return torch.where(infinite, math.inf, torch.where(small, math.log(math.pi) - sine.log() - value, value))
 
 
 @decomposes("digamma", "special_digamma")
@@ -34,11 +39,13 @@ def digamma(x):
     series = w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w * (1 / 132 - w * (691 / 32760))))))
     value = value + z.log() - 0.5 / z - series
     tangent = torch.where(small, torch.tan(math.pi * torch.where(small, x - x.round(), 0.25)), 1)
-    return torch.where(small, value - math.pi / tangent, value)
+    return torch.where((x < 0) & (x == x.round()), math.nan, torch.where(small, value - math.pi / tangent, value))
 
 
 def hurwitz(s, q):
     """Sum of (q + k)^-s: some terms, and the formula of Euler and Maclaurin for the others. Below -10 they are not enough: NaN."""
+    pole = (q <= 0) & (q == q.floor())
+    q = torch.where(pole, 1, q)
     terms = (q.unsqueeze(-1) + torch.arange(20, dtype=q.dtype)) ** (-s.unsqueeze(-1) if isinstance(s, torch.Tensor) else -s)
     z = torch.where(q > -10, q + 20, math.nan)
     total = terms.sum(-1) + z ** (1 - s) / (s - 1) + 0.5 * z ** -s
@@ -46,7 +53,7 @@ def hurwitz(s, q):
     for j, c in enumerate((1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)):
         total = total + c * factor * power
         factor, power = factor * (s + 2 * j + 1) * (s + 2 * j + 2), power / z.square()
-    return total
+    return torch.where(pole, math.inf, total)
 
 
 @decomposes("polygamma")
@@ -56,11 +63,12 @@ def polygamma(n, x):
 
 @decomposes("special_zeta")
 def zeta(s, q):
-    """Its gradient is that by q, as torch has it; of s = 1 it is infinite, and below 1 NaN."""
-    s, q = (v.detach() if i == 0 else v for i, v in enumerate(torch.broadcast_tensors(*[
-        v if isinstance(v, torch.Tensor) else torch.full((), v, dtype=other.dtype) for v, other in ((s, q), (q, s))])))
+    """Its gradient is that by q, as torch has it; of s = 1 it is infinite, and below 1 and of an infinite q NaN."""
+    s, q = torch.broadcast_tensors(*[v if isinstance(v, torch.Tensor) else torch.full((), v, dtype=other.dtype)
+                                     for v, other in ((s, q), (q, s))])
+    s = s.detach()
     value = hurwitz(torch.where(s > 1, s, 2), q)
-    return torch.where(s > 1, value, torch.where(s == 1, math.inf, math.nan))
+    return torch.where((s > 1) & (q != math.inf), value, torch.where(s == 1, math.inf, math.nan))
 
 
 ROUND, REACH, TERMS = 32, 30, 20  # of cosines, up to which argument, and of the series of large ones: 1e-15 in f64
@@ -78,7 +86,7 @@ def bessel(n, x):
     for k in range(1, TERMS + 1):
         term = term * ((2 * k - 1) ** 2 - 4 * n * n) / (8 * k) / large
         far = far + term
-    value = torch.where(size < REACH, near, far * (2 * math.pi * large).rsqrt())
+    value = torch.where(size < REACH, near, far * (2 * math.pi) ** -0.5 * large.rsqrt())
     return torch.where(x < 0, -value, value) if n else value
 
 
@@ -108,11 +116,13 @@ def incomplete_gamma(a, x):
     q = a * scale * (torch.exp((a - 1).unsqueeze(-1) * torch.log1p(t) - high.unsqueeze(-1) * t) * weight).sum(-1)
     p = torch.where(below, factor * p, 1 - factor * q)
     q = torch.where(below, 1 - p, factor * q)
-    outside, none = (v < 0) | (a < 0) | (v != v) | (a != a) | ((v == 0) & (a == 0)), v == 0
+    infinite, none = (a == math.inf, v == math.inf), v == 0
+    outside = (v < 0) | (a < 0) | (v != v) | (a != a) | ((v == 0) & (a == 0)) | infinite[0] & infinite[1]
     slope = torch.where(none, torch.where(a > 1, 0, torch.where(a == 1, 1, math.inf)), factor * a / torch.where(none, 1, v))
-    p, q = (torch.where(outside, math.nan, torch.where(none, other, torch.where(a == 0, 1 - other, y)))
+    slope = torch.where(infinite[0] | infinite[1], 0, slope).clamp(max=torch.finfo(x.dtype).max)
+    p, q = (torch.where(outside, math.nan, torch.where(none | infinite[0], other, torch.where((a == 0) | infinite[1], 1 - other, y)))
             for y, other in ((p, 0.0), (q, 1.0)))
-    return p, q, x * slope.to(x.dtype).detach()
+    return p, q, torch.where(infinite[1], 0, x) * slope.to(x.dtype).detach()
 
 
 @decomposes("igamma", "special_gammainc")
@@ -137,7 +147,7 @@ def erfinv(x):
     slope = 2 / math.sqrt(math.pi)
     for _ in range(4):
         y = y - torch.where(v.abs() < 1, (torch.erf(y) - v) / (slope * torch.exp(-y.square())), 0)
-    y = torch.where(v.abs() < 1, y, v.sign() * math.inf)
+    y = torch.where(v.abs() < 1, y, torch.where(v.abs() == 1, v * math.inf, math.nan))
     return torch.where(v.abs() < 1, with_gradient(y, x * (torch.exp(y.square()) / slope).detach()), y)
 
 

@@ -210,8 +210,9 @@ class Replaced(torch.overrides.TorchFunctionMode):
         args, result = self.known.chosen(function, args, kwargs) if tracks else (args, None)
         if args is None:
             return result
+        known = tracks and self.known.are_known(args, kwargs)
         result = self.made(function, types, args, kwargs)
-        if tracks:
+        if known:
             self.known.track(function, args, kwargs, result)
         leaves = torch.utils._pytree.tree_leaves
         outside = [x for x in leaves((args, kwargs)) if is_outside(x)]

@@ -265,6 +265,34 @@ def zetas(z, y):
     return total + torch.polygamma(3, z.exp() + 0.3).mean() + (torch.polygamma(2, y * 3 - 1).tanh() * z).mean()
 
 
+def of_integers(z, y):
+    """What torch computes in f32 then."""
+    special, k = torch.special, y + 1
+    functions = (special.i0, special.i0e, special.i1, special.i1e, torch.lgamma, torch.digamma, torch.sinc, torch.log10, torch.angle,
+                 special.erfcx, special.log_ndtr, special.entr, special.ndtr, torch.erf, torch.exp2, torch.isnan)
+    total = sum((f(k) * z).mean() for f in functions) + sum((torch.polygamma(n, k) * z).mean() for n in range(3))
+    total = total + ((torch.erfinv(k // 4) + special.ndtri(k // 4)).isinf() * z).sum() + (torch.copysign(k, -k) * z).mean()
+    for f in (special.zeta, special.xlogy, special.xlog1py):
+        total = total + ((f(k + 1, k) + f(2.5, k) + f(k + 1, 2.5) + f(k + 1, y.double() + 0.3)) * z).mean()
+    return total
+
+
+def special_limits(z, y):
+    """Where values are infinite, or are not numbers."""
+    def values(x):
+        return (z * x.nan_to_num(7, 8, 9)).mean()
+    special, inf = torch.special, torch.inf
+    far, whole, total = torch.tensor([[1e308], [-1e308], [inf], [-inf]], dtype=F64), 0 - torch.arange(4.0, dtype=F64), 0
+    for f in (special.i0, special.i0e, special.i1, special.i1e, torch.lgamma, torch.digamma, torch.erfinv, special.ndtri):
+        total = total + sum(values(f(x)) for x in (*far, whole))
+    total = total + sum(values(special.zeta(s, torch.tensor([-1, -15, 0, inf], dtype=F64))) for s in (2.0, 2.5)) \
+        + values(torch.polygamma(2, whole))
+    for f in (torch.igamma, torch.igammac):
+        total = total + values(f(torch.tensor([0.5, 2, 0, inf], dtype=F64), far[2])) + values(f(far[2], y[0].abs())) \
+            + values(f(torch.tensor([0.5, 1, 2, inf], dtype=F64), torch.zeros(4, dtype=F64)))
+    return total + torch.igamma(torch.tensor([2, 2, 2, 3], dtype=F64), z.abs() * torch.tensor([0, 0, 0, 1.0], dtype=F64)).sum()
+
+
 def long_einsum(z, y):
     """Products of two at a time; more letters than the alphabet has."""
     pairs = [chr(k) + chr(k + 1) for k in (*range(65, 90), *range(97, 110))]
@@ -291,6 +319,43 @@ def known_masks(z, y):
     factor = 2.0 if upper.sum().item() == 5 else 0.0
     return F.cross_entropy(logits, torch.zeros(6, dtype=torch.long)) + factor * torch.masked_select(z[:4], upper).std() \
         + z[:4][upper.nonzero(as_tuple=True)].view(5, 1).repeat(1, 1, 1, 1, 1, 3).square().sum()
+
+
+def written_masks(z, y):
+    """Writes of constants, of which the values stay known, also through views, and by operators."""
+    m, k = torch.eye(4, dtype=torch.bool), torch.arange(4)
+    m |= torch.arange(4) > 2
+    m[1:] ^= torch.arange(4) > 1
+    m.t()[0].logical_not_()
+    torch.logical_and(m, k[:, None] < 3, out=m)
+    k[1:] += 3
+    k //= 2
+    k <<= 1
+    none = torch.zeros(4, dtype=torch.bool)
+    total = z[:4][none].square().sum() + torch.masked_select(z[:4], none).sum() + z[torch.nonzero(none).squeeze(1)].sum()
+    return total + z[:4][m].view(5).square().cumsum(0).sum() + z[k].view(4, 2, 2).sin().sum() + z[:4][k > 2].cumsum(0).square().sum()
+
+
+def overwritten_masks(z, y):
+    """Writes of what depends on data."""
+    total, masks = 0, [torch.arange(4) < 1 for _ in range(6)]
+    masks[0] |= y[0] > 0
+    masks[1][1:] &= y[0, 1:] > 0
+    torch.gt(y[1], 0, out=masks[2])
+    masks[3].data = y[2] > 0
+    masks[4].unbind(0)[3].copy_(y[3, 0] > -9)
+    torch._foreach_add_(masks[5:], [y[4] > 0])
+    for i, m in enumerate(masks):
+        total = total + z[i:i + 4][m].square().sum() * (i + 1)
+    return total
+
+
+def written_with_slope(z, y):
+    """In a step that has gradients inside."""
+    m = torch.arange(4) < 2
+    v = (y * 0.5).requires_grad_()
+    m ^= torch.arange(4) > 0
+    return torch.autograd.grad((v[:4][m] * z[:4][m]).tanh().sum(), v, create_graph=True)[0].square().mean()
 
 
 def complex_limits(z, y):
@@ -654,12 +719,15 @@ FUNCTIONS = {
     "complex_limits": (NUMBERS, complex_limits),
     "averaged": (NUMBERS, averaged),
     "known_masks": (NUMBERS, known_masks),
+    **{f.__name__: (NUMBERS, f) for f in (written_masks, overwritten_masks, written_with_slope)},
     "complex_matrices": (NUMBERS, complex_matrices),
     "complex_convolutions": (NUMBERS, complex_convolutions),
     "factored": (NUMBERS, factored),
     "bessel": (NUMBERS, bessel),
     "incomplete_gamma": (NUMBERS, incomplete),
     "zeta": (NUMBERS, zetas),
+    "of_integers": (below(4, 4), of_integers),
+    "special_limits": (NUMBERS, special_limits),
     "long_einsum": (NUMBERS, long_einsum),
     "adapted": (NUMBERS, adapted),
     "with_gaps": (NUMBERS, with_gaps),
