@@ -88,12 +88,47 @@ merge_exponentials(struct terms *t, int64_t *factor, int n)
 	return kept;
 }
 
-/* Sizes are not 0; for other factors that is assumed. */
+/* Sizes and attributes are not 0; of other factors that is assumed, and that they are finite. */
 static void
 assume_nonzero(struct terms *t, int64_t factor)
 {
-	if (t->node.at[factor].kind != NODE_VALUE)
-		t->assumes |= RULE_NONZERO;
+	if (t->node.at[factor].kind != NODE_VALUE ||
+		var_is_index(t, (int32_t)term_words(t, (term_id)factor)[0]))
+		t->assumes |= RULE_NONZERO | RULE_FINITE;
+}
+
+/* The factor x of a factor fn(x); 0: it is not of this kind. */
+static int64_t
+argument(const struct terms *t, int64_t f, int fn)
+{
+	return factor_applies(t, f, fn) ? poly_factor(t, (term_id)term_words(t, (term_id)f)[1]) : 0;
+}
+
+/* The factor 1 / f. */
+static int64_t
+inverse(struct terms *t, int64_t f)
+{
+	const term_id p = poly_of_factor(t, (term_id)f);
+
+	return poly_factor(t, poly_apply_plain(t, APPLY_RECIPROCAL, &p, 1));
+}
+
+/* sqrt(x) sqrt(x) = x, sqrt(x) / x = 1 / sqrt(x), x / sqrt(x) = sqrt(x), and 1 / (sqrt(x) sqrt(x)) = 1 / x, where x is
+ * one factor: the product of two factors; 0: it is none of these. */
+static int64_t
+product_of_roots(struct terms *t, int64_t f, int64_t g)
+{
+	const int64_t x = argument(t, f, FN_sqrt), root = argument(t, f, APPLY_RECIPROCAL),
+		      y = root ? argument(t, root, FN_sqrt) : 0;
+
+	if (f == g && (x || y)) {
+		t->assumes |= RULE_POSITIVE;
+		return x ? x : inverse(t, y);
+	}
+	if (!(x && argument(t, g, APPLY_RECIPROCAL) == x) && !(y && g == y))
+		return 0;
+	assume_nonzero(t, x ? x : y);
+	return x ? inverse(t, f) : root;
 }
 
 /* Are both factors of the form [e >= 0], and does the second imply the first? */
@@ -116,8 +151,7 @@ is_implied(struct terms *t, int64_t factor, int64_t by)
 	return true;
 }
 
-/* f (1 / f) = 1; [c] [c] = [c], and [c] [d] = [c] where c implies d; sqrt(x) sqrt(x) and sign(x) |x| are x where
- * that is one factor. */
+/* f (1 / f) = 1; [c] [c] = [c], and [c] [d] = [c] where c implies d; sign(x) |x| = x where that is one factor. */
 static int
 cancel_factors(struct terms *t, int64_t *factor, int n)
 {
@@ -128,24 +162,17 @@ cancel_factors(struct terms *t, int64_t *factor, int n)
 			int64_t other = 0;
 			if (i == j)
 				continue;
-			if (factor_applies(t, factor[i], APPLY_RECIPROCAL)) {
-				inner = (term_id)term_words(t, (term_id)factor[i])[1];
-				drop_i = poly_factor(t, inner) == factor[j];
-				if (drop_i)
-					assume_nonzero(t, factor[j]);
+			if (argument(t, factor[i], APPLY_RECIPROCAL) == factor[j]) {
+				drop_i = true;
+				assume_nonzero(t, factor[j]);
 			} else if (factor[i] == factor[j] && t->node.at[factor[i]].boolean) {
 				other = factor[i];
 				drop_i = true;
 			} else if (is_implied(t, factor[i], factor[j])) {
 				other = factor[j];
 				drop_i = true;
-			} else if (factor[i] == factor[j] &&
-				   factor_applies(t, factor[i], FN_sqrt)) {
-				inner = (term_id)term_words(t, (term_id)factor[i])[1];
-				other = poly_factor(t, inner);
-				drop_i = other != 0;
-				if (drop_i)
-					t->assumes |= RULE_POSITIVE;
+			} else if ((other = product_of_roots(t, factor[i], factor[j]))) {
+				drop_i = true;
 			} else if (factor_applies(t, factor[i], FN_sign) &&
 				   factor_applies(t, factor[j], FN_abs)) {
 				inner = (term_id)term_words(t, (term_id)factor[i])[1];
@@ -350,9 +377,6 @@ factor_reciprocal(struct terms *t, int64_t f)
 		arg = poly_scale(t, (term_id)term_words(t, (term_id)f)[1], -1, 1);
 		return poly_apply_plain(t, FN_exp, &arg, 1);
 	}
-	if (factor_applies(t, f, FN_sqrt)) /* 1 / sqrt(x) = sqrt(x) / x */
-		return poly_mul(t, poly_of_factor(t, (term_id)f),
-			reciprocal(t, (term_id)term_words(t, (term_id)f)[1]));
 	arg = poly_of_factor(t, (term_id)f);
 	return poly_apply_plain(t, APPLY_RECIPROCAL, &arg, 1);
 }
@@ -588,8 +612,9 @@ is_square(const struct terms *t, term_id p)
 	return n > 1;
 }
 
+/* Is it a NaN or at least 0? Arithmetic of integers wraps around, as |x| of the least one does. */
 static bool
-is_not_negative(const struct terms *t, term_id p)
+is_not_negative(const struct terms *t, term_id p, enum apply_type type)
 {
 	const term_id f = poly_factor(t, p);
 	int64_t n, d;
@@ -597,16 +622,16 @@ is_not_negative(const struct terms *t, term_id p)
 	const int fn = applied(t, p, &inner);
 
 	if (poly_is_constant(t, p, &n, &d))
-		return n >= 0;
-	if (is_square(t, p))
-		return true;
+		return n >= 0 && poly_is_exact(t, p, type);
 	for (int i = 1; fn == FN_maximum && i < t->node.at[f].n; i++)
-		if (is_not_negative(t, (term_id)term_words(t, f)[i]))
+		if (is_not_negative(t, (term_id)term_words(t, f)[i], type))
 			return true;
-	return fn == FN_exp || fn == FN_abs || fn == FN_sqrt;
+	return type == APPLY_REAL &&
+	       (is_square(t, p) || fn == FN_exp || fn == FN_abs || fn == FN_sqrt);
 }
 
-/* A size, or a number that is not negative, that is a factor of all terms of p; 0: there is none. */
+/* A size, or a number that is not negative, that is a factor of all terms of p, and is summed over in none; 0: there is
+ * none. */
 static int64_t
 scale_of(struct terms *t, term_id p)
 {
@@ -616,12 +641,23 @@ scale_of(struct terms *t, term_id p)
 		const int64_t f = term_words(t, first)[i];
 		bool all = i > 2 * term_words(t, first)[0] && t->node.at[f].kind == NODE_VALUE &&
 			   size_sign(t, poly_of_factor(t, (term_id)f)) == 1;
-		for (int k = 3; all && k < t->node.at[p].n; k += 3)
-			all = monomial_has(t, (term_id)term_words(t, p)[k], f);
+		for (int k = 0; all && k < t->node.at[p].n; k += 3) {
+			const term_id m = (term_id)term_words(t, p)[k];
+			all = monomial_has(t, m, f) && !bound_in(t, m, (term_id)f);
+		}
 		if (all)
 			return f;
 	}
 	return 0;
+}
+
+/* f p for such a factor: where that is 0, an infinite p would not be left out of the maximum. */
+static term_id
+rescaled(struct terms *t, int64_t f, term_id p)
+{
+	if (t->var.at[term_words(t, (term_id)f)[0]].low < 1)
+		t->assumes |= RULE_FINITE;
+	return poly_mul(t, poly_of_factor(t, (term_id)f), p);
 }
 
 /* maximum(a + c, b + c) = maximum(a, b) + c; associative, idempotent. */
@@ -644,8 +680,8 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 		return ((__int128)n[0] * d[1] > (__int128)n[1] * d[0]) == (fn == FN_maximum) ? p
 											     : q;
 	for (int k = 0; k < 2 && type == APPLY_REAL && !t->bitwise; k++)
-		if (is_not_negative(t, k ? q : p) && poly_is_constant(t, k ? p : q, &n[0], &d[0]) &&
-			n[0] <= 0) {
+		if (is_not_negative(t, k ? q : p, type) &&
+			poly_is_constant(t, k ? p : q, &n[0], &d[0]) && n[0] <= 0) {
 			t->assumes |= fn == FN_minimum ? RULE_FINITE : 0;
 			return (fn == FN_maximum) == (k == 1) ? q : p;
 		}
@@ -666,7 +702,7 @@ extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 		const term_id x = t->node.at[p].n ? p : q, y = x == p ? q : p;
 		const int64_t f = scale_of(t, x);
 		if (f && (!t->node.at[y].n || scale_of(t, y) == f))
-			return poly_mul(t, poly_of_factor(t, (term_id)f),
+			return rescaled(t, f,
 				extreme(t, fn, poly_map(t, x, monomial_without, f),
 					poly_map(t, y, monomial_without, f), type));
 		common = common_terms(t, p, q);
@@ -771,7 +807,7 @@ static term_id
 compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 {
 	int64_t n[2], d[2];
-	term_id common;
+	term_id inner;
 	const term_id arg[2] = {p, q};
 
 	if (are_constants(t, p, q, type, n, d)) {
@@ -789,12 +825,13 @@ compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
 		return compared(t, fn, poly_scale(t, q, -1, 1), poly_scale(t, p, -1, 1), type);
 	if (type == APPLY_REAL && !t->bitwise && fn == FN_lt) {
 		const bool below = poly_is_constant(t, q, &n[1], &d[1]) && n[1] <= 0 &&
-				   is_not_negative(t, p),
-			   above = poly_is_constant(t, p, &n[0], &d[0]) &&
-				   n[0] < (applied(t, q, &common) == FN_exp) &&
-				   is_not_negative(t, q);
-		if (below || above) {
-			t->assumes |= RULE_FINITE; /* no NaN */
+				   is_not_negative(t, p, type),
+			   above = poly_is_constant(t, p, &n[0], &d[0]) && n[0] < 0 &&
+				   is_not_negative(t, q, type);
+		if (below || above) { /* no NaN */
+			t->assumes |=
+				RULE_FINITE |
+				(above && applied(t, q, &inner) == FN_sqrt ? RULE_POSITIVE : 0);
 			return poly_constant(t, above, 1);
 		}
 	}
@@ -832,7 +869,8 @@ logarithm(struct terms *t, term_id x)
 				    : poly_of_factor(t, (term_id)f);
 		sum = poly_add(t, sum,
 			poly_scale(t,
-				half ? logarithm(t, arg) : poly_apply_plain(t, FN_log, &arg, 1),
+				below || half ? logarithm(t, arg)
+					      : poly_apply_plain(t, FN_log, &arg, 1),
 				below ? -1 : 1, 1 + half));
 		if (t->node.at[m].n > 2 || half)
 			t->assumes |= RULE_POSITIVE;
@@ -1187,7 +1225,6 @@ selected(struct terms *t, term_id p, term_id a, term_id b, enum apply_type type)
 	return extreme(t, same || n > 0 ? FN_minimum : FN_maximum, a, b, type);
 }
 
-/* rem(x + y, y) = rem(x, y), where neither is negative. */
 static term_id
 remains(struct terms *t, term_id x, term_id y, enum apply_type type)
 {
@@ -1195,14 +1232,12 @@ remains(struct terms *t, term_id x, term_id y, enum apply_type type)
 		return poly_constant(t, 0, 1);
 	if (type == APPLY_REAL && is_negative(t, x))
 		return poly_scale(t, remains(t, poly_scale(t, x, -1, 1), y, type), -1, 1);
-	const term_id less = type == APPLY_REAL ? poly_sub(t, x, y) : 0;
-	const bool above = less && !poly_is_integer(t, y, 0) && size_sign(t, y) == 1 &&
-			   size_sign(t, less) == 1;
-	const term_id arg[2] = {above ? less : x, y};
+	const term_id arg[2] = {x, y};
 
-	if (x == y || above)
-		t->assumes |= RULE_NONZERO | RULE_FINITE;
-	return x == y ? poly_constant(t, 0, 1) : poly_apply_plain(t, FN_rem, arg, 2);
+	if (x != y)
+		return poly_apply_plain(t, FN_rem, arg, 2);
+	t->assumes |= RULE_NONZERO | RULE_FINITE;
+	return poly_constant(t, 0, 1);
 }
 
 static term_id
@@ -1219,7 +1254,7 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	case FN_neg: return poly_scale(t, x, -1, 1);
 	case FN_div:
 		if (poly_is_integer(t, x, 0)) {
-			t->assumes |= RULE_NONZERO;
+			t->assumes |= RULE_NONZERO | RULE_FINITE;
 			return x;
 		}
 		return type == APPLY_REAL ? poly_mul(t, x, reciprocal(t, y))
@@ -1256,7 +1291,7 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	default: break;
 	}
 	if (fn == FN_abs && (type == APPLY_REAL || applied(t, x, &p) == FN_maximum) &&
-		is_not_negative(t, x))
+		is_not_negative(t, x, type))
 		return x;
 	if (type == APPLY_REAL && law_of(fn) & LAW_EVEN && applied(t, x, &p) == FN_abs)
 		return poly_apply(t, fn, &p, 1, type);
@@ -1306,7 +1341,7 @@ poly_reduce_monotone(struct terms *t, enum form_reduce how, term_id p, int32_t v
 	term_id inner, rest = 0, out = 0;
 
 	if (scale && !term_uses(t, (term_id)scale, v))
-		return poly_mul(t, poly_of_factor(t, (term_id)scale),
+		return rescaled(t, scale,
 			poly_reduce(
 				t, how, poly_map(t, p, monomial_without, scale), v, range, type));
 	if (is_negative(t, p))

@@ -381,8 +381,11 @@ decided_call(struct rule_case *c, int fn, const term_id *arg, enum apply_type ty
 	case FN_rem: return remainder_of(c, x, y, decided);
 	default: return 0;
 	}
-	*decided = holds != 2;
-	if (holds < 0 || holds == 2)
+	/* Numbers in order stay so when they are rounded to a floating-point type, but may become equal. */
+	const bool strict =
+		fn != FN_minimum && fn != FN_maximum && holds == (fn == FN_lt || fn == FN_gt);
+	*decided = holds != 2 && !(strict && type == APPLY_REAL);
+	if (holds < 0 || !*decided)
 		return 0;
 	if (fn == FN_minimum || fn == FN_maximum)
 		return arg[(holds == 1) == (fn == FN_maximum) ? 0 : 1];
@@ -436,6 +439,21 @@ within(struct rule_case *c, const struct sym_op *s, const struct term *t, const 
 	return extent && !linear_of(c, p) ? in_range(c, p, extent) : 0;
 }
 
+/* A position that is compared in the floating-point type of an op, in which it may be equal to another one. */
+static term_id
+rounded(struct rule_case *c, const struct sym_op *s, term_id x)
+{
+	const struct value_type *type = s->nin ? &s->in[0]->type : NULL;
+	int64_t n, d;
+
+	if (poly_is_constant(c->t, x, &n, &d) || !linear_of(c, x))
+		return x;
+	return poly_apply_plain(c->t,
+		APPLY_CONVERT + 32 * IR_NDTYPES +
+			(!type || type->letter ? IR_NDTYPES : type->dtype),
+		&x, 1);
+}
+
 static term_id
 call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, const struct spot *at)
 {
@@ -470,6 +488,8 @@ call_term(struct rule_case *c, const struct sym_op *s, const struct term *t, con
 		if (decided)
 			return p;
 	}
+	for (int i = 0; i < t->nargs && type == APPLY_REAL && t->fn >= FN_eq && t->fn <= FN_ge; i++)
+		arg[i] = rounded(c, s, arg[i]);
 	if (t->fn == FN_convert)
 		return converted(c, s, t, arg[0], type);
 	if (t->fn == FN_bitcast || t->fn == FN_element || fn_is_random(t->fn))
