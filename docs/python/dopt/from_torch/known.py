@@ -25,6 +25,7 @@ def plain():
     modes = contextlib.ExitStack()
     modes.enter_context(torch.utils._python_dispatch._disable_current_modes())
     modes.enter_context(torch._C.DisableTorchFunction())
+    modes.enter_context(torch.inference_mode(False))
     return modes
 
 

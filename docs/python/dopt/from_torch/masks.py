@@ -119,13 +119,15 @@ class Masks:
 
     def key(self, x):
         if isinstance(x, torch.Tensor):
+            if x.is_inference():  # torch counts no writes into it: equal to no other
+                return object()
             _, version, key = self.known.setdefault(id(x), (x, x._version, ("tensor", id(x))))
             return key, x._version - version
         return tuple(map(self.key, x)) if isinstance(x, (list, tuple)) else repr(x)
 
     def track(self, function, args, kwargs, result):
-        if isinstance(result, torch.Tensor) and not result.is_floating_point() and name_of(function) in self.TRACKED \
-                and id(result) not in self.known:
+        if isinstance(result, torch.Tensor) and not result.is_floating_point() and not result.is_inference() \
+                and name_of(function) in self.TRACKED and id(result) not in self.known:
             self.known[id(result)] = (result, result._version, (name_of(function), self.key(args), self.key([*kwargs.items()])))
 
     def choose(self, function, args, kwargs):
