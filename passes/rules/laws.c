@@ -88,12 +88,12 @@ merge_exponentials(struct terms *t, int64_t *factor, int n)
 	return kept;
 }
 
-/* Sizes and attributes are not 0; of other factors that is assumed, and that they are finite. */
+/* Sizes are not 0; of other factors that is assumed, and that they are finite. */
 static void
 assume_nonzero(struct terms *t, int64_t factor)
 {
 	if (t->node.at[factor].kind != NODE_VALUE ||
-		var_is_index(t, (int32_t)term_words(t, (term_id)factor)[0]))
+		t->var.at[term_words(t, (term_id)factor)[0]].low < 1)
 		t->assumes |= RULE_NONZERO | RULE_FINITE;
 }
 
