@@ -1,13 +1,11 @@
 /*
  * Laws of scalar functions: used by the constructors of applications and of products. Each is a law
- * of real arithmetic; its additional requirements on elements are recorded in terms->assumes.
+ * of real arithmetic; its additional requirements on elements are recorded in terms->assumes. Those of maxima and
+ * comparisons are in order.c.
  */
-#include "passes/rules/terms.h"
+#include "passes/rules/laws.h"
 #include "ir/base/sort.h"
 #include "passes/rules/verify.h"
-
-#include <math.h>
-#include <string.h>
 
 enum { MOST_POWER = 4 }; /* a larger one is not multiplied out */
 
@@ -45,8 +43,8 @@ poly_apply_plain(struct terms *t, int fn, const term_id *arg, int n)
 }
 
 /* If a polynomial is an application: its function, and its first argument; otherwise -1. */
-static int
-applied(const struct terms *t, term_id p, term_id *arg)
+int
+poly_applied(const struct terms *t, term_id p, term_id *arg)
 {
 	const term_id f = poly_factor(t, p);
 
@@ -56,7 +54,7 @@ applied(const struct terms *t, term_id p, term_id *arg)
 	return (int)term_words(t, f)[0];
 }
 
-static bool
+bool
 factor_applies(const struct terms *t, int64_t f, int fn)
 {
 	return t->node.at[f].kind == NODE_APPLY && term_words(t, (term_id)f)[0] == fn;
@@ -88,12 +86,12 @@ merge_exponentials(struct terms *t, int64_t *factor, int n)
 	return kept;
 }
 
-/* Sizes and attributes are not 0; of other factors that is assumed, and that they are finite. */
+/* Sizes are not 0; of other factors that is assumed, and that they are finite. */
 static void
 assume_nonzero(struct terms *t, int64_t factor)
 {
 	if (t->node.at[factor].kind != NODE_VALUE ||
-		var_is_index(t, (int32_t)term_words(t, (term_id)factor)[0]))
+		t->var.at[term_words(t, (term_id)factor)[0]].low < 1)
 		t->assumes |= RULE_NONZERO | RULE_FINITE;
 }
 
@@ -244,7 +242,7 @@ monomial_product(struct terms *t, term_id a, term_id b)
 
 /* --- 1 / p --- */
 
-static bool
+bool
 monomial_has(const struct terms *t, term_id m, int64_t factor)
 {
 	const int64_t *w = term_words(t, m);
@@ -255,8 +253,8 @@ monomial_has(const struct terms *t, term_id m, int64_t factor)
 	return false;
 }
 
-static bool
-bound_in(const struct terms *t, term_id m, term_id x)
+bool
+monomial_binds(const struct terms *t, term_id m, term_id x)
 {
 	const int64_t *w = term_words(t, m);
 
@@ -269,7 +267,7 @@ bound_in(const struct terms *t, term_id m, term_id x)
 static term_id reciprocal(struct terms *t, term_id p);
 
 /* The monomial without one occurrence of a factor. */
-static term_id
+term_id
 monomial_without(struct terms *t, term_id m, int64_t factor)
 {
 	const int64_t mark = t->stack.n;
@@ -286,7 +284,7 @@ monomial_without(struct terms *t, term_id m, int64_t factor)
 }
 
 /* The polynomial with each monomial replaced by f of it. */
-static term_id
+term_id
 poly_map(struct terms *t, term_id p, term_id (*f)(struct terms *, term_id, int64_t), int64_t data)
 {
 	term_id sum = poly_constant(t, 0, 1);
@@ -352,7 +350,7 @@ shared_exponent(struct terms *t, term_id p)
 				has = has ||
 				      (term_words(t, e)[j] == m && term_words(t, e)[j + 1] == n &&
 					      term_words(t, e)[j + 2] == d);
-			all = has && !bound_in(t, term, (term_id)m);
+			all = has && !monomial_binds(t, term, (term_id)m);
 		}
 		const int64_t mark = t->stack.n;
 		if (!all)
@@ -398,7 +396,7 @@ reciprocal(struct terms *t, term_id p)
 		bool all = !factor_applies(t, f, FN_exp);
 		for (int k = 0; all && k < t->node.at[p].n; k += 3) {
 			const term_id m = (term_id)term_words(t, p)[k];
-			all = monomial_has(t, m, f) && !bound_in(t, m, (term_id)f);
+			all = monomial_has(t, m, f) && !monomial_binds(t, m, (term_id)f);
 		}
 		if (!all)
 			continue;
@@ -422,420 +420,6 @@ reciprocal(struct terms *t, term_id p)
 	p = poly_scale(t, p, n < 0 ? -d : d, n < 0 ? -n : n);
 	out = poly_scale(t, out, n < 0 ? -d : d, n < 0 ? -n : n);
 	return poly_mul(t, out, poly_apply_plain(t, APPLY_RECIPROCAL, &p, 1));
-}
-
-/* --- maximum and minimum --- */
-
-/* Pushes the arguments of an extreme, each once, after `mark` on the stack. */
-static void
-push_extreme(struct terms *t, int fn, term_id p, int64_t mark)
-{
-	const term_id f = poly_factor(t, p);
-
-	if (f && factor_applies(t, f, fn)) {
-		for (int i = 1; i < t->node.at[f].n; i++)
-			push_extreme(t, fn, (term_id)term_words(t, f)[i], mark);
-		return;
-	}
-	int64_t n = mark;
-	for (int64_t i = mark; i < t->stack.n; i++)
-		if (t->stack.at[i] != p)
-			t->stack.at[n++] = t->stack.at[i];
-	t->stack.n = n;
-	TERM_PUSH(t, p);
-}
-
-/* The terms that p and q have in common. */
-static term_id
-common_terms(struct terms *t, term_id p, term_id q)
-{
-	const int64_t mark = t->stack.n;
-
-	for (int i = 0, j = 0; i < t->node.at[p].n && j < t->node.at[q].n;) {
-		const int64_t *a = term_words(t, p) + i, *b = term_words(t, q) + j;
-		if (a[0] == b[0] && a[1] == b[1] && a[2] == b[2]) {
-			const int64_t w[3] = {a[0], a[1], a[2]};
-			VEC_PUSH_ALL(NULL, &t->stack, w, 3);
-		}
-		const bool both = a[0] == b[0];
-		i += both || a[0] < b[0] ? 3 : 0;
-		j += both || b[0] < a[0] ? 3 : 0;
-	}
-	return term_make(t, NODE_POLYNOMIAL, mark, false);
-}
-
-static bool
-has_elements(const struct terms *t, term_id p)
-{
-	for (int i = 0; i < t->node.at[p].n; i += 3) {
-		const term_id m = (term_id)term_words(t, p)[i];
-		for (int f = 1; f < t->node.at[m].n; f++)
-			if (t->node.at[term_words(t, m)[f]].kind != NODE_VALUE)
-				return true;
-	}
-	return false;
-}
-
-/* The sign of a polynomial in sizes and positions only: 1: never negative, -1: never positive, 0: undecided. */
-static int
-size_sign(struct terms *t, term_id p)
-{
-	int64_t least[2] = {0, 0};
-	bool open[2] = {false, false};
-
-	for (int i = 0; i < t->node.at[p].n; i += 3) {
-		const int64_t *w = term_words(t, p) + i, *m = term_words(t, (term_id)w[0]);
-		int64_t low = 1;
-		if (m[0] || w[2] != 1)
-			return 0;
-		for (int f = 1; f < t->node.at[w[0]].n; f++) {
-			if (t->node.at[m[f]].kind != NODE_VALUE)
-				return 0;
-			const struct var *v = &t->var.at[term_words(t, (term_id)m[f])[0]];
-			if (v->kind != VAR_SIZE && v->kind != VAR_NOT_NEGATIVE &&
-				v->kind != VAR_INDEX && v->kind != VAR_BOUND)
-				return 0;
-			low *= v->low;
-		}
-		const bool constant = t->node.at[w[0]].n == 1;
-		for (int k = 0; k < 2; k++) { /* of p and of -p */
-			const int64_t factor = k ? -w[1] : w[1];
-			open[k] = open[k] || (factor < 0 && !constant);
-			least[k] += factor * low;
-		}
-	}
-	return !open[0] && least[0] >= 0 ? 1 : !open[1] && least[1] >= 0 ? -1 : 0;
-}
-
-bool
-poly_is_exact(const struct terms *t, term_id p, enum apply_type type)
-{
-	const int64_t always = 127, wide = INT32_MAX; /* of all types; of APPLY_WIDE */
-	const term_id f = poly_factor(t, p);
-	int64_t n, d;
-
-	if (type == APPLY_REAL)
-		return true;
-	if (poly_is_constant(t, p, &n, &d))
-		return d == 1 &&
-		       (type == APPLY_WIDE ? n >= -wide && n <= wide : n >= 0 && n <= always);
-	return type == APPLY_WIDE || f;
-}
-
-/* Are both constants whose order is known? */
-static bool
-are_constants(const struct terms *t, term_id p, term_id q, enum apply_type type, int64_t n[2],
-	int64_t d[2])
-{
-	return poly_is_constant(t, p, &n[0], &d[0]) && poly_is_constant(t, q, &n[1], &d[1]) &&
-	       poly_is_exact(t, p, type) && poly_is_exact(t, q, type);
-}
-
-/* Is it an infinite constant? Its sign; 0: it is not. */
-static int
-is_infinite(const struct terms *t, term_id p)
-{
-	const term_id f = poly_factor(t, p);
-	double x;
-
-	if (!f || !factor_applies(t, f, APPLY_OPAQUE))
-		return 0;
-	memcpy(&x, term_words(t, f) + 1, sizeof x);
-	return x == INFINITY ? 1 : x == -INFINITY ? -1 : 0;
-}
-
-static bool
-has_argument(const struct terms *t, term_id p, int fn, term_id x)
-{
-	const term_id f = poly_factor(t, p);
-
-	if (p == x)
-		return true;
-	for (int i = 1; f && factor_applies(t, f, fn) && i < t->node.at[f].n; i++)
-		if (term_words(t, f)[i] == x)
-			return true;
-	return false;
-}
-
-/* max(x, min(x, y)) = x: drops arguments that contain another one as an argument. */
-static int
-absorb(struct terms *t, int fn, term_id *arg, int n, bool ordered)
-{
-	const int dual = fn == FN_maximum ? FN_minimum : FN_maximum;
-
-	for (int i = 0; i < n; i++)
-		for (int j = 0; j < n; j++) {
-			const term_id f = poly_factor(t, arg[i]);
-			bool all = i != j;
-			if (i == j)
-				continue;
-			const int sign = ordered ? size_sign(t, poly_sub(t, arg[i], arg[j])) : 0;
-			if (sign && (sign > 0) != (fn == FN_maximum)) {
-				arg[i] = arg[--n];
-				i = -1;
-				break;
-			}
-			/* All arguments of arg[j], or arg[j] itself, must be arguments of
-			 * arg[i]. */
-			if (f && factor_applies(t, f, dual)) {
-				const term_id g = poly_factor(t, arg[j]);
-				const bool many = g && factor_applies(t, g, dual);
-				for (int k = 1; many && all && k < t->node.at[g].n; k++)
-					all = has_argument(
-						t, arg[i], dual, (term_id)term_words(t, g)[k]);
-				if (!many)
-					all = has_argument(t, arg[i], dual, arg[j]);
-			} else {
-				all = false;
-			}
-			if (!all)
-				continue;
-			arg[i] = arg[--n];
-			t->assumes |= RULE_FINITE; /* the dropped argument could be a NaN */
-			i = -1;
-			break;
-		}
-	return n;
-}
-
-/* Is it a product in which each factor is twice? */
-static bool
-is_square(const struct terms *t, term_id p)
-{
-	const term_id m = poly_single(t, p);
-	const int n = m ? t->node.at[m].n : 0;
-
-	for (int i = 1; i < n; i += 2)
-		if (term_words(t, m)[0] || n % 2 == 0 ||
-			term_words(t, m)[i] != term_words(t, m)[i + 1])
-			return false;
-	return n > 1;
-}
-
-/* Is it a NaN or at least 0? Arithmetic of integers wraps around, as |x| of the least one does. */
-static bool
-is_not_negative(const struct terms *t, term_id p, enum apply_type type)
-{
-	const term_id f = poly_factor(t, p);
-	int64_t n, d;
-	term_id inner;
-	const int fn = applied(t, p, &inner);
-
-	if (poly_is_constant(t, p, &n, &d))
-		return n >= 0 && poly_is_exact(t, p, type);
-	for (int i = 1; fn == FN_maximum && i < t->node.at[f].n; i++)
-		if (is_not_negative(t, (term_id)term_words(t, f)[i], type))
-			return true;
-	return type == APPLY_REAL &&
-	       (is_square(t, p) || fn == FN_exp || fn == FN_abs || fn == FN_sqrt);
-}
-
-/* A size, or a number that is not negative, that is a factor of all terms of p, and is summed over in none; 0: there is
- * none. */
-static int64_t
-scale_of(struct terms *t, term_id p)
-{
-	const term_id first = t->node.at[p].n ? (term_id)term_words(t, p)[0] : 0;
-
-	for (int i = 1; first && i < t->node.at[first].n; i++) {
-		const int64_t f = term_words(t, first)[i];
-		bool all = i > 2 * term_words(t, first)[0] && t->node.at[f].kind == NODE_VALUE &&
-			   size_sign(t, poly_of_factor(t, (term_id)f)) == 1;
-		for (int k = 0; all && k < t->node.at[p].n; k += 3) {
-			const term_id m = (term_id)term_words(t, p)[k];
-			all = monomial_has(t, m, f) && !bound_in(t, m, (term_id)f);
-		}
-		if (all)
-			return f;
-	}
-	return 0;
-}
-
-/* f p for such a factor: where that is 0, an infinite p would not be left out of the maximum. */
-static term_id
-rescaled(struct terms *t, int64_t f, term_id p)
-{
-	if (t->var.at[term_words(t, (term_id)f)[0]].low < 1)
-		t->assumes |= RULE_FINITE;
-	return poly_mul(t, poly_of_factor(t, (term_id)f), p);
-}
-
-/* maximum(a + c, b + c) = maximum(a, b) + c; associative, idempotent. */
-static term_id
-extreme(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
-{
-	int64_t n[2], d[2];
-	term_id arg[16], common = poly_constant(t, 0, 1);
-	int count;
-
-	if (p == q)
-		return p;
-	const int infinite = is_infinite(t, p) ? is_infinite(t, p) : is_infinite(t, q);
-	const bool wins = infinite && (infinite > 0) == (fn == FN_maximum);
-	if (infinite && !(wins && t->bitwise)) {
-		t->assumes |= wins ? RULE_FINITE : 0; /* the dropped argument could be a NaN */
-		return wins == (is_infinite(t, p) != 0) ? p : q;
-	}
-	if (are_constants(t, p, q, type, n, d))
-		return ((__int128)n[0] * d[1] > (__int128)n[1] * d[0]) == (fn == FN_maximum) ? p
-											     : q;
-	for (int k = 0; k < 2 && type == APPLY_REAL && !t->bitwise; k++)
-		if (is_not_negative(t, k ? q : p, type) &&
-			poly_is_constant(t, k ? p : q, &n[0], &d[0]) && n[0] <= 0) {
-			t->assumes |= fn == FN_minimum ? RULE_FINITE : 0;
-			return (fn == FN_maximum) == (k == 1) ? q : p;
-		}
-	if (type == APPLY_REAL && !t->bitwise && q == poly_scale(t, p, -1, 1)) {
-		p = poly_apply(t, FN_abs, &p, 1, type);
-		return fn == FN_maximum ? p : poly_scale(t, p, -1, 1);
-	}
-	const unsigned before = t->assumes;
-	/* x + 1 may wrap around, and be less than x. */
-	const bool ordered = type == APPLY_REAL ||
-			     (type == APPLY_WIDE && !has_elements(t, p) && !has_elements(t, q));
-	const term_id apart = t->bitwise || !ordered ? 0 : poly_sub(t, p, q);
-	const int sign = apart ? size_sign(t, apart) : 0;
-	t->assumes = before;
-	if (sign)
-		return (sign > 0) == (fn == FN_maximum) ? p : q;
-	if (type == APPLY_REAL && !t->bitwise) { /* maximum(c x, 0) = c maximum(x, 0) */
-		const term_id x = t->node.at[p].n ? p : q, y = x == p ? q : p;
-		const int64_t f = scale_of(t, x);
-		if (f && (!t->node.at[y].n || scale_of(t, y) == f))
-			return rescaled(t, f,
-				extreme(t, fn, poly_map(t, x, monomial_without, f),
-					poly_map(t, y, monomial_without, f), type));
-		common = common_terms(t, p, q);
-		if (t->node.at[common].n) {
-			const unsigned assumes = t->assumes;
-			p = poly_sub(t, p, common);
-			q = poly_sub(t, q, common);
-			t->assumes = assumes | RULE_FINITE;
-		}
-	}
-	if (fn == FN_minimum &&
-		!t->bitwise) /* min(max(a, b), c) = max(min(a, c), min(b, c)): maxima outermost */
-		for (int k = 0; k < 2; k++) {
-			const term_id x = k ? q : p, y = k ? p : q, f = poly_factor(t, x);
-			if (!f || !factor_applies(t, f, FN_maximum))
-				continue;
-			term_id all = 0;
-			for (int i = 1; i < t->node.at[f].n; i++) {
-				const term_id one =
-					extreme(t, fn, (term_id)term_words(t, f)[i], y, type);
-				all = i == 1 ? one : extreme(t, FN_maximum, all, one, type);
-				if (!all)
-					return 0;
-			}
-			return t->node.at[common].n ? poly_add(t, all, common) : all;
-		}
-	const int64_t mark = t->stack.n;
-	push_extreme(t, fn, p, mark);
-	push_extreme(t, fn, q, mark);
-	count = (int)(t->stack.n - mark);
-	if (count > 16) {
-		t->stack.n = mark;
-		return term_fail(t, "a maximum of too many values");
-	}
-	for (int i = 0; i < count; i++)
-		arg[i] = (term_id)t->stack.at[mark + i];
-	t->stack.n = mark;
-	count = t->bitwise ? count : absorb(t, fn, arg, count, ordered);
-	const term_id result = count == 1 ? arg[0] : poly_apply_plain(t, fn, arg, count);
-	return t->node.at[common].n ? poly_add(t, result, common) : result;
-}
-
-/* --- conditions --- */
-
-static term_id
-negated(struct terms *t, term_id p)
-{
-	return poly_sub(t, poly_constant(t, 1, 1), p);
-}
-
-/* Is the coefficient of the first term negative? Then -p is the canonical one of p and -p. */
-static bool
-is_negative(const struct terms *t, term_id p)
-{
-	return t->node.at[p].n >= 3 && term_words(t, p)[1] < 0;
-}
-
-static bool
-is_positive(const struct terms *t, term_id p)
-{
-	return t->node.at[p].n && !is_negative(t, p);
-}
-
-static term_id apply_logic(struct terms *t, int fn, term_id p, term_id q);
-static term_id compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type);
-
-/* p < q; for a maximum or minimum, a condition on its arguments: on all of them, or on at least
- * one. */
-static term_id
-less(struct terms *t, term_id p, term_id q, enum apply_type type)
-{
-	for (int k = 0; k < 2; k++) {
-		const term_id x = k ? q : p, f = poly_factor(t, x);
-		const bool max = f && factor_applies(t, f, FN_maximum);
-		if (!max && !(f && factor_applies(t, f, FN_minimum)))
-			continue;
-		term_id all = 0;
-		for (int i = 1; i < t->node.at[f].n; i++) {
-			const term_id y = (term_id)term_words(t, f)[i],
-				      one = compared(t, FN_lt, k ? p : y, k ? y : q, type);
-			all = i == 1 ? one
-				     : apply_logic(t, max == (k == 1) ? FN_or : FN_and, all, one);
-			if (!all)
-				return 0;
-		}
-		t->assumes |= RULE_FINITE;
-		return all;
-	}
-	const term_id arg[2] = {p, q};
-	return poly_apply_plain(t, FN_lt, arg, 2);
-}
-
-/* A NaN is not less, equal or greater. */
-static void
-assume_ordered(struct terms *t, enum apply_type type)
-{
-	if (type != APPLY_INTEGER && type != APPLY_WIDE && type != APPLY_BOOL)
-		t->assumes |= RULE_FINITE;
-}
-
-static term_id
-compared(struct terms *t, int fn, term_id p, term_id q, enum apply_type type)
-{
-	int64_t n[2], d[2];
-	term_id inner;
-	const term_id arg[2] = {p, q};
-
-	if (are_constants(t, p, q, type, n, d)) {
-		const __int128 x = (__int128)n[0] * d[1], y = (__int128)n[1] * d[0];
-		return poly_constant(t, fn == FN_eq ? x == y : x < y, 1);
-	}
-	if (p == q) {
-		assume_ordered(t, type);
-		return poly_constant(t, fn == FN_eq, 1);
-	}
-	if (type == APPLY_BOOL && !t->bitwise)
-		return fn == FN_eq ? negated(t, apply_logic(t, FN_xor, p, q))
-				   : poly_mul(t, negated(t, p), q);
-	if (type == APPLY_REAL && !t->bitwise && !is_positive(t, p) && !is_positive(t, q))
-		return compared(t, fn, poly_scale(t, q, -1, 1), poly_scale(t, p, -1, 1), type);
-	if (type == APPLY_REAL && !t->bitwise && fn == FN_lt) {
-		const bool below = poly_is_constant(t, q, &n[1], &d[1]) && n[1] <= 0 &&
-				   is_not_negative(t, p, type),
-			   above = poly_is_constant(t, p, &n[0], &d[0]) && n[0] < 0 &&
-				   is_not_negative(t, q, type);
-		if (below || above) { /* no NaN */
-			t->assumes |=
-				RULE_FINITE |
-				(above && applied(t, q, &inner) == FN_sqrt ? RULE_POSITIVE : 0);
-			return poly_constant(t, above, 1);
-		}
-	}
-	return fn == FN_lt && !t->bitwise ? less(t, p, q, type) : poly_apply_plain(t, fn, arg, 2);
 }
 
 /* --- applications --- */
@@ -879,8 +463,8 @@ logarithm(struct terms *t, term_id x)
 }
 
 /* exp(n log(x) + y) = x^n exp(y) */
-static term_id
-exponential(struct terms *t, term_id x)
+term_id
+poly_exponential(struct terms *t, term_id x)
 {
 	term_id out = poly_constant(t, 1, 1), rest = poly_constant(t, 0, 1), arg;
 
@@ -889,7 +473,7 @@ exponential(struct terms *t, term_id x)
 		poly_push(t, w[0], 1, 1);
 		const term_id one = term_make(t, NODE_POLYNOMIAL, mark, false);
 		if (d != 1 || n > MOST_POWER || n < -MOST_POWER ||
-			applied(t, one, &arg) != FN_log) {
+			poly_applied(t, one, &arg) != FN_log) {
 			rest = poly_add(t, rest, poly_scale(t, one, n, d));
 			continue;
 		}
@@ -911,7 +495,7 @@ raised(struct terms *t, term_id x, term_id power)
 
 	if (!poly_is_constant(t, power, &n, &d)) { /* exp(y log x) */
 		t->assumes |= RULE_POSITIVE;
-		return exponential(t, poly_mul(t, power, logarithm(t, x)));
+		return poly_exponential(t, poly_mul(t, power, logarithm(t, x)));
 	}
 	if (n > MOST_POWER || n < -MOST_POWER || d > 2)
 		return poly_apply_plain(t, FN_pow, arg, 2);
@@ -935,7 +519,8 @@ factor_root(struct terms *t, int64_t f)
 	if (factor_applies(t, f, APPLY_RECIPROCAL))
 		return reciprocal(t, root(t, (term_id)term_words(t, (term_id)f)[1]));
 	if (factor_applies(t, f, FN_exp))
-		return exponential(t, poly_scale(t, (term_id)term_words(t, (term_id)f)[1], 1, 2));
+		return poly_exponential(
+			t, poly_scale(t, (term_id)term_words(t, (term_id)f)[1], 1, 2));
 	return poly_apply_plain(t, FN_sqrt, &x, 1);
 }
 
@@ -1008,7 +593,7 @@ converted(struct terms *t, int fn, term_id x)
 {
 	const int from = (fn - APPLY_CONVERT) / 32, to = (fn - APPLY_CONVERT) % 32;
 	term_id inner;
-	const int before = applied(t, x, &inner);
+	const int before = poly_applied(t, x, &inner);
 	int64_t n, d;
 
 	if (from == to && from < IR_NDTYPES)
@@ -1020,7 +605,7 @@ converted(struct terms *t, int fn, term_id x)
 				n <= 127) ||
 			(n < 0 && n >= -127 && is_signed(from) && is_signed(to))))
 		return x;
-	if (!t->bitwise && !has_elements(t, x) && (from == IR_i32 || from == IR_i64) &&
+	if (!t->bitwise && !poly_has_elements(t, x) && (from == IR_i32 || from == IR_i64) &&
 		(to == IR_f32 || to == IR_f64))
 		return x; /* a position or size, rounded */
 	if (before >= APPLY_CONVERT) {
@@ -1038,7 +623,7 @@ is_minus_zero(const struct terms *t, term_id p)
 {
 	term_id inner;
 
-	return applied(t, p, &inner) == FN_neg && poly_is_integer(t, inner, 0);
+	return poly_applied(t, p, &inner) == FN_neg && poly_is_integer(t, inner, 0);
 }
 
 static bool
@@ -1047,7 +632,7 @@ is_never_minus_zero(const struct terms *t, term_id p)
 	const term_id f = poly_factor(t, p);
 	term_id first;
 
-	switch (applied(t, p, &first)) {
+	switch (poly_applied(t, p, &first)) {
 	case FN_exp:
 	case FN_abs:
 	case FN_sigmoid:
@@ -1102,9 +687,9 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 		return poly_is_integer(t, arg[1], 1) ? arg[0] : 0;
 	case FN_pow:
 	case FN_div: return poly_is_integer(t, arg[1], 1) ? arg[0] : 0;
-	case FN_neg: return applied(t, arg[0], &inner) == FN_neg ? inner : 0;
+	case FN_neg: return poly_applied(t, arg[0], &inner) == FN_neg ? inner : 0;
 	case FN_maximum:
-	case FN_minimum: return extreme(t, fn, arg[0], arg[1], type);
+	case FN_minimum: return poly_extreme(t, fn, arg[0], arg[1], type);
 	case FN_and:
 	case FN_or:
 		if (arg[0] == arg[1])
@@ -1131,7 +716,7 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 		return inner ? inner : without_neutral(t, fn, arg[1], arg[0], type);
 	case FN_not: {
 		const term_id f = poly_factor(t, arg[0]);
-		const int of = applied(t, arg[0], &inner);
+		const int of = poly_applied(t, arg[0], &inner);
 		if (t->bitwise && (of == FN_eq || of == FN_ne)) {
 			const term_id same[2] = {inner, (term_id)term_words(t, f)[2]};
 			return poly_apply_plain(t, of == FN_eq ? FN_ne : FN_eq, same, 2);
@@ -1151,7 +736,7 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 	case FN_rem:
 		if (poly_is_integer(t, arg[1], 0) && (type == APPLY_INTEGER || type == APPLY_WIDE))
 			return arg[0];
-		return applied(t, arg[0], &inner) == fn &&
+		return poly_applied(t, arg[0], &inner) == fn &&
 				       term_words(t, poly_factor(t, arg[0]))[2] == arg[1]
 			       ? arg[0]
 			       : 0;
@@ -1171,58 +756,27 @@ apply_exactly(struct terms *t, int fn, const term_id *arg, enum apply_type type)
 	default:
 		if (fn >= APPLY_CONVERT)
 			return converted(t, fn, arg[0]);
-		return law_of(fn) & LAW_IDEMPOTENT && applied(t, arg[0], &inner) == fn ? arg[0] : 0;
+		return law_of(fn) & LAW_IDEMPOTENT && poly_applied(t, arg[0], &inner) == fn ? arg[0]
+											    : 0;
 	}
 }
 
+term_id
+poly_negated(struct terms *t, term_id p)
+{
+	return poly_sub(t, poly_constant(t, 1, 1), p);
+}
+
 /* Functions of truth values, as polynomials in 0 and 1. */
-static term_id
+term_id
 apply_logic(struct terms *t, int fn, term_id p, term_id q)
 {
 	switch (fn) {
 	case FN_and: return poly_mul(t, p, q);
 	case FN_or: return poly_sub(t, poly_add(t, p, q), poly_mul(t, p, q));
 	case FN_xor: return poly_sub(t, poly_add(t, p, q), poly_scale(t, poly_mul(t, p, q), 2, 1));
-	default: return negated(t, p);
+	default: return poly_negated(t, p);
 	}
-}
-
-/* The number k for which p = k q; false: there is none. */
-static bool
-is_multiple(struct terms *t, term_id p, term_id q, int64_t *n, int64_t *d)
-{
-	if (!p || !q || !t->node.at[p].n || !t->node.at[q].n)
-		return false;
-	*n = term_words(t, p)[1] * term_words(t, q)[2];
-	*d = term_words(t, p)[2] * term_words(t, q)[1];
-	if (*d < 0) {
-		*n = -*n;
-		*d = -*d;
-	}
-	return poly_scale(t, q, *n, *d) == p;
-}
-
-/* a < b ? a : b is the minimum of a and b, and so on; 0: it is not of this kind. */
-static term_id
-selected(struct terms *t, term_id p, term_id a, term_id b, enum apply_type type)
-{
-	const term_id no = poly_factor(t, p) ? 0 : poly_factor(t, negated(t, p)),
-		      f = no ? no : poly_factor(t, p);
-	int64_t n = 0, d;
-
-	if (!f || (!factor_applies(t, f, FN_lt) && !factor_applies(t, f, FN_eq)))
-		return 0;
-	const term_id x = (term_id)term_words(t, f)[1], y = (term_id)term_words(t, f)[2],
-		      yes = no ? b : a, other = no ? a : b;
-	const bool same = yes == x && other == y, swapped = yes == y && other == x;
-	if (factor_applies(t, f, FN_eq))
-		return same || swapped ? other : 0;
-	if (!same && !swapped &&
-		(type != APPLY_REAL ||
-			!is_multiple(t, poly_sub(t, yes, other), poly_sub(t, x, y), &n, &d)))
-		return 0;
-	t->assumes |= RULE_FINITE;
-	return extreme(t, same || n > 0 ? FN_minimum : FN_maximum, a, b, type);
 }
 
 static term_id
@@ -1230,7 +784,7 @@ remains(struct terms *t, term_id x, term_id y, enum apply_type type)
 {
 	if (poly_is_integer(t, y, 1) && (type == APPLY_INTEGER || type == APPLY_WIDE))
 		return poly_constant(t, 0, 1);
-	if (type == APPLY_REAL && is_negative(t, x))
+	if (type == APPLY_REAL && poly_is_negative(t, x))
 		return poly_scale(t, remains(t, poly_scale(t, x, -1, 1), y, type), -1, 1);
 	const term_id arg[2] = {x, y};
 
@@ -1260,40 +814,44 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 		return type == APPLY_REAL ? poly_mul(t, x, reciprocal(t, y))
 					  : poly_apply_plain(t, fn, arg, n);
 	case FN_select:
-		if ((p = selected(t, x, y, arg[2], type)))
+		if ((p = poly_selected(t, x, y, arg[2], type)))
 			return p;
-		return poly_add(t, poly_mul(t, x, y), poly_mul(t, negated(t, x), arg[2]));
-	case FN_ne: return negated(t, compared(t, FN_eq, x, y, type));
+		return poly_add(t, poly_mul(t, x, y), poly_mul(t, poly_negated(t, x), arg[2]));
+	case FN_ne: return poly_negated(t, poly_compared(t, FN_eq, x, y, type));
 	case FN_eq:
-	case FN_lt: return compared(t, fn, x, y, type);
-	case FN_gt: return compared(t, FN_lt, y, x, type);
-	case FN_le: assume_ordered(t, type); return negated(t, compared(t, FN_lt, y, x, type));
-	case FN_ge: assume_ordered(t, type); return negated(t, compared(t, FN_lt, x, y, type));
+	case FN_lt: return poly_compared(t, fn, x, y, type);
+	case FN_gt: return poly_compared(t, FN_lt, y, x, type);
+	case FN_le:
+		apply_ordered(t, type);
+		return poly_negated(t, poly_compared(t, FN_lt, y, x, type));
+	case FN_ge:
+		apply_ordered(t, type);
+		return poly_negated(t, poly_compared(t, FN_lt, x, y, type));
 	case FN_and:
 	case FN_or:
 	case FN_xor:
 	case FN_not:
 		return type == APPLY_BOOL ? apply_logic(t, fn, x, y)
 					  : poly_apply_plain(t, fn, arg, n);
-	case FN_exp: return exponential(t, x);
+	case FN_exp: return poly_exponential(t, x);
 	case FN_log: return logarithm(t, x);
 	case FN_sqrt: return root(t, x);
 	case FN_rsqrt: return reciprocal(t, root(t, x));
 	case FN_pow: return type == APPLY_REAL ? raised(t, x, y) : poly_apply_plain(t, fn, arg, n);
 	case FN_sigmoid:
 		p = poly_scale(t, x, -1, 1);
-		return reciprocal(t, poly_add(t, one, exponential(t, p)));
-	case FN_softplus: return logarithm(t, poly_add(t, one, exponential(t, x)));
+		return reciprocal(t, poly_add(t, one, poly_exponential(t, p)));
+	case FN_softplus: return logarithm(t, poly_add(t, one, poly_exponential(t, x)));
 	case FN_log1p: return logarithm(t, poly_add(t, one, x));
-	case FN_expm1: return poly_sub(t, exponential(t, x), one);
+	case FN_expm1: return poly_sub(t, poly_exponential(t, x), one);
 	case FN_rem: return remains(t, x, y, type);
-	case FN_erfc: return negated(t, apply_law(t, FN_erf, arg, n, type));
+	case FN_erfc: return poly_negated(t, apply_law(t, FN_erf, arg, n, type));
 	default: break;
 	}
-	if (fn == FN_abs && (type == APPLY_REAL || applied(t, x, &p) == FN_maximum) &&
-		is_not_negative(t, x, type))
+	if (fn == FN_abs && (type == APPLY_REAL || poly_applied(t, x, &p) == FN_maximum) &&
+		poly_is_not_negative(t, x, type))
 		return x;
-	if (type == APPLY_REAL && law_of(fn) & LAW_EVEN && applied(t, x, &p) == FN_abs)
+	if (type == APPLY_REAL && law_of(fn) & LAW_EVEN && poly_applied(t, x, &p) == FN_abs)
 		return poly_apply(t, fn, &p, 1, type);
 	if (poly_is_constant(t, x, &num, &den) && poly_is_exact(t, x, type)) {
 		if (den == 1 && law_of(fn) & LAW_WHOLE)
@@ -1307,7 +865,7 @@ apply_law(struct terms *t, int fn, const term_id *arg, int n, enum apply_type ty
 	if (type == APPLY_REAL && law_of(fn) & (LAW_ODD | LAW_EVEN)) {
 		if (poly_is_integer(t, x, 0) && (law_of(fn) & LAW_ODD))
 			return x;
-		if (is_negative(t, x)) {
+		if (poly_is_negative(t, x)) {
 			p = poly_scale(t, x, -1, 1);
 			p = poly_apply(t, fn, &p, 1, type);
 			return law_of(fn) & LAW_ODD ? poly_scale(t, p, -1, 1) : p;
@@ -1326,34 +884,4 @@ poly_apply(struct terms *t, int fn, const term_id *arg, int n, enum apply_type t
 	if (p || t->failed)
 		return p;
 	return t->bitwise ? poly_apply_plain(t, fn, arg, n) : apply_law(t, fn, arg, n, type);
-}
-
-/* The same for maxima over v: of c p for a number c, of exp(p), and of maximum(p, q) with a q that v is not in. */
-term_id
-poly_reduce_monotone(struct terms *t, enum form_reduce how, term_id p, int32_t v, term_id range,
-	enum apply_type type)
-{
-	const bool max = how == REDUCE_MAX;
-	const enum form_reduce dual = max ? REDUCE_MIN : REDUCE_MAX;
-	const int fn = max ? FN_maximum : FN_minimum;
-	const term_id f = poly_factor(t, p);
-	const int64_t scale = scale_of(t, p);
-	term_id inner, rest = 0, out = 0;
-
-	if (scale && !term_uses(t, (term_id)scale, v))
-		return rescaled(t, scale,
-			poly_reduce(
-				t, how, poly_map(t, p, monomial_without, scale), v, range, type));
-	if (is_negative(t, p))
-		return poly_scale(
-			t, poly_reduce(t, dual, poly_scale(t, p, -1, 1), v, range, type), -1, 1);
-	if (applied(t, p, &inner) == FN_exp)
-		return exponential(t, poly_reduce(t, how, inner, v, range, type));
-	for (int i = 1; f && factor_applies(t, f, fn) && i < t->node.at[f].n; i++) {
-		const term_id one = (term_id)term_words(t, f)[i];
-		term_id *to = term_uses(t, one, v) ? &rest : &out;
-		*to = *to ? extreme(t, fn, *to, one, type) : one;
-	}
-	return out && rest ? extreme(t, fn, poly_reduce(t, how, rest, v, range, type), out, type)
-			   : 0;
 }

@@ -45,7 +45,7 @@ class Rule:
     """The lines of a rule, in parts."""
 
     def __init__(self, rng, text):
-        text = re.sub(r" \{ (?=%)| (?=%\w+ =)| (?=return\()| (?=\})", lambda m: m.group().rstrip() + "\n  ", text)
+        text = re.sub(r" \{ (?=%)|(?<!,) (?=%\w+(?:, %\w+)* =)| (?=return\()| (?=\})", lambda m: m.group().rstrip() + "\n  ", text)
         text = re.sub(r"\n +(?=\})", "\n", re.sub(r"\n\s*\n", "\n", text))
         self.rng, self.lines = rng, [re.sub(r"^ +", "  ", line) for line in text.split("\n")]
         self.arrow = next(i for i, line in enumerate(self.lines) if line.startswith("} =>"))
@@ -59,7 +59,7 @@ class Rule:
 
     def values(self, i):
         before = self.lines[1:i] if i < self.arrow else self.lines[self.arrow + 1 : i]
-        return re.findall(r"%\w+", self.lines[0]) + [b.split()[0] for b in before]
+        return re.findall(r"%\w+", self.lines[0]) + [b.split()[0].rstrip(",") for b in before]
 
     def another_op(self):
         i, line, _ = self.line()
