@@ -37,6 +37,8 @@ class Text:
     # -- what handlers call: each returns the name of a value
 
     def op(self, name, *operands, type=None, symbol=None, results=1, **attributes):
+        if None in operands:
+            self.refuse("of a tensor without elements")
         out = [self.fresh(self.hint(name)) for _ in range(results)]
         inside = ", ".join(([json.dumps(symbol)] if symbol else []) + list(operands))
         said = ", ".join(f"{k} = {self.attribute(v)}" for k, v in attributes.items() if v is not None)
@@ -227,6 +229,10 @@ class Text:
             return
         if not isinstance(node.target, torch._ops.OpOverload):
             self.refuse("not an operation on tensors")
+        val = node.meta.get("val")
+        if isinstance(val, torch.Tensor) and not val.numel():
+            self.value[node] = None  # what cat leaves out
+            return
         known = [a.name for a in node.target._schema.arguments]
         named = {k: v for k, v in node.kwargs.items() if k in known}
         if any(is_complex(n) for n in (node, *node.all_input_nodes)):

@@ -43,7 +43,8 @@ def set_slices(z, y):
     w[3:5, 0] += 1
     w[w > 3] = 3
     w[:, -1].mul_(0.5)
-    return w.square().mean()
+    w[5:5, :4] = y[:0]  # nothing
+    return torch.cat([w, w[4:4], torch.zeros(0, 8)]).square().mean()
 
 
 def chosen(z, y):

@@ -262,6 +262,15 @@ class ClippedBefore(Layer):
         return self.linear(x).sum()
 
 
+class Empty(Layer):
+    """What has no elements is left out by cat, and only there."""
+
+    def forward(self, x):
+        y = self.linear(torch.cat([x[2:2], x]))
+        y[4:4] = x[:0]
+        return y[torch.arange(0)].sum()
+
+
 class Lowest(Layer):
     """Not refused: a buffer that begins as infinite."""
 
@@ -291,7 +300,7 @@ class OneSize(Layer):
 
 
 for model in (Model, Counting, Remembering, Clipped, Hooked, HookedModule, Drawing, Sorting, *OWN, Complex, *KEPT, Thawed,
-              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, Sloped, Looping, Shared, Assigned, ClippedBefore, OneSize, Lowest, Dropped):
+              Outside, Teacher, Distinct, Scattered, Scaled, Renormed, Asking, Sloped, Looping, Shared, Assigned, ClippedBefore, Empty, OneSize, Lowest, Dropped):
     try:
         from_torch.export(str(SCRATCH / "2_refused"), lambda model, x: model(x), model(), torch.randn(4, 4))
         print(f"{model.__name__} is not refused")
