@@ -166,13 +166,19 @@ count_devices(struct planner *p, int64_t *n)
 
 const char plan_channels_last[] = "channels-last{policy=tensor-cores}";
 
+const char *
+plan_gradients(const struct planner *p)
+{
+	return TEXT(p->run->scratch, "inline%s%s", p->amp ? ",amp" : "",
+		p->has_gradients || !*p->optimizer ? "" : ",grad");
+}
+
 /* Is the step on one device faster if its convolutions have their channels last? */
 static bool
 wants_channels_last(const struct planner *p)
 {
 	struct ir_module *m = ir_module_clone(p->run->scratch, p->m);
-	const char *const passes = TEXT(p->run->scratch, "inline%s%s,channels-last",
-		p->amp ? ",amp" : "", p->has_gradients || !*p->optimizer ? "" : ",grad");
+	const char *const passes = TEXT(p->run->scratch, "%s,channels-last", plan_gradients(p));
 	bool any = false;
 
 	if (pass_try(p->run, m, passes))

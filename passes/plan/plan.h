@@ -121,6 +121,9 @@ struct planner {
 extern const char plan_stage_axis[];
 extern const char plan_channels_last[]; /* a pass, as text */
 
+/* The passes of a step on one device up to its gradients, as text. Of run->scratch. */
+const char *plan_gradients(const struct planner *p);
+
 /* meshes.c: fills p->base for this number of devices; 1: only the mesh of the module. */
 void plan_meshes(struct planner *p, int64_t devices);
 /* The base with axes of these sizes, added if it is missing; PLAN_PLAIN if there is no room. */

@@ -12,8 +12,8 @@
 /*
  * Words in capitals stand for passes that depend on the step, the mesh and the options:
  *
- *	AMP, GRAD, OPT  mixed precision, gradients and an optimizer, if the step lacks them; behind
- *	                gradients convolutions get their channels last, if that is faster
+ *	AMP, GRAD, OPT  mixed precision, gradients and an optimizer, if the step lacks them; after
+ *	                gradients, channels-last if that makes the step faster
  *	DP              dp over all axes, the innermost first
  *	SHARD           shard over the innermost axis
  *	STAGES          pipeline over the axis of stages

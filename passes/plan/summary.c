@@ -267,10 +267,9 @@ tell_bound(struct writer *w, const struct plan_candidate *best)
 	const bool made = !p->base[best->base].n && best->r.naxes;
 	const int base = made ? plan_mesh_of(p, best->r.axis, best->r.naxes) : best->base;
 	const struct plan_base *b = &p->base[base];
-	const char *grad = p->has_gradients || !*p->optimizer ? "" : ",grad",
-		   *optimizer = p->has_optimizer ? "" : p->optimizer;
-	const char *passes = TEXT(w->scratch, "inline%s%s%s%s", p->amp ? ",amp" : "", grad,
-		*optimizer ? "," : "", optimizer);
+	const char *optimizer = p->has_optimizer ? "" : p->optimizer;
+	const char *passes =
+		TEXT(w->scratch, "%s%s%s", plan_gradients(p), *optimizer ? "," : "", optimizer);
 	const struct parallel_memory memory = {p->limit, p->host_limit > 0};
 	double bound = INFINITY;
 	char seconds[NUMBER_TEXT];

@@ -4,9 +4,8 @@
 #include <limits.h>
 #include <malloc.h>
 
-enum {
-	MAPPED_BYTES = 32 << 20
-}; /* blocks that are mapped one by one: the most that glibc accepts */
+/* Blocks from this size on are mapped one by one: the largest limit that glibc accepts. */
+enum { MAPPED_BYTES = 32 << 20 };
 
 int
 main(int argc, char **argv)
