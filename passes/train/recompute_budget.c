@@ -323,6 +323,9 @@ take_inner(struct recompute_search *s)
 {
 	const struct recompute *r = s->r;
 	const uint32_t n = r->step->ops->n;
+
+	if (!s->inner)
+		return;
 	bool *has = ARRAY_ZERO(NULL, bool, (size_t)r->nblocks + 1);
 
 	for (uint32_t i = 0; i < n; i++)
@@ -334,14 +337,20 @@ take_inner(struct recompute_search *s)
 	array_free(has);
 }
 
-void
-recompute_take(struct recompute_search *s, struct recompute_class *c, uint32_t taken)
+/* Without what follows from it for r->inner, which depends on all classes. */
+static void
+take_members(struct recompute_search *s, struct recompute_class *c, uint32_t taken)
 {
 	c->taken = taken;
 	for (int64_t k = 0; k < c->member.n; k++)
 		s->chosen[c->member.at[k]] = k < taken;
-	if (s->inner)
-		take_inner(s);
+}
+
+void
+recompute_take(struct recompute_search *s, struct recompute_class *c, uint32_t taken)
+{
+	take_members(s, c, taken);
+	take_inner(s);
 }
 
 /* The step if `taken` members of the class were recomputed; the class is restored afterwards. */
@@ -539,11 +548,12 @@ start_from(struct recompute_search *s, bool blocks)
 	for (int64_t k = 0; k < s->class.n; k++) {
 		struct recompute_class *c = &s->class.at[k];
 		const bool take = blocks && c->key && !leaves_block(s->r, c->member.at[0]);
-		recompute_take(s, c, take ? (uint32_t)c->member.n : 0);
+		take_members(s, c, take ? (uint32_t)c->member.n : 0);
 		c->time = c->bytes; /* unknown: the largest first */
 		c->saved = 0;
 		c->round = 0;
 	}
+	take_inner(s);
 }
 
 /* The fewest blocks, from the first on, that make the step fit if they are computed again as a whole. */
@@ -558,8 +568,9 @@ search_first(struct recompute_search *s)
 		s->class.at[k].round = s->class.at[k].taken; /* of all blocks */
 	for (int64_t low = 0, high = blocks, n = blocks / 2; low <= high; n = (low + high) / 2) {
 		for (int64_t k = 0; k < s->class.n; k++)
-			recompute_take(
+			take_members(
 				s, &s->class.at[k], (uint32_t)(s->class.at[k].round * n / blocks));
+		take_inner(s);
 		if (!recompute_evaluate(s->r, s->chosen, &then))
 			return false;
 		if (low == high)
